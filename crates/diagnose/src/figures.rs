@@ -95,12 +95,16 @@ pub(crate) fn weight(share: f64, relevance: Relevance) -> f64 {
         }
 }
 
-/// How bad a loss of this weight is: serious from a quarter, a warning from a twentieth. A quarter is a generation of
-/// hardware; a twentieth is what people begin to notice.
+/// A loss of this weight is serious: a generation of hardware.
+const SERIOUS: f64 = 0.25;
+/// One of this weight is a warning: what people begin to notice.
+const WARNING: f64 = 0.05;
+
+/// How bad a loss of this weight is.
 pub(crate) fn severity(weight: f64) -> Severity {
     match weight {
-        weight if weight >= 0.25 => Severity::Serious,
-        weight if weight >= 0.05 => Severity::Warning,
+        weight if weight >= SERIOUS => Severity::Serious,
+        weight if weight >= WARNING => Severity::Warning,
         _ => Severity::Note,
     }
 }
@@ -258,6 +262,23 @@ mod tests {
         };
         assert!((share - 0.2).abs() < 1e-9 && interval.0 < 0.2 && 0.2 < interval.1, "{share} {interval:?}");
         assert!(matches!(loss(&a, &c, Better::Higher), Verdict::Costs { .. }));
+    }
+
+    #[test]
+    fn the_glossary_has_the_figures_that_decide_how_bad_a_finding_is() {
+        let glossary = record::glossary::Glossary::new([record::glossary::Group::words()]);
+        for word in ["severity", "note", "warning", "serious"] {
+            let said = &glossary.find(word).unwrap().what;
+            let [serious, warning] = [SERIOUS, WARNING].map(|weight| format!("{:.0} %", weight * 100.0));
+            assert!(
+                said.contains(&format!("serious from a cost of {serious} on, a warning from {warning}")),
+                "{word}: {said}"
+            );
+            let parts = [(Relevance::Some, "a quarter", 0.25), (Relevance::Few, "a tenth", 0.1)];
+            for (felt_by, part, is) in parts {
+                assert!(weight(1.0, felt_by) == is && said.contains(part), "{word}: {said}");
+            }
+        }
     }
 
     #[test]

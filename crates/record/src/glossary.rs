@@ -131,6 +131,28 @@ impl Glossary {
         find_nearest(name, names)
     }
 
+    /// The entries that have `word` in their texts: first those that have it in a name, then those that say what it is with it, last
+    /// those that say how it is measured, what is usual or what moves it. Words that begin with it come behind the word itself.
+    pub fn find_containing(&self, word: &str) -> Vec<&Term> {
+        let wanted = words(word);
+        let place = |term: &Term, is: fn(&str, &str) -> bool| {
+            let names = std::iter::once(term.name).chain(term.also.iter().map(String::as_str));
+            let rest = [&term.how, &term.usual, &term.moves].into_iter().flatten().map(String::as_str);
+            let mut texts = names
+                .map(|name| (0, name))
+                .chain([(1, term.what.as_str())])
+                .chain(rest.map(|text| (2, text)));
+            texts.find(|(_, text)| has(&words(text), &wanted, is)).map(|(place, _)| place)
+        };
+        let rank = |term: &Term| {
+            let whole = place(term, |word, wanted| word == wanted).map(|place| (false, place));
+            whole.or_else(|| Some((true, place(term, |word, wanted| word.starts_with(wanted))?)))
+        };
+        let mut found: Vec<_> = self.terms.iter().filter_map(|term| Some((rank(term)?, term))).collect();
+        found.sort_by_key(|(rank, _)| *rank);
+        found.into_iter().map(|(_, term)| term).collect()
+    }
+
     /// As a document.
     pub fn to_markdown(&self) -> String {
         let mut text = include_str!("glossary/heading.md").to_owned();
@@ -176,6 +198,20 @@ pub fn find_nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) ->
 /// Lower case, with `_` and blanks as `-`.
 fn fold(name: &str) -> String {
     name.trim().to_lowercase().replace(['_', ' '], "-")
+}
+
+/// The words of a text in lower case.
+fn words(text: &str) -> Vec<String> {
+    let all = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    all.map(str::to_lowercase).collect()
+}
+
+/// Whether words follow one another in a text.
+fn has(text: &[String], wanted: &[String], is: fn(&str, &str) -> bool) -> bool {
+    !wanted.is_empty()
+        && text
+            .windows(wanted.len())
+            .any(|some| some.iter().zip(wanted).all(|(word, wanted)| is(word, wanted)))
 }
 
 /// Letters to add, leave out, change or swap with their neighbour to get from `a` to `b` (optimal string alignment).
@@ -348,6 +384,32 @@ mod tests {
     }
 
     #[test]
+    fn a_word_of_a_text_leads_to_the_entries_that_have_it() {
+        let glossary = Glossary {
+            terms: [
+                "### a\nOf halting.",
+                "### b\nOne.\nHow: It halts.\nUsual: A halt, high.",
+                "### halt-poll\nTwo.",
+                "### c\nA Halt.",
+            ]
+            .iter()
+            .flat_map(|text| sections(text))
+            .map(|(name, text)| Term::parse(name, "", text))
+            .collect(),
+        };
+        let names = |word: &str| -> Vec<&str> {
+            glossary.find_containing(word).iter().map(|term| term.name).collect()
+        };
+        // In a name, in what it is, elsewhere, and then longer words.
+        assert_eq!(names("halt"), ["halt-poll", "c", "b", "a"]);
+        assert_eq!((names("a HALT"), names("high")), (vec!["c", "b"], vec!["b"]));
+        for none in ["alt", "", "-", "halt one"] {
+            assert_eq!(names(none), [""; 0], "{none:?}");
+        }
+        assert!(!own().find_containing("high").is_empty());
+    }
+
+    #[test]
     fn an_entry_reads_into_its_parts() {
         let term = Term::parse(
             "a.b",
@@ -375,7 +437,7 @@ mod tests {
         #[test]
         fn nothing_typed_panics(text in "\\PC{0,40}") {
             let own = own();
-            let _ = (own.find(&text), own.find_nearest(&text));
+            let _ = (own.find(&text), own.find_nearest(&text), own.find_containing(&text));
         }
     }
 }

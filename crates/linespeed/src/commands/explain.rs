@@ -1,5 +1,6 @@
 //! `linespeed explain`: the words about a name.
 
+use record::glossary::Term;
 use report::forms::Forms;
 use report::terminal;
 
@@ -7,6 +8,9 @@ use crate::delivery::hand_out;
 use crate::failure::Failure;
 use crate::glossary;
 use crate::options::Options;
+
+/// Entries that are named where there is none of the name that was asked for.
+const MOST: usize = 5;
 
 /// Prints what `name` means, or every name with its group.
 pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
@@ -25,12 +29,17 @@ pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
             hand_out(options, &forms.with_value(value)).map(|()| 0)
         }
         None => {
-            let several: Vec<&str> = glossary.find_ending_in(name).iter().map(|word| word.name).collect();
-            let near = (!several.is_empty()).then(|| several.join(", "));
-            let near = near.or_else(|| glossary.find_nearest(name).map(str::to_owned));
-            let nearest = near.map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
+            let names = |terms: Vec<&Term>| {
+                let names: Vec<&str> = terms.iter().take(MOST).map(|term| term.name).collect();
+                (!names.is_empty()).then(|| names.join(", "))
+            };
+            let meant = names(glossary.find_ending_in(name)).map(|names| format!("; did you mean {names}?"));
+            let has_it =
+                || names(glossary.find_containing(name)).map(|names| format!("; it is a word of: {names}."));
+            let nearest = || glossary.find_nearest(name).map(|near| format!("; did you mean {near}?"));
+            let hint = meant.or_else(has_it).or_else(nearest).unwrap_or(".".to_owned());
             Err(Failure::Usage(format!(
-                "the glossary has no entry {name:?}{nearest} All names: linespeed explain"
+                "the glossary has no entry {name:?}{hint} All names: linespeed explain"
             )))
         }
     }

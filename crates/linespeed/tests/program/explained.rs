@@ -85,3 +85,22 @@ fn every_column_of_live_is_explained() {
         assert!(screen.to_lowercase().contains(&column.to_lowercase()), "{column}: {screen}");
     }
 }
+
+#[test]
+fn a_word_without_an_entry_leads_to_those_that_have_it() {
+    let hint = |name: &str| ran(["explain", name]).fails(2, &["no entry", "linespeed explain"]).stderr;
+    for word in ["halt", "high"] {
+        let text = hint(word);
+        let (_, names) = text.split_once("it is a word of: ").unwrap_or_else(|| panic!("{text}"));
+        let names: Vec<&str> = names.split_once(". ").unwrap().0.split(", ").collect();
+        assert!((1..=5).contains(&names.len()), "{text}");
+        for name in names {
+            assert!(
+                explain(name).to_lowercase().contains(word) || name.contains(word),
+                "{word} is not in {name}"
+            );
+        }
+    }
+    assert!(hint("governer").contains("did you mean governor?"));
+    assert!(explain("warning").contains("a warning from 5 % on"));
+}
