@@ -128,18 +128,27 @@ fn absent(seen: &Seen) -> &'static str {
 
 fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     head(screen, seen, knobs);
+    // One screen has room for so many; a document for all.
+    let is_screen = screen.is_terminal();
+    let at_most = |most: usize| if is_screen { most } else { usize::MAX };
     let mut remarks = remarks(seen);
-    remarks.truncate(REMARKS);
+    remarks.truncate(at_most(REMARKS));
     let noisy = standing(knobs, Stand::Noisy);
-    let by_hand: Vec<(&str, String)> =
-        noisy.iter().filter_map(|knob| Some((knob.name(), advice(knob.row)?))).take(BY_HAND).collect();
+    let by_hand: Vec<(&str, String)> = noisy
+        .iter()
+        .filter_map(|knob| Some((knob.name(), advice(knob.row)?)))
+        .take(at_most(BY_HAND))
+        .collect();
     if !noisy.is_empty() {
         screen.blank();
         // The table's head, those below it that have a line each, two empty lines, and where the rest is.
         let below = screen.lines() + 1 + by_hand.len() + LISTS + 2 + remarks.len() + 1;
-        let room = LINES.saturating_sub(below).max(3);
+        let room = at_most(LINES.saturating_sub(below).max(3));
         let shown = if noisy.len() > room { room - 1 } else { room };
-        screen.table(&short(&noisy, shown), 0);
+        screen.table(
+            &if screen.is_terminal() { short(&noisy, shown) } else { settable("Adds noise", &noisy) },
+            0,
+        );
         by_name(screen, "and", noisy.get(shown..).unwrap_or_default());
         for (name, advice) in by_hand {
             screen.short(1, "", "  ", format!("{name}: {advice}"));
@@ -420,6 +429,14 @@ mod tests {
                 assert!(!text.contains('\u{1b}'), "{text}");
             }
         }
+        // A document has room for every value and every row; whatever stands behind its tables is none of their rows.
+        let left = Ok(&None);
+        let seen = Seen { rows: &rows, noise: &noise, busy: None, captured: false, left, named: false };
+        let text = audit(seen, false, &Style::default().markdown());
+        assert!(text.contains("| powersave, ondemand and something long |") && !text.contains('…'), "{text}");
+        let lines: Vec<&str> = text.lines().collect();
+        let is_row = |line: &str| line.starts_with("| ");
+        assert!(lines.windows(2).all(|two| !is_row(two[0]) || is_row(two[1]) || two[1].is_empty()), "{text}");
         let text = shown(80, true);
         for part in ["1 knob adds noise", "isolcpus=", "Experts disagree.", "no such file\\x1b"] {
             assert!(text.contains(part), "{part} is not in\n{text}");

@@ -133,7 +133,9 @@ pub fn overhead_answer(record: &Record, (all, whole): (bool, bool), shown_by: &s
             }
             let mut steps = Table::new("", None, ["step", "costs"]);
             for step in record.diagnosis.overhead.iter().flat_map(|overhead| &overhead.steps).take(ROWS) {
-                steps.row([step.what.to_string(), said(step)].map(|words| cut_words(&words, CELL)).to_vec());
+                let fitted =
+                    |words: String| if screen.is_terminal() { cut_words(&words, CELL) } else { words };
+                steps.row([step.what.to_string(), said(step)].map(fitted).to_vec());
             }
             screen.table(&layers, 2);
             screen.clipped(1 + ROWS, |screen| screen.table(&steps, 2));

@@ -4,8 +4,11 @@ use super::screen::Screen;
 use crate::paint::Span;
 use crate::text::{clean, cut_words, width};
 
-/// A line, cut between words where it is too long.
+/// A line, cut between words where it is too long for a terminal.
 pub(super) fn cut(screen: &mut Screen, spans: &[Span]) {
+    if !screen.is_terminal() {
+        return screen.line(spans);
+    }
     let mut room = screen.width();
     let fitted = spans.iter().map(|span| {
         let text = cut_words(&clean(span.text()), room);

@@ -9,10 +9,13 @@ use record::{Coverage, State, Text};
 use serde_json::{Value, json};
 
 use super::screen::Screen;
-use super::{Layout, Style};
-use crate::paint::Span;
+use super::{Layout, Style, without_marks};
+use crate::paint::{Span, Tone};
 use crate::table::{Field, Table};
 use crate::text::{pad_right, width};
+
+/// Columns that a name may take beside its text.
+const MOST_OF_A_NAME: usize = 18;
 
 /// A measurement that can be asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,17 +60,21 @@ pub fn glossary(words: &[Term], style: &Style) -> String {
         screen.table(&table, 0);
         return screen.finish();
     }
-    let column = words.iter().map(|word| width(word.name)).max().unwrap_or(0).min(32) + 2;
+    let column = words.iter().map(|word| width(word.name)).max().unwrap_or(0).min(MOST_OF_A_NAME) + 2;
     let mut group = "";
     for word in words {
         if word.group != group {
             group = word.group;
             screen.heading(group);
         }
-        let room = style.width.saturating_sub(column + 2);
-        let cut = crate::text::cut(word.brief(), room);
-        let name = pad_right(word.name, column);
-        screen.line(&[Span::plain("  "), Span::strong(name), Span::plain(cut.trim_end_matches('.'))]);
+        let brief = without_marks(word.brief().trim_end_matches('.'), style);
+        let (indent, mut name) = (Span::plain("  "), Span::strong(pad_right(word.name, column)));
+        // Beside a name that fills the column there is no room: the text begins below it.
+        if width(word.name) + 2 > column {
+            screen.line(&[indent.clone(), name]);
+            name = Span::plain(" ".repeat(column));
+        }
+        screen.paragraph(&[indent, name], Tone::Plain, brief);
     }
     screen.finish()
 }
@@ -86,17 +93,17 @@ pub fn references(machines: &[(&str, &str, Option<&str>)], style: &Style) -> Str
     let column = machines.iter().map(|(name, ..)| width(name)).max().unwrap_or(0) + 2;
     for (name, title, apart) in machines {
         let first = [Span::strong(pad_right(name, column))];
-        screen.paragraph(&first, crate::paint::Tone::Plain, title);
+        screen.paragraph(&first, Tone::Plain, title);
         if let Some(apart) = apart {
             screen.paragraph(
                 &[Span::plain(pad_right("", column))],
-                crate::paint::Tone::Quiet,
+                Tone::Quiet,
                 format!("no shared figure: {apart}"),
             );
         }
     }
     screen.blank();
-    screen.paragraph(&[], crate::paint::Tone::Quiet, "linespeed reference NAME shows one, linespeed compare . reference:NAME holds this machine against it");
+    screen.paragraph(&[], Tone::Quiet, "linespeed reference NAME shows one, linespeed compare . reference:NAME holds this machine against it");
     screen.finish()
 }
 
@@ -140,7 +147,7 @@ pub fn measurements(listed: &[Listed], style: &Style) -> String {
     screen.blank();
     screen.paragraph(
         &[],
-        crate::paint::Tone::Quiet,
+        Tone::Quiet,
         "Time and memory at most, undisturbed: in a quick, normal and full run, and alone (linespeed run NAME). What one is: linespeed explain NAME",
     );
     screen.finish()
@@ -184,7 +191,13 @@ mod tests {
         for columns in [40, 80, 160] {
             let text = glossary(all.terms(), &Style { width: columns, color: false, ..Style::default() });
             assert!(text.lines().all(|line| width(line) <= columns), "{text}");
+            // Sentences stand whole, without marks that a terminal does not draw.
+            assert!(!text.contains('`'), "{text}");
+            let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
             for word in all.terms() {
+                let brief = word.brief().trim_end_matches('.').replace('`', "");
+                let brief = brief.split_whitespace().collect::<Vec<_>>().join(" ");
+                assert!(columns < 80 || said.contains(&brief), "{brief} is not in\n{text}");
                 assert!(text.lines().any(|line| line.trim_start().starts_with(word.name)), "{}", word.name);
             }
         }

@@ -3,35 +3,116 @@
 use crate::table::Table;
 use crate::text::clean;
 
-/// Text in which Markdown sees no marks.
+/// Where text stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Within {
+    /// In a paragraph.
+    Words,
+    /// In a cell of a table, which a bar ends, in code, too: what shows the table takes the backslash before it away.
+    Cell,
+}
+
+/// Text in which Markdown sees no marks but code between backticks.
 pub(super) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in clean(text).trim().chars() {
-        match c {
-            '*' | '`' | '|' | '\\' => escaped.extend(['\\', c]),
-            '<' => escaped.push_str("&lt;"),
-            c => escaped.push(c),
-        }
-    }
+    let escaped = escape_within(text, Within::Words);
     // What would begin a heading or an item of a list.
     if escaped.starts_with(['#', '+', '>']) { format!("\\{escaped}") } else { escaped }
 }
 
-/// A table with its notes.
+fn escape_within(text: &str, within: Within) -> String {
+    let text = clean(text);
+    let mut rest = text.trim();
+    let mut escaped = String::with_capacity(rest.len());
+    while let Some(c) = rest.chars().next() {
+        let piece = code_at_start(rest).unwrap_or(&rest[..c.len_utf8()]);
+        let is_code = piece.len() > c.len_utf8();
+        rest = &rest[piece.len()..];
+        for c in piece.chars() {
+            match c {
+                '|' if within == Within::Cell => escaped.push_str("\\|"),
+                c if is_code => escaped.push(c),
+                '*' | '`' | '\\' => escaped.extend(['\\', c]),
+                '<' => escaped.push_str("&lt;"),
+                c => escaped.push(c),
+            }
+        }
+    }
+    escaped
+}
+
+/// The code that a text begins with: from backticks to as many.
+fn code_at_start(text: &str) -> Option<&str> {
+    let run = |text: &str| text.len() - text.trim_start_matches('`').len();
+    let opening = run(text);
+    let mut at = opening;
+    while opening > 0 {
+        at += text[at..].find('`')?;
+        let closing = run(&text[at..]);
+        at += closing;
+        if closing == opening {
+            return Some(&text[..at]);
+        }
+    }
+    None
+}
+
+/// A command as code.
+pub(super) fn code(command: &str) -> String {
+    let longest = command.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let gap = if command.starts_with('`') || command.ends_with('`') { " " } else { "" };
+    format!("{fence}{gap}{command}{gap}{fence}")
+}
+
+/// A table with its notes, and the empty line that ends it.
 pub(super) fn table(table: &Table) -> String {
+    let escape_cell = |text: &str| escape_within(text, Within::Cell);
     let row =
         |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
-    let mut text = row(&mut table.columns.iter().map(|column| escape(&column.head)));
+    let mut text = row(&mut table.columns.iter().map(|column| escape_cell(&column.head)));
     text.push_str(&row(&mut table
         .columns
         .iter()
         .map(|column| if column.figures { "--:" } else { "---" }.to_owned())));
     for cells in &table.rows {
-        text.push_str(&row(&mut cells.iter().map(|cell| escape(cell))));
+        text.push_str(&row(&mut cells.iter().map(|cell| escape_cell(cell))));
     }
     let notes = table.notes.iter().enumerate().map(|(number, note)| format!("[{}] {note}", number + 1));
     for note in notes.chain(table.remarks.iter().cloned()) {
         text.push_str(&format!("\n{}\n", escape(&note)));
     }
+    text.push('\n');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_stays_code_and_nothing_else_is_a_mark() {
+        for (text, words, cell) in [
+            ("see top | head", "see top | head", r"see top \| head"),
+            ("`a | b*` and *c*", r"`a | b*` and \*c\*", r"`a \| b*` and \*c\*"),
+            ("``a ` b`` <i>", "``a ` b`` &lt;i>", "``a ` b`` &lt;i>"),
+            ("one ` alone", r"one \` alone", r"one \` alone"),
+            ("``", r"\`\`", r"\`\`"),
+            ("`a``", r"\`a\`\`", r"\`a\`\`"),
+            (r"C:\`x`", r"C:\\`x`", r"C:\\`x`"),
+            ("µ `é` …", "µ `é` …", "µ `é` …"),
+        ] {
+            assert_eq!(escape(text), words);
+            assert_eq!(escape_within(text, Within::Cell), cell);
+        }
+        assert_eq!(escape("# no heading"), r"\# no heading");
+    }
+
+    #[test]
+    fn a_command_is_code_whatever_it_holds() {
+        for command in ["a | b", "echo `x`", "`x`", "``"] {
+            let code = code(command);
+            assert_eq!(code_at_start(&code), Some(code.as_str()), "{command}");
+            assert_eq!(escape(&code), code, "{command}");
+        }
+    }
 }

@@ -212,11 +212,7 @@ pub fn word(word: &Term, style: &Style) -> String {
     let group =
         if word.group.is_empty() { String::new() } else { format!("  {}", word.group.to_lowercase()) };
     screen.line(&[Span::strong(word.name), Span::quiet(group)]);
-    // Names stand in backticks for documents and pages, which a terminal does not draw.
-    let plain = |text: &str| match style.layout {
-        Layout::Terminal => text.replace('`', ""),
-        _ => text.to_owned(),
-    };
+    let plain = |text: &str| without_marks(text, style);
     screen.paragraph(&[Span::plain("  ")], Tone::Plain, plain(&word.what));
     for (label, text) in [("How", &word.how), ("Usual", &word.usual), ("Moves", &word.moves)] {
         if let Some(text) = text {
@@ -226,4 +222,12 @@ pub fn word(word: &Term, style: &Style) -> String {
         }
     }
     screen.finish()
+}
+
+/// Prose as it is drawn: names stand in backticks for documents and pages, which a terminal does not draw.
+fn without_marks(text: &str, style: &Style) -> String {
+    match style.layout {
+        Layout::Terminal => text.replace('`', ""),
+        _ => text.to_owned(),
+    }
 }

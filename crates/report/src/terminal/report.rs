@@ -3,6 +3,7 @@
 use record::diagnosis::{Finding, Resource, Severity};
 use record::{Record, Remedy};
 
+use super::markdown;
 use super::screen::Screen;
 use crate::chart;
 use crate::chart::heat::Heat;
@@ -140,6 +141,10 @@ fn advice(screen: &mut Screen, first: &str, remedy: &Remedy) {
     let whole = remedy.to_string();
     match (&remedy.text, &remedy.command) {
         (None, Some(command)) => screen.command(&[Span::quiet(first)], command),
+        (Some(text), Some(command)) if !screen.is_terminal() => {
+            let words = format!("{text}: {}", markdown::code(&screen.typed(command)));
+            screen.paragraph(&[Span::quiet(first)], Tone::Plain, words);
+        }
         // Long ones stand below their words.
         (Some(text), Some(command)) if width(first) + width(&whole) > screen.width() => {
             screen.paragraph(&[Span::quiet(first)], Tone::Plain, format!("{text}:"));

@@ -107,7 +107,12 @@ impl Screen {
 
     /// The whole text.
     pub(crate) fn finish(self) -> String {
-        if self.ascii { to_ascii(&self.text) } else { self.text }
+        let mut text = self.text;
+        // The empty line that ends a table stands before something.
+        while self.layout == Layout::Markdown && text.ends_with("\n\n") {
+            text.pop();
+        }
+        if self.ascii { to_ascii(&text) } else { text }
     }
 
     /// Whether nothing was written.
@@ -139,7 +144,8 @@ impl Screen {
     pub(crate) fn picture(&mut self, lines: Vec<Vec<Span>>) {
         let fence = self.layout == Layout::Markdown;
         if fence {
-            self.text.push_str("\n```\n");
+            self.blank();
+            self.text.push_str("```\n");
         }
         for mut line in lines {
             line.insert(0, Span::plain("  "));
@@ -156,6 +162,10 @@ impl Screen {
             let all = first.iter().map(Span::text).chain([text]).collect::<String>();
             let item = if all.trim_start().starts_with("- ") { "- " } else { "" };
             let words = markdown::escape(all.trim_start().strip_prefix("- ").unwrap_or(&all));
+            // What follows on an item of a list would be a part of it.
+            if item.is_empty() && self.text.lines().next_back().is_some_and(|line| line.starts_with("- ")) {
+                self.blank();
+            }
             self.text.push_str(&format!(
                 "{item}{words}{}\n",
                 if item.is_empty() && !words.is_empty() { "  " } else { "" }

@@ -67,7 +67,7 @@ fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: &
     }
     screen.blank();
     let mut table = table(record, turns);
-    for row in &mut table.rows {
+    for row in table.rows.iter_mut().filter(|_| screen.is_terminal()) {
         if let Some(name) = row.get_mut(1) {
             *name = crate::text::cut(&clean(name), NAME);
         }
