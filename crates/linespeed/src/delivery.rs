@@ -34,18 +34,6 @@ pub fn output_file(options: &Options) -> Option<PathBuf> {
     options.out.output.clone().filter(|path| path.as_os_str() != "-")
 }
 
-/// What `linespeed show` takes for the record of this run: the dot stands for a whole run of everything that is no quick one.
-pub fn shown_by(options: &Options, destination: Option<&Path>, ended: &Ended) -> String {
-    let has_better = || crate::sources::newest().is_some_and(|found| found.is_thorough());
-    let lesser = options.measuring.quick || *ended != Ended::Complete;
-    let own_name = options.command.is_some() || lesser && has_better();
-    let file = destination.filter(|_| own_name).map(|path| {
-        let kept = if is_named(options) { Some(path.as_os_str()) } else { path.file_stem() };
-        kept.unwrap_or_default().to_string_lossy().into_owned()
-    });
-    options.out.label.clone().or(file).unwrap_or(record::source::HERE.to_owned())
-}
-
 /// What `linespeed show` takes for the record in a file whenever it is asked: its name where it lies among the user's own; `None` where
 /// names are left out, and without a file.
 pub fn lasting_name(options: &Options, file: Option<&Path>) -> Option<String> {
@@ -167,34 +155,93 @@ pub fn keep(
     }
 }
 
-/// Keeps the record and hands out its forms. `page`: there is one beside a record whose place the user has not named.
-/// `names_files`: the report ends with their names.
-pub fn deliver(
-    options: &Options,
-    record: &Record,
-    destination: Option<&Path>,
-    forms: &Forms,
-    (page, names_files): (bool, bool),
-) -> Result<(), Failure> {
-    let mut printed = printed(forms, options)?;
-    let named = is_named(options);
-    let (path, mut written) = keep(options, record, destination);
-    if let Some(path) = &path {
-        let mut files_named = format!("\nRecord: {}\n", shown(options, path));
-        if page && !named {
-            let page = path.with_extension("html");
-            let made = text(forms, Form::Page, options).and_then(|html| files::write(&page, &html));
-            if made.is_ok() {
-                files_named.push_str(&format!("Page:   {}\n", shown(options, &page)));
+/// The record of a run once it was to be kept: where it lies, what asks for it later, and what went wrong.
+pub struct Kept {
+    path: Option<PathBuf>,
+    shown_by: Option<String>,
+    lasting_name: Option<String>,
+    written: Result<(), Failure>,
+}
+
+impl Kept {
+    /// Keeps it.
+    pub fn keep(options: &Options, record: &Record, destination: Option<&Path>) -> Self {
+        // The dot stands for a whole run of everything that is no quick one, unless it lies where the user wants it.
+        let has_better = || crate::sources::newest().is_some_and(|found| found.is_thorough());
+        let lesser = options.measuring.quick || record.ended != Ended::Complete;
+        let own_name = options.command.is_some() || is_named(options) || lesser && has_better();
+        let (path, written) = keep(options, record, destination);
+        let shown_by = match (&path, &written) {
+            (_, Err(Failure::Rescued { saved, .. })) => Some(saved.to_string_lossy().into_owned()),
+            (Some(path), _) if own_name => {
+                let name = if is_named(options) { Some(path.as_os_str()) } else { path.file_stem() };
+                name.map(|name| name.to_string_lossy().into_owned())
             }
-            written = written.and(made);
-        }
-        if names_files && !printed.is_empty() && is_report(options) {
-            printed.push_str(&files_named);
-        }
+            (Some(_), _) => Some(record::source::HERE.to_owned()),
+            (None, _) => None,
+        };
+        let label = options.out.label.clone().filter(|_| path.is_some() && written.is_ok());
+        let lasting_name = lasting_name(options, path.as_deref());
+        Self { shown_by: label.or(shown_by), lasting_name, path, written }
     }
-    if !named {
-        written = written.and(write_form(options, forms));
+
+    /// What `linespeed show` takes for it; `None` where it was not kept.
+    pub fn shown_by(&self) -> Option<&str> {
+        self.shown_by.as_deref()
     }
-    print(options, &printed).and(written).and(write_prometheus(options, forms))
+
+    /// Where it lies.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Whether it was wanted and could not be written.
+    pub fn has_failed(&self) -> bool {
+        self.written.is_err()
+    }
+
+    /// What went wrong.
+    pub fn into_written(self) -> Result<(), Failure> {
+        self.written
+    }
+
+    /// Its forms, with its report.
+    pub fn forms<'a>(
+        &self,
+        record: &'a Record,
+        report: impl Fn(&Record, &report::terminal::Style) -> String + 'a,
+    ) -> Forms<'a> {
+        Forms::of_record(record, self.lasting_name.clone(), report)
+    }
+
+    /// Hands out its forms. `page`: there is one beside a record whose place the user has not named. `names_files`: the report ends
+    /// with their names.
+    pub fn deliver(
+        self,
+        options: &Options,
+        forms: &Forms,
+        (page, names_files): (bool, bool),
+    ) -> Result<(), Failure> {
+        let mut printed = printed(forms, options)?;
+        let named = is_named(options);
+        let Self { path, mut written, .. } = self;
+        if let Some(path) = &path {
+            let mut files_named = format!("\nRecord: {}\n", shown(options, path));
+            if page && !named {
+                let page = path.with_extension("html");
+                let made = text(forms, Form::Page, options).and_then(|html| files::write(&page, &html));
+                if made.is_ok() {
+                    files_named.push_str(&format!("Page:   {}\n", shown(options, &page)));
+                }
+                written = written.and(made);
+            }
+            if names_files && !printed.is_empty() && is_report(options) {
+                printed.push_str(&files_named);
+            }
+        }
+        if !named {
+            written = written.and(write_form(options, forms));
+        }
+        print(options, &printed).and(written).and(write_prometheus(options, forms))
+    }
 }

@@ -9,11 +9,10 @@ use overhead::images::{ImageError, check_kernel, check_module};
 use overhead::kernel_module::Source;
 use overhead::{Effort, Event, Guests, LayerName, PORTIONS, Request, Unavailable};
 use record::{CpuList, Machine};
-use report::forms::Forms;
 use report::terminal;
 
 use super::measuring::{Measuring, Outcome, ended};
-use crate::delivery::{deliver, lasting_name, shown_by};
+use crate::delivery::Kept;
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Overhead, Vm};
 use crate::output;
@@ -72,15 +71,12 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
         return Err(Failure::Cannot(explain_nothing(result.missing())));
     }
     let extent = (options.out.all || options.out.verbose, options.out.verbose);
-    let forms = Forms::of_record(&record, lasting_name(options, destination.as_deref()), |record, style| {
-        terminal::overhead_answer(
-            record,
-            extent,
-            &shown_by(options, destination.as_deref(), &record.ended),
-            style,
-        )
+    let kept = Kept::keep(options, &record, destination.as_deref());
+    let shown_by = kept.shown_by().map(str::to_owned);
+    let forms = kept.forms(&record, |record, style| {
+        terminal::overhead_answer(record, extent, shown_by.as_deref(), style)
     });
-    deliver(options, &record, destination.as_deref(), &forms, (false, true))?;
+    kept.deliver(options, &forms, (false, true))?;
     Ok(result.interrupted().map_or(0, signal_code))
 }
 

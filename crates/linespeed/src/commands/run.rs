@@ -3,11 +3,10 @@
 use machine::Root;
 use measure::{Depth, MEASUREMENTS, Measure, Wakeups, list};
 use record::{Ended, Record};
-use report::forms::Forms;
 use report::terminal::{self, Style};
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
-use crate::delivery::{deliver, lasting_name, shown_by};
+use crate::delivery::Kept;
 use crate::failure::{FOUND, Failure, signal_code, unknown_name};
 use crate::options::{self, Options, Run, WakeupForms};
 use crate::progress::Shown;
@@ -70,25 +69,20 @@ fn measure_and_report(
     let own_ready_seconds = measure::run_queue_delay::total_seconds();
     let (record, destination) =
         measuring.finish(outcome, |after| after.own_ready_seconds = own_ready_seconds)?;
+    let kept = Kept::keep(options, &record, destination.as_deref());
     let ours = options.out.output.is_none() && !options.out.json;
     if !options.out.redact {
-        crate::ceilings::keep(&record, destination.as_deref(), ours);
+        crate::ceilings::keep(&record, kept.path(), ours);
     }
     let asked = run.map_or_else(WakeupForms::default, |run| run.forms);
+    let shown_by = kept.shown_by().map(str::to_owned);
     let report = |record: &Record, style: &Style| {
-        report::cyclictest::forms(record, asked.cyclictest, asked.histogram).unwrap_or_else(|| {
-            terminal::answer(
-                record,
-                options.out.all,
-                &shown_by(options, destination.as_deref(), &record.ended),
-                style,
-            )
-        })
+        report::cyclictest::forms(record, asked.cyclictest, asked.histogram)
+            .unwrap_or_else(|| terminal::answer(record, options.out.all, shown_by.as_deref(), style))
     };
     let page = (options.command.is_none(), !asked.any());
-    let forms = Forms::of_record(&record, lasting_name(options, destination.as_deref()), report)
-        .with_report_asked_for(asked.any());
-    deliver(options, &record, destination.as_deref(), &forms, page)?;
+    let forms = kept.forms(&record, report).with_report_asked_for(asked.any());
+    kept.deliver(options, &forms, page)?;
     if record.measurements.is_empty() && record.ended == Ended::Complete {
         return Err(Failure::Cannot(
             "nothing could be measured here; linespeed list says what stands in the way".to_owned(),

@@ -13,7 +13,7 @@ use report::forms::Forms;
 use report::terminal::{self, ListedRecipe};
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
-use crate::delivery::{deliver, hand_out, lasting_name, shown_by};
+use crate::delivery::{Kept, hand_out};
 use crate::failure::{Failure, signal_code};
 use crate::files;
 use crate::options::{Options, Scale};
@@ -71,15 +71,12 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     if let (Some(trouble), true) = (&results.failed, record.measurements.is_empty()) {
         return Err(complaint(&job, trouble));
     }
-    let forms = Forms::of_record(&record, lasting_name(options, destination.as_deref()), |record, style| {
-        terminal::scale_answer(
-            record,
-            options.out.all,
-            &shown_by(options, destination.as_deref(), &record.ended),
-            style,
-        )
+    let kept = Kept::keep(options, &record, destination.as_deref());
+    let shown_by = kept.shown_by().map(str::to_owned);
+    let forms = kept.forms(&record, |record, style| {
+        terminal::scale_answer(record, options.out.all, shown_by.as_deref(), style)
     });
-    deliver(options, &record, destination.as_deref(), &forms, (false, true))?;
+    kept.deliver(options, &forms, (false, true))?;
     match (results.interrupted, results.failed) {
         (Some(signal), _) => Ok(signal_code(signal)),
         (None, Some(trouble)) => Err(complaint(&job, &trouble)),

@@ -20,12 +20,11 @@ use report::{perf_format, terminal};
 
 use super::quiet::tuned_session;
 use super::{new_record, output_file, to_standard_output};
-use crate::delivery::{self, is_named, printed, write_form};
+use crate::delivery::{self, Kept, is_named, printed, write_form};
 use crate::failure::Failure;
 use crate::options::{Options, PerfFormat, Stat};
 use crate::redaction::{self, redact, shown};
 use crate::{ceilings, files, output};
-use report::forms::Forms;
 use runs::{Repeat, Runs, repeat};
 
 /// Runs the command, or watches processes, and reports; returns its exit code.
@@ -209,25 +208,25 @@ fn deliver(
             }
         };
     }
-    let shown_by = delivery::shown_by(options, destination, &record.ended);
-    let forms = Forms::of_record(record, delivery::lasting_name(options, destination), |record, style| {
+    let kept = Kept::keep(options, record, destination);
+    let shown_by = kept.shown_by().map(str::to_owned);
+    let forms = kept.forms(record, |record, style| {
         let gate = gate.map_or(String::new(), |gate| terminal::gate(gate, style));
-        gate + &terminal::stat_answer(record, options.out.all, &shown_by, style)
+        gate + &terminal::stat_answer(record, options.out.all, shown_by.as_deref(), style)
     });
     let named = is_named(options);
-    let (path, kept) = delivery::keep(options, record, destination);
     let asked = options.out.form().is_some() || to_output;
     let printed = if asked { output::print(&printed(&forms, options)?) } else { Ok(()) };
-    if kept.is_err() || (!asked && !options.out.quiet_output) {
+    if kept.has_failed() || (!asked && !options.out.quiet_output) {
         let mut text = format!("\n{}", forms.report(&output::error_style(&options.out)));
-        if let (Some(path), false) = (path, named) {
-            text.push_str(&format!("\nRecord: {}\n", shown(options, &path)));
+        if let (Some(path), false) = (kept.path(), named) {
+            text.push_str(&format!("\nRecord: {}\n", shown(options, path)));
         }
         // What was measured is shown even when it could not be stored.
         output::print_error(&text);
     }
     let written = if named { Ok(()) } else { write_form(options, &forms) };
-    kept.and(printed).and(written).and(delivery::write_prometheus(options, &forms))
+    kept.into_written().and(printed).and(written).and(delivery::write_prometheus(options, &forms))
 }
 
 impl Stat {

@@ -75,6 +75,8 @@ fn a_place_that_cannot_be_written_is_named_before_the_measuring() {
     let short = measured(homeless);
     // Nothing is lost by going on: the report is there.
     assert!(short.code == Some(0) && short.stdout.contains("noise: "), "{short:?}");
+    assert!(!short.stdout.contains("linespeed show"), "a record that is not there is named: {short:?}");
+    assert!(short.stdout.contains("More: --all ("), "{short:?}");
     assert!(
         short.stderr.contains("will not be kept") && short.stderr.contains("XDG_STATE_HOME"),
         "{short:?}"
@@ -96,7 +98,8 @@ fn a_full_disk_costs_nobody_the_record() {
     let ran = measured(command);
     assert_eq!(ran.code, Some(3), "a script would look for a record that is not there: {ran:?}");
     assert!(ran.stderr.contains("No space left") && ran.stderr.contains("db1.json"), "{}", ran.stderr);
-    assert!(ran.stdout.contains("More: linespeed show "), "what was measured is not shown");
+    let rescued = format!("More: linespeed show {}", spare.path().join("db1.json").display());
+    assert!(ran.stdout.contains(&rescued), "what was measured is not shown, or where it is: {ran:?}");
     let saved = std::fs::read(spare.path().join("db1.json")).unwrap();
     assert!(support::figures(&sound::record(&saved), "cost.syscall") > 0);
     assert_eq!(names(spare.path()), ["db1.json"]);

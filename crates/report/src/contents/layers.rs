@@ -327,7 +327,7 @@ mod tests {
         (again.layer, again.over) = ("user again".to_owned(), -0.002_63);
         record.diagnosis.layers.insert(0, again);
         let style = crate::terminal::Style::default();
-        let text = crate::terminal::overhead_answer(&record, (true, true), ".", &style);
+        let text = crate::terminal::overhead_answer(&record, (true, true), Some("."), &style);
         assert!(text.contains("-0.263 %?") && text.contains("+0 %?"), "{text}");
         assert!(!text.contains("+-"), "{text}");
         let bars = bars(&record, "cycles");

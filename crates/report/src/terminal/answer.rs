@@ -40,7 +40,7 @@ impl Density {
     ];
 }
 
-pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: &str) {
+pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     let above = screen.lines();
     head(screen, record);
     let kept = screen.lines();
@@ -106,15 +106,21 @@ pub(super) fn origin(screen: &mut Screen, record: &Record) {
 }
 
 /// The worst findings as far as there is room below the `above` first lines, what could not be seen, and where the rest is.
-pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: &str, above: usize) {
+pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: Option<&str>, above: usize) {
     foot_by(screen, record, shown_by, above, false);
 }
 
 /// The same; `merged`: with a finding's cost and command in one line where they fit. Returns how many findings were shown.
-fn foot_by(screen: &mut Screen, record: &Record, shown_by: &str, above: usize, merged: bool) -> usize {
+fn foot_by(
+    screen: &mut Screen,
+    record: &Record,
+    shown_by: Option<&str>,
+    above: usize,
+    merged: bool,
+) -> usize {
     let unseen = unseen(record, screen.width());
     let room = LINES.saturating_sub(screen.lines() - above + usize::from(unseen.is_some()) + 1);
-    let shown = if room < 3 { 0 } else { findings::write_by(screen, record, room, Some(shown_by), merged) };
+    let shown = if room < 3 { 0 } else { findings::write_by(screen, record, room, shown_by, merged) };
     if let Some(unseen) = unseen {
         cut(screen, &[Span::plain(unseen)]);
     }
@@ -122,8 +128,8 @@ fn foot_by(screen: &mut Screen, record: &Record, shown_by: &str, above: usize, m
     shown
 }
 
-/// Where the rest is; `shown`: findings that were shown.
-pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: &str, shown: usize) {
+/// Where the rest is: in the record, or, where none was kept, what the same run shows with `--all`; `shown`: findings that were shown.
+pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: Option<&str>, shown: usize) {
     // Who reads it in a comment has no such file.
     if !screen.is_terminal() {
         return;
@@ -134,7 +140,10 @@ pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: &str, shown: 
         more if shown > 0 => count_noun(more, "more finding"),
         more => count_noun(more, "finding"),
     };
-    let command = format!("linespeed show {} --all", quote_word(shown_by));
+    let command = match shown_by {
+        Some(record) => format!("linespeed show {} --all", quote_word(record)),
+        None => "--all".to_owned(),
+    };
     let all = listed([Some(counted.clone()), Some("tables, coverage".to_owned())]);
     let whole = format!("{command} ({all})");
     screen.more(&match counted.as_str() {
@@ -244,7 +253,7 @@ mod tests {
 
     fn answer(record: &Record, width: usize) -> String {
         let mut screen = Screen::new(&Style { width, color: false, ..Style::default() });
-        write(&mut screen, record, ".");
+        write(&mut screen, record, Some("."));
         screen.finish()
     }
 
@@ -289,18 +298,26 @@ mod tests {
     #[test]
     fn a_finding_that_is_a_knob_offers_its_fix_by_its_number() {
         use record::{KnobName, KnobValue};
+        let style = || Style { width: 160, color: false, ..Style::default() };
         let mut record = old_record();
         let set = |finding: &mut record::diagnosis::Finding| {
             finding.remedy[0].sets = Some(KnobValue::new(KnobName::Thp, "always"))
         };
         record.diagnosis.findings.iter_mut().for_each(set);
         assert!(answer(&record, 160).contains("sudo linespeed fix 1 -- COMMAND (sets thp to always"));
-        let mut screen = Screen::new(&Style { width: 160, color: false, ..Style::default() });
-        write(&mut screen, &record, "a b");
+        let mut screen = Screen::new(&style());
+        write(&mut screen, &record, Some("a b"));
         assert!(screen.finish().contains("linespeed fix 1 --record 'a b'"));
+        // Of what was not kept no name is said, and no finding by its number.
+        let mut screen = Screen::new(&style());
+        write(&mut screen, &record, None);
+        let text = screen.finish();
+        assert!(
+            text.contains("More: --all (") && !text.contains("linespeed show") && !text.contains("fix 1"),
+            "{text}"
+        );
         // The report above it and the page name the record, too; what stands above is not said to be elsewhere.
-        let style = Style { width: 160, color: false, ..Style::default() };
-        let whole = crate::terminal::answer(&record, true, "a b", &style);
+        let whole = crate::terminal::answer(&record, true, Some("a b"), &style());
         assert_eq!(whole.matches("fix 1 --record 'a b'").count(), 2);
         assert!(!whole.contains("More: ") && answer(&record, 160).contains("More: "));
         let page = crate::page::kept(&record, Some("a b"));

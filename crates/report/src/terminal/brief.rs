@@ -37,12 +37,12 @@ pub(super) fn above(
     report + &Screen::draw(style, answer)
 }
 
-/// What a command or recipe gives on one CPU to all of them. `shown_by`: what `linespeed show` takes for this record.
-pub fn scale_answer(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
+/// What a command or recipe gives on one CPU to all of them. `shown_by`: what `linespeed show` takes for this record, where it was kept.
+pub fn scale_answer(record: &Record, all: bool, shown_by: Option<&str>, style: &Style) -> String {
     above(
         all,
         style,
-        || scale::whole(record, Some(shown_by), style),
+        || scale::whole(record, shown_by, style),
         |screen| {
             let lines = screen.lines();
             if let Some(early) = scale::early(record) {
@@ -111,7 +111,12 @@ fn steps_of(record: &Record, all: &[&Measurement]) -> Table {
 }
 
 /// What each layer takes of a CPU's speed. `whole`: the report with all that was counted.
-pub fn overhead_answer(record: &Record, (all, whole): (bool, bool), shown_by: &str, style: &Style) -> String {
+pub fn overhead_answer(
+    record: &Record,
+    (all, whole): (bool, bool),
+    shown_by: Option<&str>,
+    style: &Style,
+) -> String {
     above(
         all,
         style,
@@ -228,12 +233,12 @@ mod tests {
             }
         }
         record.diagnosis = diagnose::diagnose(&record);
-        let text = scale_answer(&record, false, ".", &Style::default());
+        let text = scale_answer(&record, false, Some("."), &Style::default());
         fits(&text);
         for row in ["cores-first      1", "cores-first     64", "node-compact    64"] {
             assert!(text.contains(row), "no {row} in {text}");
         }
-        assert!(scale_answer(&record, true, ".", &Style::default()).lines().count() > 64);
+        assert!(scale_answer(&record, true, Some("."), &Style::default()).lines().count() > 64);
     }
 
     #[test]
@@ -258,7 +263,7 @@ mod tests {
             evidence: Vec::new(),
             advice: vec!["keep together what is used together, prefetch, use huge pages".into()],
         });
-        let text = stat::command_answer(&record, false, ".", &Style { width: 80, ..Style::default() });
+        let text = stat::command_answer(&record, false, Some("."), &Style { width: 80, ..Style::default() });
         fits(&text);
         for row in ["user", "sys", "runnable, waiting for a CPU", "blocked, no thread ready"] {
             assert!(text.contains(&format!("  {row} ")), "no {row} in {text}");

@@ -116,11 +116,11 @@ pub fn safe(text: &str) -> String {
 }
 
 /// The answer of a run on one screen, of at most 21 lines. Above it every table, where `all` is asked for; where only a few things
-/// were measured, theirs. `shown_by`: what `linespeed show` takes for this record.
-pub fn answer(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
+/// were measured, theirs. `shown_by`: what `linespeed show` takes for this record, where it was kept.
+pub fn answer(record: &Record, all: bool, shown_by: Option<&str>, style: &Style) -> String {
     let mut screen = Screen::new(style);
     if all {
-        report::write(&mut screen, record, Some(shown_by));
+        report::write(&mut screen, record, shown_by);
     } else if !summary::is_whole(record) {
         report::figures(&mut screen, record);
     }
@@ -155,14 +155,14 @@ pub fn record(record: &Record, all: bool, shown_by: &str, style: &Style) -> Stri
     if let Some(watched) = &record.watch {
         watch::watch_answer(record, watched, all, style)
     } else if is_scale(record) {
-        scale_answer(record, all, shown_by, style)
+        scale_answer(record, all, Some(shown_by), style)
     } else if measured && !record.diagnosis.layers.is_empty() && !summary::is_whole(record) {
-        overhead_answer(record, (all, true), shown_by, style)
+        overhead_answer(record, (all, true), Some(shown_by), style)
     } else if stat::is_of_a_command(record) || find_turns(record).is_some() {
-        stat_answer(record, all, shown_by, style)
+        stat_answer(record, all, Some(shown_by), style)
     } else if !record.measurements.is_empty() {
         // Of other tools' output the tables are asked for by naming it.
-        answer(record, all || !measured, shown_by, style)
+        answer(record, all || !measured, Some(shown_by), style)
     } else {
         let more = format!("linespeed show {} --all", record::phrase::quote_word(shown_by));
         let more = if all || !measured { None } else { Some(more.as_str()) };
@@ -171,8 +171,8 @@ pub fn record(record: &Record, all: bool, shown_by: &str, style: &Style) -> Stri
 }
 
 /// What a command was bound by, or which is faster of several that were run in turn, on one screen: `linespeed stat`. Above it, where
-/// `all` is asked for, the whole report. `shown_by`: what `linespeed show` takes for this record.
-pub fn stat_answer(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
+/// `all` is asked for, the whole report. `shown_by`: what `linespeed show` takes for this record, where it was kept.
+pub fn stat_answer(record: &Record, all: bool, shown_by: Option<&str>, style: &Style) -> String {
     match find_turns(record) {
         Some(turns) => turns::turns_answer(record, turns, all, shown_by, style),
         None => stat::command_answer(record, all, shown_by, style),

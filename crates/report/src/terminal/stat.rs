@@ -50,18 +50,18 @@ pub(super) fn is_of_a_command(record: &Record) -> bool {
 
 /// What a command was bound by, on one screen: `linespeed stat`. Above it, where `all` is asked for, the whole report. `shown_by`:
 /// what `linespeed show` takes for this record.
-pub(super) fn command_answer(record: &Record, all: bool, shown_by: &str, style: &Style) -> String {
+pub(super) fn command_answer(record: &Record, all: bool, shown_by: Option<&str>, style: &Style) -> String {
     let whole = || {
         Screen::draw(style, |screen| {
             write(screen, record);
             screen.blank();
-            report::write(screen, record, Some(shown_by));
+            report::write(screen, record, shown_by);
         })
     };
     brief::above(all, style, whole, |screen| write_answer(screen, record, shown_by))
 }
 
-fn write_answer(screen: &mut Screen, record: &Record, shown_by: &str) {
+fn write_answer(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     let Some(time) = find_time(record) else { return };
     let above = screen.lines();
     lines::cut(screen, &[Span::strong(command_text(time))]);

@@ -28,7 +28,7 @@ pub(super) fn turns_answer(
     record: &Record,
     turns: &Turns,
     all: bool,
-    shown_by: &str,
+    shown_by: Option<&str>,
     style: &Style,
 ) -> String {
     let whole = || {
@@ -39,13 +39,13 @@ pub(super) fn turns_answer(
                 stat::write(screen, &own);
                 screen.blank();
             }
-            report::write(screen, record, Some(shown_by));
+            report::write(screen, record, shown_by);
         })
     };
     brief::above(all, style, whole, |screen| write_answer(screen, record, turns, shown_by))
 }
 
-fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: &str) {
+fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: Option<&str>) {
     let above = screen.lines();
     let many = turns.commands.len() > FEW;
     let against = || turns.commands.iter().filter_map(|one| one.against_first.as_ref());

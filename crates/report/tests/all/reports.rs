@@ -87,7 +87,7 @@ fn answer_and_page_have_the_reports_order() {
     let record = support::named("small").unwrap();
     let finding = record.diagnosis.findings[0].what.to_string();
     let page = report::page::html(&record).replace('\u{a0}', " ");
-    let answer = terminal::answer(&record, false, ".", &plain(80));
+    let answer = terminal::answer(&record, false, Some("."), &plain(80));
     let in_order = |text: &str, parts: &[&str]| {
         let at = |part: &&str| text.find(part).unwrap_or_else(|| panic!("no {part} in {text}"));
         let places: Vec<usize> = parts.iter().map(at).collect();
