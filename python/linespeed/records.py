@@ -398,7 +398,8 @@ class Diagnosis:
     siblings: Tuple[SiblingsAdd, ...] = ()
     #: How commands differ that were run in turn; only in records of `linespeed stat` of several.
     turns: Optional[Turns] = None
-    #: CPUs that others used on average during the run; absent where it was too short to tell.
+    #: CPUs that others used on average during the run, of one command while it ran; absent where that was too short to
+    #: tell.
     used_by_others: Optional[float] = None
 
 

@@ -25,7 +25,7 @@ pub struct Diagnosis {
     /// Resources that were measured too little of to be one, a sentence each: memory from within the caches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_reached: Vec<Text>,
-    /// CPUs that others used on average during the run; absent where it was too short to tell.
+    /// CPUs that others used on average during the run, of one command while it ran; absent where that was too short to tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used_by_others: Option<f64>,
     /// What costs speed, the worst first.
