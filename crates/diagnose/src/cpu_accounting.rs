@@ -64,7 +64,7 @@ pub(crate) fn beside(around: &Around, used: f64) -> Option<f64> {
 }
 
 /// The same where ticks can tell.
-pub(crate) fn told_beside(around: &Around, used: f64) -> Option<f64> {
+pub(crate) fn reported_beside(around: &Around, used: f64) -> Option<f64> {
     beside(around, used).filter(|_| around.seconds.is_some_and(|seconds| seconds >= LEAST_SECONDS))
 }
 
@@ -76,7 +76,7 @@ fn of_command(record: &Record) -> Option<f64> {
         sum && m.labels.word(Label::Workload) == Some(COMMAND) && m.labels.get(Label::Thread).is_none()
     });
     let own: f64 = own.map(|m| m.value().max(0.0)).sum();
-    told_beside(&time.detail.get(detail::AROUND)?, own / time.value())
+    reported_beside(&time.detail.get(detail::AROUND)?, own / time.value())
 }
 
 /// The workload of a command that ran alone.

@@ -157,10 +157,12 @@ pub fn keep(
 
 /// The record of a run once it was to be kept: where it lies, what asks for it later, and what went wrong.
 pub struct Kept {
-    path: Option<PathBuf>,
-    shown_by: Option<String>,
-    lasting_name: Option<String>,
-    written: Result<(), Failure>,
+    /// Where it lies.
+    pub path: Option<PathBuf>,
+    /// What `linespeed show` takes for it; `None` where it was not kept.
+    pub shown_by: Option<String>,
+    /// What went wrong.
+    pub written: Result<(), Failure>,
 }
 
 impl Kept {
@@ -181,37 +183,7 @@ impl Kept {
             (None, _) => None,
         };
         let label = options.out.label.clone().filter(|_| path.is_some() && written.is_ok());
-        let lasting_name = lasting_name(options, path.as_deref());
-        Self { shown_by: label.or(shown_by), lasting_name, path, written }
-    }
-
-    /// What `linespeed show` takes for it; `None` where it was not kept.
-    pub fn shown_by(&self) -> Option<&str> {
-        self.shown_by.as_deref()
-    }
-
-    /// Where it lies.
-    pub fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
-    }
-
-    /// Whether it was wanted and could not be written.
-    pub fn has_failed(&self) -> bool {
-        self.written.is_err()
-    }
-
-    /// What went wrong.
-    pub fn into_written(self) -> Result<(), Failure> {
-        self.written
-    }
-
-    /// Its forms, with its report.
-    pub fn forms<'a>(
-        &self,
-        record: &'a Record,
-        report: impl Fn(&Record, &report::terminal::Style) -> String + 'a,
-    ) -> Forms<'a> {
-        Forms::of_record(record, self.lasting_name.clone(), report)
+        Self { shown_by: label.or(shown_by), path, written }
     }
 
     /// Hands out its forms. `page`: there is one beside a record whose place the user has not named. `names_files`: the report ends

@@ -5,7 +5,7 @@ use record::text::Value;
 use record::units::{self, significant};
 use record::{Measurement, Template, Text, text};
 
-use super::time::told_of_others;
+use super::time::reported_of_others;
 use super::{Cause, Facts, detail, sampled};
 
 /// Bytes that a miss of the last cache moves.
@@ -129,7 +129,7 @@ const LEAST_OTHERS: f64 = 0.1;
 pub(super) fn compute(facts: &Facts) -> Cause {
     let used = facts.used();
     // Whoever asks why not more of them were has the answer here.
-    let others = told_of_others(facts).filter(|others| *others >= LEAST_OTHERS);
+    let others = reported_of_others(facts).filter(|others| *others >= LEAST_OTHERS);
     let busy = if facts.cpus < 1.5 {
         text!("bound-cpu-one", "On its one CPU {share} of the time.", share = Value::Share(used.min(1.0)))
     } else if let Some(others) = others {

@@ -193,8 +193,8 @@ pub(super) fn used_by_others(facts: &Facts) -> Option<f64> {
 }
 
 /// The same to be told, as a report tells it wherever it does.
-pub(super) fn told_of_others(facts: &Facts) -> Option<f64> {
-    cpu_accounting::told_beside(&facts.around(), facts.used())
+pub(super) fn reported_of_others(facts: &Facts) -> Option<f64> {
+    cpu_accounting::reported_beside(&facts.around(), facts.used())
 }
 
 pub(super) fn contention(facts: &Facts) -> Option<Cause> {
@@ -242,7 +242,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
         )
     };
     let cause = Cause::new(by, share * wanted, says, advice);
-    let Some(others) = told_of_others(facts).map(units::cpus_in_use) else { return Some(cause) };
+    let Some(others) = reported_of_others(facts).map(units::cpus_in_use) else { return Some(cause) };
     let seen = text!("bound-others-used", "other programs used {others} CPUs", others);
     Some(cause.cite(seen, detail("around")))
 }

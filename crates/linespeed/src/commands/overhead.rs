@@ -9,10 +9,11 @@ use overhead::images::{ImageError, check_kernel, check_module};
 use overhead::kernel_module::Source;
 use overhead::{Effort, Event, Guests, LayerName, PORTIONS, Request, Unavailable};
 use record::{CpuList, Machine};
+use report::forms::Forms;
 use report::terminal;
 
 use super::measuring::{Measuring, Outcome, ended};
-use crate::delivery::Kept;
+use crate::delivery::{Kept, lasting_name};
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Overhead, Vm};
 use crate::output;
@@ -72,8 +73,8 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     }
     let extent = (options.out.all || options.out.verbose, options.out.verbose);
     let kept = Kept::keep(options, &record, destination.as_deref());
-    let shown_by = kept.shown_by().map(str::to_owned);
-    let forms = kept.forms(&record, |record, style| {
+    let (name, shown_by) = (lasting_name(options, kept.path.as_deref()), kept.shown_by.clone());
+    let forms = Forms::of_record(&record, name, |record, style| {
         terminal::overhead_answer(record, extent, shown_by.as_deref(), style)
     });
     kept.deliver(options, &forms, (false, true))?;

@@ -3,10 +3,11 @@
 use machine::Root;
 use measure::{Depth, MEASUREMENTS, Measure, Wakeups, list};
 use record::{Ended, Record};
+use report::forms::Forms;
 use report::terminal::{self, Style};
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
-use crate::delivery::Kept;
+use crate::delivery::{Kept, lasting_name};
 use crate::failure::{FOUND, Failure, signal_code, unknown_name};
 use crate::options::{self, Options, Run, WakeupForms};
 use crate::progress::Shown;
@@ -72,16 +73,16 @@ fn measure_and_report(
     let kept = Kept::keep(options, &record, destination.as_deref());
     let ours = options.out.output.is_none() && !options.out.json;
     if !options.out.redact {
-        crate::ceilings::keep(&record, kept.path(), ours);
+        crate::ceilings::keep(&record, kept.path.as_deref(), ours);
     }
     let asked = run.map_or_else(WakeupForms::default, |run| run.forms);
-    let shown_by = kept.shown_by().map(str::to_owned);
+    let (name, shown_by) = (lasting_name(options, kept.path.as_deref()), kept.shown_by.clone());
     let report = |record: &Record, style: &Style| {
         report::cyclictest::forms(record, asked.cyclictest, asked.histogram)
             .unwrap_or_else(|| terminal::answer(record, options.out.all, shown_by.as_deref(), style))
     };
     let page = (options.command.is_none(), !asked.any());
-    let forms = kept.forms(&record, report).with_report_asked_for(asked.any());
+    let forms = Forms::of_record(&record, name, report).with_report_asked_for(asked.any());
     kept.deliver(options, &forms, page)?;
     if record.measurements.is_empty() && record.ended == Ended::Complete {
         return Err(Failure::Cannot(

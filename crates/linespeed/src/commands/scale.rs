@@ -13,7 +13,7 @@ use report::forms::Forms;
 use report::terminal::{self, ListedRecipe};
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
-use crate::delivery::{Kept, hand_out};
+use crate::delivery::{Kept, hand_out, lasting_name};
 use crate::failure::{Failure, signal_code};
 use crate::files;
 use crate::options::{Options, Scale};
@@ -72,8 +72,8 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         return Err(complaint(&job, trouble));
     }
     let kept = Kept::keep(options, &record, destination.as_deref());
-    let shown_by = kept.shown_by().map(str::to_owned);
-    let forms = kept.forms(&record, |record, style| {
+    let (name, shown_by) = (lasting_name(options, kept.path.as_deref()), kept.shown_by.clone());
+    let forms = Forms::of_record(&record, name, |record, style| {
         terminal::scale_answer(record, options.out.all, shown_by.as_deref(), style)
     });
     kept.deliver(options, &forms, (false, true))?;

@@ -25,6 +25,7 @@ use crate::failure::Failure;
 use crate::options::{Options, PerfFormat, Stat};
 use crate::redaction::{self, redact, shown};
 use crate::{ceilings, files, output};
+use report::forms::Forms;
 use runs::{Repeat, Runs, repeat};
 
 /// Runs the command, or watches processes, and reports; returns its exit code.
@@ -208,25 +209,25 @@ fn deliver(
             }
         };
     }
-    let kept = Kept::keep(options, record, destination);
-    let shown_by = kept.shown_by().map(str::to_owned);
-    let forms = kept.forms(record, |record, style| {
-        let gate = gate.map_or(String::new(), |gate| terminal::gate(gate, style));
-        gate + &terminal::stat_answer(record, options.out.all, shown_by.as_deref(), style)
-    });
+    let Kept { path, shown_by, written: kept } = Kept::keep(options, record, destination);
+    let forms =
+        Forms::of_record(record, delivery::lasting_name(options, path.as_deref()), |record, style| {
+            let gate = gate.map_or(String::new(), |gate| terminal::gate(gate, style));
+            gate + &terminal::stat_answer(record, options.out.all, shown_by.as_deref(), style)
+        });
     let named = is_named(options);
     let asked = options.out.form().is_some() || to_output;
     let printed = if asked { output::print(&printed(&forms, options)?) } else { Ok(()) };
-    if kept.has_failed() || (!asked && !options.out.quiet_output) {
+    if kept.is_err() || (!asked && !options.out.quiet_output) {
         let mut text = format!("\n{}", forms.report(&output::error_style(&options.out)));
-        if let (Some(path), false) = (kept.path(), named) {
-            text.push_str(&format!("\nRecord: {}\n", shown(options, path)));
+        if let (Some(path), false) = (path, named) {
+            text.push_str(&format!("\nRecord: {}\n", shown(options, &path)));
         }
         // What was measured is shown even when it could not be stored.
         output::print_error(&text);
     }
     let written = if named { Ok(()) } else { write_form(options, &forms) };
-    kept.into_written().and(printed).and(written).and(delivery::write_prometheus(options, &forms))
+    kept.and(printed).and(written).and(delivery::write_prometheus(options, &forms))
 }
 
 impl Stat {

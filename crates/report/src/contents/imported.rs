@@ -1,9 +1,11 @@
 //! What was read of a machine from one tool's output: its values, the first to be asked for first.
 
+use std::fmt::Display;
+
 use record::import::{Origin, Output};
 use record::machine::Node;
 use record::phrase::count_noun;
-use record::{CpuList, Machine, Record, units};
+use record::{Machine, Record, units};
 
 use super::essentials::mitigations;
 use super::memory;
@@ -37,99 +39,84 @@ macro_rules! field {
     };
 }
 
-/// A field of all nodes at once.
-macro_rules! of_nodes {
-    ($key:ident, $tell:expr) => {
-        Part {
-            path: concat!("machine.nodes[].", stringify!($key)),
-            tells: Tells::Field(|machine| {
-                let tell: fn(&Node) -> Option<String> = $tell;
-                Some(listed(machine.nodes.iter().map(tell))).filter(|words| !words.is_empty())
-            }),
-        }
-    };
-}
-
 /// The parts in the order in which they are told.
 const PARTS: &[Part] = &[
-    field!(counts.cpus_present, number, "CPUs"),
+    field!(counts.cpus_present, named, "CPUs"),
     field!(counts.packages, counted, "package"),
-    field!(counts.books, number, "books"),
-    field!(counts.clusters, number, "clusters"),
+    field!(counts.books, named, "books"),
+    field!(counts.clusters, named, "clusters"),
     field!(counts.cores, counted, "core"),
-    field!(counts.cpus_allowed, number, "cpus allowed"),
+    field!(counts.cpus_allowed, named, "cpus allowed"),
     field!(counts.cpus_online, online),
-    field!(counts.dies, number, "dies"),
-    field!(counts.drawers, number, "drawers"),
+    field!(counts.dies, named, "dies"),
+    field!(counts.drawers, named, "drawers"),
     field!(counts.nodes, counted, "node"),
-    field!(processor.firmware_name, word, "firmware name"),
-    field!(processor.model_name, word, "model name"),
+    field!(processor.firmware_name, named, "firmware name"),
+    field!(processor.model_name, named, "model name"),
     Part { path: "machine.caches.", tells: Tells::Below(cache) },
     field!(caches, sizes),
-    of_nodes!(bytes, |node| node.bytes.map(|bytes| format!("node {} {}", node.id, units::bytes(bytes)))),
-    of_nodes!(cpus, |node| Some(format!("node {} CPUs {}", node.id, node.cpus))),
+    Part { path: "machine.nodes[].bytes", tells: Tells::Field(node_sizes) },
+    Part { path: "machine.nodes[].cpus", tells: Tells::Field(node_cpus) },
     Part { path: "machine.nodes[].distances", tells: Tells::Field(distances) },
-    of_nodes!(free_bytes, |node| {
-        node.free_bytes.map(|bytes| format!("node {} {} free", node.id, units::bytes(bytes)))
-    }),
+    Part { path: "machine.nodes[].free_bytes", tells: Tells::Field(node_free) },
     Part {
         path: "machine.nodes[",
         tells: Tells::Below(|machine, _| Some(count_noun(machine.nodes.len(), "node"))),
     },
     Part { path: "machine.memory_devices[", tells: Tells::Below(|machine, _| Some(devices(machine))) },
     field!(memory_bytes, size, "memory"),
-    field!(memory_slots, number, "memory slots"),
+    field!(memory_slots, named, "memory slots"),
     field!(processor.min_hz, clock, "min"),
     field!(processor.max_hz, clock, "max"),
-    field!(virtualization.container, word, "container"),
+    field!(virtualization.container, named, "container"),
     field!(virtualization.emulated, switch, "emulated"),
-    field!(virtualization.hypervisor, word, "hypervisor"),
+    field!(virtualization.hypervisor, named, "hypervisor"),
     field!(architecture, text, "architecture"),
     field!(cpus, |machine| Some(format!("list of {}", units::cpus(machine.cpus.len() as u32)))),
-    field!(hostname, word, "hostname"),
-    field!(idle.driver, word, "driver"),
-    field!(idle.governor, word, "governor"),
-    field!(kernel.distribution, word, "distribution"),
-    field!(kernel.hz, number, "hz"),
-    field!(kernel.isolated, cpus, "isolated"),
+    field!(hostname, named, "hostname"),
+    field!(idle.driver, named, "driver"),
+    field!(idle.governor, named, "governor"),
+    field!(kernel.distribution, named, "distribution"),
+    field!(kernel.hz, named, "hz"),
+    field!(kernel.isolated, text, "isolated"),
     Part {
         path: "machine.kernel.mitigations.",
         tells: Tells::Below(|machine, _| Some(vulnerabilities(machine))),
     },
-    field!(kernel.nohz_full, cpus, "nohz full"),
+    field!(kernel.nohz_full, text, "nohz full"),
     field!(kernel.options, words, "options"),
     field!(kernel.page_bytes, size, "page"),
-    field!(kernel.preemption, word, "preemption"),
-    field!(kernel.release, word, "release"),
-    field!(kernel.version, word, "version"),
-    field!(limits.affinity, cpus, "affinity"),
-    field!(limits.cgroup_version, number, "cgroup version"),
-    field!(limits.cpu_quota, share_of_cpus, "cpu quota"),
-    field!(limits.cpuset, cpus, "cpuset"),
+    field!(kernel.preemption, named, "preemption"),
+    field!(kernel.release, named, "release"),
+    field!(kernel.version, named, "version"),
+    field!(limits.affinity, text, "affinity"),
+    field!(limits.cgroup_version, named, "cgroup version"),
+    field!(limits.cpu_quota, named, "cpu quota"),
+    field!(limits.cpuset, text, "cpuset"),
     field!(limits.locked_bytes, size, "locked"),
     field!(limits.memory_available_bytes, size, "memory available"),
     field!(limits.memory_bytes, size, "memory"),
-    field!(limits.memory_nodes, cpus, "memory nodes"),
+    field!(limits.memory_nodes, text, "memory nodes"),
     field!(limits.root, switch, "root"),
-    field!(limits.rt_priority, number, "rt priority"),
+    field!(limits.rt_priority, named, "rt priority"),
     field!(processor.address_bits, pair, "address bits"),
     field!(processor.base_hz, clock, "base"),
     field!(processor.counter_hz, clock, "counter"),
     field!(processor.counter_invariant, switch, "counter invariant"),
-    field!(processor.family, number, "family"),
+    field!(processor.family, named, "family"),
     field!(processor.features, |machine| Some(count_noun(machine.processor.features.len(), "feature"))),
-    field!(processor.implementer, number, "implementer"),
-    field!(processor.microarchitecture, word, "microarchitecture"),
-    field!(processor.microcode, word, "microcode"),
-    field!(processor.model, number, "model"),
-    field!(processor.revision, word, "revision"),
-    field!(processor.stepping, number, "stepping"),
-    field!(processor.vector_bits, number, "vector bits"),
-    field!(processor.vendor, word, "vendor"),
-    field!(system.board, word, "board"),
-    field!(system.firmware, word, "firmware"),
-    field!(system.product, word, "product"),
-    field!(system.vendor, word, "vendor"),
+    field!(processor.implementer, named, "implementer"),
+    field!(processor.microarchitecture, named, "microarchitecture"),
+    field!(processor.microcode, named, "microcode"),
+    field!(processor.model, named, "model"),
+    field!(processor.revision, named, "revision"),
+    field!(processor.stepping, named, "stepping"),
+    field!(processor.vector_bits, named, "vector bits"),
+    field!(processor.vendor, named, "vendor"),
+    field!(system.board, named, "board"),
+    field!(system.firmware, named, "firmware"),
+    field!(system.product, named, "product"),
+    field!(system.vendor, named, "vendor"),
 ];
 
 /// The inventory values of an output: `CPUs 104`, `2 packages`, `L3 35.8 MiB`.
@@ -172,28 +159,20 @@ fn any_number(path: &str) -> String {
     }
 }
 
-fn number(name: &str, value: &Option<u32>) -> Option<String> {
-    value.map(|value| format!("{name} {value}"))
+fn named(name: &str, value: &Option<impl Display>) -> Option<String> {
+    value.as_ref().map(|value| format!("{name} {value}"))
 }
 
 fn counted(noun: &str, value: &Option<u32>) -> Option<String> {
     value.map(|value| count_noun(value, noun))
 }
 
-fn word(name: &str, value: &Option<String>) -> Option<String> {
-    value.as_ref().map(|value| format!("{name} {value}"))
-}
-
-fn text(name: &str, value: &str) -> Option<String> {
+fn text(name: &str, value: &impl Display) -> Option<String> {
     Some(format!("{name} {value}"))
 }
 
 fn words(name: &str, values: &[String]) -> Option<String> {
     text(name, &values.join(" "))
-}
-
-fn cpus(name: &str, value: &CpuList) -> Option<String> {
-    text(name, &value.to_string())
 }
 
 fn size(name: &str, value: &Option<u64>) -> Option<String> {
@@ -210,10 +189,6 @@ fn switch(name: &str, value: &Option<bool>) -> Option<String> {
 
 fn pair(name: &str, value: &Option<(u32, u32)>) -> Option<String> {
     value.map(|(one, other)| format!("{name} {one} {other}"))
-}
-
-fn share_of_cpus(name: &str, value: &Option<f64>) -> Option<String> {
-    value.map(|value| format!("{name} {value}"))
 }
 
 /// Told only where some are not.
@@ -233,6 +208,23 @@ fn sizes(machine: &Machine) -> Option<String> {
     let mut names: Vec<String> = machine.caches.iter().map(memory::cache_name).collect();
     names.dedup();
     Some(listed(names.iter().map(|name| cache(machine, name))))
+}
+
+/// What all nodes have, those of which it is known.
+fn of_nodes(machine: &Machine, of: fn(&Node) -> Option<String>) -> Option<String> {
+    Some(listed(machine.nodes.iter().map(|node| Some(format!("node {} {}", node.id, of(node)?)))))
+}
+
+fn node_sizes(machine: &Machine) -> Option<String> {
+    of_nodes(machine, |node| node.bytes.map(units::bytes))
+}
+
+fn node_cpus(machine: &Machine) -> Option<String> {
+    of_nodes(machine, |node| Some(format!("CPUs {}", node.cpus)))
+}
+
+fn node_free(machine: &Machine) -> Option<String> {
+    of_nodes(machine, |node| node.free_bytes.map(|bytes| format!("{} free", units::bytes(bytes))))
 }
 
 /// How far all nodes are said to lie apart.
@@ -288,7 +280,7 @@ mod tests {
 
     /// What is read and told nowhere is lost to whoever looks at what was imported.
     #[test]
-    fn every_field_of_the_inventory_is_told() {
+    fn every_field_of_the_inventory_has_a_part() {
         let schema: Value =
             serde_json::from_str(include_str!("../../../record/src/schema/record.json")).unwrap();
         let properties = |name: &str| schema["$defs"][name]["properties"].as_object().unwrap().clone();
@@ -305,13 +297,13 @@ mod tests {
         let none = ["idle_states", "notes"].map(|key| format!("machine.{key}"));
         for path in paths.iter().filter(|path| !none.contains(path)) {
             let below = lists.contains(path).then(|| [format!("{path}.x"), format!("{path}[1].x")]);
-            let is_told = find(path).is_some() || below.iter().flatten().any(|path| find(path).is_some());
-            assert!(is_told, "{path} is told by no part");
+            let has_part = find(path).is_some() || below.iter().flatten().any(|path| find(path).is_some());
+            assert!(has_part, "{path} is told by no part");
         }
     }
 
     #[test]
-    fn a_list_is_told_once_and_what_nobody_knows_is_left_out() {
+    fn a_list_has_one_part_and_what_nobody_knows_none() {
         assert_eq!(find("machine.nodes[12].cpus"), find("machine.nodes[0].cpus"));
         assert_ne!(find("machine.nodes[0].cpus"), find("machine.nodes[0].bytes"));
         assert_eq!(find("machine.nodes[0].cpus").map(|(at, _)| PARTS[at].path), Some("machine.nodes[].cpus"));

@@ -43,9 +43,9 @@ fn escape_within(text: &str, within: Within) -> String {
 /// The code that a text begins with: from backticks to as many.
 fn code_at_start(text: &str) -> Option<&str> {
     let run = |text: &str| text.len() - text.trim_start_matches('`').len();
-    let opening = run(text);
+    let opening = Some(run(text)).filter(|opening| *opening > 0)?;
     let mut at = opening;
-    while opening > 0 {
+    loop {
         at += text[at..].find('`')?;
         let closing = run(&text[at..]);
         at += closing;
@@ -53,7 +53,6 @@ fn code_at_start(text: &str) -> Option<&str> {
             return Some(&text[..at]);
         }
     }
-    None
 }
 
 /// A command as code.

@@ -109,8 +109,8 @@ impl Screen {
     pub(crate) fn finish(self) -> String {
         let mut text = self.text;
         // The empty line that ends a table stands before something.
-        while self.layout == Layout::Markdown && text.ends_with("\n\n") {
-            text.pop();
+        if self.layout == Layout::Markdown && text.ends_with("\n\n") {
+            text.truncate(text.trim_end_matches('\n').len() + 1);
         }
         if self.ascii { to_ascii(&text) } else { text }
     }
