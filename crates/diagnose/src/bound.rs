@@ -32,6 +32,8 @@ const UNSEEN: f64 = 0.1;
 const WORTH: f64 = 0.1;
 /// A cause that explains less than this does not bound a command.
 const FIRST: f64 = 0.25;
+/// The part of its CPUs that is in use at most where one was free.
+const ROOM: f64 = 0.8;
 /// A cause from which a second sentence is told beside the first.
 const SECOND: f64 = 0.2;
 
@@ -246,6 +248,12 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     // Threads that meet at one lock are in the kernel for it, and ready in turns: more CPUs, or larger reads, are no remedy.
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= SECOND) {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
+    }
+    // Threads that a quota holds count as ready, not to the microsecond: where a CPU was free, nobody else had it.
+    let has_room =
+        time::used_by_others(&facts).is_some_and(|others| others + facts.used() < ROOM * facts.cpus);
+    if has_room && causes.iter().any(|cause| cause.by == BoundBy::Quota && cause.share >= SECOND) {
+        causes.retain(|cause| ![BoundBy::CpuContention, BoundBy::TooFewCpus].contains(&cause.by));
     }
     // More CPUs let more threads take lines from each other; what they ask the kernel for then is the lock that lies there.
     if causes.iter().any(|cause| cause.by == BoundBy::OwnThreads && cause.share >= SECOND) {

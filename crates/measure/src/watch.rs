@@ -40,11 +40,10 @@ pub fn reading_cost_ns() -> f64 {
 
 /// The core's effective clock now, in Hz, by a chain of dependent adds: the best of a few looks of 10 µs.
 pub fn look_at_clock() -> f64 {
-    (0..LOOKS).map(|_| look_once_at_clock()).fold(0.0, f64::max)
+    (0..LOOKS).map(|_| look_once()).fold(0.0, f64::max)
 }
 
-/// The same by one look, for a median of many: something may have cut into it.
-pub fn look_once_at_clock() -> f64 {
+fn look_once() -> f64 {
     let iterations = LOOK_ADDS / u64::from(chain::ADD.work.operations);
     let adds = (iterations * u64::from(chain::ADD.work.operations)) as f64;
     adds / time_ns(|| (chain::ADD.run)(iterations)) * 1e9

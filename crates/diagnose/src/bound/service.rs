@@ -1,8 +1,9 @@
 //! What some processes of a machine that is watched are bound by: the rules of `stat`, and what is heard of the machine.
 
 use record::diagnosis::{Bound, BoundBy};
-use record::live::Interval;
-use record::{Measurement, Record, detail};
+use record::live::{Interval, Process};
+use record::text::Value;
+use record::{Measurement, Record, detail, text};
 
 use super::machine::{Reference, counted, watched};
 use crate::record_index::RecordIndex;
@@ -21,7 +22,14 @@ pub fn watched_service(
         sampled.into_iter().for_each(|sampled| time.detail.set_parts(detail::SAMPLED, sampled));
     }
     record.measurements.extend(interval.cores_of_group.iter().flat_map(counted));
-    let own = super::bound(&RecordIndex::new(&record))?;
+    let mut own = super::bound(&RecordIndex::new(&record))?;
+    if is_stopped(interval) {
+        own.says = text!("bound-stopped", "Stopped (state T): it runs no more until it is continued.");
+        own.advice = vec![text!("bound-try-continue", "continue it: kill -CONT PID")];
+        return Some(own);
+    }
+    say_who(&mut own, interval);
+    say_of_memory(&mut own, interval);
     // A program that has the CPU may wait on it for memory, and the machine's probe hears that.
     let heard = || watched(interval, reference);
     let untold = [BoundBy::Cpu, BoundBy::OneThread];
@@ -29,5 +37,113 @@ pub fn watched_service(
     match heard() {
         Some(machine) if untold.contains(&own.by) && shared.contains(&machine.by) => Some(machine),
         _ => Some(own),
+    }
+}
+
+/// Whether somebody stopped all of its threads.
+fn is_stopped(interval: &Interval) -> bool {
+    !interval.threads.is_empty() && interval.threads.iter().all(|thread| thread.state == "T")
+}
+
+/// A process with less of one CPU keeps nobody waiting.
+const MUCH: f64 = 0.1;
+
+/// Who had the CPUs that it lacks.
+fn say_who(own: &mut Bound, interval: &Interval) {
+    let is_its = |process: &&Process| interval.threads.iter().any(|thread| thread.pid == process.pid);
+    let seconds = interval.processes_seconds.unwrap_or(interval.seconds).max(1e-9);
+    let other = interval.processes.iter().find(|process| !is_its(process));
+    let Some(other) = other.filter(|other| own.by == BoundBy::CpuContention && other.cpu / seconds >= MUCH)
+    else {
+        return;
+    };
+    let (name, pid) = (other.name.clone(), other.pid.to_string());
+    let share = Value::Share(other.cpu / seconds);
+    own.says.push(if other.real_time {
+        text!(
+            "bound-who-real-time",
+            "{name} (pid {pid}, real-time priority) had {share} of one CPU.",
+            name,
+            pid,
+            share
+        )
+    } else {
+        text!("bound-who", "{name} (pid {pid}) had {share} of one CPU.", name, pid, share)
+    });
+}
+
+/// From this part of the time on in which tasks waited for memory, a limit or too little of it shows in what it waits for.
+const PRESSED: f64 = 0.1;
+
+/// Tasks that wait for pages which were taken from them look as if they waited for a disk, or worked in the kernel.
+fn say_of_memory(own: &mut Bound, interval: &Interval) {
+    let pressure = interval.pressure.get("memory").copied().unwrap_or(0.0);
+    if pressure < PRESSED || ![BoundBy::Waiting, BoundBy::Kernel].contains(&own.by) {
+        return;
+    }
+    own.says.push(text!(
+        "bound-memory-pressure",
+        "Memory pressure {pressure}: tasks waited for memory, as under a limit that is too low.",
+        pressure = Value::Share(pressure)
+    ));
+    let advice = text!("live-try-memory", "raise the memory limit (memory.max), or use less; vmstat 1");
+    own.advice.insert(0, advice);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::live::{CpuTimes, Thread};
+    use record::{Label, Labels};
+
+    /// One second of one thread: on a CPU, ready without one, blocked.
+    fn one_thread([cpu, runnable, blocked]: [f64; 3]) -> Vec<Measurement> {
+        let place = || Labels::new().with_label(Label::Workload, "command");
+        let states = [("user", cpu), ("system", 0.0), ("runnable", runnable), ("off-cpu", blocked)];
+        let mut all = vec![Measurement::new("workload.time", place(), vec![1.0])];
+        all.extend(states.map(|(state, seconds)| {
+            Measurement::new("workload.cpu_time", place().with_label(Label::State, state), vec![seconds])
+        }));
+        let place = place().with_label(Label::State, "on-cpu").with_label(Label::Thread, "w 7");
+        all.push(Measurement::new("workload.cpu_time", place, vec![cpu]));
+        all[0].detail.set(detail::CPU_COUNT, 2.0);
+        all
+    }
+
+    fn interval(state: &str) -> Interval {
+        let thread = Thread { pid: 7, tid: 7, state: state.to_owned(), ..Thread::default() };
+        let times = CpuTimes { user: 1.5, idle: 0.5, ..CpuTimes::default() };
+        Interval { seconds: 1.0, cpus: 2, times, threads: vec![thread], ..Interval::default() }
+    }
+
+    fn codes(figures: [f64; 3], interval: &Interval) -> Vec<String> {
+        let bound = watched_service(one_thread(figures), interval, &Reference::default()).unwrap();
+        bound.says.sentences().iter().filter_map(|text| text.code().map(str::to_owned)).collect()
+    }
+
+    #[test]
+    fn who_had_the_cpu_of_a_service_is_named() {
+        let hog = Process { pid: 9, name: "hog".to_owned(), cpu: 0.9, real_time: true, ..Process::default() };
+        let own = Process { pid: 7, name: "w".to_owned(), cpu: 0.95, ..Process::default() };
+        let beside = Interval { processes: vec![own, hog], ..interval("R") };
+        let said = codes([0.2, 0.8, 0.0], &beside);
+        assert_eq!(said.last().map(String::as_str), Some("bound-who-real-time"), "{said:?}");
+        let bound = watched_service(one_thread([0.2, 0.8, 0.0]), &beside, &Reference::default()).unwrap();
+        let who = bound.says.sentences().iter().find_map(|text| text.value("who")).unwrap().to_string();
+        assert_eq!(who, "other programs", "one thread does not keep itself waiting");
+        assert!(!codes([0.9, 0.0, 0.1], &beside).contains(&"bound-who-real-time".to_owned()));
+    }
+
+    #[test]
+    fn what_somebody_stopped_waits_for_nothing() {
+        assert_eq!(codes([0.0, 0.0, 1.0], &interval("T")), ["bound-stopped"]);
+        assert_eq!(codes([0.0, 0.0, 1.0], &interval("S")), ["bound-waiting"]);
+    }
+
+    #[test]
+    fn a_disk_that_serves_what_a_memory_limit_took_is_not_all_there_is() {
+        let pressed = Interval { pressure: [("memory".to_owned(), 0.3)].into(), ..interval("D") };
+        assert_eq!(codes([0.1, 0.0, 0.9], &pressed), ["bound-waiting", "bound-memory-pressure"]);
+        assert_eq!(codes([0.1, 0.0, 0.9], &interval("D")), ["bound-waiting"]);
     }
 }

@@ -197,6 +197,19 @@ pub(super) fn reported_of_others(facts: &Facts) -> Option<f64> {
     cpu_accounting::reported_beside(&facts.around(), facts.used())
 }
 
+const OTHERS: Template = Template { code: "bound-contention-others", words: "other programs" };
+const OTHERS_OR_OWN: Template =
+    Template { code: "bound-contention-others-or-own", words: "other programs, or its own threads," };
+/// Binding alone would not keep others away.
+const TRY_OWN_CPUS: Template = Template {
+    code: "bound-try-own-cpus",
+    words: "see who: top; or give it CPUs of its own: sudo linespeed quiet --cpus LIST -- COMMAND",
+};
+const TRY_OWN_CPUS_OF_RUNNING: Template = Template {
+    code: "bound-try-own-cpus-running",
+    words: "see who: linespeed live; give it CPUs of its own (cpuset, AllowedCPUs=), or renice the others",
+};
+
 pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     // While nothing of it wants a CPU, the want of one costs nothing.
     let wanted = (1.0 - (facts.off_cpu / facts.wall).min(1.0)) * (1.0 - waited_for_locks(facts));
@@ -208,6 +221,11 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let taken = others.map_or(left, |others| others.min(left));
     // However many threads it has, others that took more than it had are what it lacks first.
     let own = runnable - taken * facts.wall > runnable / 2.0 && taken <= facts.used();
+    // One thread does not keep itself waiting, and neither do threads whose wait others explain.
+    let by_others =
+        facts.threads.len() == 1 || (others.is_some() && taken * facts.wall >= runnable && runnable > 0.0);
+    let who = Text::from(if by_others { OTHERS } else { OTHERS_OR_OWN });
+    let attached = facts.time.detail.has(record::detail::ATTACHED_TO);
     let (runnable, of) = (Value::Figure(runnable, "s"), Value::Share(share));
     let (by, says, advice) = if own {
         (
@@ -230,15 +248,12 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
             BoundBy::CpuContention,
             text!(
                 "bound-cpu-contention",
-                "Runnable but without a CPU for {runnable}, {share} of the time its threads wanted to run: other programs, or its own threads, had the CPU.",
+                "Runnable but without a CPU for {runnable}, {share} of the time its threads wanted to run: {who} had the CPU.",
                 runnable,
-                share = of
+                share = of,
+                who
             ),
-            // Binding alone would not keep others away.
-            text!(
-                "bound-try-own-cpus",
-                "see who: top; or give it CPUs of its own: sudo linespeed quiet --cpus LIST -- COMMAND"
-            ),
+            if attached { TRY_OWN_CPUS_OF_RUNNING.into() } else { TRY_OWN_CPUS.into() },
         )
     };
     let cause = Cause::new(by, share * wanted, says, advice);

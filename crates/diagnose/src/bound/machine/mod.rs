@@ -136,12 +136,20 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     if idle >= IDLE {
         // A share of what hardly anybody wanted is none: one thread that the hypervisor holds back wants a CPU.
         let wanted = (interval.times.busy() + interval.times.steal) / interval.seconds >= WANTED;
-        let is_none = |by: &BoundBy| *by == BoundBy::CpuContention || (*by == BoundBy::Stolen && !wanted);
+        let is_none = |by: &BoundBy| match by {
+            BoundBy::CpuContention | BoundBy::TooFewCpus => true,
+            BoundBy::Stolen => !wanted,
+            _ => false,
+        };
         causes.retain(|cause| cause.share >= super::FIRST && !is_none(&cause.by));
     }
     let first = causes.first().map_or(0.0, |cause| cause.share);
     if first < super::FIRST {
-        let at = if idle >= IDLE { self::idle(interval) } else { working(&facts, interval) };
+        let of_memory =
+            |cause: &Cause| [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth].contains(&cause.by);
+        // What the second sentence says of memory the first does not.
+        let memory_follows = causes.first().is_some_and(of_memory);
+        let at = if idle >= IDLE { self::idle(interval) } else { working(&facts, interval, memory_follows) };
         causes.insert(0, at);
     }
     let mut causes = causes.into_iter();
@@ -171,7 +179,7 @@ fn idle(interval: &Interval) -> Cause {
     Cause::new(BoundBy::Idle, 1.0, says, advice)
 }
 
-fn working(facts: &Facts, interval: &Interval) -> Cause {
+fn working(facts: &Facts, interval: &Interval, memory_follows: bool) -> Cause {
     let mut says = text!("live-working", "CPUs {busy} busy.", busy = busy(interval));
     // An IPC alone says nothing: it is held against this machine's own.
     let ipc = facts.ipc().filter(|ipc| facts.ipc_of_workloads(ipc.value()).is_some());
@@ -186,7 +194,7 @@ fn working(facts: &Facts, interval: &Interval) -> Cause {
             stalled = Value::Rounded(Box::new(Value::Share(stalled.value())), 2)
         ));
     }
-    if ipc.is_none() && stalled.is_none() {
+    if ipc.is_none() && stalled.is_none() && !memory_follows {
         says.push(sampled::computes(facts).unwrap_or_else(|| {
             text!(
                 "live-computing-untold",

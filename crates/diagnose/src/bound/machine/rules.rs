@@ -173,14 +173,24 @@ pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
             ),
         )
     } else if reclaimed > 1000.0 || pressure > 0.1 {
-        let what = text!(
-            "live-reclaim",
-            "{share} of busy time in the kernel, reclaiming memory: {rate} pages scanned a second by tasks that want some, \
-             memory pressure {pressure}.",
-            share = Value::Share(share),
-            rate = thousands(reclaimed.round()),
-            pressure = Value::Share(pressure)
-        );
+        // What is scanned for the limit of a cgroup does not count as scanned for the machine (mm/vmscan.c).
+        let what = if reclaimed < 1.0 {
+            text!(
+                "live-reclaim-cgroup",
+                "{share} of busy time in the kernel, reclaiming memory under a cgroup's limit: memory pressure {pressure}.",
+                share = Value::Share(share),
+                pressure = Value::Share(pressure)
+            )
+        } else {
+            text!(
+                "live-reclaim",
+                "{share} of busy time in the kernel, reclaiming memory: {rate} pages scanned a second by tasks that want some, \
+                 memory pressure {pressure}.",
+                share = Value::Share(share),
+                rate = thousands(reclaimed.round()),
+                pressure = Value::Share(pressure)
+            )
+        };
         (what, text!("live-try-memory", "raise the memory limit (memory.max), or use less; vmstat 1"))
     } else {
         return time::kernel(facts).map(|cause| Cause { share: times.share(times.kernel()), ..cause });

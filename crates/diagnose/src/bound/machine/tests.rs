@@ -36,6 +36,10 @@ fn an_idle_machine_is_idle_and_one_that_computes_works() {
     let met = Interval { runnable: Some(0.2), ..interval(0.5, 0.2, 39.3) };
     let bound = watched(&met, &reference()).unwrap();
     assert_eq!((bound.by, bound.says.sentences().len(), bound.advice.len()), (BoundBy::Idle, 1, 1));
+    // Nor do the threads of one process that did.
+    let pool = Process { pid: 7, name: "pool".to_owned(), cpu: 0.69, threads: 14, ..Process::default() };
+    let met = Interval { runnable: Some(0.2), processes: vec![pool], ..interval(0.5, 0.2, 39.3) };
+    assert_eq!(by(&met), BoundBy::Idle);
     assert!(watched(&Interval::default(), &reference()).is_none());
     // Half of what nothing much asked for was stolen; of one thread's CPU that is felt. Ten seconds of sixteen CPUs.
     let with_steal = |busy: f64, steal: f64| {
