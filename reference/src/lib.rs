@@ -198,6 +198,22 @@ pub fn find(name: &str) -> Option<&'static Machine> {
     MACHINES.iter().find(|machine| machine.name == name)
 }
 
+/// The machines that may have been meant by a name that none has: the one a slip away, else those that begin with it, then those
+/// that have it within.
+pub fn find_meant(name: &str) -> Vec<&'static str> {
+    let names = || MACHINES.iter().map(|machine| machine.name);
+    let word = name.trim().to_lowercase();
+    match record::glossary::find_nearest(name, names()) {
+        Some(near) => vec![near],
+        None if word.is_empty() => Vec::new(),
+        None => {
+            let with_word = names().filter(|of| of.contains(&word));
+            let (first, within): (Vec<_>, Vec<_>) = with_word.partition(|of| of.starts_with(&word));
+            [first, within].concat()
+        }
+    }
+}
+
 /// Why a text that ships with linespeed made no record; a test holds that it does not happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {

@@ -51,7 +51,7 @@ use live::LIVE_HELP;
 use overhead::OVERHEAD_HELP;
 use plan::PLAN_HELP;
 use quiet::{QUIET_HELP, QUIET_USAGE};
-use records::{COMPARE_HELP, IMPORT_HELP, RECORDS_HELP, REFERENCE_HELP};
+use records::{COMPARE_HELP, RECORDS_HELP, REFERENCE_HELP, import_help};
 use scale::SCALE_HELP;
 use stat::STAT_HELP;
 use taken::{TAKEN_BY, is_taken};
@@ -122,7 +122,7 @@ pub enum Command {
     #[command(after_help = HISTORY_HELP)]
     History(History),
     /// Import other tools' output: lscpu, numactl, dmidecode, perf, cyclictest and more, also several in one text
-    #[command(after_help = IMPORT_HELP)]
+    #[command(after_help = import_help())]
     Import(Import),
     /// List the reference machines, or show one: published figures, each with its source
     #[command(after_help = REFERENCE_HELP)]

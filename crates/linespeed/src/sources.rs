@@ -3,11 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use record::phrase::visible;
+use record::phrase::{join_choices, visible};
 use record::source::{HERE, Source, tell_apart};
 use record::{Machine, Record, store};
 
-use crate::failure::{Failure, unknown_name};
+use crate::failure::Failure;
 use crate::files;
 use crate::options::Out;
 
@@ -83,8 +83,24 @@ fn memory_left() -> u64 {
 
 /// A reference machine, by its name.
 pub fn reference_machine(name: &str) -> Result<&'static reference::Machine, Failure> {
-    let names = reference::MACHINES.iter().map(|machine| machine.name);
-    reference::find(name).ok_or_else(|| unknown_name("reference machine", name, names))
+    reference::find(name).ok_or_else(|| unknown_reference(name))
+}
+
+/// Names that may have been meant by one that no reference machine has: as many as a line holds.
+const MOST_MEANT: usize = 4;
+/// Letters of a name that nothing has which are shown.
+const SHOWN_OF_NAME: usize = 40;
+
+/// A name that no reference machine has, with those that may have been meant.
+fn unknown_reference(name: &str) -> Failure {
+    let meant: Vec<String> = reference::find_meant(name).into_iter().map(str::to_owned).collect();
+    let meant = if meant.is_empty() {
+        ";".to_owned()
+    } else {
+        format!("; did you mean {}?", join_choices(&meant, MOST_MEANT))
+    };
+    let name: String = name.chars().take(SHOWN_OF_NAME).collect();
+    Failure::Usage(format!("no reference machine {name:?}{meant} linespeed reference lists all"))
 }
 
 /// A reference machine's record.
@@ -143,6 +159,13 @@ mod tests {
     fn a_mistyped_reference_says_what_was_meant() {
         let refused = |name: &str| reference_machine(name).err().unwrap().to_string();
         assert!(refused("kunpeng-920-4862").contains("did you mean kunpeng-920-4826?"));
-        assert!(refused("zzz").contains("hygon-5280"));
+        let of_epyc = refused("EPYC");
+        assert!(of_epyc.contains("did you mean epyc-7h12, epyc-7r13, epyc-7v73x or epyc-9274f (2 more)?"));
+        assert!(refused("8269cy").contains("did you mean xeon-8269cy or xeon-8269cy-numa?"));
+        for (name, named) in [("zzz", "zzz"), ("", "\"\""), (&"x".repeat(9000), "xxx")] {
+            let says = refused(name);
+            assert!(says.contains(named) && says.ends_with("; linespeed reference lists all"), "{says}");
+            assert!(says.len() < 120, "{says}");
+        }
     }
 }

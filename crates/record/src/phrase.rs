@@ -32,6 +32,18 @@ pub fn join_most(all: &[String], most: usize) -> String {
     join_list(&shown)
 }
 
+/// Choices: `a`, `a or b`, `a, b or c`; of more than `most` the first of them, and how many more there are.
+pub fn join_choices(all: &[String], most: usize) -> String {
+    let joined = match all.get(..most).unwrap_or(all) {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        all => all.concat(),
+    };
+    match all.len().saturating_sub(most) {
+        0 => joined,
+        more => format!("{joined} ({more} more)"),
+    }
+}
+
 /// A path for people: control characters are made visible.
 pub fn visible(path: &std::path::Path) -> String {
     path.to_string_lossy()

@@ -17,7 +17,7 @@ use crate::delivery::{as_json, is_named, lasting_name, print, printed, write_for
 use crate::failure::Failure;
 use crate::options::{Import, Options};
 use crate::redaction::{redact_all, shown};
-use crate::{files, output};
+use crate::{files, output, sources};
 use destinations::choose_destinations;
 
 /// How origins call standard input.
@@ -123,6 +123,17 @@ fn read_text(importer: &mut Importer, path: &Path) -> Result<(), Failure> {
     let read = if path.as_os_str() == "-" {
         importer.read(STANDARD_INPUT, std::io::stdin())
     } else {
+        // A published machine's figures are a record already.
+        if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(reference::PREFIX))
+            && !path.exists()
+        {
+            let machine = sources::reference_machine(name)?;
+            return Err(unreadable(format!(
+                "is a record already; linespeed show {}{} shows it",
+                reference::PREFIX,
+                machine.name
+            )));
+        }
         if path.is_dir() {
             return Err(unreadable("is a folder; name the files in it".to_owned()));
         }
@@ -138,8 +149,7 @@ fn refused(error: &import::Error, options: &Import) -> Failure {
     let names = names.join(", ");
     Failure::Cannot(match error {
         import::Error::NothingKnown { .. } => {
-            let tools: Vec<&str> = import::tool_names().into_iter().collect();
-            format!("{names}: {error}; import knows {}", tools.join(", "))
+            format!("{names}: {error}; linespeed import --help lists the tools")
         }
         import::Error::NothingRead { .. } => format!("{names}: {error}"),
         _ => error.to_string(),

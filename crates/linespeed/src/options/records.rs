@@ -114,7 +114,13 @@ pub struct Import {
     pub only: Option<String>,
 }
 
-pub(super) const IMPORT_HELP: &str = "\
+/// What `import --help` ends with: the tools are those that there are readers of.
+pub(super) fn import_help() -> String {
+    let tools: Vec<&str> = import::tool_names().into_iter().collect();
+    format!("Tools: {}.\n\n{IMPORT_HELP}", tools.join(", "))
+}
+
+const IMPORT_HELP: &str = "\
 Machines are told apart by prompts that name their host (root@db1:~#). With --split files each file is a machine. With \
 --split headings the heading above an output names its machine, as does the first cell of a table's row, in place of an \
 earlier prompt's host. With a regular expression each matching line begins a machine, named by the first group; lines with \

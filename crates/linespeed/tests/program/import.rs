@@ -173,7 +173,14 @@ fn what_cannot_be_imported_is_one_clear_line() {
         path
     };
     import(&[], &file("prose.txt", "Nothing here.\n"))
-        .fails(3, &["prose.txt", "its one line is no output", "lscpu"]);
+        .fails(3, &["prose.txt", "its one line is no output", "linespeed import --help lists the tools"]);
+    let long = file("long.txt", &"root:x:0:0:root:/root:/bin/bash\n".repeat(24));
+    let refused = import(&[], &long).stderr;
+    assert!(refused.contains("none of the 24 lines") && refused.len() < 200, "{refused}");
+    assert!(ran(["import", "--help"]).succeeds().stdout.contains("hyperfine --export-csv"));
+    import(&[], Path::new("reference:epyc"))
+        .fails(2, &["did you mean epyc-7h12", "linespeed reference lists all"]);
+    import(&[], Path::new("reference:epyc-7h12")).fails(3, &["linespeed show reference:epyc-7h12"]);
     import(&[], &file("empty.txt", "")).fails(3, &["empty.txt", "empty"]);
     import(&[], place.path()).fails(3, &["is a folder"]);
     import(&[], &place.path().join("missing.txt")).fails(3, &["missing.txt", "cannot be opened"]);
