@@ -10,7 +10,7 @@ use os::child::{Child, Ended, Exit, Input, Memory, Output, Process, Spec, Usage,
 use record::text::Value;
 use record::{CpuList, Mark, text};
 
-use crate::failure::{Failed, Trouble, shorten};
+use crate::failure::{Failed, Trouble, last_words};
 use crate::incidents::Incidents;
 use crate::recipes::score::MOST_OUTPUT;
 use crate::recipes::template::{Template, Values, fill_all};
@@ -202,6 +202,6 @@ fn find_failure(ended: &[Ended], outputs: &[(String, String)]) -> Option<Failed>
         exit: ended[first].exit,
         program: None,
         copies: (ended.iter().filter(failed).count(), ended.len()),
-        last_output: shorten(if err.trim().is_empty() { out } else { err }),
+        last_output: last_words(if err.trim().is_empty() { out } else { err }),
     })
 }

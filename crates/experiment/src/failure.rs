@@ -1,5 +1,6 @@
 //! Why a run does not count.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -161,11 +162,53 @@ fn describe_end(exit: Exit) -> String {
     if exit == Exit::Code(0) { "ended by itself".to_owned() } else { exit.to_string() }
 }
 
+/// What a failed program printed last, on one line: what it said twice once, and no entry of OpenSSL's queue of errors beside
+/// words of its own, since those name places in its sources.
+pub(crate) fn last_words(output: &str) -> String {
+    let mut seen = HashSet::new();
+    let lines: Vec<&str> = output.lines().map(str::trim).filter(|line| seen.insert(*line)).collect();
+    let own: Vec<&str> = lines.iter().copied().filter(|line| !is_queued_error(line)).collect();
+    let kept = if own.iter().all(|line| line.is_empty()) { lines } else { own };
+    shorten(&kept.join("\n"))
+}
+
+/// Whether a line is of OpenSSL's queue of errors: `THREAD:error:CODE:…`, both in hexadecimal digits.
+fn is_queued_error(line: &str) -> bool {
+    let is_number = |part: &str| part.len() >= 8 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let mut parts = line.split(':');
+    parts.next().is_some_and(is_number)
+        && parts.next() == Some("error")
+        && parts.next().is_some_and(is_number)
+}
+
 /// The last characters of a program's output on one line.
 pub(crate) fn shorten(output: &str) -> String {
     let line = output.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.chars().count().checked_sub(SHOWN) {
         Some(over @ 1..) => format!("… {}", line.chars().skip(over).collect::<String>()),
         _ => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_program_said_twice_is_shown_once_and_without_places_in_its_sources() {
+        let queued = "4067EC568D7F0000:error:0308010C:digital envelope routines:inner_evp_generic_fetch:unsupported:../crypto/\
+                      evp/evp_fetch.c:386:Global default library context, Algorithm (nonsense : 0), Properties (<null>)";
+        let said = "speed: nonsense is an unknown cipher or digest";
+        assert_eq!(last_words(&format!("{said}\n{queued}\n{queued}\n")), said);
+        assert_eq!(last_words(&format!("{queued}\n{queued}\n")), queued);
+        assert_eq!(last_words("no table\n  no table\n\nbye"), "no table bye");
+        for own in [
+            "deadbeef:error: no disk",
+            "error:0308010C:x",
+            "deadbeef:error:12:x",
+            "zzzzzzzz:error:0308010C:x",
+        ] {
+            assert_eq!(last_words(&format!("{own}\nbye")), format!("{own} bye"));
+        }
     }
 }

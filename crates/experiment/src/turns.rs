@@ -11,7 +11,7 @@ use measure::command::{self, Job, Run, SharedInput, Tell};
 use os::Stop;
 use os::child::{Child, Exit, Input, Output, Process, SpawnError, Spec, Watcher, wait_all};
 
-use crate::failure::{Failed, shorten};
+use crate::failure::{Failed, last_words};
 use crate::rounds::{Turn, run_rounds};
 pub use figures::{Measured, figures};
 
@@ -245,7 +245,7 @@ impl Watcher for Waits<'_> {
 }
 
 fn failure(exit: Exit, stderr: &[u8]) -> Failed {
-    let last_output = shorten(&String::from_utf8_lossy(stderr));
+    let last_output = last_words(&String::from_utf8_lossy(stderr));
     Failed { exit, program: None, copies: (1, 1), last_output }
 }
 

@@ -10,7 +10,7 @@ use os::Stop;
 use os::child::{Child, Exit, Input, Output, Spec, Stat, USER_HZ};
 use record::CpuList;
 
-use crate::failure::{Failed, ServiceError, Trouble, shorten};
+use crate::failure::{Failed, ServiceError, Trouble, last_words};
 use crate::recipes::Service;
 use crate::recipes::template::{Template, Values, fill_all};
 
@@ -90,7 +90,7 @@ fn run_command(command: &[Template], setting: Setting, patience: Duration) -> Re
         Exit::TimedOut => Err(Trouble::TimedOut(patience.as_secs_f64())),
         exit => {
             let (out, err) = child.captured();
-            let last_output = shorten(&String::from_utf8_lossy(if err.is_empty() { &out } else { &err }));
+            let last_output = last_words(&String::from_utf8_lossy(if err.is_empty() { &out } else { &err }));
             Err(Trouble::Failed(Failed {
                 exit,
                 program: Some(name_program(&argv)),
@@ -181,6 +181,6 @@ impl Running {
             file.take(KEPT as u64).read_to_end(&mut text)?;
             Ok(text)
         };
-        shorten(&String::from_utf8_lossy(&read().unwrap_or_default()))
+        last_words(&String::from_utf8_lossy(&read().unwrap_or_default()))
     }
 }
