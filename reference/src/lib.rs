@@ -251,6 +251,9 @@ impl Machine {
             return Err(Trouble::Machines(machines.len() + 1));
         };
         let command = vec!["linespeed".to_owned(), "reference".to_owned(), self.name.to_owned()];
-        Ok(imported.into_record(Record::new(version, self.published.to_owned(), command)))
+        let mut record = imported.into_record(Record::new(version, self.published.to_owned(), command));
+        // On a machine that was published nobody can run anything more.
+        record.coverage.iter_mut().for_each(|of| of.remedy = None);
+        Ok(record)
     }
 }

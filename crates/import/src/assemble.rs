@@ -234,7 +234,7 @@ fn not_reported(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage
     missing(
         "memory devices",
         machine.memory_devices.is_empty(),
-        "import the output of dmidecode -t memory too (run as root)",
+        "import the output of dmidecode -t memory too",
     );
     missing(
         "NUMA distances",

@@ -241,3 +241,13 @@ fn a_plan_of_many_nodes_is_one_that_each_tool_takes() {
     let four = ran(["plan", "reference:kunpeng-920-4826", "--as", "kubernetes"]).succeeds().stdout;
     assert!(four.contains("single-numa-node") && !four.contains("max-allowable"), "{four}");
 }
+
+#[test]
+fn nobody_is_told_to_run_a_tool_on_a_published_machine() {
+    for machine in reference::MACHINES {
+        let record: Record =
+            serde_json::from_str(&said(&["show", &format!("reference:{}", machine.name), "--json"])).unwrap();
+        let advised: Vec<_> = record.coverage.iter().filter(|of| of.remedy.is_some()).collect();
+        assert!(advised.is_empty(), "{}: {advised:?}", machine.name);
+    }
+}
