@@ -11,6 +11,7 @@ use record::units::{digits_within, figure, figure_to, significant};
 use super::figures::{MARK, WITHHELD};
 use crate::chart::{Axis, Chart, Mark, Scale, Series};
 use crate::table::{Table, Weight};
+use crate::text::range;
 
 /// Heights of a sparkline, the lowest first.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -73,14 +74,14 @@ pub(crate) fn sparkline(line: &Line, columns: usize) -> String {
 
 /// Every figure with its sparkline, which has so many columns.
 pub(crate) fn table(of: &History, columns: usize) -> Table {
-    let heads = ["figure", "over time", "?#first", "#newest", "?#least", "?#greatest", "changes"];
+    let heads = ["figure", "over time", "?#first", "#newest", "?#least – greatest", "changes"];
     let mut table = Table::new("Figures over time", None, heads);
     for line in &of.lines {
         let points = || line.points.iter();
         let show = |point: Option<&Point>| point.map_or(String::new(), |point| show_point(point, &line.unit));
         let by_value = |a: &&Point, b: &&Point| a.value.total_cmp(&b.value);
         let changes = match (line.changes.len(), line.needs) {
-            (_, Some(least)) => format!("needs {}", count_noun(least, "record")),
+            (_, Some(least)) => format!("needs {least}"),
             (0, None) => "none".to_owned(),
             (changes, None) => changes.to_string(),
         };
@@ -94,10 +95,12 @@ pub(crate) fn table(of: &History, columns: usize) -> Table {
             sparkline(line, columns),
             show(points().next()),
             show(points().next_back()),
-            show(points().min_by(by_value)),
-            show(points().max_by(by_value)),
+            show_range(points().min_by(by_value), points().max_by(by_value), &line.unit),
             changes,
         ]);
+    }
+    if of.lines.iter().any(|line| line.needs.is_some()) {
+        table.note("needs N: so many records tell a change from chance");
     }
     if table.rows.iter().flatten().any(|cell| cell == "-") {
         table.note(WITHHELD);
@@ -113,6 +116,15 @@ fn show_point(point: &Point, unit: &str) -> String {
     }
     let mark = if point.in_doubt { MARK } else { "" };
     format!("{}{mark}", figure_to(point.value, unit, digits_within(point.value, point.interval)))
+}
+
+/// The least and the greatest point, of one unit where it is the same, with one mark where either is in doubt.
+fn show_range(least: Option<&Point>, greatest: Option<&Point>, unit: &str) -> String {
+    let (Some(least), Some(greatest)) = (least, greatest) else { return String::new() };
+    let [low, high] = [least, greatest].map(|point| show_point(&Point { in_doubt: false, ..*point }, unit));
+    let known = [(least, &low), (greatest, &high)].into_iter().filter(|(_, shown)| *shown != "-");
+    let mark = if known.into_iter().any(|(point, _)| point.in_doubt) { MARK } else { "" };
+    format!("{}{mark}", range(&low, &high))
 }
 
 /// Every change, the newest first: what changed between two records, and what differs.
@@ -259,6 +271,19 @@ mod tests {
         assert_eq!(shown(Some((13.2e9, 13.4e9)), true), format!("13.3 GB/s{MARK}"));
         assert_eq!(shown(Some((9e9, 19e9)), true), format!("13 GB/s{MARK}"));
         assert_eq!(shown(Some((1e9, 40e9)), true), "-");
+    }
+
+    #[test]
+    fn least_and_greatest_stand_together_with_their_unit_once() {
+        let point = |value, interval, in_doubt| Point { record: 0, value, interval, in_doubt };
+        let shown = |low: &Point, high: &Point| show_range(Some(low), Some(high), "B/s");
+        let (low, high) = (point(9.1e9, None, false), point(13.3e9, None, false));
+        assert_eq!(shown(&low, &high), "9.10 – 13.3 GB/s");
+        assert_eq!(shown(&low, &low), "9.10 GB/s");
+        assert_eq!(shown(&point(910e6, None, false), &high), "910 MB/s – 13.3 GB/s");
+        assert_eq!(shown(&low, &point(13.3e9, None, true)), format!("9.10 – 13.3 GB/s{MARK}"));
+        assert_eq!(shown(&low, &point(13.3e9, Some((1e9, 40e9)), true)), "9.10 GB/s – -");
+        assert_eq!(show_range(None, None, "B/s"), "");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::paint::{Span, Tone};
 /// Changes and remarks that are shown without `--all`.
 const MOST: usize = 8;
 /// Columns beside a sparkline.
-const BESIDE: usize = 68;
+const BESIDE: usize = 72;
 /// Columns of a sparkline.
 const SPARK: (usize, usize) = (8, 60);
 
