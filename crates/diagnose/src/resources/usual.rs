@@ -1,5 +1,7 @@
 //! What is usual of a headline on such a machine: published figures, as the glossary has them.
 
+use std::collections::BTreeSet;
+
 use record::diagnosis::Resource;
 use record::text::Value;
 use record::{Machine, Text, text};
@@ -39,7 +41,7 @@ fn usual(machine: &Machine, resource: &Resource) -> Option<Text> {
         CORE => Some(shares(CORE_SHARE)),
         MEMORY_BANDWIDTH => {
             let of_parts = resource.source == Some(record::diagnosis::CeilingSource::Parts);
-            Some(if of_parts { shares(OF_CHANNELS) } else { per_core(TRIAD_PER_CORE) })
+            Some(if of_parts { shares(OF_CHANNELS) } else { of_cores(machine, TRIAD_PER_CORE) })
         }
         MEMORY_LATENCY => usual_memory_latency(machine).map(|ends| figures(ends, "ns")),
         // Real-time threads alone have a ceiling.
@@ -63,9 +65,24 @@ pub fn usual_triad_per_core() -> (f64, f64) {
     TRIAD_PER_CORE
 }
 
-fn per_core(ends: (f64, f64)) -> Text {
-    let (low, high) = rounded(ends, |end| Value::Figure(end, "B/s"));
-    text!("usual-per-core", "{low} to {high} a core", low, high)
+/// What is usual of a core, for as many as run: beside it stands what all of them reach together.
+fn of_cores(machine: &Machine, ends: (f64, f64)) -> Text {
+    let rate = |end| Value::Figure(end, "B/s");
+    let Some(cores) = count_cores(machine) else {
+        let (low, high) = rounded(ends, rate);
+        return text!("usual-per-core", "{low} to {high} a core", low, high);
+    };
+    // No digit more than the published ones.
+    let [low, high] = [ends.0, ends.1].map(|end| Value::Rounded(Box::new(rate(end * f64::from(cores))), 2));
+    text!("usual-figure", "{low} to {high}", low, high)
+}
+
+/// The cores whose CPUs may be used; `None` where nothing tells.
+fn count_cores(machine: &Machine) -> Option<u32> {
+    let usable = machine.cpus.iter().filter(|cpu| cpu.online && cpu.allowed);
+    let cores: Option<BTreeSet<u32>> = usable.map(|cpu| cpu.core).collect();
+    let count = cores.and_then(|cores| u32::try_from(cores.len()).ok());
+    count.filter(|count| *count > 0).or(machine.counts.cores)
 }
 
 fn shares(ends: (f64, f64)) -> Text {
@@ -118,6 +135,21 @@ mod tests {
         assert!(of_epyc.to_string().contains(&format!("{high:.0} ns")), "{of_epyc} was published as {high}");
         assert!(usual(&machine, &resource(WAKE_UP)).is_some());
         let triad = usual(&machine, &resource(MEMORY_BANDWIDTH)).unwrap();
-        assert_eq!(triad.code(), Some("usual-per-core"), "nothing is known of its channels");
+        assert_eq!(
+            triad.code(),
+            Some("usual-per-core"),
+            "nothing is known of its channels, nor of its cores"
+        );
+        // What all of them reach stands beside it, so the range is of all of them.
+        let cpu = |id: u32, allowed| record::machine::Cpu {
+            id,
+            online: true,
+            allowed,
+            core: Some(id % 4),
+            ..record::machine::Cpu::default()
+        };
+        machine.cpus = (0..8).map(|id| cpu(id, id % 4 != 3)).collect();
+        let triad = usual(&machine, &resource(MEMORY_BANDWIDTH)).unwrap();
+        assert_eq!(triad.to_string(), "8.1 GB/s to 17 GB/s");
     }
 }
