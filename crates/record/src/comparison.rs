@@ -190,6 +190,9 @@ pub struct Cell {
     /// The median; absent where the record has none, or none that is comparable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
+    /// 95 % interval of the median; absent where nothing tells how well it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value_interval: Option<(f64, f64)>,
     /// This figure over the baseline's; absent for the baseline itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,

@@ -235,6 +235,7 @@ fn build_cells(metric: &str, figures: &[Option<Datum>], baseline: usize, refused
         let compared = base.map(|base| ratio::compare(this, base, direction)).unwrap_or_default();
         Cell {
             value: Some(this.value),
+            value_interval: this.own_interval(),
             over: this.over.clone(),
             from: Some(this.from.clone()),
             doubt: this.doubt.clone(),

@@ -28,7 +28,7 @@ pub(crate) fn figure_of(metric: &str, unit: &str, value: f64) -> String {
 }
 
 /// A value of a metric with as many digits as its interval leaves.
-fn figure_within(metric: &str, unit: &str, value: f64, interval: Option<(f64, f64)>) -> String {
+pub(crate) fn figure_within(metric: &str, unit: &str, value: f64, interval: Option<(f64, f64)>) -> String {
     let digits = units::digits_within(value, interval);
     match unit {
         "ratio" if is_share(metric) => units::percent_to(value, digits),

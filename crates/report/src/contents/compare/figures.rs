@@ -6,7 +6,7 @@ use record::statistics::Verdict;
 use record::{Better, Comparison, units};
 
 use super::{COLUMNS, label as called, name};
-use crate::contents::figures::{WITHHELD, figure_of, times};
+use crate::contents::figures::{WITHHELD, figure_within, times};
 use crate::contents::{Block, Part};
 use crate::table::Table;
 use crate::text::{capitalized, range};
@@ -39,7 +39,7 @@ fn value(row: &Row, cell: &Cell) -> String {
     let mark = if cell.doubt.is_some() { "?" } else { "" };
     cell.value
         .filter(|_| !cell.withheld)
-        .map_or("-".to_owned(), |value| format!("{}{mark}", value_text(row, value)))
+        .map_or("-".to_owned(), |value| format!("{}{mark}", value_text(row, value, cell.value_interval)))
 }
 
 /// What this figure is to the baseline's; of figures that are not printed there is no ratio either.
@@ -52,11 +52,11 @@ fn ratio(c: &Comparison, row: &Row, cell: &Cell) -> String {
     }
 }
 
-/// A value of a row; of what the row's name says already, no unit.
-fn value_text(row: &Row, value: f64) -> String {
+/// A value of a row with as many digits as its interval leaves; of what the row's name says already, no unit.
+fn value_text(row: &Row, value: f64, interval: Option<(f64, f64)>) -> String {
     match row.metric.as_str() {
-        "core.ipc" => units::significant(value),
-        _ => figure_of(&row.metric, &row.unit, value),
+        "core.ipc" => units::figure_to(value, "ratio", units::digits_within(value, interval)),
+        _ => figure_within(&row.metric, &row.unit, value, interval),
     }
 }
 
@@ -150,7 +150,7 @@ fn changes(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         let show = |value: f64| match row.unit.as_str() {
             "share" => format!("{:.1} %", value * 100.0),
             "threads" => format!("{value:.2}"),
-            _ => value_text(row, value),
+            _ => value_text(row, value, None),
         };
         let by = |by: f64| match row.unit.as_str() {
             "share" => format!("{:+.1} points", by * 100.0),
@@ -244,11 +244,12 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
             _ if !any => "-".to_owned(),
             count => count.to_string(),
         };
-        let by = |of: &(f64, usize)| format!("{}, {}", value_text(row, of.0), name(c, of.1));
+        let interval = |index: usize| row.cells.get(index).and_then(|cell| cell.value_interval);
+        let by = |of: &(f64, usize)| format!("{}, {}", value_text(row, of.0, interval(of.1)), name(c, of.1));
         table.row(vec![
             label(row),
             row.cells.get(c.baseline).map_or(String::new(), |cell| value(row, cell)),
-            value_text(row, record::statistics::median_of_sorted(&values)),
+            value_text(row, record::statistics::median_of_sorted(&values), None),
             by(best),
             by(worst),
             count(false),
@@ -259,4 +260,31 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         "▲ and ▼: number of records faster and slower than the baseline beyond noise; - for single figures",
     );
     table.finished()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_has_no_more_digits_than_its_interval_leaves() {
+        let shown = |metric: &str, unit: &str, value: f64, interval: Option<(f64, f64)>| {
+            let row = Row {
+                group: String::new(),
+                what: "figure".into(),
+                code: String::new(),
+                metric: metric.to_owned(),
+                unit: unit.to_owned(),
+                better: None,
+                labels: record::Labels::new(),
+                per: None,
+                cells: Vec::new(),
+            };
+            super::value(&row, &Cell { value: Some(value), value_interval: interval, ..Cell::default() })
+        };
+        assert_eq!(shown("memory.bandwidth", "B/s", 41.37e9, Some((41.3e9, 41.4e9))), "41.4 GB/s");
+        assert_eq!(shown("memory.bandwidth", "B/s", 41.37e9, Some((35e9, 48e9))), "41 GB/s");
+        assert_eq!(shown("memory.bandwidth", "B/s", 41.37e9, None), "41.4 GB/s");
+        assert_eq!(shown("core.ipc", "ratio", 4.123, Some((3.2, 5.0))), "4.1");
+    }
 }
