@@ -59,7 +59,7 @@ pub use check::{check, check_nearest};
 pub use class::{Fact, Kind, MEMORY_DEVICES, facts, tell_differences, tell_facts};
 pub use comparison::{
     Extent, LEAST_BOUND, OTHER_COMMAND, RowFigure, Side, Ungated, compare, describe_machine, drop_uncompared,
-    gate, gate_turns, ignore_commands, remark_scope, row_figures, suggest_runs, suggest_works,
+    gate, gate_turns, ignore_commands, remark_scope, row_figures, suggest,
 };
 pub use cpu_accounting::used_by_others;
 pub use findings::{Case, Need, RULES, Rule, takes_cpu_time, takes_from_tail};

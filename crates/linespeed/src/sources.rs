@@ -47,6 +47,14 @@ pub fn read(argument: &str) -> Result<Source, Failure> {
     Ok(Source { name, from: path.to_string_lossy().into_owned(), record: file(&path)?, note: None })
 }
 
+/// What to type for a record that is kept here: its name alone, where that finds it.
+pub fn name_of(path: &Path) -> String {
+    let stem = path.file_stem().map(|stem| visible(Path::new(stem)));
+    let finds =
+        |stem: &String| store::find(&os::places::state_folders(), stem).is_some_and(|found| found == path);
+    stem.filter(finds).unwrap_or_else(|| visible(path))
+}
+
 /// The file that an argument names: by its path, by its label, or as a record of the state folder.
 pub fn locate(argument: &str) -> PathBuf {
     let path = PathBuf::from(argument);

@@ -2,13 +2,14 @@
 
 use record::comparison::{Explanation, Row};
 use record::conditions::ClockSetting;
-use record::{Label, Labels, Measurement, Record, detail};
+use record::{Label, Labels, Measurement, Record, Text, detail};
 
+use super::Side;
 use super::datum::{Datum, over};
 use super::documents::{empty, number, side_by_side, word};
 use super::explain::{CORE_CLOCK, HOSTS_CACHE, SIZE_LEFT_OUT};
 use super::order::HOSTS_CACHES;
-use super::{Side, suggest_runs, suggest_works};
+use super::suggestions::{suggest_newer, suggest_runs, suggest_works};
 use crate::block_sizes::tests::{HYGON, INTEL, KUNPENG, openssl};
 
 fn add(record: &mut Record, metric: &'static str, place: Labels, value: f64) {
@@ -202,7 +203,7 @@ fn published_work_that_nobody_else_has_names_the_recipe_or_the_loop_that_does_it
     published.import = Some(Default::default());
     let own = empty();
     let sides = [("published", &published), ("own", &own)];
-    let said = suggest_works(&sides.map(|(name, record)| Side { name, source: name, record }));
+    let said = suggest_works(&sides.map(|(name, record)| Side { name, source: name, record }), &[]);
     assert_eq!(said.len(), 1);
     let commands = said[0].value("commands").map(|value| value.to_string()).unwrap();
     assert_eq!(
@@ -215,5 +216,41 @@ fn published_work_that_nobody_else_has_names_the_recipe_or_the_loop_that_does_it
     );
     // Who has the figure is told nothing.
     let sides = [("published", &published), ("own", &published)];
-    assert!(suggest_works(&sides.map(|(name, record)| Side { name, source: name, record })).is_empty());
+    assert!(suggest_works(&sides.map(|(name, record)| Side { name, source: name, record }), &[]).is_empty());
+}
+
+#[test]
+fn what_was_run_as_advised_is_named_and_not_advised_again() {
+    let with = |works: &[&str]| {
+        let mut record = empty();
+        works.iter().for_each(|work| add(&mut record, "workload.time", of(work), 59.0));
+        record
+    };
+    let mut published = with(&["sysbench cpu --cpu-max-prime=50000", "openssl speed -evp aes-256-gcm"]);
+    published.import = Some(Default::default());
+    let own = empty();
+    let sides = [("this machine", ".", &own), ("xeon", "reference:xeon", &published)];
+    let sides = sides.map(|(name, source, record)| Side { name, source, record });
+    let named = |name: &str, works: &[&str]| (name.to_owned(), with(works));
+    let nothing = |_: &[Side]| false;
+    let other = named("here-3", &["another"]);
+    assert_eq!(suggest_newer(&sides, 0, &[], nothing), None);
+    assert_eq!(suggest_newer(&sides, 0, std::slice::from_ref(&other), nothing), None);
+    let newer = [other, named("here-2", &["sysbench cpu --cpu-max-prime=50000"])];
+    let says = suggest_newer(&sides, 0, &newer, nothing).unwrap();
+    let command = |says: &Text| says.value("command").map(ToString::to_string);
+    assert_eq!(command(&says).as_deref(), Some("linespeed compare here-2 reference:xeon"));
+    // What it has not is still to be run.
+    let rest = suggest_works(&sides, &newer).remove(0);
+    let commands = rest.value("commands").map(ToString::to_string);
+    assert_eq!(
+        commands.as_deref(),
+        Some("linespeed scale --recipe openssl-speed --set algorithm=aes-256-gcm")
+    );
+    // A figure of any kind will do where nothing is shared, and what the record has itself is no reason.
+    let says = suggest_newer(&sides, 0, &newer, |sides| sides[0].name == "here-3").unwrap();
+    assert_eq!(command(&says).as_deref(), Some("linespeed compare here-3 reference:xeon"));
+    let own = with(&["sysbench cpu --cpu-max-prime=50000"]);
+    let sides = [Side { record: &own, ..sides[0] }, sides[1]];
+    assert_eq!(suggest_newer(&sides, 0, &newer, nothing), None);
 }

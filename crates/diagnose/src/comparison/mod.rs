@@ -38,7 +38,7 @@ pub use method::remark_scope;
 pub(crate) use row_figures::name_alone;
 pub use row_figures::{RowFigure, row_figures};
 use rows::Rows;
-pub use suggestions::{suggest_runs, suggest_works};
+pub use suggestions::suggest;
 pub use table::OTHER_COMMAND;
 pub use uncompared::{drop_uncompared, ignore_commands};
 

@@ -1,12 +1,14 @@
 //! What to run where records share no figure.
 
+use record::document::Tool;
 use record::import::PUBLISHED_FIGURES;
+use record::phrase::quote_word;
 use record::{Label, Measurement, Record, Text, detail, text};
 
 use std::collections::BTreeSet;
 
-use super::Side;
 use super::work::{Works, is_own};
+use super::{Extent, Side};
 
 /// How the texts of machines that ship with linespeed are called.
 const REFERENCE: &str = "reference:";
@@ -15,9 +17,34 @@ const MOST_COMMANDS: usize = 3;
 /// Letters of a command that are shown.
 const LONGEST_COMMAND: usize = 100;
 
+/// What to run for more figures that all share, or which record to take: what was run already, as these sentences said, is not to
+/// be run again. `measurements`, as [`suggest_runs`] takes them, where nothing is shared. `here`: the side that stands for a
+/// machine's newest record, whose `newer` ones are read where there is something to say.
+pub fn suggest(
+    sides: &[Side],
+    measurements: Option<(impl Fn(&Record) -> Vec<&'static str>, impl Fn(&Record, &str) -> bool)>,
+    here: Option<usize>,
+    newer: impl FnOnce(usize) -> Vec<(String, Record)>,
+) -> Vec<Text> {
+    let nothing_shared = measurements.is_some();
+    let mut says = measurements.map_or_else(Vec::new, |(names, can)| suggest_runs(sides, names, can));
+    let works = suggest_works(sides, &[]);
+    let here = here.filter(|at| *at < sides.len() && !(says.is_empty() && works.is_empty()));
+    let newer = here.map_or_else(Vec::new, newer);
+    let nobody = || Tool { name: String::new(), version: String::new() };
+    let shares = |sides: &[Side]| {
+        nothing_shared && !super::compare(sides, 0, nobody(), Extent::Summary).rows.is_empty()
+    };
+    match here.and_then(|here| suggest_newer(sides, here, &newer, shares)) {
+        Some(taken) => says = std::iter::once(taken).chain(suggest_works(sides, &newer)).collect(),
+        None => says.extend(works),
+    }
+    says
+}
+
 /// For each record that has figures, how the others get such. `measured_by` names the measurements that a record's figures
 /// are of, `can_measure` says whether a record's machine can run one.
-pub fn suggest_runs(
+pub(super) fn suggest_runs(
     sides: &[Side],
     measured_by: impl Fn(&Record) -> Vec<&'static str>,
     can_measure: impl Fn(&Record, &str) -> bool,
@@ -74,18 +101,54 @@ pub fn suggest_runs(
     suggestions.collect()
 }
 
+/// Which newer record of its machine the side `here` is to be replaced by: the newest that has work of another side's which its
+/// own record lacks, or that `shares` any figure with the others. `newer` are those records with their names, the newest first.
+pub(super) fn suggest_newer(
+    sides: &[Side],
+    here: usize,
+    newer: &[(String, Record)],
+    shares: impl Fn(&[Side]) -> bool,
+) -> Option<Text> {
+    let own = Works::of(sides.get(here)?.record, false);
+    let others: Vec<&Side> =
+        sides.iter().enumerate().filter(|(at, _)| *at != here).map(|(_, side)| side).collect();
+    let lacking: Vec<Works> = others.iter().map(|side| Works::of(side.record, false)).collect();
+    let has_more = |record: &Record| {
+        let works = Works::of(record, false);
+        let is_new = |name: &str| !own.has_name(name) && works.has_name(name);
+        lacking.iter().any(|of| of.names().any(is_new))
+    };
+    newer.iter().find_map(|(name, record)| {
+        let one = Side { name, source: name, record };
+        let replaced: Vec<Side> =
+            sides.iter().enumerate().map(|(at, side)| if at == here { one } else { *side }).collect();
+        if !has_more(record) && !shares(&replaced) {
+            return None;
+        }
+        let words: Vec<String> = replaced.iter().map(|side| quote_word(side.source)).collect();
+        Some(text!(
+            "compare-newer-record",
+            "{newer} is newer and has more to compare with {record}: {command}.",
+            newer = name.clone(),
+            record = if let [other] = others.as_slice() { other.name } else { "the others" }.to_owned(),
+            command = format!("linespeed compare {}", words.join(" "))
+        ))
+    })
+}
+
 /// For a record of published or imported figures of known work, how the others get the same: the recipe or the loop that does
-/// it. Only where they have none yet, and none is a published machine, on which nobody can run anything.
-pub fn suggest_works(sides: &[Side]) -> Vec<Text> {
+/// it. Only where they have none yet, nor has a record of `newer`, and none is a published machine, on which nobody can run
+/// anything.
+pub(super) fn suggest_works(sides: &[Side], newer: &[(String, Record)]) -> Vec<Text> {
     let suggest = |side: &Side| {
         let others: Vec<&Side> = sides.iter().filter(|other| !std::ptr::eq(*other, side)).collect();
         if side.record.import.is_none() || others.iter().any(|other| is_published(other.record)) {
             return None;
         }
-        let had: Vec<Works> = others.iter().map(|other| Works::of(other.record, false)).collect();
+        let records = others.iter().map(|other| other.record).chain(newer.iter().map(|(_, record)| record));
+        let had: Vec<Works> = records.map(|record| Works::of(record, false)).collect();
         let works = Works::of(side.record, false);
-        let missing =
-            works.names().filter(|name| !had.iter().any(|works| works.names().any(|had| had == *name)));
+        let missing = works.names().filter(|name| !had.iter().any(|works| works.has_name(name)));
         let commands: BTreeSet<String> = missing.filter_map(find_maker).collect();
         let on = if let [other] = others.as_slice() { other.name } else { "the others" };
         (!commands.is_empty()).then(|| {

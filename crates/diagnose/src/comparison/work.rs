@@ -107,6 +107,11 @@ impl<'a> Works<'a> {
         Self(works)
     }
 
+    /// Whether one of them is called so.
+    pub(super) fn has_name(&self, name: &str) -> bool {
+        self.names().any(|had| had == name)
+    }
+
     /// The names of all.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.values().map(|work| work.name.as_str())

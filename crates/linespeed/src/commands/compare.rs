@@ -75,15 +75,15 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         subject.newest = argument == record::source::HERE;
     }
     let of_commands = comparison.refused.iter().any(|refusal| refusal.why.is(&diagnose::OTHER_COMMAND));
-    if comparison.rows.is_empty()
-        && !of_commands
-        && comparison.relation != Relation::SameRecord
-        && count <= FEW
-    {
-        comparison.notes.extend(diagnose::suggest_runs(&sides, list::measured_by, list::can_measure));
-    }
     if count <= FEW {
-        comparison.notes.extend(diagnose::suggest_works(&sides));
+        let shares_nothing =
+            comparison.rows.is_empty() && !of_commands && comparison.relation != Relation::SameRecord;
+        let here = asked.records.iter().position(|argument| argument == record::source::HERE);
+        // Names of other records would tell the host's.
+        let here = here.filter(|_| !options.out.redact);
+        let measurements = shares_nothing.then_some((list::measured_by, list::can_measure));
+        let newer = |side: usize| newer_records(sides[side].record);
+        comparison.notes.extend(diagnose::suggest(&sides, measurements, here, newer));
     }
     let gate = terms.map(|terms| gate::held(diagnose::gate(&comparison, terms)));
     let junit = asked.junit.as_ref();
@@ -101,4 +101,10 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     let suite = |index| format!("{} against {}", name(index), name(comparison.baseline));
     gate::write_junit(junit, gate.as_ref(), suite)?;
     gate::code(gate)
+}
+
+/// The records of a record's machine that are newer, with their names, the newest first.
+fn newer_records(own: &Record) -> Vec<(String, Record)> {
+    let newer = sources::records_here(&own.machine).take_while(|(_, record)| record.started > own.started);
+    newer.map(|(path, record)| (sources::name_of(&path), record)).collect()
 }
