@@ -68,7 +68,8 @@ pub use kept_ceilings::{Identity, KeptCeilings};
 pub use levels::levels;
 pub use numa::numa;
 pub use plan::{
-    PlanError, PlanRequest, TOOLS, describe_source, judge_verification, merge_records, plan, plan_nodes,
+    Merged, PlanError, PlanRequest, TOOLS, describe_source, judge_verification, merge_records, plan,
+    plan_nodes,
 };
 pub use record_index::RecordIndex;
 pub use resources::{

@@ -3,15 +3,19 @@
 
 use record::Record;
 use record::plan::{Gain, Process};
-use record::text;
 use record::text::Value;
 use record::units::figure;
+use record::{Template, text};
 
 use super::available_resources::AvailableResources;
 use crate::comparison::nodes::{Reach, Timed, find_reaches};
 use crate::figures::{RESOLUTION, cite_fact};
 use crate::node_costs::{Cost, Costs, Matrix, mean};
 use crate::observed::find_observed;
+
+/// What stands behind figures in doubt.
+pub(super) const IN_DOUBT: Template =
+    Template { code: "plan-gain-in-doubt", words: "Some of these figures are unreliable." };
 
 /// The gains, one a kind of program that has one.
 pub(super) fn gains(
@@ -85,7 +89,7 @@ fn gain(
         why.push(observed.says());
     }
     if matrix.doubtful {
-        why.push(text!("plan-gain-in-doubt", "Some of these figures are unreliable."));
+        why.push(text!(IN_DOUBT));
     }
     // The figures that the factor is of.
     let of_reach = |reach: &Reach| {

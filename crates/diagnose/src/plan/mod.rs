@@ -24,7 +24,7 @@ use available_resources::AvailableResources;
 pub use error::PlanError;
 use numbering::Numbering;
 pub use snippets::TOOLS;
-pub use sources::{describe_source, merge_records};
+pub use sources::{Merged, describe_source, merge_records};
 pub use verified::judge_verification;
 
 /// What is asked of a plan.
@@ -93,6 +93,7 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
     plan.cautions.extend(siblings_not_reported(&available, &layout.processes));
     plan.cautions.extend(layout.cautions);
     plan.processes = layout.processes;
+    sources::tell_doubts(&mut plan, record);
     plan.summary = summary(&plan);
     if available.seats.len() == 1 {
         plan.cautions.extend(numa_off(index));

@@ -1,6 +1,14 @@
 //! Which figures of a machine's records a plan takes, and what it says of where they are from.
 
+use std::collections::HashSet;
+
+use record::diagnosis::Evidence;
+use record::plan::Plan;
 use record::{Ended, Measurement, Record, RunMode, Template, Text, detail, text};
+
+use crate::figures::locate_figure;
+use crate::record_index::RecordIndex;
+use crate::resources::memory_pages;
 
 /// Figures that a plan needs, in groups that are taken from one record.
 const NEEDED: [&[&str]; 5] = [
@@ -15,114 +23,219 @@ const NEEDED: [&[&str]; 5] = [
 const LATENCY: &[&str] = &["load.latency"];
 
 /// What stands against a group of a record's figures, the worst first: of several records the least counts, of equals the newest.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// Doubt comes last, so that an older quick run never goes over a better one, and a plan tells what the report of `.` does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Lacks {
     /// The kernel or a setting that such figures depend on is another one now.
     changed: bool,
-    /// For the most part in doubt.
-    doubtful: bool,
     /// A latency curve that does not reach memory, as what huge pages are worth needs.
     partial: bool,
     /// Of a run that was ended early, or ran at a lower priority than others.
     hampered: bool,
     /// Of a short run.
     quick: bool,
+    /// In doubt. Of quick runs none is better for that: the newest counts.
+    doubtful: bool,
 }
 
 impl Lacks {
-    fn find(now: &Record, other: &Record, group: &[&str], figures: &[&Measurement]) -> Self {
+    fn find(now: &Record, other: &Record, group: &[&str], in_doubt: bool) -> Self {
         let settings = |record: &Record| {
             let conditions = &record.conditions.before;
             (record.machine.kernel.release.clone(), conditions.thp.clone(), conditions.numa_balancing)
         };
-        let sound = figures.iter().filter(|m| m.doubt.is_none()).count() * 2 > figures.len();
         let reached = other.diagnosis.resources.iter().any(|r| r.name == crate::MEMORY_LATENCY);
+        let quick = other.mode == Some(RunMode::Quick);
         Self {
             changed: settings(now) != settings(other),
-            doubtful: !sound,
             partial: group == LATENCY && !reached,
             hampered: other.ended != Ended::Complete
                 || other.conditions.before.own_nice.is_some_and(|nice| nice > 0),
-            quick: other.mode == Some(RunMode::Quick),
+            quick,
+            doubtful: in_doubt && !quick,
         }
     }
 
-    /// Why figures with these lacks were passed over for older ones with those.
-    fn beyond(self, best: Self) -> Option<Text> {
+    /// Why figures of the record `newer`, which has these lacks, were passed over for older ones with those.
+    fn beyond(self, best: Self, newer: &str) -> Option<Text> {
+        let newer = newer.to_owned();
         let reasons = [
             (self.changed, best.changed, NEWER_CHANGED),
-            (self.doubtful, best.doubtful, NEWER_DOUBTFUL),
             (self.partial, best.partial, NEWER_PARTIAL),
             (self.hampered, best.hampered, NEWER_HAMPERED),
             (self.quick, best.quick, NEWER_QUICK),
+            (self.doubtful, best.doubtful, NEWER_DOUBTFUL),
         ];
         let worse = reasons.into_iter().find(|(of_newer, of_best, _)| of_newer > of_best);
-        worse.map(|(.., why)| why.into())
+        worse.map(|(.., why)| text!(why, newer))
     }
+}
+
+/// One record's figures of a group.
+#[derive(Debug)]
+struct Candidate<'a> {
+    lacks: Lacks,
+    /// Which record, by its place among all: the newest is the first.
+    at: usize,
+    figures: Vec<&'a Measurement>,
+    /// Whether those that a plan takes of them are in doubt: for the most part, of a latency curve the pair that tells what huge
+    /// pages are worth.
+    in_doubt: bool,
+}
+
+impl<'a> Candidate<'a> {
+    fn find(now: &Record, at: usize, other: &'a Record, group: &[&str]) -> Option<Self> {
+        // What a command does, or a recipe's, is not what the machine is like.
+        let wanted = |m: &&Measurement| group.contains(&m.metric.as_str()) && !m.detail.has(detail::COMMAND);
+        let figures: Vec<&Measurement> = other.measurements.iter().filter(wanted).collect();
+        if figures.is_empty() {
+            return None;
+        }
+        let pages = (group == LATENCY).then(|| memory_pages(&RecordIndex::new(other))).flatten();
+        let in_doubt = match pages {
+            Some((small, huge)) => small.doubt.is_some() || huge.doubt.is_some(),
+            None => figures.iter().filter(|m| m.doubt.is_none()).count() * 2 <= figures.len(),
+        };
+        Some(Self { lacks: Lacks::find(now, other, group, in_doubt), at, figures, in_doubt })
+    }
+}
+
+/// Groups of figures that are of one record.
+#[derive(Debug, PartialEq)]
+struct Taken<'a> {
+    at: usize,
+    metrics: Vec<&'a str>,
+    in_doubt: bool,
+    /// Why a newer record's were passed over.
+    passed_over: Option<Text>,
+}
+
+/// Where the figures of a plan are from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Merged {
+    /// A sentence a record.
+    pub sources: Vec<Text>,
+    /// Metrics that are not of the newest record, and what is said of that beside their figures.
+    older: Vec<(String, Text)>,
+}
+
+impl Merged {
+    /// Says beside each figure of a plan from which record it is, where that is not the newest: its report may tell another one.
+    pub fn name_at_figures(&self, plan: &mut Plan) {
+        let metric = |of: &Evidence| of.from.split(' ').next().unwrap_or_default().to_owned();
+        for (says, evidence) in explained(plan) {
+            let metrics: Vec<String> = evidence.iter().map(metric).collect();
+            let older = self.older.iter().find(|(metric, _)| metrics.contains(metric));
+            if let Some((_, of)) = older {
+                says.push(of.clone());
+            }
+        }
+    }
+}
+
+impl From<Text> for Merged {
+    fn from(source: Text) -> Self {
+        Self { sources: vec![source], older: Vec::new() }
+    }
+}
+
+/// What a plan says from figures, each with these.
+fn explained(plan: &mut Plan) -> impl Iterator<Item = (&mut Text, &[Evidence])> {
+    let gains = plan.gains.iter_mut().map(|of| (&mut of.why, of.evidence.as_slice()));
+    let siblings = plan.siblings.iter_mut().map(|of| (&mut of.why, of.evidence.as_slice()));
+    let caches = plan.caches.iter_mut().map(|of| (&mut of.says, of.evidence.as_slice()));
+    let advice = plan.advice.iter_mut().map(|of| (&mut of.says, of.evidence.as_slice()));
+    gains.chain(siblings).chain(caches).chain(advice)
 }
 
 /// Adds to `record`, which is of now, the figures of its machine's records, each with its name, the newest first: of each group
 /// those of the best record. Returns where they are from.
-pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Vec<Text> {
-    let mut taken: Vec<(usize, Vec<&str>, Lacks, Option<Lacks>)> = Vec::new();
-    let mut merged: Vec<Measurement> = Vec::new();
+pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Merged {
+    let mut all: Vec<Taken> = Vec::new();
+    let mut figures: Vec<Measurement> = Vec::new();
     for group in NEEDED {
-        // What a command does, or a recipe's, is not what the machine is like.
-        let wanted = |m: &&Measurement| group.contains(&m.metric.as_str()) && !m.detail.has(detail::COMMAND);
-        let candidates = others.iter().enumerate().filter_map(|(at, (_, other))| {
-            let figures: Vec<&Measurement> = other.measurements.iter().filter(wanted).collect();
-            (!figures.is_empty()).then(|| (Lacks::find(record, other, group, &figures), at, figures))
+        let candidates = others.iter().enumerate();
+        let candidates = candidates.filter_map(|(at, (_, other))| Candidate::find(record, at, other, group));
+        let candidates: Vec<Candidate> = candidates.collect();
+        let newest = candidates.first().map(|newest| (newest.lacks, newest.at));
+        let Some(best) = candidates.into_iter().min_by_key(|one| (one.lacks, one.at)) else { continue };
+        let passed_over = newest.filter(|(_, newer)| *newer != best.at).and_then(|(lacks, newer)| {
+            lacks.beyond(best.lacks, others.get(newer).map_or("", |(name, _)| name))
         });
-        let candidates: Vec<(Lacks, usize, Vec<&Measurement>)> = candidates.collect();
-        let newest = candidates.first().map(|(lacks, at, _)| (*lacks, *at));
-        let best = candidates.into_iter().min_by_key(|(lacks, at, _)| (*lacks, *at));
-        let Some((lacks, at, figures)) = best else {
-            continue;
+        let metrics =
+            group.iter().copied().filter(|metric| best.figures.iter().any(|m| m.metric == **metric));
+        let alike = |taken: &&mut Taken| {
+            (taken.at, taken.in_doubt, &taken.passed_over) == (best.at, best.in_doubt, &passed_over)
         };
-        let passed_over = newest.filter(|(_, newer)| *newer != at).map(|(lacks, _)| lacks);
-        let metrics = group.iter().filter(|metric| figures.iter().any(|m| m.metric == **metric));
-        let alike = |(of, _, known, passed): &&mut (usize, Vec<&str>, Lacks, Option<Lacks>)| {
-            (*of, known.doubtful, *passed) == (at, lacks.doubtful, passed_over)
-        };
-        match taken.iter_mut().find(alike) {
-            Some((_, all, ..)) => all.extend(metrics),
-            None => taken.push((at, metrics.copied().collect(), lacks, passed_over)),
+        match all.iter_mut().find(alike) {
+            Some(taken) => taken.metrics.extend(metrics),
+            None => all.push(Taken {
+                at: best.at,
+                metrics: metrics.collect(),
+                in_doubt: best.in_doubt,
+                passed_over,
+            }),
         }
-        merged.extend(figures.into_iter().cloned());
+        figures.extend(best.figures.into_iter().cloned());
     }
-    record.measurements.extend(merged);
-    let sources = taken.into_iter().filter_map(|(at, metrics, lacks, passed_over)| {
-        let (name, other) = others.get(at)?;
-        let template = if lacks.doubtful { DOUBTFUL_SOURCE } else { SOURCE };
-        let mut says = text!(template, metrics = metrics.join(", "), day = day(other), name);
-        if let Some(why) = passed_over.and_then(|newer| newer.beyond(lacks)) {
+    record.measurements.extend(figures);
+    let mut merged = Merged::default();
+    for taken in all {
+        let Some((name, other)) = others.get(taken.at) else { continue };
+        let template = if taken.in_doubt { DOUBTFUL_SOURCE } else { SOURCE };
+        let mut says = text!(template, metrics = taken.metrics.join(", "), day = day(other), name);
+        let record = name.clone();
+        let beside = match &taken.passed_over {
+            Some(why) => Some(text!("plan-figures-of-older", "From {record} {why}.", record, why)),
+            None if taken.at > 0 => Some(text!("plan-figures-of", "From {record}.", record)),
+            None => None,
+        };
+        if let Some(why) = taken.passed_over {
             says.push(why);
         }
-        Some(says)
-    });
-    sources.collect()
+        merged.sources.push(says);
+        let metrics = taken.metrics.into_iter().map(str::to_owned);
+        merged.older.extend(beside.into_iter().flat_map(|of| metrics.clone().map(move |m| (m, of.clone()))));
+    }
+    merged
 }
 
 const NEWER_CHANGED: Template = Template {
     code: "plan-newer-changed",
-    words: "(a newer record is of another kernel or of other settings)",
+    words: "(the newest, {newer}, is of another kernel or of other settings)",
 };
-const NEWER_DOUBTFUL: Template =
-    Template { code: "plan-newer-doubtful", words: "(a newer record has them mostly unreliable)" };
 const NEWER_PARTIAL: Template =
-    Template { code: "plan-newer-partial", words: "(a newer record lacks memory latency)" };
+    Template { code: "plan-newer-partial", words: "(the newest, {newer}, lacks memory latency)" };
 const NEWER_HAMPERED: Template = Template {
     code: "plan-newer-hampered",
-    words: "(a newer record is of a run that was ended early, or ran niced)",
+    words: "(the newest, {newer}, is of a run that was ended early, or ran niced)",
 };
 const NEWER_QUICK: Template =
-    Template { code: "plan-newer-quick", words: "(a newer record is of a quick run)" };
+    Template { code: "plan-newer-quick", words: "(the newest, {newer}, is of a quick run)" };
+const NEWER_DOUBTFUL: Template =
+    Template { code: "plan-newer-doubtful", words: "(unreliable in the newest, {newer})" };
 
 const SOURCE: Template = Template { code: "plan-source", words: "{metrics} of {day}: {name}" };
 const DOUBTFUL_SOURCE: Template = Template {
     code: "plan-source-doubtful",
     words: "{metrics} of {day}: {name} (mostly unreliable; see linespeed show)",
 };
+
+/// Marks what a plan says from figures in doubt.
+pub(super) fn tell_doubts(plan: &mut Plan, record: &Record) {
+    let doubtful: HashSet<String> = record
+        .measurements
+        .iter()
+        .filter(|m| m.doubt.is_some() && NEEDED.iter().any(|group| group.contains(&m.metric.as_str())))
+        .map(locate_figure)
+        .collect();
+    for (says, evidence) in explained(plan) {
+        let known = says.sentences().iter().any(|text| text.is(&super::gains::IN_DOUBT));
+        if !known && evidence.iter().any(|of| doubtful.contains(&of.from)) {
+            says.push(text!(super::gains::IN_DOUBT));
+        }
+    }
+}
 
 /// Where a plan of one record has its figures.
 pub fn describe_source(name: &str, record: &Record) -> Text {

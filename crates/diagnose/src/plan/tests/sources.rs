@@ -3,6 +3,7 @@
 use record::{Label, Labels, Measurement, Record, RunMode, detail};
 
 use crate::merge_records;
+use crate::samples::add_curve;
 
 /// A record with one figure of what siblings add, which tells the records apart.
 fn with_yield(value: f64, mode: Option<RunMode>) -> Record {
@@ -23,7 +24,7 @@ fn taken(records: &[Record]) -> Option<f64> {
     now.conditions.before.thp = Some("madvise".to_owned());
     let named: Vec<(String, Record)> =
         records.iter().enumerate().map(|(at, record)| (at.to_string(), record.clone())).collect();
-    let sources = merge_records(&mut now, &named);
+    let sources = merge_records(&mut now, &named).sources;
     assert_eq!(sources.len(), now.measurements.len());
     now.measurements.first().map(Measurement::value)
 }
@@ -35,7 +36,22 @@ fn a_short_run_never_goes_over_a_better_one() {
     assert_eq!(taken(&[with_yield(1.3, None), normal.clone()]), Some(1.3), "of equals the newest");
     let mut doubtful = normal.clone();
     doubtful.measurements[0].doubt = Some("too noisy".into());
-    assert_eq!(taken(&[doubtful, quick.clone()]), Some(1.1), "a doubtful one is worse than a short one");
+    assert_eq!(
+        taken(&[doubtful.clone(), quick.clone()]),
+        Some(1.2),
+        "doubt alone makes no room for a short one"
+    );
+    assert_eq!(taken(&[quick.clone(), doubtful.clone()]), Some(1.2), "as . is the longer one");
+    assert_eq!(taken(&[doubtful.clone(), with_yield(1.3, None)]), Some(1.3), "of runs alike a sound one");
+    let mut doubtful_quick = quick.clone();
+    doubtful_quick.measurements[0].doubt = Some("too noisy".into());
+    doubtful_quick.measurements[0].samples = vec![1.4; 6];
+    doubtful_quick.measurements[0].summary.median = 1.4;
+    assert_eq!(
+        taken(&[doubtful_quick, quick.clone()]),
+        Some(1.4),
+        "of short ones the newest, in doubt or not"
+    );
     let (mut niced, mut cut) = (with_yield(1.4, Some(RunMode::Full)), with_yield(1.5, Some(RunMode::Full)));
     niced.conditions.before.own_nice = Some(15);
     cut.ended = record::Ended::Interrupted { signal: 2 };
@@ -53,7 +69,7 @@ fn why_a_newer_record_is_passed_over_is_reported() {
         let mut now = Record::new("0", String::new(), Vec::new());
         now.conditions.before.thp = Some("madvise".to_owned());
         let named: Vec<(String, Record)> = records.iter().map(|one| (String::new(), one.clone())).collect();
-        let sources = merge_records(&mut now, &named);
+        let sources = merge_records(&mut now, &named).sources;
         let codes = sources[0].sentences().iter().skip(1).filter_map(|text| text.code().map(str::to_owned));
         codes.collect::<Vec<_>>()
     };
@@ -62,7 +78,7 @@ fn why_a_newer_record_is_passed_over_is_reported() {
     assert!(reasons(&[normal.clone(), quick.clone()]).is_empty());
     let mut doubtful = normal.clone();
     doubtful.measurements[0].doubt = Some("too noisy".into());
-    assert_eq!(reasons(&[doubtful, quick.clone()]), ["plan-newer-doubtful"]);
+    assert_eq!(reasons(&[doubtful, with_yield(1.3, None)]), ["plan-newer-doubtful"]);
     let mut changed = normal;
     changed.conditions.before.thp = Some("never".to_owned());
     assert_eq!(reasons(&[changed, quick]), ["plan-newer-changed"]);
@@ -73,4 +89,81 @@ fn what_a_command_did_is_not_what_the_machine_is_like() {
     let mut of_command = with_yield(1.1, None);
     of_command.measurements[0].detail.set(detail::COMMAND, vec!["bc".to_owned()]);
     assert_eq!(taken(&[of_command, with_yield(1.2, None)]), Some(1.2));
+}
+
+/// A plan of a machine of two siblings a core, with the figures of these records, the newest first.
+fn planned(records: &[(&str, Record)]) -> record::plan::Plan {
+    let mut now = super::many(1, 2, 2);
+    let named: Vec<(String, Record)> = records
+        .iter()
+        .map(|(name, record)| {
+            let mut record = record.clone();
+            record.conditions.before = now.conditions.before.clone();
+            ((*name).to_owned(), record)
+        })
+        .collect();
+    let merged = merge_records(&mut now, &named);
+    let mut plan = super::plan(&now, &super::PlanRequest::default()).unwrap();
+    merged.name_at_figures(&mut plan);
+    plan
+}
+
+#[test]
+fn a_figure_that_is_not_of_the_newest_record_says_of_which_it_is() {
+    let why = |records: &[(&str, Record)]| planned(records).siblings.unwrap().why;
+    let from = |why: &record::Text| {
+        let of = why
+            .sentences()
+            .iter()
+            .find(|text| text.code().is_some_and(|code| code.starts_with("plan-figures-of")));
+        of.map(ToString::to_string)
+    };
+    let sound = with_yield(1.2, None);
+    let mut doubtful = with_yield(1.4, None);
+    doubtful.measurements[0].doubt = Some("too noisy".into());
+    assert_eq!(from(&why(&[("new", sound.clone()), ("old", with_yield(1.3, None))])), None);
+    assert_eq!(
+        from(&why(&[("new", doubtful.clone()), ("old", sound.clone())])).as_deref(),
+        Some("From old (unreliable in the newest, new).")
+    );
+    let empty = Record::new("0", String::new(), Vec::new());
+    assert_eq!(from(&why(&[("new", empty), ("old", sound)])).as_deref(), Some("From old."));
+    // In doubt in the only one that has it.
+    let only = why(&[("new", doubtful), ("old", with_yield(1.3, Some(RunMode::Quick)))]);
+    assert!(only.sentences().iter().any(|text| text.code() == Some("plan-gain-in-doubt")), "{only}");
+    assert_eq!(from(&only), None);
+}
+
+#[test]
+fn doubt_about_small_working_sets_does_not_bring_back_an_older_figure_of_huge_pages() {
+    let curve = |huge: f64| {
+        let mut record = Record::new("0", String::new(), Vec::new());
+        for (page, memory) in [("4KiB", 100.0), ("2MiB", huge)] {
+            let sizes = [(4 << 10, 1.0), (8 << 10, 1.0), (16 << 10, 1.0), (1 << 30, memory)];
+            add_curve(&mut record, page, &sizes);
+        }
+        record
+    };
+    let mut newest = curve(69.0);
+    let small = newest.measurements.iter_mut().filter(|m| m.labels.count(Label::Bytes) < Some(1 << 20));
+    small.for_each(|m| m.doubt = Some("too noisy".into()));
+    let huge_pages = |newest: &Record| {
+        let plan = planned(&[("new", newest.clone()), ("old", curve(65.0))]);
+        plan.advice.into_iter().find(|advice| advice.about == "huge pages").unwrap().says.to_string()
+    };
+    let says = huge_pages(&newest);
+    assert!(says.contains("31 %") && !says.contains("From"), "{says}");
+    newest.measurements.iter_mut().for_each(|m| m.doubt = Some("too noisy".into()));
+    let says = huge_pages(&newest);
+    assert!(says.contains("35 %") && says.ends_with("From old (unreliable in the newest, new)."), "{says}");
+    // An older quick run is no better.
+    let mut quick = curve(65.0);
+    quick.mode = Some(RunMode::Quick);
+    let plan = planned(&[("new", newest), ("old", quick)]);
+    let says = &plan.advice.iter().find(|advice| advice.about == "huge pages").unwrap().says;
+    assert!(
+        says.to_string().contains("31 %")
+            && says.sentences().iter().any(|text| text.code() == Some("plan-gain-in-doubt")),
+        "{says}"
+    );
 }

@@ -4,9 +4,9 @@ mod verify;
 
 use std::path::{Path, PathBuf};
 
-use diagnose::{PlanError, PlanRequest};
+use diagnose::{Merged, PlanError, PlanRequest};
 use machine::Root;
-use record::{Record, Text};
+use record::Record;
 use report::forms::Forms;
 use report::terminal;
 
@@ -58,7 +58,8 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
         _ => of_this_machine(),
     };
     let mut made = diagnose::plan(&record, &wish).map_err(|error| refused(plan, &wish, &error))?;
-    made.sources = from;
+    from.name_at_figures(&mut made);
+    made.sources = from.sources;
     made.record = plan.record.clone().filter(|record| record != ".");
     if let Some(tool) = &plan.tool {
         let lines = terminal::pasted(&made, tool).ok_or_else(|| nothing_to_paste(tool, &made))?;
@@ -104,21 +105,21 @@ fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
 }
 
 /// A record, with where it lies.
-fn of_record(argument: &str) -> Result<(Record, Vec<Text>), Failure> {
+fn of_record(argument: &str) -> Result<(Record, Merged), Failure> {
     let source = sources::read(argument)?;
     let from = record::phrase::visible(Path::new(&source.from));
     let says = diagnose::describe_source(&from, &source.record);
-    Ok((source.record, vec![says]))
+    Ok((source.record, says.into()))
 }
 
 /// This machine as it is now, with the figures of its newest records; and which those are.
-fn of_this_machine() -> (Record, Vec<Text>) {
+fn of_this_machine() -> (Record, Merged) {
     let found = machine::inspect(&Root::live());
     let mut record = new_record();
     record.machine = found.machine;
     record.conditions.before = found.snapshot;
     let here: Vec<(String, Record)> = sources::records_here(&record.machine)
-        .map(|(path, record)| (record::phrase::visible(&path), record))
+        .map(|(path, record)| (sources::name_of(&path), record))
         .collect();
     let from = diagnose::merge_records(&mut record, &here);
     (record, from)
