@@ -31,8 +31,10 @@ fn enough(facts: &Facts) -> Option<Sampled> {
     (sampled.samples.saturating_sub(sampled.unread) >= ENOUGH).then_some(sampled)
 }
 
+/// In whole per cent, as the line of samples has it.
 fn share(share: f64) -> Value {
-    Value::Rounded(Box::new(Value::Share(share)), 2)
+    let digits = if share < 0.1 { 1 } else { 2 };
+    Value::Rounded(Box::new(Value::Share(share)), digits)
 }
 
 /// Adds what samples say to other causes; `user`: the share of the time that they are of.

@@ -160,9 +160,15 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
         says.push(second.says);
         advice.push(second.advice);
         evidence.extend(second.evidence);
+    } else if OF_THE_BUSY.contains(&first.by) {
+        rules::most(interval).into_iter().for_each(|who| says.push(who));
     }
     Some(Bound { by: first.by, says, evidence, advice })
 }
+
+/// What whoever is busy is bound by.
+const OF_THE_BUSY: [BoundBy; 5] =
+    [BoundBy::Cpu, BoundBy::Kernel, BoundBy::MemoryBandwidth, BoundBy::MemoryLatency, BoundBy::Clock];
 
 /// From this share of the CPUs' time on a machine is idle.
 const IDLE: f64 = 0.9;

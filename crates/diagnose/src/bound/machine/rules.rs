@@ -69,8 +69,19 @@ fn busiest(interval: &Interval) -> Option<(&Process, f64)> {
     Some((first, (first.cpu / busy.max(1e-9)).min(1.0)))
 }
 
+/// As long as the kernel's names are (TASK_COMM_LEN): a record of somebody else's may hold longer ones.
+const NAME: usize = 16;
+
 fn name(process: &Process) -> Text {
-    text!("live-process", "{name} (pid {pid})", name = process.name.clone(), pid = process.pid.to_string())
+    let name: String = process.name.chars().take(NAME).collect();
+    text!("live-process", "{name} (pid {pid})", name, pid = process.pid.to_string())
+}
+
+/// The process that had most of what was busy, where one had.
+pub(super) fn most(interval: &Interval) -> Option<Text> {
+    let (first, of_busy) = busiest(interval).filter(|(_, of_busy)| *of_busy >= 0.5)?;
+    let share = Value::Rounded(Box::new(Value::Share(of_busy)), 2);
+    Some(text!("live-most", "{who} has {share} of the busy time.", who = name(first), share))
 }
 
 /// The share of the CPUs' time from which a real-time process is named.
@@ -263,7 +274,7 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
     }
     let advice = text!(
         "live-try-memory-bound",
-        "touch less memory, or spread it over nodes; who: perf top -e LLC-load-misses (needs a PMU)"
+        "touch less memory, or spread it over nodes; where: perf top -e cache-misses"
     );
     // The CPUs that work wait for what the probe waits for.
     let user = interval.times.share(interval.times.user);

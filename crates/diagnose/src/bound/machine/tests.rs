@@ -31,6 +31,13 @@ fn heard(ns: f64, hz: f64) -> Option<Probe> {
 fn an_idle_machine_is_idle_and_one_that_computes_works() {
     assert_eq!(by(&interval(0.5, 0.2, 39.3)), BoundBy::Idle);
     assert_eq!(by(&interval(39.0, 0.5, 0.5)), BoundBy::Cpu);
+    // Whoever has most of it is named.
+    let mysqld =
+        Process { pid: 4711, name: "mysqld".to_owned(), cpu: 28.0, threads: 3, ..Process::default() };
+    let busy =
+        Interval { processes: vec![mysqld], processes_seconds: Some(10.0), ..interval(39.0, 0.5, 0.5) };
+    let says = watched(&busy, &reference()).unwrap().says;
+    assert!(says.to_string().ends_with("mysqld (pid 4711) has 71 % of the busy time."), "{says}");
     assert_eq!(by(&interval(20.0, 0.5, 19.5)), BoundBy::Cpu);
     // A handful of threads that met at one CPU hold nothing back.
     let met = Interval { runnable: Some(0.2), ..interval(0.5, 0.2, 39.3) };
