@@ -272,10 +272,8 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
     if let Some(node) = fullest_node(interval) {
         says.push(text!("live-memory-node", "Node {node} is the fullest.", node = node.to_string()));
     }
-    let advice = text!(
-        "live-try-memory-bound",
-        "touch less memory, or spread it over nodes; where: perf top -e cache-misses"
-    );
+    let advice =
+        text!("live-try-memory-bound", "touch less memory, or spread it over nodes; where: perf mem");
     // The CPUs that work wait for what the probe waits for.
     let user = interval.times.share(interval.times.user);
     let heard_full = heard.map_or(0.0, |(_, _, ratio)| 1.0 - 1.0 / ratio);
