@@ -47,4 +47,5 @@ Needs no root and no counters; stops, starts and changes nothing. What the machi
 run linespeed once while it is idle. --json prints an object an interval, one a line. --output FILE keeps the watch, \
 written each minute and at its end: show, compare. Ctrl-C ends with a summary.
 
-Exit codes: 0 done; 2 wrong usage; 3 a file cannot be written; 143 ended by SIGTERM.";
+Exit codes: 0 done; 2 wrong usage; 3 nothing there to watch, or a file cannot be
+written; 143 ended by SIGTERM.";
