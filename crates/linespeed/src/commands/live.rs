@@ -48,7 +48,8 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
             terminal::live_head(&machine, &names.of(Kind::Group, &of))
         }
     };
-    let mut shown = Shown { screen: Redrawn::default(), head, said: false, names };
+    let look = terminal::LastLook::default();
+    let mut shown = Shown { screen: Redrawn::default(), head, look, said: false, names };
     let mut keeping = Keeping::begin(super::new_record(), found, of);
     let mut reference = Reference::default();
     match ceilings::of_this_machine() {
@@ -165,6 +166,8 @@ fn redact_seen(
 struct Shown {
     screen: Redrawn,
     head: String,
+    /// The last look at the machine's processes.
+    look: terminal::LastLook,
     /// Whether it was said that a file cannot be written.
     said: bool,
     /// Pseudonyms, where names are taken out.
@@ -210,7 +213,9 @@ impl Shown {
         }
         let head = format!("{}; {} of {time}", self.head, record::units::figure(interval.seconds, "s"));
         let goes_on = live.once.is_none();
-        let screen = terminal::Live { head: &head, interval, bound, reference, coverage, goes_on };
+        self.look.take(interval);
+        let screen =
+            terminal::Live { head: &head, interval, look: &self.look, bound, reference, coverage, goes_on };
         let text = terminal::live(&screen, &output::style(&options.out));
         if live.once.is_some() {
             return output::print(&text);

@@ -59,6 +59,7 @@ fn columns() -> BTreeSet<String> {
         let live = report::terminal::Live {
             head: "",
             interval,
+            look: &report::terminal::LastLook::default(),
             bound: None,
             reference: &reference,
             coverage: &[],

@@ -53,7 +53,7 @@ pub use import::{Kept, import};
 pub use inventory::{inventory, inventory_answer};
 pub use knob_changes::{knobs_applied, knobs_planned, knobs_restored, knobs_set, knobs_standing};
 pub use listing::{Listed, glossary, measurements, records, references};
-pub use live::{Live, live, live_head};
+pub use live::{LastLook, Live, live, live_head};
 pub use overhead::overhead;
 pub use plan::{pasted, plan};
 pub use proof::proof;

@@ -1,0 +1,167 @@
+//! The processes of a machine, or the threads of those that are watched, in a table that keeps its lines.
+
+use record::live::{Interval, Process};
+use record::units;
+
+use super::NARROW;
+use crate::paint::{Span, Tone};
+use crate::terminal::lines;
+use crate::terminal::screen::Screen;
+use crate::text::{cut, pad_left, pad_right, width};
+
+/// From so many new processes a second on, those that end between two looks have a share of the CPUs that no line tells.
+const MANY_STARTED: f64 = 500.0;
+/// CPU time of all that have no line, of one CPU, from which on it has one itself.
+const OTHERS: f64 = 0.1;
+/// The columns in which a narrow table's head says of what time it is.
+const OVER: usize = 11;
+/// Two times are of the same length where they differ by no more than this share.
+const ALIKE: f64 = 0.2;
+
+/// The last look at all processes: where a look is dear, an interval may have none of its own.
+#[derive(Clone, Debug, Default)]
+pub struct LastLook {
+    processes: Vec<Process>,
+    /// The time that they are of, s, and whether that is the interval.
+    seconds: f64,
+    is_of_interval: bool,
+    /// What the machine did in that time.
+    machine: Meanwhile,
+    /// What it did since.
+    since: Meanwhile,
+}
+
+/// What a machine did with its CPUs in intervals, s.
+#[derive(Clone, Copy, Debug, Default)]
+struct Meanwhile {
+    seconds: f64,
+    busy: f64,
+    kernel: f64,
+}
+
+impl LastLook {
+    /// Takes the interval that follows.
+    pub fn take(&mut self, interval: &Interval) {
+        self.since.seconds += interval.seconds;
+        self.since.busy += interval.times.busy();
+        self.since.kernel += interval.times.kernel();
+        let length = interval.processes_seconds;
+        self.is_of_interval =
+            length.is_some_and(|length| (length / interval.seconds.max(1e-9) - 1.0).abs() < ALIKE);
+        if let Some(length) = length {
+            self.processes.clone_from(&interval.processes);
+            self.seconds = length;
+            self.machine = std::mem::take(&mut self.since);
+        }
+    }
+
+    /// Processes that it found.
+    pub(super) fn len(&self) -> usize {
+        self.processes.len()
+    }
+
+    /// What the first `rows` of them leave of the machine's CPU time, and of that in the kernel, s; `None` where that is next to
+    /// nothing, or the machine's time is of another length.
+    fn others(&self, rows: usize) -> Option<(f64, f64)> {
+        let Meanwhile { seconds, busy, kernel } = self.machine;
+        let shown = self.processes.iter().take(rows);
+        let (cpu, system) = shown.fold((0.0, 0.0), |sum, one| (sum.0 + one.cpu, sum.1 + one.system));
+        let alike = (seconds / self.seconds.max(1e-9) - 1.0).abs() < ALIKE;
+        (alike && busy - cpu >= OTHERS * self.seconds).then(|| (busy - cpu, (kernel - system).max(0.0)))
+    }
+}
+
+/// Columns of a row: a number, a name, and as many of the others, from the first, as there is room for.
+struct Columns {
+    number: usize,
+    gap: usize,
+    name: usize,
+    others: Vec<usize>,
+    room: usize,
+}
+
+impl Columns {
+    /// `behind`: columns that the last of a narrow table leaves free.
+    fn new(screen: &Screen, others: &[usize], behind: usize) -> Self {
+        let room = screen.width();
+        let (number, gap, name, behind) = if room < NARROW { (7, 1, 13, behind) } else { (9, 2, 17, 0) };
+        let first = others.first().copied().unwrap_or(0);
+        let name = name.min(room.saturating_sub(number + gap + first + behind)).max(1);
+        let mut end = number + gap + name;
+        let fits = others.iter().take_while(|columns| {
+            end += **columns;
+            end + behind <= room
+        });
+        let others = fits.copied().collect();
+        Self { number, gap, name, others, room }
+    }
+
+    /// A row, with what stands behind it where there is room for the whole of it.
+    fn row(&self, number: &str, name: &str, others: &[String], behind: &str) -> String {
+        let cells: String =
+            others.iter().zip(&self.others).map(|(text, wide)| pad_left(text, *wide)).collect();
+        let row = format!(
+            "{}{}{}{cells}",
+            pad_left(number, self.number),
+            " ".repeat(self.gap),
+            pad_right(&cut(name, self.name - 1), self.name)
+        );
+        if width(&row) + width(behind) <= self.room { format!("{row}{behind}") } else { row }
+    }
+}
+
+/// So many of the processes with most CPU time, the last of them what all others had.
+pub(super) fn processes(screen: &mut Screen, interval: &Interval, look: &LastLook, room: usize) {
+    let columns = Columns::new(screen, &[9, 9, 9], OVER);
+    let over = if look.is_of_interval || look.seconds <= 0.0 {
+        String::new()
+    } else {
+        format!(" over {}", units::figure_to(look.seconds, "s", 2))
+    };
+    let heads = ["CPU %", "sys %", "threads"].map(str::to_owned);
+    lines::cut(screen, &[Span::quiet(columns.row("PID", "name", &heads, &over))]);
+    let percent = |of: f64| format!("{:.1}", of / look.seconds.max(1e-9) * 100.0);
+    let others = look.others(room).filter(|_| room > 0).and_then(|_| look.others(room - 1));
+    let rows = room.saturating_sub(usize::from(others.is_some()));
+    let mut shown: Vec<String> =
+        look.processes.iter().take(rows).map(|one| line(&columns, one, percent)).collect();
+    let started = interval.rates.get("forks").copied().unwrap_or(0.0);
+    let forks = (started >= MANY_STARTED).then(|| units::thousands(started.round()));
+    match (others, forks) {
+        (Some((cpu, system)), forks) => {
+            let behind = forks.map(|forks| format!("  {forks} forks a second")).unwrap_or_default();
+            let cells = [percent(cpu), percent(system), String::new()];
+            shown.push(columns.row("", "others", &cells, &behind));
+        }
+        (None, Some(forks)) if room > 0 => {
+            shown.resize(room - 1, String::new());
+            let forks = pad_left(&forks, 9);
+            shown.push(format!("{forks}  new processes and threads a second; short ones are not listed"));
+        }
+        _ => {}
+    }
+    shown.resize(room, String::new());
+    shown.iter().for_each(|text| lines::cut(screen, &[Span::new(Tone::Plain, text)]));
+}
+
+fn line(columns: &Columns, process: &Process, percent: impl Fn(f64) -> String) -> String {
+    let real_time = if process.real_time { "  real-time" } else { "" };
+    let ended = if process.ended { "  (ended)" } else { "" };
+    let cells = [percent(process.cpu), percent(process.system), process.threads.to_string()];
+    columns.row(&process.pid.to_string(), &process.name, &cells, &format!("{real_time}{ended}"))
+}
+
+/// Threads of the processes that are meant.
+pub(super) fn threads(screen: &mut Screen, interval: &Interval, room: usize) {
+    let columns = Columns::new(screen, &[9, 12, 11, 7], 0);
+    let heads = ["CPU %", "runnable %", "blocked %", "state"].map(str::to_owned);
+    lines::cut(screen, &[Span::quiet(columns.row("TID", "name", &heads, ""))]);
+    let percent = |seconds: f64| format!("{:.1}", seconds / interval.seconds.max(1e-9) * 100.0);
+    let shown = interval.threads.iter().take(room).map(|one| {
+        let cells = [percent(one.cpu), percent(one.runnable), percent(one.blocked), one.state.clone()];
+        columns.row(&one.tid.to_string(), &one.name, &cells, "")
+    });
+    let mut shown: Vec<String> = shown.collect();
+    shown.resize(room, String::new());
+    shown.iter().for_each(|text| lines::cut(screen, &[Span::plain(text)]));
+}
