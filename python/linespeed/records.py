@@ -1404,6 +1404,8 @@ class Service:
 
     #: Processes that those which were named have started, whose figures are in these, too.
     below: int = 0
+    #: Processes that were named by number, where all of them have ended: after `seconds`.
+    ended: Optional[int] = None
     #: How often their threads were looked at.
     looks: Looks = field(default_factory=lambda: Looks())
     #: What samples of user mode say of them.
@@ -1413,6 +1415,8 @@ class Service:
     #: Time of their threads by what these did, s: `user`, `system`, `runnable` (ready without a CPU), `blocked`
     #: (neither), each summed over threads; `off-cpu` (no thread on a CPU or ready).
     states: Mapping[str, float] = field(default_factory=dict)
+    #: Their threads that were seen.
+    threads: int = 0
     #: What threads waited for.
     waits: Mapping[str, Waits] = field(default_factory=dict)
 

@@ -57,6 +57,8 @@ pub(crate) struct Done {
     pids: Vec<i32>,
     /// Processes that those which were named have started.
     below: u64,
+    /// Threads that were seen.
+    seen: u64,
 }
 
 impl Service {
@@ -75,6 +77,20 @@ impl Service {
     /// Samples what their threads wait for in user mode, too.
     pub(crate) fn sample(&mut self, machine: &Machine) {
         self.watching.sample(machine);
+    }
+
+    /// The names of processes that are named by number, as the kernel has them, each once.
+    pub fn names(&self, root: &Root) -> Vec<String> {
+        let Selection::Processes(pids) = &self.selection else { return Vec::new() };
+        let mut names: Vec<String> = Vec::new();
+        for pid in pids {
+            let name = root.text(&format!("/proc/{pid}/comm")).unwrap_or_default();
+            let name = visible(Path::new(name.trim_end_matches('\n')));
+            if !name.is_empty() && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
     }
 
     /// What is watched.
@@ -111,13 +127,15 @@ impl Service {
         let argv: Vec<OsString> =
             self.watching.processes().flat_map(|one| one.argv.first().cloned()).collect();
         let cpus = self.watching.processes().map(|one| one.cpus.len()).max().unwrap_or(1).max(1);
+        let wall = run.ended.wall.as_secs_f64();
         let threads = run.seen.threads.iter().take(MOST_NAMED).map(|thread| Thread {
             pid: thread.pid,
             tid: thread.tid,
             name: visible(Path::new(&thread.name)),
             cpu: thread.on_cpu_ns as f64 / 1e9,
             runnable: thread.runnable_ns as f64 / 1e9,
-            blocked: thread.blocked_ns as f64 / 1e9,
+            // Its looks begin and end a little beside the time that all are held against.
+            blocked: (thread.blocked_ns as f64 / 1e9).min(wall),
             state: thread.state.to_string(),
         });
         let threads = threads.collect();
@@ -126,14 +144,17 @@ impl Service {
         let by_number = matches!(self.selection, Selection::Processes(_));
         let seen = figures.measurements.iter().find_map(|m| m.detail.get(detail::THREADS_SEEN));
         let below = seen.filter(|_| by_number).map_or(0, |seen| seen.below);
-        Done { measurements: figures.measurements, threads, pids: self.pids(), below }
+        let seen = seen.map_or(0, |seen| seen.seen.max(seen.most));
+        Done { measurements: figures.measurements, threads, pids: self.pids(), below, seen }
     }
 
-    /// Whether nothing is left to watch: all processes that were named by number have ended. A unit or a container may start
-    /// anew.
-    pub fn has_ended(&self) -> bool {
-        let by_number = matches!(self.selection, Selection::Processes(_));
-        by_number && !self.watching.is_one_there()
+    /// How many processes were named by number, where all of them have ended and nothing is left to watch; else 0. A unit or a
+    /// container may start anew.
+    pub fn ended(&self) -> u64 {
+        match &self.selection {
+            Selection::Processes(pids) if !self.watching.is_one_there() => pids.len() as u64,
+            _ => 0,
+        }
     }
 }
 
@@ -151,6 +172,8 @@ pub(crate) fn times(done: &Done, seconds: f64) -> record::live::Service {
         looks: time.and_then(|time| time.detail.get(detail::LOOKS)).unwrap_or_default(),
         sampled: time.and_then(|time| time.detail.get(detail::SAMPLED)),
         below: done.below,
+        threads: done.seen,
+        ended: 0,
     }
 }
 
@@ -189,10 +212,11 @@ mod tests {
             done = service.watch(Duration::from_millis(600), &Stop::new());
         }
         assert!(done.threads.iter().any(|thread| thread.tid == pid && thread.cpu > 0.0), "{done:?}");
-        assert!(!service.has_ended());
+        assert_eq!((service.ended(), service.names(&root)), (0, vec!["sh".to_owned()]));
+        assert!(done.threads.iter().all(|thread| thread.blocked <= times(&done, 0.6).seconds), "{done:?}");
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(service.has_ended());
+        assert_eq!(service.ended(), 1);
         let gone = Service::new(Selection::Processes(vec![pid]), &root).unwrap_err();
         assert_eq!(gone, ServiceError::Attach(AttachError::Ended(pid)));
     }

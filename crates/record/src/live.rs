@@ -216,6 +216,16 @@ pub struct Service {
     pub sampled: Option<Sampled>,
     /// Processes that those which were named have started, whose figures are in these, too.
     pub below: u64,
+    /// Their threads that were seen.
+    pub threads: u64,
+    /// Processes that were named by number, where all of them have ended: after `seconds`.
+    #[serde(skip_serializing_if = "is_none")]
+    pub ended: u64,
+}
+
+/// Whether it is 0, which is not said.
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A cgroup that its quota held back.

@@ -11,6 +11,7 @@ use os::terminal::Redrawn;
 use os::{Stop, signals};
 use record::diagnosis::Bound;
 use record::live::{Interval, Said};
+use record::phrase::join_most;
 use record::redaction::{Kind, Pseudonyms};
 use record::{Coverage, text};
 use report::terminal;
@@ -26,6 +27,8 @@ use kept::Kept;
 /// Readings of the probe where no record tells what it hears without load: two seconds of them.
 const READINGS: usize = 20;
 const BETWEEN: Duration = Duration::from_millis(100);
+/// Processes whose names stand on the screen.
+const NAMED: usize = 3;
 
 /// Watches until somebody asks to stop, or once.
 pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
@@ -40,12 +43,14 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     let (mut watch, seen) = Watch::begin(root, &found.machine);
     watch.sample_service(service.as_mut(), &found.machine);
     let mut names = redaction::begin(options)?;
+    let mut called = service.as_ref().map(|service| service.names(&Root::live())).unwrap_or_default();
     let head = match &mut names {
-        None => terminal::live_head(&found.machine, &of),
+        None => terminal::live_head(&found.machine, &describe(&of, &called)),
         Some(names) => {
             service.iter().for_each(|service| hide(names, service.selection()));
             let machine = redact_with(names.redact(&found.machine, ".machine"))?;
-            terminal::live_head(&machine, &names.of(Kind::Group, &of))
+            called.iter_mut().for_each(|name| *name = names.of(Kind::Process, name));
+            terminal::live_head(&machine, &describe(&names.of(Kind::Group, &of), &called))
         }
     };
     let look = terminal::LastLook::default();
@@ -75,7 +80,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
         let (interval, bound) = look(&mut watch, service.as_mut(), length, &reference, stop);
         keeping.push(&interval, bound.as_ref());
         shown.show(options, live, &interval, bound.as_ref(), &reference, &keeping.coverage)?;
-        if once || stop.signal().is_some() || service.as_ref().is_some_and(Service::has_ended) {
+        if once || stop.signal().is_some() || has_ended(&interval) {
             break;
         }
         let uncalibrated = reference.ceilings.probe.is_empty() && reference.calibrated_ns.is_none();
@@ -105,17 +110,30 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
 /// One interval: what the processes that are meant, or else the whole machine, are bound by.
 fn look(
     watch: &mut Watch,
-    service: Option<&mut Service>,
+    mut service: Option<&mut Service>,
     length: (Duration, bool),
     reference: &Reference,
     stop: &Stop,
 ) -> (Interval, Option<Bound>) {
-    let (interval, done) = watch.watch_beside(service, length, stop);
+    let (mut interval, done) = watch.watch_beside(service.as_deref_mut(), length, stop);
+    if let (Some(service), Some(times)) = (service, &mut interval.service) {
+        times.ended = service.ended();
+    }
     let bound = match done {
         Some(done) => diagnose::watched_service(done, &interval, reference),
         None => diagnose::watched(&interval, reference),
     };
     (interval, bound)
+}
+
+/// Whether nothing is left of what is watched.
+fn has_ended(interval: &Interval) -> bool {
+    interval.service.as_ref().is_some_and(|service| service.ended > 0)
+}
+
+/// What is watched, with the names of its processes.
+fn describe(of: &str, names: &[String]) -> String {
+    if names.is_empty() { of.to_owned() } else { format!("{of} ({})", join_most(names, NAMED)) }
 }
 
 /// Ctrl-C is how a watch ends.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use record::diagnosis::BoundBy::{self, *};
-use record::live::{Cores, Interval, Sensors, Thread};
+use record::live::{Cores, Interval, Sensors, Service, Thread};
 
 use crate::support::ran;
 
@@ -52,7 +52,8 @@ fn every_verdict_of_live_is_explained() {
 fn columns() -> BTreeSet<String> {
     let sensors = Sensors { celsius: Some(60.0), ..Sensors::default() };
     let machine = Interval { seconds: 1.0, cores: Some(Cores::default()), sensors, ..Interval::default() };
-    let service = Interval { threads: vec![Thread::default()], ..machine.clone() };
+    let watched = Some(Service { threads: 2, ..Service::default() });
+    let service = Interval { threads: vec![Thread::default()], service: watched, ..machine.clone() };
     let reference = diagnose::Reference::default();
     let mut all = BTreeSet::new();
     for interval in [&machine, &service] {

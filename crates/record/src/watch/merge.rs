@@ -64,6 +64,8 @@ fn join_service(a: Option<Service>, b: Option<Service>) -> Option<Service> {
     add_looks(&mut all.looks, more.looks);
     all.sampled = join_sampled(all.sampled.take(), more.sampled);
     all.below = all.below.max(more.below);
+    all.threads = all.threads.max(more.threads);
+    all.ended = all.ended.max(more.ended);
     Some(all)
 }
 
@@ -305,12 +307,15 @@ mod tests {
             looks: Looks { all: 10, most_active: 3, ..Looks::default() },
             sampled: Some(Sampled { samples: 100, far: off, ..Sampled::default() }),
             below: (off * 8.0) as u64,
+            threads: (off * 16.0) as u64,
+            ended: u64::from(off < 0.5),
         };
         let mut all = Interval { service: Some(service(0.5)), ..Interval::default() };
         join(&mut all, Interval { service: Some(service(0.25)), ..Interval::default() }, 3);
         let sum = all.service.unwrap();
         assert_eq!((sum.states["off-cpu"], sum.waits["lock"].threads, sum.looks.all), (0.75, 4, 20));
-        assert_eq!(sum.below, 4, "the most at once");
+        assert_eq!((sum.below, sum.threads), (4, 8), "the most at once");
+        assert_eq!(sum.ended, 1, "they have ended in the last of both");
         let sampled = sum.sampled.unwrap();
         assert_eq!((sampled.samples, sampled.far), (100, 0.375));
         assert_eq!((sum.seconds, sum.looks.most_active), (2.0, 3));

@@ -3,8 +3,9 @@
 use diagnose::{Reference, Stretch};
 use record::diagnosis::BoundBy;
 use record::live::Interval;
+use record::text::Value;
 use record::watch::Moment;
-use record::{Record, Watch, date, units};
+use record::{Record, Text, Watch, date, text, units};
 
 use super::command::{describe_below, listed_states, whole_states};
 use super::conditions::duration;
@@ -38,7 +39,20 @@ pub(crate) fn summary(watch: &Watch) -> String {
         [] => "The kernel told too little to say what it was bound by.".to_owned(),
         shares => format!("Bound by: {}.", shares.join(", ")),
     };
-    format!("Watched {of}{}. {bound}", duration(watch.seconds()))
+    let whole = watch.whole().unwrap_or_default().interval;
+    let ended = ended(&whole).map(|ended| format!("{ended} ")).unwrap_or_default();
+    format!("Watched {of}{}. {ended}{bound}", duration(watch.seconds()))
+}
+
+/// That the processes which were watched have ended, and after how long.
+pub(crate) fn ended(interval: &Interval) -> Option<Text> {
+    let service = interval.service.as_ref()?;
+    let after = Value::Rounded(Box::new(Value::Figure(service.seconds, "s")), 2);
+    match service.ended {
+        0 => None,
+        1 => Some(text!("watch-ended", "It ended after {after}.", after)),
+        _ => Some(text!("watch-all-ended", "All of them ended after {after}.", after)),
+    }
 }
 
 /// The time of day so many seconds after the record's start, UTC; with its day where the watch has several.

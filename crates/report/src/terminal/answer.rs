@@ -155,14 +155,23 @@ pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: Option<&str>,
 
 /// Why things could not be seen, in two lines at most.
 pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)]) {
+    unseen_but(screen, lost, None);
+}
+
+/// The same; of those that there is no room for it is said how many they are, and which command has them.
+pub(super) fn unseen_but(screen: &mut Screen, lost: &[(String, String)], all: Option<&str>) {
     if !lost.is_empty() {
         let said: Vec<String> = lost.iter().map(|(what, why)| format!("{what} ({why})")).collect();
         let names: Vec<String> = lost.iter().map(|(what, _)| what.clone()).collect();
+        let all = all.map(|command| format!(" ({command})")).unwrap_or_default();
         let with_reasons = (1..=said.len()).rev().map(|shown| match said.len() - shown {
             0 => said.join("; "),
-            left => format!("{}; {left} more", said[..shown].join("; ")),
+            left => format!("{}; {left} more{all}", said[..shown].join("; ")),
         });
-        let named = (1..=names.len()).rev().map(|shown| join_most(&names, shown));
+        let named = (1..=names.len()).rev().map(|shown| {
+            let all = if shown < names.len() { all.as_str() } else { "" };
+            format!("{}{all}", join_most(&names, shown))
+        });
         let columns = screen.width().saturating_sub(2);
         let lines = with_reasons.chain(named).map(|line| format!("Not seen: {line}"));
         let line = longest(lines, |line| wrap(&clean(line), columns).len() <= 2);

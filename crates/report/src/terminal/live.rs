@@ -6,12 +6,13 @@ mod tables;
 use diagnose::Reference;
 use record::diagnosis::Bound;
 use record::live::{Cores, Interval, Sampled};
-use record::{Coverage, Machine, State, units};
+use record::{Coverage, Machine, State, Text, units};
 
 use super::lines;
 use super::screen::Screen;
 use super::{Style, answer};
 use crate::contents::command::describe_below;
+use crate::contents::watch;
 use crate::paint::Span;
 use crate::text::{pad_left, pad_right};
 pub use tables::LastLook;
@@ -26,6 +27,9 @@ const PROCESSES: usize = 5;
 const NARROW: usize = 64;
 /// How many.
 const FEWER: usize = 3;
+
+/// What has all that cannot be seen.
+const ALL_UNSEEN: &str = "live --once --json";
 
 /// What a screen shows.
 #[derive(Debug)]
@@ -48,7 +52,9 @@ pub struct Live<'a> {
 
 /// The machine in a line, after the service that is meant, if any.
 pub fn live_head(machine: &Machine, service: &str) -> String {
-    let (host, processor) = (machine.hostname.as_deref(), machine.processor.model_name.as_deref());
+    // A line has no room for both.
+    let processor = machine.processor.model_name.as_deref().filter(|_| service.is_empty());
+    let host = machine.hostname.as_deref();
     let cpus = units::cpus(machine.allowed_cpus().len() as u32);
     let words = [service, host.unwrap_or_default(), processor.unwrap_or_default(), &cpus];
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
@@ -67,16 +73,18 @@ fn write(screen: &mut Screen, live: &Live) {
     lines::cut(screen, &[Span::quiet(format!("{}{}", live.head, slept.unwrap_or_default()))]);
     let above = screen.lines();
     // Counters and sensors have a line each, of what it means and of the processes.
-    let counted = interval.cores.is_some() || interval.sampled.is_some();
+    let counted = interval.cores.is_some() || interval.sampled.is_some() || interval.service.is_some();
     let lines = usize::from(counted) + usize::from(!interval.sensors.is_empty());
     let fewer = if screen.width() < NARROW { FEWER } else { 0 };
     let says = SAYS + fewer - usize::from(lines > 0);
     let end = above + says;
     // What no other screen follows may say more, and show fewer processes.
     let more = if live.goes_on { 0 } else { MORE };
+    let ended = watch::ended(interval);
     match live.bound {
         Some(bound) => {
-            screen.short(says - 1 + more, "", "  ", &bound.says);
+            let all = Text::sequence(ended.into_iter().chain([bound.says.clone()]));
+            screen.short(says - 1 + more, "", "  ", all);
             let advice = bound.advice.first().map(ToString::to_string).unwrap_or_default();
             screen.short(
                 (end + more).saturating_sub(screen.lines()),
@@ -94,26 +102,31 @@ fn write(screen: &mut Screen, live: &Live) {
     }
     screen.line(&[]);
     times(screen, interval);
-    for (name, text) in facts(live) {
+    let (machine, own) = facts(live);
+    let write = |screen: &mut Screen, (name, text): &(&str, String)| {
         lines::cut(screen, &[Span::quiet(pad_right(name, 11)), Span::plain(text)]);
-    }
+    };
+    machine.iter().for_each(|fact| write(screen, fact));
     screen.line(&[]);
+    // What is told of a service stands with its threads, below what is the machine's.
+    own.iter().for_each(|fact| write(screen, fact));
     let below = interval.service.as_ref().map_or(0, |service| service.below);
     let room = (PROCESSES - fewer - usize::from(lines > 1) - usize::from(below > 0)).saturating_sub(taken);
-    let rows = if interval.threads.is_empty() { live.look.len() } else { interval.threads.len() };
+    let of_service = interval.service.is_some();
+    let rows = if of_service { interval.threads.len() + 1 } else { live.look.len() };
     let room = if live.goes_on { room } else { room.min(rows + 1) };
     if below > 0 {
         let of = describe_below(below);
         lines::cut(screen, &[Span::quiet(format!("Threads of what was named{of}:"))]);
     }
-    if interval.threads.is_empty() {
-        tables::processes(screen, interval, live.look, room);
-    } else {
+    if of_service {
         tables::threads(screen, interval, room);
+    } else {
+        tables::processes(screen, interval, live.look, room);
     }
     let unseen = live.coverage.iter().filter(|one| one.state != State::Measured);
     let unseen: Vec<(String, String)> = unseen.map(|one| (one.what.clone(), one.why())).collect();
-    answer::unseen_why(screen, &unseen);
+    answer::unseen_but(screen, &unseen, Some(ALL_UNSEEN));
 }
 
 /// A share of all CPUs' time, in per cent.
@@ -132,7 +145,8 @@ fn times(screen: &mut Screen, interval: &Interval) {
         ("idle", times.idle),
     ];
     let heads: String = columns.iter().map(|(name, _)| pad_left(name, 8)).collect();
-    lines::cut(screen, &[Span::quiet(format!("{}{heads}", pad_right("", 11)))]);
+    let whose = if interval.service.is_some() { "Machine" } else { "" };
+    lines::cut(screen, &[Span::quiet(format!("{}{heads}", pad_right(whose, 11)))]);
     let figures: String = columns.iter().map(|(_, seconds)| percent(interval, *seconds)).collect();
     lines::cut(screen, &[Span::quiet(pad_right("% of CPUs", 11)), Span::plain(figures)]);
 }
@@ -146,7 +160,10 @@ fn share(value: Option<&f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
-fn facts(live: &Live) -> Vec<(&'static str, String)> {
+type Facts = Vec<(&'static str, String)>;
+
+/// What is told of the machine, and what of the service that is watched.
+fn facts(live: &Live) -> (Facts, Facts) {
     let interval = live.interval;
     let runnable = interval.runnable.map_or_else(|| "-".to_owned(), |threads| format!("{threads:.1}"));
     let pressure = |name: &str| pad_left(&share(interval.pressure.get(name)), 7);
@@ -194,9 +211,14 @@ fn facts(live: &Live) -> Vec<(&'static str, String)> {
     });
     let memory = memory.unwrap_or_else(|| "       -".to_owned());
     facts.push(("Memory", format!("{memory}{}", carried(interval))));
-    let counted = live.interval.cores_of_group.as_ref().or(live.interval.cores.as_ref()).map(cores);
-    let of_service = interval.service.as_ref().and_then(|service| service.sampled.as_ref());
-    facts.extend(counted.or_else(|| of_service.or(interval.sampled.as_ref()).map(samples)));
+    let mut own = Facts::new();
+    match (&interval.service, &interval.cores_of_group, &interval.cores) {
+        (Some(_), Some(of_group), _) => own.push(cores(of_group)),
+        (_, _, Some(of_machine)) => facts.push(cores(of_machine)),
+        // Beside a service the machine's samples would be read as its own; where it has none its line stays.
+        (Some(service), ..) => own.push(samples(&service.sampled.clone().unwrap_or_default())),
+        (None, ..) => facts.extend(interval.sampled.as_ref().map(samples)),
+    }
     let clock = interval.clock.as_ref().map(|clock| (clock.hz, clock.source.as_str()));
     let clock = clock.or(probe.clock_hz.map(|hz| (hz, "dependent adds"))).map(|(hz, source)| {
         let busy = interval.times.share(interval.times.busy());
@@ -220,9 +242,9 @@ fn facts(live: &Live) -> Vec<(&'static str, String)> {
         ];
         facts.push(("Sensors", format!("  {}", all.into_iter().flatten().collect::<Vec<_>>().join(", "))));
     }
-    let own = interval.own_seconds / interval.seconds.max(1e-9);
-    facts.push(("Own cost", format!("{} of one CPU", pad_left(&format!("{:.2} %", own * 100.0), 8))));
-    facts
+    let cost = interval.own_seconds / interval.seconds.max(1e-9);
+    facts.push(("Own cost", format!("{} of one CPU", pad_left(&format!("{:.2} %", cost * 100.0), 8))));
+    (facts, own)
 }
 
 /// What memory carried, and how much of it was another node's.

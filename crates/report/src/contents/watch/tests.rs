@@ -29,8 +29,8 @@ fn watched(minutes: u32, of: &str) -> Record {
             .into(),
             waits: [("lock".to_owned(), Waits { threads: 20, again: 10, locks: None })].into(),
             looks: Looks { all: 10, ..Looks::default() },
-            sampled: None,
             below: 2,
+            ..Service::default()
         });
         let thread = Thread { pid: 7, tid: 8, name: name.clone(), cpu: user, ..Thread::default() };
         let interval = Interval {

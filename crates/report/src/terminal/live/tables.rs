@@ -156,12 +156,23 @@ pub(super) fn threads(screen: &mut Screen, interval: &Interval, room: usize) {
     let columns = Columns::new(screen, &[9, 12, 11, 7], 0);
     let heads = ["CPU %", "runnable %", "blocked %", "state"].map(str::to_owned);
     lines::cut(screen, &[Span::quiet(columns.row("TID", "name", &heads, ""))]);
-    let percent = |seconds: f64| format!("{:.1}", seconds / interval.seconds.max(1e-9) * 100.0);
-    let shown = interval.threads.iter().take(room).map(|one| {
-        let cells = [percent(one.cpu), percent(one.runnable), percent(one.blocked), one.state.clone()];
-        columns.row(&one.tid.to_string(), &one.name, &cells, "")
+    let service = interval.service.clone().unwrap_or_default();
+    let seconds = if service.seconds > 0.0 { service.seconds } else { interval.seconds };
+    // Clocks of several sources: no thread has more than all of the time.
+    let percent = |of: f64, threads: f64| {
+        format!("{:.1}", (of / seconds.max(1e-9) * 100.0).clamp(0.0, 100.0 * threads))
+    };
+    let state = |name: &str| service.states.get(name).copied().unwrap_or(0.0);
+    let all = (service.threads > 1).then(|| {
+        let of = [state("user") + state("system"), state("runnable"), state("blocked")];
+        let cells = of.map(|of| percent(of, service.threads as f64));
+        columns.row(&format!("all {}", service.threads), "threads", &cells, "")
     });
-    let mut shown: Vec<String> = shown.collect();
+    let single = interval.threads.iter().map(|one| {
+        let [cpu, runnable, blocked] = [one.cpu, one.runnable, one.blocked].map(|of| percent(of, 1.0));
+        columns.row(&one.tid.to_string(), &one.name, &[cpu, runnable, blocked, one.state.clone()], "")
+    });
+    let mut shown: Vec<String> = all.into_iter().chain(single).take(room).collect();
     shown.resize(room, String::new());
     shown.iter().for_each(|text| lines::cut(screen, &[Span::plain(text)]));
 }

@@ -1,7 +1,7 @@
 //! What stands on the screen.
 
 use super::*;
-use record::live::{CpuTimes, Probe, Process, Remote, Sensors, Traffic};
+use record::live::{CpuTimes, Probe, Process, Remote, Sensors, Service, Thread, Traffic};
 
 fn show(interval: &Interval, width: usize) -> String {
     show_with(interval, &looked_at(&[interval]), width)
@@ -226,12 +226,7 @@ fn what_no_row_has_of_the_busy_time_is_the_last_row() {
 
 #[test]
 fn a_narrow_table_has_whole_columns_or_none() {
-    let threads = vec![record::live::Thread {
-        tid: 4_194_304,
-        name: "rustc".repeat(9),
-        cpu: 1.0,
-        ..Default::default()
-    }];
+    let threads = vec![Thread { tid: 4_194_304, name: "rustc".repeat(9), cpu: 1.0, ..Thread::default() }];
     let process = Interval {
         processes: vec![Process {
             name: "rustc".repeat(9),
@@ -240,7 +235,10 @@ fn a_narrow_table_has_whole_columns_or_none() {
         ..second(&[], Some(1.0))
     };
     for width in [40, 48, 63, 64, 80] {
-        for interval in [&process, &Interval { threads: threads.clone(), ..process.clone() }] {
+        for interval in [
+            &process,
+            &Interval { threads: threads.clone(), service: Some(Service::default()), ..process.clone() },
+        ] {
             let shown = show(interval, width);
             let row = shown.lines().find(|line| line.contains("4194304")).unwrap();
             assert!(
@@ -251,4 +249,94 @@ fn a_narrow_table_has_whole_columns_or_none() {
             assert!(head.contains("CPU %") && !head.contains('…'), "{shown}");
         }
     }
+}
+
+#[test]
+fn of_what_cannot_be_seen_the_last_words_are_how_many_more_and_where_they_are() {
+    let why = record::text!("why", "this kernel was built without it (CONFIG_SCHEDSTATS)");
+    let all: Vec<Coverage> =
+        (0..9).map(|number| Coverage::degraded(format!("source {number}"), why.clone())).collect();
+    let interval = busy();
+    for width in [40, 80, 160] {
+        for goes_on in [true, false] {
+            let live = Live {
+                head: "host",
+                interval: &interval,
+                look: &looked_at(&[&interval]),
+                bound: None,
+                reference: &Reference::default(),
+                coverage: &all,
+                goes_on,
+            };
+            let shown = super::live(&live, &Style { width, ..Style::default() });
+            assert!(shown.trim_end().ends_with(" more (live --once --json)"), "{shown}");
+            // The cursor has the last line of 24.
+            assert!(shown.lines().count() <= 23, "{shown}");
+        }
+    }
+}
+
+/// Eight threads of which five have rows, watched for a second.
+fn watched() -> Interval {
+    let states = [("user", 1.0), ("system", 0.25), ("runnable", 0.5), ("blocked", 6.31), ("off-cpu", 0.0)];
+    let service = Service {
+        seconds: 1.0,
+        threads: 8,
+        states: states.map(|(state, seconds)| (state.to_owned(), seconds)).into(),
+        ..Service::default()
+    };
+    let thread =
+        |tid| Thread { tid, name: "worker".to_owned(), cpu: 0.2, blocked: 1.005, ..Thread::default() };
+    Interval { threads: (1..=5).map(thread).collect(), service: Some(service), ..second(&[], None) }
+}
+
+#[test]
+fn a_service_has_a_row_of_all_its_threads_and_none_is_blocked_for_longer_than_the_interval() {
+    let shown = show(&watched(), 80);
+    let row = |beginning: &str| {
+        let line = shown.lines().find(|line| line.trim_start().starts_with(beginning)).unwrap();
+        line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(row("all 8"), ["all", "8", "threads", "125.0", "50.0", "631.0"]);
+    assert_eq!(row("1 "), ["1", "worker", "20.0", "0.0", "100.0"]);
+    // One thread is all of them.
+    let mut one = watched();
+    one.service.as_mut().unwrap().threads = 1;
+    assert!(!show(&one, 80).contains("all 1"));
+}
+
+#[test]
+fn beside_a_service_the_machines_lines_say_whose_they_are() {
+    let sampled = Sampled { samples: 400, far: 0.99, ..Sampled::default() };
+    let idle = Interval { sampled: Some(Sampled { far: 0.48, ..sampled.clone() }), ..watched() };
+    let mut busy = idle.clone();
+    busy.service.as_mut().unwrap().sampled = Some(sampled);
+    let line = |interval: &Interval| {
+        let shown = show(interval, 80);
+        let at = |what: &str| shown.lines().position(|line| line.contains(what)).unwrap();
+        assert!(at("Machine  ") < at("Own cost") && at("Own cost") < at("User time"), "{shown}");
+        (at("User time"), shown.lines().nth(at("User time")).unwrap().to_owned())
+    };
+    // The machine's 48 % are not the service's, which had no sample.
+    let ((here, own), (there, none)) = (line(&busy), line(&idle));
+    assert!(own.contains("99 %") && here == there && none.contains("- beyond caches"), "{own} {none}");
+    let machine = Interval { service: None, ..idle };
+    assert!(!show(&machine, 80).contains("Machine") && line_of(&machine, "User time").contains("48 %"));
+}
+
+fn line_of(interval: &Interval, what: &str) -> String {
+    show(interval, 80).lines().find(|line| line.contains(what)).unwrap().to_owned()
+}
+
+#[test]
+fn the_end_of_what_was_watched_is_said_and_after_how_long() {
+    let ended = |processes| {
+        let mut interval = watched();
+        let service = interval.service.as_mut().unwrap();
+        (service.seconds, service.ended) = (2.04, processes);
+        show(&interval, 80)
+    };
+    assert!(ended(1).contains("It ended after 2.0 s."), "{}", ended(1));
+    assert!(ended(2).contains("All of them ended after 2.0 s."), "{}", ended(2));
+    assert!(!ended(0).contains("ended"), "{}", ended(0));
 }
