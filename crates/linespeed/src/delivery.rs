@@ -12,6 +12,9 @@ use crate::options::Options;
 use crate::redaction::{host, shown};
 use crate::{files, output};
 
+/// Where the file of `--prom` cannot be written.
+pub const PROM_WAY_OUT: &str = "name another place with --prom FILE";
+
 /// The text of a form.
 fn text(forms: &Forms, form: Form, options: &Options) -> Result<String, Failure> {
     let none = || Failure::Usage(format!("this has no form as {}: leave that out", form.word()));
@@ -74,9 +77,9 @@ pub fn destination(
     short: bool,
 ) -> Result<Option<PathBuf>, Failure> {
     let file = output_file(options);
-    for path in file.iter().chain(&options.out.prom) {
-        files::check_writable(path)?;
-    }
+    file.as_ref().map_or(Ok(()), |path| files::check_writable(path))?;
+    let prom = options.out.prom.as_ref().map_or(Ok(()), |path| files::check_writable(path));
+    prom.map_err(|failure| failure.with_way_out(PROM_WAY_OUT))?;
     if is_named(options) {
         return Ok(file);
     }
@@ -115,7 +118,7 @@ pub fn write_form(options: &Options, forms: &Forms) -> Result<(), Failure> {
 /// Writes the file of `--prom`.
 pub fn write_prometheus(options: &Options, forms: &Forms) -> Result<(), Failure> {
     let (Some(path), Some(text)) = (&options.out.prom, forms.prometheus()) else { return Ok(()) };
-    files::write(path, &text)
+    files::write(path, &text).map_err(|failure| failure.with_way_out(PROM_WAY_OUT))
 }
 
 /// Prints what was made of a result, a report through a pager.

@@ -70,6 +70,14 @@ impl Failure {
         }
     }
 
+    /// The same with this way out, where it is of something that cannot be written.
+    pub fn with_way_out(self, way_out: &'static str) -> Self {
+        match self {
+            Failure::Output { path, error, .. } => Failure::Output { path, error, way_out },
+            other => other,
+        }
+    }
+
     /// Whether the reader of standard output has left, which is no error (`linespeed inspect | head -3`).
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Failure::Output { path: None, error, .. } if error.kind() == io::ErrorKind::BrokenPipe)

@@ -15,12 +15,7 @@ pub(super) type Held = Result<Gate, String>;
 /// Refuses a file of `--junit` that cannot be written.
 pub(super) fn check_junit(path: Option<&PathBuf>) -> Result<(), Failure> {
     let checked = path.map_or(Ok(()), |path| files::check_writable(path));
-    checked.map_err(|failure| match failure {
-        Failure::Output { path, error, .. } => {
-            Failure::Output { path, error, way_out: "name another place with --junit FILE" }
-        }
-        other => other,
-    })
+    checked.map_err(|failure| failure.with_way_out("name another place with --junit FILE"))
 }
 
 /// What was held, or why that is nothing.

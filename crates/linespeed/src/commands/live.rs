@@ -14,10 +14,10 @@ use record::live::{Interval, Said};
 use record::phrase::join_most;
 use record::redaction::{Kind, Pseudonyms};
 use record::{Coverage, text};
-use report::terminal;
+use report::terminal::{self, LastLook};
 
 use super::{now, to_standard_output};
-use crate::delivery::as_json;
+use crate::delivery::{PROM_WAY_OUT, as_json};
 use crate::failure::Failure;
 use crate::options::{Live, Options};
 use crate::redaction::redact_with;
@@ -53,8 +53,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
             terminal::live_head(&machine, &describe(&names.of(Kind::Group, &of), &called))
         }
     };
-    let look = terminal::LastLook::default();
-    let mut shown = Shown { screen: Redrawn::default(), head, look, said: false, names };
+    let mut shown = Shown { screen: Redrawn::default(), head, look: LastLook::default(), said: false, names };
     let mut keeping = Keeping::begin(super::new_record(), found, of);
     let mut reference = Reference::default();
     match ceilings::of_this_machine() {
@@ -185,7 +184,7 @@ struct Shown {
     screen: Redrawn,
     head: String,
     /// The last look at the machine's processes.
-    look: terminal::LastLook,
+    look: LastLook,
     /// Whether it was said that a file cannot be written.
     said: bool,
     /// Pseudonyms, where names are taken out.
@@ -212,7 +211,7 @@ impl Shown {
             let code = bound.map(|bound| bound.by.code()).unwrap_or_default();
             let text = report::prometheus::interval(interval, bound.map(|bound| &bound.by), &code);
             // A disk that is full now may have room later.
-            match files::refresh(path, &text) {
+            match files::refresh(path, &text).map_err(|failure| failure.with_way_out(PROM_WAY_OUT)) {
                 Err(failure) if live.once.is_some() => return Err(failure),
                 Err(failure) if !self.said => {
                     self.said = true;

@@ -221,12 +221,40 @@ fn a_running_program_is_watched_by_its_number() {
 }
 
 #[test]
+fn what_ends_while_it_is_watched_is_said_to_have_ended_and_its_name_stands_above() {
+    if emulated() {
+        return skipped("what_ends_while_it_is_watched", "the emulator's own threads are seen");
+    }
+    for extra in [&["--once", "3s"][..], &["--once", "3s", "--json"], &["-i", "400ms"]] {
+        let mut child = spawned(Command::new("sleep").arg("1"));
+        let mut command = linespeed(["live", "-p", &child.id().to_string()]);
+        command.args(extra).env("COLUMNS", "160");
+        let waiter = std::thread::spawn(move || child.wait());
+        let shown = run(command).succeeds().stdout;
+        waiter.join().unwrap().unwrap();
+        if extra.contains(&"--json") {
+            let all = objects(&shown);
+            hold_against_schema(&all);
+            let service = interval(&all[0]).service.unwrap();
+            assert!(service.ended == 1 && service.seconds < 2.9, "{service:?}");
+            continue;
+        }
+        assert!(shown.contains("It ended after ") && shown.contains(" (sleep), "), "{shown}");
+        // The sentence at the end of a watch that was not to end is of all of it.
+        let last = shown.lines().rev().find(|line| !line.is_empty()).unwrap();
+        assert_eq!(last.starts_with("Watched "), extra[0] == "-i", "{shown}");
+        assert!(extra[0] != "-i" || last.contains("It ended after "), "{shown}");
+    }
+}
+
+#[test]
 fn what_cannot_be_watched_is_one_line() {
     ran(["live", "-p", "2147483647"]).fails(3, &["no process 2147483647"]);
     ran(["live", "--unit", "no-such-unit", "--once", "1s"])
         .fails(3, &["unit no-such-unit", "--cgroup", "-p PID"][..1]);
     ran(["live", "--container", "12", "--once", "1s"]).fails(3, &["12 is too short"]);
-    ran(["live", "--once", "1s", "--prom", "/no/such/folder/a.prom"]).fails(3, &["/no/such/folder"]);
+    ran(["live", "--once", "1s", "--prom", "/no/such/folder/a.prom"])
+        .fails(3, &["/no/such/folder", "--prom FILE"]);
     ran(["live", "--once", "1s", "-i", "2s"]).misused(&["--once"]);
     ran(["live", "-p", "1", "--unit", "a"]).misused(&["--unit"]);
     ran(["live", "--csv"]).fails(2, &["no use for --csv"]);

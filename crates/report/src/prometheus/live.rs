@@ -1,9 +1,32 @@
 //! An interval of a watch.
 
 use record::diagnosis::BoundBy;
-use record::live::Interval;
+use record::live::{Interval, Sampled, Service};
 
 use super::Exposition;
+
+/// What samples of user mode wait for, where some could be read.
+fn shares(sampled: Option<&Sampled>) -> impl Iterator<Item = ([(&'static str, &'static str); 1], f64)> {
+    let read = sampled.filter(|sampled| sampled.samples > sampled.unread);
+    let shares = read.map(|seen| {
+        [("beyond-caches", seen.far), ("shared-lines", seen.shared), ("spinning", seen.spinning)]
+            .map(|(at, share)| ([("at", at)], share))
+    });
+    shares.into_iter().flatten()
+}
+
+/// What the processes that were named did.
+fn service(text: &mut Exposition, service: &Service) {
+    let threads = |state: &str| service.states.get(state).map(|time| time / service.seconds.max(1e-9));
+    let cpus = threads("user").unwrap_or(0.0) + threads("system").unwrap_or(0.0);
+    text.one("live_service_cpus", "CPUs that the processes named used, on average.", cpus);
+    let help = "Threads of the processes named that were ready and had no CPU, on average.";
+    text.one("live_service_runnable_threads", help, threads("runnable"));
+    let help = "Threads of the processes named that waited, neither on a CPU nor ready, on average.";
+    text.one("live_service_blocked_threads", help, threads("blocked"));
+    let help = "Share of samples of user mode, of the processes named, by what their instructions wait for.";
+    text.add("live_service_user_samples_ratio", help, shares(service.sampled.as_ref()));
+}
 
 /// What counters of cores, memory and nodes say.
 fn hardware(text: &mut Exposition, interval: &Interval) {
@@ -13,13 +36,8 @@ fn hardware(text: &mut Exposition, interval: &Interval) {
     text.add("live_instructions_per_cycle", "Instructions a cycle.", ipc);
     let slots = cores.top_down.iter().map(|(name, share)| ([("category", name.as_str())], *share));
     text.add("live_issue_slots_ratio", "Shares of the cores' issue slots (top-down, level 1).", slots);
-    let sampled = interval.sampled.as_ref().filter(|sampled| sampled.samples > sampled.unread);
-    let sampled = sampled.map(|seen| {
-        [("beyond-caches", seen.far), ("shared-lines", seen.shared), ("spinning", seen.spinning)]
-            .map(|(at, share)| ([("at", at)], share))
-    });
-    let help = "Share of samples of user mode by what their instructions wait for.";
-    text.add("live_user_samples_ratio", help, sampled.into_iter().flatten());
+    let help = "Share of samples of user mode, of the whole machine, by what their instructions wait for.";
+    text.add("live_user_samples_ratio", help, shares(interval.sampled.as_ref()));
     let traffic = interval.traffic.as_ref();
     let carried = traffic.map(|traffic| ([("source", traffic.source.as_str())], traffic.bytes_per_second));
     text.add("live_memory_bytes_per_second", "Bytes that memory carried, read and written.", carried);
@@ -47,7 +65,8 @@ pub fn interval(interval: &Interval, bound: Option<&BoundBy>, code: &str) -> Str
     let shares = shares.map(|(mode, seconds)| ([("mode", mode)], times.share(seconds)));
     text.add("live_cpu_ratio", "Share of all CPUs' time by mode.", shares);
     if bound.is_some() {
-        let help = "1 for what the machine was bound by in the last interval.";
+        let help =
+            "1 for what was watched (the machine, or the processes named) was bound by in the last interval.";
         text.add("live_bound", help, [([("by", code)], 1.0)]);
     }
     let pressure = interval.pressure.iter().map(|(what, share)| ([("resource", what.as_str())], *share));
@@ -69,6 +88,9 @@ pub fn interval(interval: &Interval, bound: Option<&BoundBy>, code: &str) -> Str
     text.one("live_clock_hertz", "Core clock by dependent adds.", probe.clock_hz);
     text.one("live_timer_late_seconds", "How late a timer came.", probe.late_us.map(|us| us / 1e6));
     hardware(&mut text, interval);
+    if let Some(of) = &interval.service {
+        service(&mut text, of);
+    }
     let sensors = &interval.sensors;
     text.one("live_temperature_celsius", "The highest temperature.", sensors.celsius);
     text.one("live_fan_rpm", "The fastest fan.", sensors.fan_rpm);
@@ -97,6 +119,30 @@ mod tests {
         let names: std::collections::BTreeSet<&str> =
             helps.iter().filter_map(|line| line.split(' ').nth(2)).collect();
         assert_eq!(helps.len(), names.len());
-        assert!(text.ends_with('\n'));
+        assert!(text.ends_with('\n') && !text.contains("live_service"), "{text}");
+    }
+
+    #[test]
+    fn what_is_watched_has_its_own_figures_beside_the_machines() {
+        let sampled = |far| Some(Sampled { samples: 100, far, ..Sampled::default() });
+        let states = [("user", 2.0), ("system", 1.0), ("runnable", 0.5), ("blocked", 6.0)];
+        let service = Service {
+            seconds: 2.0,
+            states: states.map(|(state, seconds)| (state.to_owned(), seconds)).into(),
+            sampled: sampled(0.99),
+            ..Service::default()
+        };
+        let shown =
+            Interval { seconds: 2.0, sampled: sampled(0.48), service: Some(service), ..Interval::default() };
+        let text = interval(&shown, Some(&BoundBy::MemoryLatency), "memory-latency");
+        for line in [
+            "linespeed_live_user_samples_ratio{at=\"beyond-caches\"} 0.48",
+            "linespeed_live_service_user_samples_ratio{at=\"beyond-caches\"} 0.99",
+            "linespeed_live_service_cpus 1.5",
+            "linespeed_live_service_runnable_threads 0.25",
+            "linespeed_live_service_blocked_threads 3",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{line}: {text}");
+        }
     }
 }
