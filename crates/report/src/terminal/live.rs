@@ -28,6 +28,8 @@ const NARROW: usize = 64;
 /// How many.
 const FEWER: usize = 3;
 
+/// Lines of a terminal, of which the cursor has one.
+const SCREEN: usize = 24;
 /// What has all that cannot be seen.
 const ALL_UNSEEN: &str = "live --once --json";
 
@@ -114,7 +116,9 @@ fn write(screen: &mut Screen, live: &Live) {
     let room = (PROCESSES - fewer - usize::from(lines > 1) - usize::from(below > 0)).saturating_sub(taken);
     let of_service = interval.service.is_some();
     let rows = if of_service { interval.threads.len() + 1 } else { live.look.len() };
-    let room = if live.goes_on { room } else { room.min(rows + 1) };
+    // Below the table are two lines at most.
+    let free = (SCREEN - 1).saturating_sub(screen.lines() + 3 + usize::from(below > 0));
+    let room = if live.goes_on { room } else { room.max(free.min(PROCESSES)).min(rows + 1) };
     if below > 0 {
         let of = describe_below(below);
         lines::cut(screen, &[Span::quiet(format!("Threads of what was named{of}:"))]);

@@ -116,12 +116,13 @@ pub(super) fn processes(screen: &mut Screen, interval: &Interval, look: &LastLoo
     let over = if look.is_of_interval || look.seconds <= 0.0 {
         String::new()
     } else {
-        format!(" over {}", units::figure_to(look.seconds, "s", 2))
+        let gap = if screen.width() < NARROW { " " } else { "  " };
+        format!("{gap}over {}", units::figure_to(look.seconds, "s", 2))
     };
     let heads = ["CPU %", "sys %", "threads"].map(str::to_owned);
     lines::cut(screen, &[Span::quiet(columns.row("PID", "name", &heads, &over))]);
     let percent = |of: f64| format!("{:.1}", of / look.seconds.max(1e-9) * 100.0);
-    let others = look.others(room).filter(|_| room > 0).and_then(|_| look.others(room - 1));
+    let others = look.others(room).filter(|_| room > 1).and_then(|_| look.others(room - 1));
     let rows = room.saturating_sub(usize::from(others.is_some()));
     let mut shown: Vec<String> =
         look.processes.iter().take(rows).map(|one| line(&columns, one, percent)).collect();

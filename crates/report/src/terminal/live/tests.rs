@@ -340,3 +340,23 @@ fn the_end_of_what_was_watched_is_said_and_after_how_long() {
     assert!(ended(2).contains("All of them ended after 2.0 s."), "{}", ended(2));
     assert!(!ended(0).contains("ended"), "{}", ended(0));
 }
+
+#[test]
+fn a_narrow_screen_that_no_other_follows_has_rows_of_processes_and_of_the_others() {
+    let interval = second(&[(1, 0.9), (2, 0.1), (3, 0.1)], Some(1.0));
+    let look = looked_at(&[&interval]);
+    let reference = Reference::default();
+    let bound = diagnose::watched(&interval, &reference);
+    let live = Live {
+        head: "host",
+        interval: &interval,
+        look: &look,
+        bound: bound.as_ref(),
+        reference: &reference,
+        coverage: &[],
+        goes_on: false,
+    };
+    let shown = super::live(&live, &Style { width: 40, ..Style::default() });
+    assert!(shown.contains("cc1plus          90.0") && shown.contains("others           90.0"), "{shown}");
+    assert!(shown.lines().count() <= 21, "{shown}");
+}
