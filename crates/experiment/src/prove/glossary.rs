@@ -101,7 +101,8 @@ pub const GLOSSARY: &[(&str, &str)] = &[
     (
         names::SWITCHES,
         "
-            How often a thread of the command gave its CPU up or was taken off it.
+            How often a thread of the command, in `live` any thread of the machine, gave its CPU up or was taken off it.
+            Also: switches
         ",
     ),
     (

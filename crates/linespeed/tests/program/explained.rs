@@ -88,6 +88,37 @@ fn every_column_of_live_is_explained() {
     }
 }
 
+/// Whoever types what the screen prints is told what that is, and not what another command calls so.
+#[test]
+fn words_of_lives_screen_lead_to_what_explains_them() {
+    for (word, entry, says) in [
+        ("CPU %", "screen", "100 % being one CPU"),
+        ("sys %", "screen", "in the kernel"),
+        ("runnable %", "runnable", "got no CPU"),
+        ("blocked %", "blocked", "neither ran nor was ready"),
+        ("state", "screen", "waiting for a disk"),
+        ("switches", "context switches", "taken off it"),
+        ("faults", "screen", "accessed first"),
+        ("own cost", "screen", "CPU time of linespeed itself"),
+        ("late", "screen", "how late its own timers came"),
+        ("timers late", "screen", "how late its own timers came"),
+        ("held down", "bound by", "held down by heat"),
+        ("beyond caches", "memory access samples", "last-level cache"),
+        ("shared lines", "memory access samples", "Shared lines"),
+        ("spinning", "memory access samples", "PAUSE"),
+        ("memory full", "memory probe", "how full memory is"),
+        ("waiting for a CPU", "runnable", "got no CPU"),
+        ("in the kernel", "bound by", "system calls"),
+        ("threads", "step", "that a process has"),
+        ("probe", "probe", "memory probe"),
+        ("pressure", "pressure", "in live the interval"),
+        ("Not seen", "coverage", "were not measured"),
+    ] {
+        let text = explain(word).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.starts_with(&format!("{entry} ")) && text.contains(says), "{word}: {text}");
+    }
+}
+
 #[test]
 fn a_word_without_an_entry_leads_to_those_that_have_it() {
     let hint = |name: &str| ran(["explain", name]).fails(2, &["no entry", "linespeed explain"]).stderr;
