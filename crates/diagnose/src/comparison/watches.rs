@@ -213,7 +213,11 @@ fn row(figure: &Figure, estimates: &[Option<Estimate>], baseline: usize) -> Row 
             cell.ratio = Some(this.mean / base.mean);
             cell.interval = this.ratio_interval(base);
         }
-        let interval = this.difference_interval(base);
+        // Two shares lie no farther apart than none and all of the time, however few blocks there are.
+        let possible = |(low, high): (f64, f64)| {
+            if figure.unit == "share" { (low.max(-1.0), high.min(1.0)) } else { (low, high) }
+        };
+        let interval = this.difference_interval(base).map(possible);
         let resolved = match (cell.interval, interval) {
             (Some((low, high)), _) if cell.ratio.is_some() => Some(low > 1.0 + WORTH || high < 1.0 - WORTH),
             (None, _) if cell.ratio.is_some() => None,

@@ -56,6 +56,29 @@ fn what_bound_it_more_often_is_the_answer() {
 }
 
 #[test]
+fn no_share_changes_by_more_than_all_of_the_time() {
+    // Each is of one verdict first and of the other then: with so few blocks the interval is wider than what can be.
+    let turned = |first: u32| {
+        let mut record = record(0, &BoundBy::Cpu, 0, 100.0);
+        let mut watch = Watch::default();
+        for at in 0..24 {
+            let by = if at < first { BoundBy::Cpu } else { BoundBy::Waiting };
+            let bound = Bound { by, says: text!("x", "x"), evidence: Vec::new(), advice: Vec::new() };
+            watch.push(f64::from(at), &Interval { seconds: 1.0, ..Interval::default() }, Some(&bound));
+        }
+        record.watch = Some(watch);
+        record
+    };
+    let c = compare(&turned(16), &turned(7));
+    for verdict in ["cpu", "waiting"] {
+        let change = change(&c, "watch.bound", verdict);
+        let (low, high) = change.interval.unwrap();
+        assert!((-1.0..=1.0).contains(&low) && (-1.0..=1.0).contains(&high), "{change:?}");
+        assert!(low <= change.by && change.by <= high && (low == -1.0 || high == 1.0), "{change:?}");
+    }
+}
+
+#[test]
 fn watches_alike_show_no_difference_and_short_ones_have_no_interval() {
     let a = record(300, &BoundBy::Waiting, 3, 100.0);
     let mut b = record(310, &BoundBy::Waiting, 3, 100.0);

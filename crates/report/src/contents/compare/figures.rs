@@ -142,7 +142,8 @@ fn changes(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
             head("#", &called(c, *other)),
             "#change".to_owned(),
             interval.to_owned(),
-            "?".to_owned(),
+            // Beside one other it is what a reader looks for first: names are broken before it goes.
+            if others.len() == 1 { String::new() } else { "?".to_owned() },
         ]);
     }
     let mut table = Table::new(title, None, heads);
@@ -153,14 +154,15 @@ fn changes(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
             _ => value_text(row, value, None),
         };
         let by = |by: f64| match row.unit.as_str() {
-            "share" => format!("{:+.1} points", by * 100.0),
+            "share" => format!("{:+.1}", by * 100.0),
             _ => format!("{by:+.2}"),
         };
+        let unit = if row.unit == "share" { " points" } else { "" };
         let value = |cell: &Cell| cell.value.map_or("-".to_owned(), show);
         let mut cells = vec![label(row), row.cells.get(c.baseline).map_or(String::new(), value)];
         for cell in others.iter().filter_map(|other| row.cells.get(*other)) {
             let change = cell.change.as_ref();
-            let changed = cell.ratio.map(times).or(change.map(|change| by(change.by)));
+            let changed = cell.ratio.map(times).or(change.map(|change| by(change.by) + unit));
             let as_ratio = cell.interval.map(|(low, high)| range(&times(low), &times(high)));
             let interval = change.and_then(|change| change.interval).filter(|_| cell.ratio.is_none());
             let interval = as_ratio.or(interval.map(|(low, high)| range(&by(low), &by(high))));

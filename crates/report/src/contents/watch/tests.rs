@@ -104,6 +104,10 @@ fn compare_has_the_shares_of_the_summary() {
     let style = Style::default();
     let text = crate::terminal::comparison_answer(&c, false, &style);
     assert!(text.lines().all(|line| crate::text::width(line) <= style.width), "{text}");
+    // Whatever bound them, a change is said to be one or not.
+    let mut changes = text.lines().filter(|line| line.contains(" points "));
+    assert!(changes.clone().count() >= 4, "{text}");
+    assert!(changes.all(|line| line.ends_with("changed") || line.ends_with("not resolved")), "{text}");
     let csv = crate::csv::comparison(&c);
     assert!(
         csv.lines().all(|line| line.matches(',').count() == csv.lines().next().unwrap().matches(',').count())
