@@ -223,6 +223,23 @@ pub struct Service {
     pub ended: u64,
 }
 
+impl Service {
+    /// How many threads waited for each thing on average, and whether looks found more of them than there were. A look takes a CPU
+    /// from them, and whoever waits for the thread that had it is found waiting: the kernel's account of what was blocked is exact.
+    pub fn waiting(&self) -> (BTreeMap<&str, f64>, bool) {
+        let looks = self.looks.all.max(1) as f64;
+        let found = self.waits.iter().map(|(what, waits)| (what.as_str(), waits.threads as f64 / looks));
+        let found: BTreeMap<&str, f64> = found.collect();
+        let all: f64 = found.values().sum();
+        let blocked = self.states.get("blocked").filter(|_| self.seconds > 0.0);
+        let part = blocked.map_or(1.0, |blocked| blocked.max(0.0) / self.seconds / all.max(1e-9));
+        if part >= 1.0 {
+            return (found, false);
+        }
+        (found.into_iter().map(|(what, threads)| (what, threads * part)).collect(), true)
+    }
+}
+
 /// Whether it is 0, which is not said.
 fn is_none(count: &u64) -> bool {
     *count == 0
@@ -284,4 +301,33 @@ pub struct Thread {
     pub blocked: f64,
     /// Its state at the last look: R running or ready, S waiting, D waiting for a disk.
     pub state: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command_run::Waits;
+
+    #[test]
+    fn no_more_threads_wait_than_are_blocked() {
+        let wait = |threads| Waits { threads, ..Waits::default() };
+        let service = |blocked: Option<f64>| Service {
+            seconds: 2.0,
+            states: blocked.map(|blocked| ("blocked".to_owned(), blocked)).into_iter().collect(),
+            waits: [("lock".to_owned(), wait(9)), ("disk".to_owned(), wait(3))].into(),
+            looks: Looks { all: 10, ..Looks::default() },
+            ..Service::default()
+        };
+        let waiting = |blocked| {
+            let service = service(blocked);
+            let (threads, held) = service.waiting();
+            (threads["lock"], threads["disk"], held)
+        };
+        // Looks found 1.2 threads; 0.8 were blocked.
+        let (lock, disk, held) = waiting(Some(1.6));
+        assert!((lock - 0.6).abs() < 1e-9 && (disk - 0.2).abs() < 1e-9 && held, "{lock} {disk}");
+        // Idle threads of a pool are blocked, too, and are not asked; some kernels keep no account.
+        assert_eq!((waiting(Some(40.0)), waiting(None)), ((0.9, 0.3, false), (0.9, 0.3, false)));
+        assert_eq!(waiting(Some(0.0)), (0.0, 0.0, true));
+    }
 }

@@ -139,8 +139,8 @@ fn of_services<'a>(
         let of: Of = Box::new(move |moment| {
             let service = moment.interval.service.as_ref()?;
             let looks = service.looks.all as f64;
-            let threads = service.waits.get(&wait).map_or(0.0, |waits| waits.threads as f64);
-            (looks > 0.0).then(|| (threads / looks, looks))
+            let threads = service.waiting().0.get(wait.as_str()).copied().unwrap_or(0.0);
+            (looks > 0.0).then_some((threads, looks))
         });
         add("service", what, "watch.service_wait", "threads", Some(label), of);
     }

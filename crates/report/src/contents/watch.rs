@@ -2,7 +2,7 @@
 
 use diagnose::{Reference, Stretch};
 use record::diagnosis::BoundBy;
-use record::live::Interval;
+use record::live::{Interval, Service};
 use record::text::Value;
 use record::watch::Moment;
 use record::{Record, Text, Watch, date, text, units};
@@ -394,15 +394,23 @@ pub(crate) fn waits(watch: &Watch) -> Table {
     };
     let mut table = Table::new(title, None, ["waiting for", "#threads", "#share", "#again and again"]);
     let all: u64 = waits.values().map(|waits| waits.threads).sum();
+    let (threads, held) = whole.service.as_ref().map(Service::waiting).unwrap_or_default();
     let mut sorted: Vec<_> = waits.iter().filter(|(_, waits)| waits.threads > 0).collect();
     sorted.sort_by_key(|(_, waits)| std::cmp::Reverse(waits.threads));
     for (what, waits) in sorted {
+        let found = waits.threads as f64 / looks.all.max(1) as f64;
         table.row(vec![
             what.clone(),
-            format!("{:.1}", waits.threads as f64 / looks.all.max(1) as f64),
+            format!("{:.2}", threads.get(what.as_str()).copied().unwrap_or(found)),
             percent(waits.threads as f64 / all.max(1) as f64),
             percent(waits.again as f64 / waits.threads.max(1) as f64),
         ]);
+    }
+    if held {
+        table.note(&format!(
+            "shares by {} looks, of the threads that the kernel counts as blocked",
+            looks.all
+        ));
     }
     table
 }

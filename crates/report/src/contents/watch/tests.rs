@@ -126,6 +126,20 @@ fn a_watch_reads_from_its_sentence_down() {
     insta::assert_snapshot!(words);
 }
 
+/// Two tables of one report have one figure of the threads that waited.
+#[test]
+fn no_more_threads_are_said_to_wait_than_to_be_blocked() {
+    let mut record = watched(1, "pid 7");
+    let moments = &mut record.watch.as_mut().unwrap().moments;
+    for service in moments.iter_mut().filter_map(|moment| moment.interval.service.as_mut()) {
+        service.states.insert("blocked".to_owned(), 0.8);
+    }
+    let watch = record.watch.as_ref().unwrap();
+    assert_eq!(waits(watch).rows[0][1], "0.80");
+    let text = show(&record, false, "watch.json", &Style::default());
+    assert!(text.contains("looks, of the threads that the kernel counts as blocked"), "{text}");
+}
+
 #[test]
 fn a_record_of_no_moment_is_shown() {
     let mut record = watched(1, "");
