@@ -194,7 +194,7 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
         finding.place.get_or_insert_with(|| Finding::WHOLE_MACHINE.into());
         weaken(case, finding);
     }
-    prefer_busy_loops(&mut found);
+    prefer_busy_loops(case, &mut found);
     for rules in ONE_CAUSE {
         merge(&mut found, rules);
     }
@@ -229,18 +229,29 @@ pub fn takes_from_tail(rule: &str) -> bool {
 }
 
 /// What others took of a busy thread's time is what the run lost to them, where that was measured: what the measuring threads waited
-/// for a CPU also holds their waiting for each other.
-fn prefer_busy_loops(found: &mut [Finding]) {
-    let by_loops = found.iter().find(|finding| {
-        finding.rule == taken_by_kernel::RULE.name && finding.measured && share_of(&finding.loss) > 0.0
-    });
-    let Some(Finding { severity, place, loss, confidence, .. }) = by_loops.cloned() else { return };
-    if let Some(other) = found
-        .iter_mut()
-        .find(|finding| finding.rule == other_load::RULE.name && share_of(&finding.loss) > 0.0)
+/// for a CPU also holds their waiting for each other. The loops ran for a part of the run: over all of it no more was lost than others
+/// used.
+fn prefer_busy_loops(case: &Case, found: &mut [Finding]) {
+    let costs = |rule: &Rule| {
+        let rule = rule.name;
+        move |finding: &Finding| finding.rule == rule && share_of(&finding.loss) > 0.0
+    };
+    let (Some(loops), Some(other)) = (
+        found.iter().position(|finding| costs(&taken_by_kernel::RULE)(finding) && finding.measured),
+        found.iter().position(costs(&other_load::RULE)),
+    ) else {
+        return;
+    };
+    if let (Verdict::Costs { share, interval }, Some(most)) =
+        (&mut found[loops].loss, other_load::used_share(case))
+        && most < *share
     {
-        (other.severity, other.place, other.loss, other.confidence) = (severity, place, loss, confidence);
+        (*share, *interval) = (most, (interval.0.min(most), most));
+        found[loops].severity = found[loops].severity.min(severity(most));
     }
+    let Finding { severity, place, loss, confidence, .. } = found[loops].clone();
+    let other = &mut found[other];
+    (other.severity, other.place, other.loss, other.confidence) = (severity, place, loss, confidence);
 }
 
 /// Makes the findings of these rules one: the first that knows a cost, else the first. It costs what the dearest of those that were
@@ -252,7 +263,9 @@ fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
     let mut same = same.into_iter();
     let Some(mut head) = same.next() else { return };
     for finding in same {
-        if finding.measured && (!head.measured || share_of(&finding.loss) > share_of(&head.loss)) {
+        // Of one thing that is lost the dearest counts; shares of CPU time and of bandwidth are two.
+        let is_dearer = finding.resource == head.resource && share_of(&finding.loss) > share_of(&head.loss);
+        if finding.measured && (!head.measured || is_dearer) {
             let Finding { severity, place, loss, relevance, measured, confidence, resource, .. } =
                 finding.clone();
             // Which CPUs lose time is worth telling; a resource is of all of them.

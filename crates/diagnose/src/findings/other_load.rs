@@ -28,8 +28,8 @@ pub(super) const RULE: Rule = Rule {
         record does not tell that either, the load average before. On a full machine L is the load average, if it stood there before and after, less linespeed's
         own part. Modelled: L ÷ (L + n) of a fair share is lost; of a command no more than it ran, times L ÷
         n. A note where they worked on CPUs or in time that this process may not use; where they gave way to a
-        program that never stops, the load average does not count. What busy loops (`stolen-os`) and memory
-        bandwidth (`bandwidth-shared`) lost to them is its evidence, and the dearest of it its cost.
+        program that never stops, the load average does not count. What busy loops (`stolen-os`) lost to them is its cost,
+        no more than others used over the run; what memory bandwidth did (`bandwidth-shared`), its evidence.
     ",
     resource: None,
     needs: &[
@@ -84,6 +84,12 @@ fn used_meanwhile(case: &Case) -> Option<Used> {
     let waited = ready.filter(|ready| *ready >= 0.0 && own > 0.0).map(|ready| ready / (ready + own));
     let own = of_commands.then_some((own / seconds).max(0.0));
     used.is_finite().then_some(Used { used, wanted, own, waited, seconds })
+}
+
+/// The share of all CPUs' time that others used during the run, where it was long enough for ticks.
+pub(super) fn used_share(case: &Case) -> Option<f64> {
+    let cpus = case.record.machine.counts.cpus_online.filter(|cpus| *cpus > 0)?;
+    Some((used(case)?.used / f64::from(cpus)).clamp(0.0, 1.0))
 }
 
 /// Whether nothing but commands was measured, which may sleep.

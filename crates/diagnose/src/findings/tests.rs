@@ -274,6 +274,24 @@ fn a_loss_beyond_the_noise_of_its_figures_is_a_warning() {
 }
 
 #[test]
+fn others_cost_no_more_over_the_run_than_they_used_of_it() {
+    // Bursts met the busy loops; in the ten seconds of two CPUs others used three and a half.
+    let mut record = crate::samples::stolen("os", [0.36, 0.34]);
+    record.measurements.push(measured("cost.syscall", Labels::new(), 100.0));
+    crate::samples::ran(&mut record, 13.5, 10.0);
+    record.conditions.after.as_mut().unwrap().own_ready_seconds = Some(0.6);
+    let diagnosis = crate::diagnose(&record);
+    let others = diagnosis.findings.iter().find(|finding| finding.rule == "other-load").unwrap();
+    assert!((share_of(&others.loss) - 0.175).abs() < 1e-9, "{others:?}");
+    assert_eq!(others.severity, Severity::Warning);
+    // Where they used more, it is what the loops lost.
+    crate::samples::ran(&mut record, 19.0, 10.0);
+    record.conditions.after.as_mut().unwrap().own_ready_seconds = Some(0.6);
+    let others = &crate::diagnose(&record).findings[0];
+    assert!((share_of(&others.loss) - 0.35).abs() < 1e-3, "{others:?}");
+}
+
+#[test]
 fn every_rule_has_a_name_of_its_own_in_order() {
     for pair in RULES.windows(2) {
         assert!(pair[0].name < pair[1].name, "{} {}", pair[0].name, pair[1].name);

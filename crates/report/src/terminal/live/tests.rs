@@ -240,7 +240,7 @@ fn a_narrow_table_has_whole_columns_or_none() {
             &Interval { threads: threads.clone(), service: Some(Service::default()), ..process.clone() },
         ] {
             let shown = show(interval, width);
-            let row = shown.lines().find(|line| line.trim_start().starts_with("4194304")).unwrap();
+            let row = shown.lines().rfind(|line| line.trim_start().starts_with("4194304")).unwrap();
             assert!(
                 row.contains("rustc") && row.contains("  100.0") && row.matches('…').count() == 1,
                 "{shown}"
