@@ -69,6 +69,10 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
         reference.calibrated_ns = watch.listen(READINGS, BETWEEN, stop);
         keeping.say([calibrated(watch.restart())]);
         keeping.watch.calibrated_ns = reference.calibrated_ns;
+        if service.as_ref().is_some_and(|service| service.ended() > 0) {
+            let of = &keeping.watch.of;
+            return Err(Failure::Cannot(format!("{of} ended while the memory probe was calibrated")));
+        }
     }
     loop {
         if let Some(service) = &mut service {
@@ -78,7 +82,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
         let length = (live.once.unwrap_or(live.interval), once);
         let (interval, bound) = look(&mut watch, service.as_mut(), length, &reference, stop);
         keeping.push(&interval, bound.as_ref());
-        shown.show(options, live, &interval, bound.as_ref(), &reference, &keeping.coverage)?;
+        shown.show(options, live, (&interval, bound.as_ref()), &reference, &keeping)?;
         if once || stop.signal().is_some() || has_ended(&interval) {
             break;
         }
@@ -196,12 +200,11 @@ impl Shown {
         &mut self,
         options: &Options,
         live: &Live,
-        interval: &Interval,
-        bound: Option<&Bound>,
+        (interval, bound): (&Interval, Option<&Bound>),
         reference: &Reference,
-        coverage: &[Coverage],
+        keeping: &Keeping,
     ) -> Result<(), Failure> {
-        let whole = (interval.clone(), bound.cloned(), coverage.to_vec());
+        let whole = (interval.clone(), bound.cloned(), keeping.coverage.clone());
         let (interval, bound, coverage) = match &mut self.names {
             None => whole,
             Some(names) => redact_seen(names, whole)?,
@@ -231,8 +234,9 @@ impl Shown {
         let head = format!("{}; {} of {time}", self.head, record::units::figure(interval.seconds, "s"));
         let goes_on = live.once.is_none();
         self.look.take(interval);
+        let (look, watch) = (&self.look, &keeping.watch);
         let screen =
-            terminal::Live { head: &head, interval, look: &self.look, bound, reference, coverage, goes_on };
+            terminal::Live { head: &head, interval, watch, look, bound, reference, coverage, goes_on };
         let text = terminal::live(&screen, &output::style(&options.out));
         if live.once.is_some() {
             return output::print(&text);

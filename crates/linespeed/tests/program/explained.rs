@@ -60,6 +60,7 @@ fn columns() -> BTreeSet<String> {
         let live = report::terminal::Live {
             head: "",
             interval,
+            watch: &record::Watch::default(),
             look: &report::terminal::LastLook::default(),
             bound: None,
             reference: &reference,

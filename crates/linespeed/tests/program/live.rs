@@ -225,8 +225,9 @@ fn what_ends_while_it_is_watched_is_said_to_have_ended_and_its_name_stands_above
     if emulated() {
         return skipped("what_ends_while_it_is_watched", "the emulator's own threads are seen");
     }
+    // For two seconds the probe is calibrated before the one screen.
     for extra in [&["--once", "3s"][..], &["--once", "3s", "--json"], &["-i", "400ms"]] {
-        let mut child = spawned(Command::new("sleep").arg("1"));
+        let mut child = spawned(Command::new("sleep").arg("3.5"));
         let mut command = linespeed(["live", "-p", &child.id().to_string()]);
         command.args(extra).env("COLUMNS", "160");
         let waiter = std::thread::spawn(move || child.wait());
@@ -245,6 +246,17 @@ fn what_ends_while_it_is_watched_is_said_to_have_ended_and_its_name_stands_above
         assert_eq!(last.starts_with("Watched "), extra[0] == "-i", "{shown}");
         assert!(extra[0] != "-i" || last.contains("It ended after "), "{shown}");
     }
+}
+
+#[test]
+fn what_ends_before_its_one_screen_is_no_screen() {
+    let mut child = spawned(Command::new("sleep").arg("0.5"));
+    let ran = std::thread::scope(|scope| {
+        let pid = child.id().to_string();
+        scope.spawn(move || child.wait());
+        run(linespeed(["live", "--once", "1s", "-p", &pid]))
+    });
+    ran.fails(3, &["ended while the memory probe was calibrated"]);
 }
 
 #[test]

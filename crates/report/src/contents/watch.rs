@@ -39,16 +39,16 @@ pub(crate) fn summary(watch: &Watch) -> String {
         [] => "The kernel told too little to say what it was bound by.".to_owned(),
         shares => format!("Bound by: {}.", shares.join(", ")),
     };
-    let whole = watch.whole().unwrap_or_default().interval;
-    let ended = ended(&whole).map(|ended| format!("{ended} ")).unwrap_or_default();
+    let ended = ended(watch).map(|ended| format!("{ended} ")).unwrap_or_default();
     format!("Watched {of}{}. {ended}{bound}", duration(watch.seconds()))
 }
 
 /// That the processes which were watched have ended, and after how long.
-pub(crate) fn ended(interval: &Interval) -> Option<Text> {
-    let service = interval.service.as_ref()?;
-    let after = Value::Rounded(Box::new(Value::Figure(service.seconds, "s")), 2);
-    match service.ended {
+pub(crate) fn ended(watch: &Watch) -> Option<Text> {
+    let services = || watch.moments.iter().filter_map(|moment| moment.interval.service.as_ref());
+    let seconds = services().map(|service| service.seconds).sum();
+    let after = Value::Rounded(Box::new(Value::Figure(seconds, "s")), 2);
+    match services().map(|service| service.ended).max().unwrap_or(0) {
         0 => None,
         1 => Some(text!("watch-ended", "It ended after {after}.", after)),
         _ => Some(text!("watch-all-ended", "All of them ended after {after}.", after)),

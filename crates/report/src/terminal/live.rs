@@ -6,7 +6,7 @@ mod tables;
 use diagnose::Reference;
 use record::diagnosis::Bound;
 use record::live::{Cores, Interval, Sampled};
-use record::{Coverage, Machine, State, Text, units};
+use record::{Coverage, Machine, State, Text, Watch, units};
 
 use super::lines;
 use super::screen::Screen;
@@ -40,6 +40,8 @@ pub struct Live<'a> {
     pub head: &'a str,
     /// What the machine did.
     pub interval: &'a Interval,
+    /// The watch until now, with this interval.
+    pub watch: &'a Watch,
     /// The last look at the machine's processes.
     pub look: &'a LastLook,
     /// What that means; `None` where the kernel tells too little.
@@ -82,7 +84,7 @@ fn write(screen: &mut Screen, live: &Live) {
     let end = above + says;
     // What no other screen follows may say more, and show fewer processes.
     let more = if live.goes_on { 0 } else { MORE };
-    let ended = watch::ended(interval);
+    let ended = watch::ended(live.watch);
     match live.bound {
         Some(bound) => {
             let all = Text::sequence(ended.into_iter().chain([bound.says.clone()]));

@@ -14,12 +14,21 @@ fn looked_at(intervals: &[&Interval]) -> LastLook {
     look
 }
 
+fn begun(_: &Service) -> Service {
+    Service { seconds: 2.0, ..Service::default() }
+}
+
 fn show_with(interval: &Interval, look: &LastLook, width: usize) -> String {
     let reference = Reference { calibrated_ns: Some(100.0), ..Reference::default() };
     let bound = diagnose::watched(interval, &reference);
+    let mut watch = Watch::default();
+    // Two seconds after it began.
+    watch.push(0.0, &Interval { service: interval.service.as_ref().map(begun), ..Interval::default() }, None);
+    watch.push(2.0, interval, bound.as_ref());
     let live = Live {
         head: "host, EPYC 9R14, 4 CPUs; 19:14:22",
         interval,
+        watch: &watch,
         look,
         bound: bound.as_ref(),
         reference: &reference,
@@ -62,6 +71,7 @@ fn samples_have_a_line_where_no_counter_tells_and_a_single_screen_has_no_gap() {
     let live = Live {
         head: "host",
         interval: &interval,
+        watch: &Watch::default(),
         look: &looked_at(&[&interval]),
         bound: None,
         reference: &Reference::default(),
@@ -262,6 +272,7 @@ fn of_what_cannot_be_seen_the_last_words_are_how_many_more_and_where_they_are() 
             let live = Live {
                 head: "host",
                 interval: &interval,
+                watch: &Watch::default(),
                 look: &looked_at(&[&interval]),
                 bound: None,
                 reference: &Reference::default(),
@@ -333,11 +344,11 @@ fn the_end_of_what_was_watched_is_said_and_after_how_long() {
     let ended = |processes| {
         let mut interval = watched();
         let service = interval.service.as_mut().unwrap();
-        (service.seconds, service.ended) = (2.04, processes);
+        (service.seconds, service.ended) = (0.11, processes);
         show(&interval, 80)
     };
-    assert!(ended(1).contains("It ended after 2.0 s."), "{}", ended(1));
-    assert!(ended(2).contains("All of them ended after 2.0 s."), "{}", ended(2));
+    assert!(ended(1).contains("It ended after 2.1 s."), "{}", ended(1));
+    assert!(ended(2).contains("All of them ended after 2.1 s."), "{}", ended(2));
     assert!(!ended(0).contains("ended"), "{}", ended(0));
 }
 
@@ -350,6 +361,7 @@ fn a_narrow_screen_that_no_other_follows_has_rows_of_processes_and_of_the_others
     let live = Live {
         head: "host",
         interval: &interval,
+        watch: &Watch::default(),
         look: &look,
         bound: bound.as_ref(),
         reference: &reference,
