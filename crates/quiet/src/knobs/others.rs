@@ -7,7 +7,8 @@ use record::{Template, text};
 pub(super) const KNOB: Knob = Knob {
     name: "others",
     glossary: "
-        Whoever else runs: the load average of the last minute. Found, not stopped.
+        Whoever else runs: the load average of the last minute. Found, not stopped. The row of that name in the table of
+        `live` is the CPU time that no other row has (`screen`).
     ",
     class: KnobClass::OtherTasks,
     effect: Template {

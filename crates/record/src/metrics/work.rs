@@ -61,7 +61,7 @@ pub(super) const METRICS: &[Metric] = &[
             Where a command's time went, in seconds by `state`: on a CPU in its own code (`user`) and in the
             kernel (`system`), ready but without a CPU (`runnable`), neither of these (`blocked`), all summed over its
             threads and processes; and time in which none of them ran or was ready (`off-cpu`). With `thread`, one
-            thread's: `on-cpu`, `runnable`, `blocked`.
+            thread's: `on-cpu`, `runnable`, `blocked`. The line User time of `live` is another thing (`sampled`).
             Also: user time, system time
             How: The kernel's own accounting: rusage of all processes, those that forked away too, and schedstat
             of each thread, looked at every 50 ms from 20 ms on. `off-cpu` is exact for one thread; for several it
