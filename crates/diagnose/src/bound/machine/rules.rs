@@ -3,7 +3,7 @@
 use record::diagnosis::BoundBy;
 use record::live::{Interval, Process, Traffic};
 use record::text::Value;
-use record::units::{significant, thousands};
+use record::units::thousands;
 use record::{Template, Text, text};
 
 use super::reference::HEARD;
@@ -99,7 +99,9 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
     };
     let others = (facts.cpu() - of_urgent / seconds * interval.seconds).max(0.0);
     let share = delay / (delay + others).max(1e-9);
-    let runnable = significant((delay + facts.cpu()) / interval.seconds);
+    // As the line of the run queue has it.
+    let runnable = interval.runnable.unwrap_or((delay + facts.cpu()) / interval.seconds);
+    let runnable = format!("{runnable:.1}");
     let says = text!(
         "live-run-queue",
         "Threads waited for a CPU {share} of the time that they wanted one: {runnable} runnable on {cpus} CPUs.",
