@@ -298,6 +298,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         advice.push(second.advice);
         evidence.extend(second.evidence);
     }
+    probes::without_need(&facts).into_iter().for_each(|more| says.push(more));
     Some(Bound { by, says, evidence, advice })
 }
 

@@ -157,21 +157,95 @@ pub(super) fn own_threads(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(describe(facts), detail("probes")))
 }
 
+/// Intervals this near to 1 show that memory does not bound it.
+const CLOSE: f64 = 0.1;
+
+/// What the probes of memory say where none of them shows a need: that there is none, or that they cannot tell.
+pub(super) fn without_need(facts: &Facts) -> Option<Text> {
+    if memory(facts).is_some() || cache(facts).is_some() {
+        return None;
+    }
+    let of_memory = [ProbeKind::Bandwidth, ProbeKind::Cache, ProbeKind::HugePages];
+    let probes: Vec<Probe> = of_memory.into_iter().filter_map(|kind| find(facts, kind)).collect();
+    let off = |probe: &Probe| probe.interval.map_or(f64::INFINITY, |(low, high)| (1.0 - low).max(high - 1.0));
+    let widest = probes.iter().max_by(|a, b| off(a).total_cmp(&off(b)))?;
+    Some(if off(widest) <= CLOSE {
+        let most = Value::Rounded(Box::new(Value::Share(off(widest))), 1);
+        text!(
+            "bound-probe-no-need",
+            "Probes (bandwidth taken, cache taken, huge pages) change its CPU time by less than {most}: memory does not bound it.",
+            most
+        )
+    } else {
+        text!(
+            "bound-probe-undecided",
+            "Probes cannot tell whether memory bounds it: {kind}, {range}.",
+            kind = name(widest.kind),
+            range = range(widest)
+        )
+    })
+}
+
+fn name(kind: ProbeKind) -> &'static str {
+    match kind {
+        ProbeKind::HugePages => "huge pages",
+        ProbeKind::Bandwidth => "bandwidth taken",
+        ProbeKind::Cache => "cache taken",
+        ProbeKind::FewerCpus => "fewer CPUs, time",
+        ProbeKind::FewerCpusTime => "fewer CPUs (CPU)",
+    }
+}
+
 /// Each change with its ratio.
 fn describe(facts: &Facts) -> Text {
     let probes: Vec<Text> = facts
         .probes()
         .iter()
         .map(|probe| {
-            let kind = match probe.kind {
-                ProbeKind::HugePages => "huge pages",
-                ProbeKind::Bandwidth => "bandwidth taken",
-                ProbeKind::Cache => "cache taken",
-                ProbeKind::FewerCpus => "fewer CPUs, time",
-                ProbeKind::FewerCpusTime => "fewer CPUs (CPU)",
-            };
-            text!("bound-probe", "{kind} {ratio}", kind, ratio = times(probe.ratio))
+            text!("bound-probe", "{kind} {ratio}", kind = name(probe.kind), ratio = times(probe.ratio))
         })
         .collect();
     text!("bound-probes", "in turn with plain runs: {probes}", probes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record_index::RecordIndex;
+    use record::{Label, Labels, Measurement, Record, detail as place};
+
+    /// What is said of a program of one thread whose probes gave these intervals.
+    fn said(intervals: [(f64, f64); 3]) -> Vec<String> {
+        let all = [ProbeKind::Bandwidth, ProbeKind::Cache, ProbeKind::HugePages].into_iter().zip(intervals);
+        let probes: Vec<Probe> = all
+            .map(|(kind, (low, high))| Probe {
+                kind,
+                ratio: (low + high) / 2.0,
+                interval: Some((low, high)),
+                rounds: 8,
+                cpus: None,
+            })
+            .collect();
+        let labels = || Labels::new().with_label(Label::Workload, "command");
+        let time = Measurement::new("workload.time", labels(), vec![1.0]).with_detail(place::CPU_COUNT, 2.0);
+        let mut record = Record::new("", String::new(), vec![]);
+        record.measurements.push(time);
+        let user = labels().with_label(Label::State, "user");
+        record.measurements.push(Measurement::new("workload.cpu_time", user, vec![1.0]));
+        record.measurements[0].detail.set_parts(place::PROBES, &probes);
+        let bound = super::super::bound(&RecordIndex::new(&record)).unwrap();
+        bound.says.sentences().iter().filter_map(|text| text.code().map(str::to_owned)).collect()
+    }
+
+    #[test]
+    fn probes_that_show_no_need_say_so_or_that_they_cannot_tell() {
+        let last = |intervals| said(intervals).pop();
+        let close = [(0.99, 1.03), (0.98, 1.02), (0.97, 1.01)];
+        assert_eq!(last(close).as_deref(), Some("bound-probe-no-need"));
+        let wide = [(0.99, 1.15), (0.98, 1.02), (0.9, 2.16)];
+        assert_eq!(last(wide).as_deref(), Some("bound-probe-undecided"));
+        let slowed = said([(1.4, 1.6), (0.98, 1.02), (0.97, 1.01)]);
+        assert_eq!(slowed[0], "bound-probe-slowed");
+        assert!(!slowed.iter().any(|code| code == "bound-probe-no-need"), "{slowed:?}");
+    }
 }
