@@ -69,7 +69,7 @@ pub use levels::levels;
 pub use numa::numa;
 pub use plan::{
     Merged, PlanError, PlanRequest, TOOLS, describe_source, judge_verification, merge_records, plan,
-    plan_nodes,
+    plan_needs, plan_nodes,
 };
 pub use record_index::RecordIndex;
 pub use resources::{

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use record::phrase::{join_choices, visible};
 use record::source::{HERE, Source, tell_apart};
+use record::store::Entry;
 use record::{Machine, Record, store};
 
 use crate::failure::Failure;
@@ -153,10 +154,13 @@ fn this_machine() -> Result<Source, Failure> {
     Ok(Source { name: "this machine".to_owned(), from, record: file(path)?, note })
 }
 
-/// The records of this machine, the newest first.
-pub fn records_here(machine: &Machine) -> impl Iterator<Item = (PathBuf, Record)> {
+/// The `wanted` records of this machine, the newest first.
+pub fn records_here<W: FnMut(&Entry) -> bool>(
+    machine: &Machine,
+    wanted: W,
+) -> impl Iterator<Item = (PathBuf, Record)> + use<'_, W> {
     let names = names_of(machine.hostname.as_deref().unwrap_or_default());
-    store::of_machine(&os::places::state_folders(), machine, names)
+    store::of_machine(&os::places::state_folders(), machine, names, wanted)
 }
 
 #[cfg(test)]

@@ -27,6 +27,8 @@ pub const CEILINGS: &str = "ceilings.json";
 const MOST_LOOKED_AT: usize = 200;
 /// Records of one machine that are looked at, the newest first.
 const MOST_OF_A_MACHINE: usize = 30;
+/// Files that are searched for those. Most are small: of a command that was measured again and again.
+const MOST_PASSED_OVER: usize = 1000;
 /// Files that are read for the index when a record is written, at most: so few that nobody waits for them.
 const MOST_INDEXED_AT_ONCE: usize = 100;
 const LABELS: &str = "labels";
@@ -126,20 +128,22 @@ fn newest_of(files: Vec<PathBuf>, names: &[String]) -> Option<Newest> {
     quick.or(partial.map(|entry| Newest { entry, newer: None }))
 }
 
-/// The records of a machine, whose host has its name and pseudonyms, in the folders, the newest first by their names, with the
-/// host's name in all. A file that is no record, or another machine's, is left out.
-pub fn of_machine<'a>(
+/// The `wanted` records of a machine, whose host has its name and pseudonyms, in the folders, the newest first by their names, with
+/// the host's name in all. A file that is no record, or another machine's, is left out.
+pub fn of_machine<'a, W: FnMut(&Entry) -> bool>(
     folders: &[PathBuf],
     machine: &'a Machine,
     names: Vec<String>,
-) -> impl Iterator<Item = (PathBuf, Record)> + use<'a> {
+    mut wanted: W,
+) -> impl Iterator<Item = (PathBuf, Record)> + use<'a, W> {
     let (mut files, _) = of_host(folders, &names);
     // Names of one's own tell no time: they come last.
     let own = files.iter().take_while(|path| host_of(&stem(path)).is_none()).count();
     files.rotate_left(own);
-    let records = files.into_iter().take(MOST_LOOKED_AT).filter_map(move |path| {
+    let records = files.into_iter().take(MOST_PASSED_OVER).filter_map(move |path| {
         let text = content(&path)?;
-        let of_host = Entry::from_json(&text, &path).is_some_and(|entry| names.contains(&entry.host));
+        let of_host =
+            Entry::from_json(&text, &path).is_some_and(|entry| names.contains(&entry.host) && wanted(&entry));
         let mut record = of_host.then(|| Record::from_json(&text).ok()).flatten()?;
         record.machine.hostname.clone_from(&machine.hostname);
         Some((path, record))

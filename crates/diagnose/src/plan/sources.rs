@@ -19,6 +19,11 @@ const NEEDED: [&[&str]; 5] = [
     &["workload.throughput"],
 ];
 
+/// Whether a plan takes figures of this metric.
+pub fn plan_needs(metric: &str) -> bool {
+    NEEDED.iter().any(|group| group.contains(&metric))
+}
+
 /// The latency curve.
 const LATENCY: &[&str] = &["load.latency"];
 
@@ -185,11 +190,8 @@ pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Merged
         let template = if taken.in_doubt { DOUBTFUL_SOURCE } else { SOURCE };
         let mut says = text!(template, metrics = taken.metrics.join(", "), day = day(other), name);
         let record = name.clone();
-        let beside = match &taken.passed_over {
-            Some(why) => Some(text!("plan-figures-of-older", "From {record} {why}.", record, why)),
-            None if taken.at > 0 => Some(text!("plan-figures-of", "From {record}.", record)),
-            None => None,
-        };
+        // Why it is an older one stands once, at the sources.
+        let beside = (taken.at > 0).then(|| text!("plan-figures-of", "From {record}.", record));
         if let Some(why) = taken.passed_over {
             says.push(why);
         }
@@ -226,7 +228,7 @@ pub(super) fn tell_doubts(plan: &mut Plan, record: &Record) {
     let doubtful: HashSet<String> = record
         .measurements
         .iter()
-        .filter(|m| m.doubt.is_some() && NEEDED.iter().any(|group| group.contains(&m.metric.as_str())))
+        .filter(|m| m.doubt.is_some() && plan_needs(&m.metric))
         .map(locate_figure)
         .collect();
     for (says, evidence) in explained(plan) {

@@ -105,6 +105,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
 
 /// The records of a record's machine that are newer, with their names, the newest first.
 fn newer_records(own: &Record) -> Vec<(String, Record)> {
-    let newer = sources::records_here(&own.machine).take_while(|(_, record)| record.started > own.started);
+    let newer =
+        sources::records_here(&own.machine, |_| true).take_while(|(_, record)| record.started > own.started);
     newer.map(|(path, record)| (sources::name_of(&path), record)).collect()
 }

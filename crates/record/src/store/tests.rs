@@ -110,13 +110,29 @@ fn records_of_a_machine_are_those_with_its_name_and_those_with_its_pseudonym() {
     let machine = record("here", &[], "").machine;
     let found = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        of_machine(&folder.all(), &machine, names).collect::<Vec<(PathBuf, Record)>>()
+        of_machine(&folder.all(), &machine, names, |_| true).collect::<Vec<(PathBuf, Record)>>()
     };
     let files = |names: &[&str]| found(names).into_iter().map(|(path, _)| path).collect::<Vec<PathBuf>>();
     assert_eq!(files(&["here", "host-1"]), [redacted, plain.clone(), own.clone()]);
     assert_eq!(files(&["here"]), [plain, own]);
     let called = found(&["here", "host-1"]).into_iter().all(|(_, r)| r.machine.hostname == machine.hostname);
     assert!(called);
+}
+
+#[test]
+fn many_records_of_commands_do_not_hide_what_was_measured_of_the_machine() {
+    let folder = Folder::new();
+    let measured =
+        folder.write("here-20260102T030405Z.json", &record("here", &["core.clock"], "measured"), 0);
+    for number in 0..MOST_OF_A_MACHINE * 2 {
+        let name = format!("here-202601030304{number:02}Z.json");
+        folder.write(&name, &record("here", &["memory.bandwidth"], &name), 0);
+    }
+    let machine = record("here", &[], "").machine;
+    let clock = |entry: &Entry| entry.metrics.contains("core.clock");
+    let found: Vec<PathBuf> =
+        of_machine(&folder.all(), &machine, vec!["here".to_owned()], clock).map(|(path, _)| path).collect();
+    assert_eq!(found, [measured]);
 }
 
 #[test]

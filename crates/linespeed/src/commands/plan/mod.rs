@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use diagnose::{Merged, PlanError, PlanRequest};
 use machine::Root;
-use record::Record;
+use record::store::Entry;
+use record::{Record, RunMode};
 use report::forms::Forms;
 use report::terminal;
 
@@ -15,6 +16,9 @@ use crate::delivery::{hand_out, output_file};
 use crate::failure::Failure;
 use crate::options::{Options, Plan};
 use crate::{files, output, sources};
+
+/// Quick runs that are read for a plan: any number of newer ones must not hide the normal run that goes over them.
+const MOST_QUICK: usize = 10;
 
 /// Prints the plan.
 pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
@@ -118,7 +122,14 @@ fn of_this_machine() -> (Record, Merged) {
     let mut record = new_record();
     record.machine = found.machine;
     record.conditions.before = found.snapshot;
-    let here: Vec<(String, Record)> = sources::records_here(&record.machine)
+    let mut quick = 0;
+    let wanted = |entry: &Entry| {
+        let is_quick = entry.mode == Some(RunMode::Quick);
+        let needed = entry.metrics.iter().any(|metric| diagnose::plan_needs(metric));
+        quick += usize::from(needed && is_quick);
+        needed && (!is_quick || quick <= MOST_QUICK)
+    };
+    let here: Vec<(String, Record)> = sources::records_here(&record.machine, wanted)
         .map(|(path, record)| (sources::name_of(&path), record))
         .collect();
     let from = diagnose::merge_records(&mut record, &here);
