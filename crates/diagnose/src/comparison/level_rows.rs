@@ -33,9 +33,11 @@ pub(super) fn add_level_rows(index: &RecordIndex, rows: &mut Rows) {
         let datum = find_plateau(&points, level, from, to);
         let kind = if level.name == MEMORY { RowKind::Memory } else { RowKind::Other };
         let name = &level.name;
+        let doubt = datum.doubt.clone();
         add_row(rows, name_level(order, kind, name), datum);
         if let Some(cycles) = level.latency_cycles.filter(|_| level.name != MEMORY) {
-            let datum = Datum::derived(cycles, None, "cycles", format!("diagnosis.levels {name}"));
+            let mut datum = Datum::derived(cycles, None, "cycles", format!("diagnosis.levels {name}"));
+            datum.doubt = doubt;
             let what = text!("comparison-row-load-cycles", "load from {level}, cycles", level = name);
             add_row(rows, NamedRow::new(Group::Latency, "load.latency_cycles", order + 1, what), datum);
         }
@@ -100,6 +102,14 @@ fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> D
         of_plateau.or_else(|| near.map(|near| Datum::from_measurement(near))).unwrap_or_else(|| {
             Datum::derived(level.latency_ns, None, "ns", format!("diagnosis.levels {}", level.name))
         });
+    // The record's report tells the level's latency, so the plateau gives its spread alone.
+    let factor = level.latency_ns / datum.value;
+    if factor.is_finite() && factor > 0.0 {
+        datum.value = level.latency_ns;
+        datum.from = format!("diagnosis.levels {}", level.name);
+        datum.samples.iter_mut().for_each(|sample| *sample *= factor);
+        datum.interval = datum.interval.map(|(low, high)| (low * factor, high * factor));
+    }
     // A clock that moved during the curve is told by the row of the clock.
     datum.doubt = datum.doubt.filter(|_| on.len() < ENOUGH);
     datum

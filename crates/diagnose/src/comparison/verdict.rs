@@ -218,14 +218,27 @@ const ROW: Template =
 /// The same with the mark of what is unreliable.
 const ROW_UNRELIABLE: Template =
     Template { code: "comparison-row-unreliable", words: "{row} {this} against {base} ({ratio}?)" };
+/// A row and its speed, which the plot shows too: above 1 the first is the faster.
+const ROW_SPEED: Template =
+    Template { code: "comparison-row-speed", words: "{row} {this} against {base} ({speed} as fast)" };
+/// The same with the mark of what is unreliable.
+const ROW_SPEED_UNRELIABLE: Template = Template {
+    code: "comparison-row-speed-unreliable",
+    words: "{row} {this} against {base} ({speed}? as fast)",
+};
 
-/// `load from memory 120 ns against 90.0 ns (1.33×)`.
+/// `load from memory 120 ns against 90.0 ns (0.75× as fast)`.
 fn describe_row(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
     let (here, there) = (row.cells.get(other)?, row.cells.get(c.baseline)?);
     let (this, base) = (figure(here.value?, &row.unit), figure(there.value?, &row.unit));
-    let template = if is_doubtful(row) { ROW_UNRELIABLE } else { ROW };
-    let (row, ratio) = (&row.what, Value::Factor(here.ratio?));
-    Some(text!(template, row, this, base, ratio))
+    let (what, ratio, doubtful) = (&row.what, here.ratio?, is_doubtful(row));
+    let Some(better) = row.better else {
+        let template = if doubtful { ROW_UNRELIABLE } else { ROW };
+        return Some(text!(template, row = what, this, base, ratio = Value::Factor(ratio)));
+    };
+    let speed = Value::Factor(if better == Better::Lower { 1.0 / ratio } else { ratio });
+    let template = if doubtful { ROW_SPEED_UNRELIABLE } else { ROW_SPEED };
+    Some(text!(template, row = what, this, base, speed))
 }
 
 /// Two records of one machine: what its figures and its settings did meanwhile.

@@ -473,6 +473,8 @@ fn figures_in_doubt_are_not_reported_by_how_much_they_differ() {
     let text = files.compare(&["q1.json", "q2.json"]).succeeds().stdout;
     let unbroken = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("q2 faster 3.00×") && unbroken.contains("Faster most: syscall"), "{text}");
+    // The plot on the page has the same: above 1 the second is the faster.
+    assert!(unbroken.contains("against 300 ns (3.00× as fast)"), "{text}");
 }
 
 #[test]

@@ -76,11 +76,13 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
                 (Some(_), 1) => Fill::Plain,
                 _ => Fill::Series(SUBJECTS[other % SUBJECTS.len()]),
             };
-            let unreliable = row.cells.iter().any(|cell| cell.doubt.is_some());
+            let base = row.cells.get(c.baseline);
+            let unreliable = [Some(cell), base].into_iter().flatten().any(|cell| cell.doubt.is_some());
+            let mark = if unreliable { "?" } else { "" };
             let between = interval.map_or_else(String::new, |(low, high)| {
                 format!(", 95 % interval {}", range(&times(low), &times(high)))
             });
-            let says = format!("{}: {} as fast{between}", label(c, other), times(ratio));
+            let says = format!("{}: {}{mark} as fast{between}", label(c, other), times(ratio));
             if let Some((low, high)) = interval {
                 bar.pieces.push(Piece {
                     form: Form::Line,
@@ -93,7 +95,7 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
                 unreliable,
                 ..Piece::new(at(ratio), at(ratio), fill, says)
             });
-            figures.push(times(ratio));
+            figures.push(format!("{}{mark}", times(ratio)));
         }
         bar.figure = figures.join(" ");
         bars.rows.push(bar);
@@ -165,5 +167,7 @@ mod tests {
                 .all(|row| row.pieces[0].from < row.pieces[1].from && row.pieces[1].from < row.pieces[0].to)
         );
         assert_eq!((bars.rows[1].figure.as_str(), bars.ticks[0].0), ("0.5×", 0.5));
+        c.rows[1].cells[0].doubt = Some("too noisy".into());
+        assert_eq!(forest(&c).rows[1].figure, "0.5×?");
     }
 }
