@@ -15,7 +15,7 @@ use crate::figures::RESOLUTION;
 pub const LEAST_BOUND: f64 = RESOLUTION;
 
 const PASSED: Template =
-    Template { code: "gate-passed", words: "Gate passed: of {decided} none is slower by {bound} or more." };
+    Template { code: "gate-passed", words: "Gate passed: no loss of {bound} or more resolved in {figures}." };
 const NONE_NOISY: Template = Template {
     code: "gate-none-noisy",
     words: "Gate passed: {figures} held, none too noisy to tell a loss of {bound}.",
@@ -32,8 +32,11 @@ const SLOWER_AND_NOISY: Template = Template {
 };
 const UNDECIDED: Template = Template {
     code: "gate-undecided",
-    words: "{noisy} more too noisy or unreliable to tell; --fail-on noisy fails on that.",
+    words: "{noisy} of them too noisy or unreliable to exclude that; --fail-on noisy fails on that.",
 };
+/// The comparison counts these figures, too.
+const LEFT_OUT: Template =
+    Template { code: "gate-left-out", words: "Not held: {figures} of what others took." };
 
 /// The metric of a command's time.
 const TIME: &str = "workload.time";
@@ -88,7 +91,14 @@ pub fn gate(comparison: &Comparison, terms: Terms) -> Result<Gate, Ungated> {
             });
         }
     }
-    summarize_held(held, terms, comparison.refused.first().map(|refusal| refusal.why.clone()))
+    let left_out = comparison.rows.iter().filter(|row| is_of_others(row, &terms.metrics));
+    let left_out = left_out.flat_map(|row| &row.cells).filter(|cell| cell.verdict.is_some()).count();
+    let why = comparison.refused.first().map(|refusal| refusal.why.clone());
+    let mut gate = summarize_held(held, terms, why)?;
+    if left_out > 0 {
+        gate.says.push(text!(LEFT_OUT, figures = count_noun(left_out, "figure")));
+    }
+    Ok(gate)
 }
 
 /// What came of all that was held; `why`: why most could not be.
@@ -141,7 +151,13 @@ fn is_held(row: &Row, metrics: &[String]) -> bool {
     let named = |name: &String| row.metric == *name || row.metric.split('.').next() == Some(name);
     row.per.is_none()
         && row.better.is_some()
-        && if metrics.is_empty() { !row.metric.starts_with("stolen.") } else { metrics.iter().any(named) }
+        && (metrics.is_empty() || metrics.iter().any(named))
+        && !is_of_others(row, metrics)
+}
+
+/// Whether a row would be held, were it not of the time that others took, of which no metric is named.
+fn is_of_others(row: &Row, metrics: &[String]) -> bool {
+    metrics.is_empty() && row.per.is_none() && row.better.is_some() && row.metric.starts_with("stolen.")
 }
 
 /// The loss of speed and its interval. Of a share of time the verdict alone has them.
@@ -190,7 +206,6 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
     let count = |outcome: Outcome| held.iter().filter(|held| held.outcome == outcome).count();
     let (slower, noisy) = (count(Outcome::Slower), count(Outcome::Noisy));
     let figures = count_noun(held.len(), "figure");
-    let decided = count_noun(held.len() - noisy, "figure");
     let bound = terms.bound_in_percent();
     let (slower_fails, noisy_fails) = (terms.slower && slower > 0, terms.noisy && noisy > 0);
     let undecided = (noisy > 0 && !terms.noisy).then(|| text!(UNDECIDED, noisy));
@@ -198,7 +213,7 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
         (true, true) => text!(SLOWER_AND_NOISY, slower, figures, noisy, bound),
         (true, false) => text!(SLOWER, slower, figures, bound),
         (false, true) => text!(NOISY, noisy, figures, bound),
-        (false, false) if terms.slower => text!(PASSED, decided, bound),
+        (false, false) if terms.slower => text!(PASSED, figures, bound),
         (false, false) => text!(NONE_NOISY, figures, bound),
     };
     Text::sequence([outcome].into_iter().chain(undecided))
@@ -295,6 +310,9 @@ mod tests {
             |syscall, taken| vec![figure("cost.syscall", syscall, 0.01), figure("stolen.share", taken, 0.01)];
         let gate = held(figures(100.0, 0.01), figures(100.0, 0.4), terms(0.05)).unwrap();
         assert_eq!(gate.held.iter().map(|held| held.metric.as_str()).collect::<Vec<_>>(), ["cost.syscall"]);
+        // Those that the comparison counts and this does not are named.
+        let left_out = gate.says.sentences().iter().find(|text| text.is(&LEFT_OUT)).unwrap();
+        assert!(left_out.to_string().contains("1 figure"), "{left_out}");
         for name in ["stolen", "stolen.share"] {
             let named = Terms { metrics: vec![name.to_owned()], ..terms(0.05) };
             let gate = held(figures(100.0, 0.01), figures(100.0, 0.4), named).unwrap();
