@@ -198,7 +198,7 @@ fn of_more_cores_that_do_no_more_it_is_said_what_holds_them_back_and_what_to_exp
         assert!(word(to_try, "who") == "196" && to_try.is(&ESTIMATE), "{to_try}");
         // Of what the gain is stands before what makes it.
         let first = said.what_if.iter().find(|what| what.subject == devices.subject).unwrap();
-        let begins = format!("196 could gain (modelled): {} at most ", first.acts_on);
+        let begins = format!("196 could gain: {} at most ", first.acts_on);
         assert!(to_try.to_string().starts_with(&begins), "{to_try}");
     }
 }

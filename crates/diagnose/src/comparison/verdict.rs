@@ -12,6 +12,7 @@ use record::{Better, Template, Text, text};
 
 use super::explain::{NEIGHBOURS, Speed, words};
 use super::facts::OTHER_WORK;
+use super::projection::is_measured;
 
 /// Results nearer than this are alike, on the scale of logarithms.
 const ALIKE: f64 = 0.05;
@@ -145,7 +146,7 @@ fn state_what_to_try(c: &Comparison, subject: usize) -> Option<Text> {
     if !settings.is_empty() {
         said = text!(
             "comparison-to-try",
-            "{who} could gain (modelled): {settings}.",
+            "{who} could gain: {settings}.",
             who = subject_name(c, subject).to_owned(),
             settings = first_of(settings)
         );
@@ -154,18 +155,25 @@ fn state_what_to_try(c: &Comparison, subject: usize) -> Option<Text> {
     (!said.is_empty()).then_some(said)
 }
 
-const GAIN: Template =
-    Template { code: "comparison-gain", words: "{acts_on} {gain} by {setting} ({then} instead of {now})" };
+const GAIN: Template = Template {
+    code: "comparison-gain",
+    words: "{acts_on} {gain} by {setting} ({then} instead of {now}; {how})",
+};
 const GAIN_AT_MOST: Template = Template {
     code: "comparison-gain-at-most",
-    words: "{acts_on} at most {gain} by {setting} ({then} instead of {now})",
+    words: "{acts_on} at most {gain} by {setting} ({then} instead of {now}; {how})",
 };
 
 /// What gains, by how much, and by which setting: what a screen cuts is the setting's end.
 fn describe_gain(what: &WhatIf) -> Text {
     let (setting, then, now, acts_on) = (&what.setting, &what.then, &what.now, &what.acts_on);
     let template = if what.at_most { GAIN_AT_MOST } else { GAIN };
-    text!(template, setting, then, now, acts_on, gain = Value::Factor(what.gain))
+    let how = if is_measured(what) {
+        text!("comparison-gain-measured", "measured here")
+    } else {
+        text!("comparison-gain-modelled", "modelled")
+    };
+    text!(template, setting, then, now, acts_on, gain = Value::Factor(what.gain), how)
 }
 
 /// The figures that are not divided by anything, with the other subject's cell.
@@ -212,7 +220,7 @@ fn state_largest_differences(c: &Comparison, other: usize) -> Option<Text> {
     })
 }
 
-/// A row and how far its figures are apart.
+/// A row and how far its figures, of which none is the better one, are apart.
 const ROW: Template =
     Template { code: "comparison-row-against", words: "{row} {this} against {base} ({ratio})" };
 /// The same with the mark of what is unreliable.
