@@ -48,6 +48,20 @@ pub(crate) fn listed_states(
     STATES.into_iter().filter(move |(state, ..)| !alike || *state != "blocked")
 }
 
+/// What tables of figures call a state: the time in which no thread was ready as the table of the command does.
+pub(crate) fn name_state(state: &str) -> &str {
+    let [.., (idle, words, _)] = STATES;
+    if state == idle { words } else { state }
+}
+
+/// Whether this is how long the only thread was blocked, which the time in which no thread was ready tells.
+pub(crate) fn is_told_twice(record: &Record, m: &Measurement) -> bool {
+    let is_blocked = find_state(record, "blocked").is_some_and(|blocked| std::ptr::eq(blocked, m));
+    is_blocked
+        && listed_states(|state| find_state(record, state).map(Measurement::value))
+            .all(|(state, ..)| state != "blocked")
+}
+
 /// The states that together are all of the threads' time: beside `blocked` no time in which all of them were.
 pub(crate) fn whole_states(has_blocked: bool) -> impl Iterator<Item = (&'static str, &'static str, Fill)> {
     STATES.into_iter().filter(move |(state, ..)| *state != if has_blocked { "off-cpu" } else { "blocked" })
@@ -66,7 +80,9 @@ pub(crate) fn states(record: &Record) -> Bars {
     let mut bar = Bar { name: "all threads".to_owned(), figure: seconds(whole), ..Bar::default() };
     let mut from = 0.0;
     for (words, fill, value, unreliable) in all {
-        let says = format!("{words}: {}, {}", seconds(value), units::percent(value / whole));
+        // Tables have the share of the run, of which several threads together can take more than all.
+        let share = units::percent(value / whole);
+        let says = format!("{words}: {}, {share} of all thread time", seconds(value));
         let to = from + value / whole;
         bar.pieces.push(Piece { unreliable, ..Piece::new(from, to, fill, says.clone()) });
         bars.legend.push((fill, says));
@@ -197,6 +213,23 @@ fn signal_name(signal: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_only_thread_was_blocked_for_stands_once_in_tables_and_is_called_blocked() {
+        let mut record = Record::new("0", String::new(), Vec::new());
+        for (state, seconds) in [("off-cpu", 3.0), ("blocked", 3.003), ("user", 1.0)] {
+            let place =
+                record::Labels::new().with_label(Label::Workload, "command").with_label(Label::State, state);
+            record.measurements.push(Measurement::new("workload.cpu_time", place, vec![seconds]));
+        }
+        let told = |record: &Record| {
+            let all = record.measurements.iter().filter(|m| !is_told_twice(record, m));
+            all.map(|m| super::super::figures::labelled(m, Label::State)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&record), ["blocked, no thread ready", "user"]);
+        record.measurements[0].summary.median = 1.0;
+        assert_eq!(told(&record), ["blocked, no thread ready", "blocked", "user"]);
+    }
 
     #[test]
     fn what_threads_were_blocked_for_stands_beside_one_that_works() {

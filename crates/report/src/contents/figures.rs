@@ -1,5 +1,6 @@
 //! A measurement's figures as people read them: value, spread, place, and what is to be said against them.
 
+use super::command;
 use crate::text::range;
 use record::Label;
 use record::diagnosis::{Resource, Scaling, Step};
@@ -184,6 +185,9 @@ pub(crate) fn key(m: &Measurement, name: &str) -> String {
         Some(label @ Label::Bandwidth) => m.labels.number(label).map(|rate| units::figure(rate, "B/s")),
         Some(label @ Label::Workload) => m.labels.word(label).map(|name| name_workload(name).to_owned()),
         Some(label @ Label::ShareOfPeak) => m.labels.number(label).map(units::percent),
+        Some(label @ Label::State) if m.metric == "workload.cpu_time" => {
+            m.labels.word(label).map(|state| command::name_state(state).to_owned())
+        }
         _ => None,
     };
     sized.unwrap_or_else(|| match value {

@@ -42,7 +42,10 @@ pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>
     noise(screen, record);
     contradictions(screen, record);
     resources(screen, record);
-    findings(screen, record, shown_by);
+    // A command has its verdict.
+    if record.diagnosis.bound.is_none() || !record.diagnosis.findings.is_empty() {
+        findings(screen, record, shown_by);
+    }
     unseen(screen, record);
     super::loss_breakdown::write(screen, record);
     evidence(screen, record);
