@@ -82,7 +82,7 @@ pub(super) fn what_if(c: &Comparison) -> Option<Block> {
     if c.what_if.is_empty() {
         return None;
     }
-    let mut block = Block::new("With better settings", None);
+    let mut block = Block::new("With better settings (modelled, unless measured here)", None);
     for what in c.what_if.iter().take(MOST_WHAT_IF) {
         let most = if what.at_most { "at most " } else { "" };
         block.parts.push(Part::Says(format!(
