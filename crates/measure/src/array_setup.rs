@@ -23,9 +23,13 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
     }
     let cpus: Vec<u32> = context.cpus.iter().collect();
     context.lead()?;
-    // The third array comes from the latency measurement's memory where that can be.
-    let new_arrays = if hands_on(context) { ARRAYS - 1 } else { ARRAYS } as u64;
     let wanted = beyond_caches(context.machine);
+    // The third array comes from the latency measurement's memory where that is large enough; else that is in the way.
+    let two = wanted.min(context.memory_allowance() / (ARRAYS - 1) as u64);
+    let new_arrays = if hands_on(context, two) { ARRAYS - 1 } else { ARRAYS } as u64;
+    if new_arrays == ARRAYS as u64 {
+        context.kept_cycle = None;
+    }
     let allowed = wanted.min(context.memory_allowance() / new_arrays);
     let each = usize::try_from(allowed / cpus.len() as u64).unwrap_or(usize::MAX);
     if each < CHUNK {
@@ -62,14 +66,15 @@ pub(crate) fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Ar
         return Ok(arrays);
     }
     let cpus: Vec<u32> = context.cpus.iter().collect();
-    let carved = if hands_on(context) { context.kept_cycle.take() } else { None };
+    let least = arrays.bytes().saturating_sub((2 * CHUNK * cpus.len()) as u64);
+    let carved = if hands_on(context, least) { context.kept_cycle.take() } else { None };
     if let Some(cycle) = carved {
         let (mapping, touched) = cycle.into_mapping();
         let mapping = Arc::new(mapping);
         let room = (touched / cpus.len()).saturating_sub(CHUNK) / CHUNK * CHUNK;
         let bytes = arrays.parts.iter().map(|part| part.bytes).min().unwrap_or(0).min(room);
-        if bytes >= CHUNK {
-            arrays.slow |= arrays.parts.iter().any(|part| part.bytes > bytes + 2 * CHUNK);
+        // A smaller one would leave the others within the caches.
+        if bytes >= CHUNK && arrays.parts.iter().all(|part| part.bytes <= bytes + 2 * CHUNK) {
             for (index, part) in arrays.parts.iter_mut().enumerate() {
                 part.bytes = bytes;
                 let offset = index * (bytes + SKEW / 64 * 64) + SKEW / 64 * 32;
@@ -91,10 +96,11 @@ pub(crate) fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Ar
     Ok(arrays)
 }
 
-/// Whether the latency measurement's memory can serve as an array: with more nodes, each CPU needs its own node's.
-fn hands_on(context: &Context) -> bool {
+/// Whether the latency measurement's memory can serve as an array of so many bytes: with more nodes, each CPU needs its own node's.
+fn hands_on(context: &Context, bytes: u64) -> bool {
+    let least = bytes.max(4 * CHUNK as u64);
     context.machine.nodes.len() <= 1
-        && context.kept_cycle.as_ref().is_some_and(|cycle| cycle.bytes() > 4 * CHUNK)
+        && context.kept_cycle.as_ref().is_some_and(|cycle| cycle.bytes() as u64 >= least)
 }
 
 /// Refuses when less than 99 % of the pages lie on their thread's node.
@@ -204,12 +210,25 @@ mod tests {
     #[test]
     fn arrays_do_not_overlap_carved_from_the_cycle() {
         with_context(|context| {
+            let (mut cycle, _) = Cycle::new(64 << 20, Page::Base, None).unwrap();
+            cycle.grow_to(64 << 20);
+            context.kept_cycle = Some(cycle);
+            let arrays = prepare(context, "bandwidth", 60.0).unwrap();
+            let arrays = with_third(context, arrays).unwrap();
+            assert!(arrays.bytes() > 60 << 20 && arrays.bytes() <= 64 << 20);
+            apart(&arrays);
+        });
+    }
+
+    #[test]
+    fn a_small_cycle_leaves_the_arrays_beyond_the_caches() {
+        with_context(|context| {
             let (mut cycle, _) = Cycle::new(16 << 20, Page::Base, None).unwrap();
             cycle.grow_to(16 << 20);
             context.kept_cycle = Some(cycle);
             let arrays = prepare(context, "bandwidth", 60.0).unwrap();
             let arrays = with_third(context, arrays).unwrap();
-            assert!(arrays.bytes() > 8 << 20 && arrays.bytes() < 16 << 20);
+            assert_eq!(arrays.bytes(), 64 << 20);
             apart(&arrays);
         });
     }

@@ -5,8 +5,8 @@ use record::phrase::count_noun;
 use record::text::Value;
 use record::{Doubt, Label, Measurement, Record, Text, text};
 
-use super::reached::{Walk, beyond, beyond_advertised, walked};
-use super::{Headline, MEMORY_BANDWIDTH, MEMORY_LATENCY, doubt};
+use super::reached::{Walk, beyond, walked};
+use super::{Headline, MEMORY_BANDWIDTH, MEMORY_LATENCY, doubt, reached};
 use crate::cpu_accounting::used_by_others;
 use crate::figures::{RESOLUTION, has_labels};
 use crate::memory_channels;
@@ -37,10 +37,10 @@ pub(crate) fn triad_and_read<'a>(
     Some((fastest(&all, "triad")?, fastest(&all, "read")))
 }
 
-/// The doubt about arrays that are beyond the part of the caches that was found, but not beyond those that the kernel
+/// The doubt about arrays that are beyond the part of the caches that was found, but not well beyond those that the kernel
 /// shows: neighbours who were quiet while the arrays were walked may have left more of them.
-fn maybe_cached(record: &Record, triad: &Measurement) -> Option<Doubt> {
-    (walked(triad) < beyond_advertised(record, Walk::Arrays))
+fn maybe_cached(index: &RecordIndex, triad: &Measurement) -> Option<Doubt> {
+    reached::maybe_cached(index.record, index.levels(), triad)
         .then(|| text!("bandwidth-arrays-may-fit", "arrays may fit in the caches").into())
 }
 
@@ -106,7 +106,7 @@ pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
         usual: None,
         beside: Some(beside(index.record, triad, read, &who)),
         meaning: Text::default(),
-        doubt: maybe_cached(index.record, triad).or_else(|| doubt([triad])),
+        doubt: maybe_cached(index, triad).or_else(|| doubt([triad])),
     };
     let delivered_is = text!(
         "bandwidth-best-triad",

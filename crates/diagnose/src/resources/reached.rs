@@ -114,6 +114,25 @@ pub(super) fn beyond_advertised(record: &Record, walk: Walk) -> u64 {
     }
 }
 
+/// Times the last-level caches that arrays must be together: STREAM's rule. Whole chunks leave a little less.
+const LEAST_TIMES: f64 = 3.5;
+
+/// Whether arrays are so small that the last-level caches, as advertised or as measured, may hold part of what they carry. What
+/// another tool walked was chosen elsewhere; twice the advertised caches count as memory there.
+pub(super) fn maybe_cached(record: &Record, levels: &[Level], bandwidth: &Measurement) -> bool {
+    let walked = walked(bandwidth);
+    if record.import.is_some() {
+        return walked < beyond_advertised(record, Walk::Arrays);
+    }
+    let found = match levels {
+        [.., last, memory] if memory.name == MEMORY => last.measured_bytes.unwrap_or(0),
+        _ => 0,
+    };
+    let count = record.machine.data_caches(record.machine.last_level()).count().max(1) as u64;
+    let caches = record.machine.last_level_bytes().max(found.saturating_mul(count));
+    walked < beyond_advertised(record, Walk::Arrays) || (walked as f64) < LEAST_TIMES * caches as f64
+}
+
 /// The least working set that is mostly memory: half more than the last-level caches for loads, twice them for
 /// arrays. Where the kernel shows a host's cache of which a virtual machine owns a part, what the latency curve shows
 /// of it stands for it.

@@ -395,7 +395,16 @@ fn arrays_that_the_shown_caches_might_hold_are_in_doubt() {
         "300 MiB may all lie in 480 MiB, whose share is as neighbours leave it"
     );
     assert_eq!(doubt_of(200 << 20), Some(Some("bandwidth-arrays-may-fit".to_owned())));
-    assert_eq!(doubt_of(320 << 20), Some(None), "three arrays of 320 MiB are twice 480 MiB");
+    assert_eq!(
+        doubt_of(320 << 20),
+        Some(Some("bandwidth-arrays-may-fit".to_owned())),
+        "a cache of 480 MiB may hold half"
+    );
+    assert_eq!(
+        doubt_of(600 << 20),
+        Some(None),
+        "three arrays of 600 MiB are four times 480 MiB, less a chunk each"
+    );
 }
 
 #[test]

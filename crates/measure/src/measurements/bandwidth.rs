@@ -8,7 +8,7 @@ mod write_allocate;
 
 use kernels::stream::{self, Op, Stores, Stream};
 use record::text::Value;
-use record::{Coverage, CpuList, Label, Labels, Machine, Measurement, detail, text};
+use record::{Coverage, CpuList, Doubt, Label, Labels, Machine, Measurement, detail, text};
 
 use beside::Taken;
 use walk::Group;
@@ -25,6 +25,9 @@ const NAME: &str = "bandwidth";
 
 /// Half-width of the interval beyond which a bandwidth counts as too noisy.
 const TARGET: f64 = 0.05;
+
+/// Times the last-level caches that arrays must be together. They are made four times each; whole chunks leave a little less.
+const LEAST_TIMES: f64 = 3.5;
 
 /// Seconds that making the arrays may take in a normal run.
 pub(crate) const TOUCH_SECONDS: f64 = 7.0;
@@ -61,7 +64,11 @@ pub(crate) const BANDWIDTH: Measure = Measure {
 fn run(context: &mut Context) -> Result<(), Halt> {
     let cpus: Vec<u32> = context.cpus.iter().collect();
     let lead = context.lead()?;
-    let ready = array_setup::prepare(context, NAME, context.depth.pick(0.5, TOUCH_SECONDS - 2.0, 60.0))?;
+    // What another measurement had no time to make larger is made again: streams through a cache are no figure of memory.
+    if context.kept_arrays.as_ref().is_some_and(|kept| kept.slow) {
+        context.kept_arrays = None;
+    }
+    let ready = array_setup::prepare(context, NAME, context.depth.pick(1.5, TOUCH_SECONDS - 2.0, 60.0))?;
     let ready = array_setup::with_third(context, ready)?;
     if ready.slow {
         let why = text!(
@@ -179,6 +186,25 @@ fn counted(stream: &Stream, bus: bool) -> u32 {
     if bus { stream.bus_bytes() } else { stream.stream_bytes() }
 }
 
+/// The doubt about arrays that are, all that a loop walks together, less than [`LEAST_TIMES`] the last-level caches of its CPUs.
+fn maybe_cached(machine: &Machine, cpus: &[u32], m: &Measurement) -> Option<Doubt> {
+    let last: Vec<_> = machine.data_caches(machine.last_level()).collect();
+    let near = last.iter().filter(|cache| cpus.iter().any(|cpu| cache.cpus.contains(*cpu)));
+    let caches = near.filter_map(|cache| cache.bytes).fold(0, u64::saturating_add);
+    let array: u64 = m.detail.get(detail::ARRAY_BYTES)?;
+    let arrays: u64 = m.detail.get(detail::ARRAYS)?;
+    let walked = array.saturating_mul(arrays);
+    ((walked as f64) < LEAST_TIMES * caches as f64).then(|| {
+        text!(
+            "bandwidth-partly-cached",
+            "arrays may fit in the caches: {walked} together, last-level caches {caches}",
+            walked = Value::Bytes(walked),
+            caches = Value::Bytes(caches)
+        )
+        .into()
+    })
+}
+
 fn push(
     context: &mut Context,
     group: &Group,
@@ -212,6 +238,8 @@ fn push(
             taken.add_details(bytes, &mut m);
         }
         judge(&mut m, TARGET);
+        let doubt = maybe_cached(context.machine, &group.cpus, &m);
+        m.doubt = doubt.or(m.doubt);
         context.push(m);
     }
     // lmbench's stream prints time an element as "latency"; old tables are in that unit.
@@ -230,6 +258,29 @@ fn push(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_figure_of_arrays_that_caches_hold_is_in_doubt() {
+        let cache = |cpus: [u32; 2]| record::machine::Cache {
+            level: 3,
+            kind: record::machine::CacheKind::Unified,
+            bytes: Some(32 << 20),
+            line: Some(64),
+            ways: None,
+            cpus: cpus.into_iter().collect(),
+        };
+        let machine = Machine { caches: vec![cache([0, 1]), cache([2, 3])], ..Default::default() };
+        let doubt = |cpus: &[u32], bytes: u64, arrays: u64| {
+            let m = Measurement::new("memory.bandwidth", Labels::new(), vec![2e10; 8])
+                .with_detail(detail::ARRAY_BYTES, bytes)
+                .with_detail(detail::ARRAYS, arrays);
+            maybe_cached(&machine, cpus, &m)
+        };
+        assert_eq!(doubt(&[0, 1], 21 << 20, 3).unwrap().code(), Some("bandwidth-partly-cached"));
+        assert!(doubt(&[0, 1], 127 << 20, 1).is_none());
+        // All CPUs have both caches.
+        assert!(doubt(&[0, 1, 2, 3], 127 << 20, 1).is_some() && doubt(&[0, 1, 2, 3], 127 << 20, 3).is_none());
+    }
 
     #[test]
     fn one_thread_walks_its_nodes_parts_and_each_of_many_its_own() {
