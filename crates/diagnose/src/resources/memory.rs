@@ -3,11 +3,10 @@
 use record::diagnosis::{CeilingSource, Resource};
 use record::phrase::count_noun;
 use record::text::Value;
-use record::{Doubt, Label, Measurement, Record, Text, text};
+use record::{Doubt, Label, Measurement, Text, text};
 
 use super::reached::{Walk, beyond, walked};
 use super::{Headline, MEMORY_BANDWIDTH, MEMORY_LATENCY, doubt, reached};
-use crate::cpu_accounting::used_by_others;
 use crate::figures::{RESOLUTION, has_labels};
 use crate::memory_channels;
 use crate::record_index::RecordIndex;
@@ -49,11 +48,8 @@ fn stores(triad: &Measurement) -> String {
     triad.labels.word(Label::Stores).unwrap_or("regular").to_owned()
 }
 
-/// CPUs that others used from which on reads that carried less than triad were disturbed.
-const DISTURBED: f64 = 0.05;
-
-/// What stands beside triad: the best read. One that is no best says why, as far as that is known.
-fn beside(record: &Record, triad: &Measurement, read: Option<&Measurement>, threads: &str) -> Text {
+/// What stands beside triad: the best read. One that is no best is unreliable by its own doubt, as in its table.
+fn beside(triad: &Measurement, read: Option<&Measurement>, threads: &str) -> Text {
     let (threads, stores) = (threads.to_owned(), stores(triad));
     let Some(read) = read else {
         return text!("bandwidth-triad-alone", "triad ({stores} stores), {threads}", stores, threads);
@@ -67,10 +63,10 @@ fn beside(record: &Record, triad: &Measurement, read: Option<&Measurement>, thre
             read
         );
     }
-    if used_by_others(record).is_some_and(|used| used >= DISTURBED) {
+    if read.doubt.is_some() {
         return text!(
             "bandwidth-reads-disturbed",
-            "triad ({stores} stores), {threads}; disturbed reads {read}",
+            "triad ({stores} stores), {threads}; unreliable reads {read}",
             stores,
             threads,
             read
@@ -104,7 +100,7 @@ pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
         share: ceiling.map(|rate| triad.value() / rate),
         repeatability: None,
         usual: None,
-        beside: Some(beside(index.record, triad, read, &who)),
+        beside: Some(beside(triad, read, &who)),
         meaning: Text::default(),
         doubt: maybe_cached(index, triad).or_else(|| doubt([triad])),
     };

@@ -204,6 +204,11 @@ fn a_read_below_triad_is_not_called_the_best() {
     assert_eq!(code(&record).as_deref(), Some("bandwidth-triad-and-read"));
     triad(&mut record, "streaming", 2, 49e9);
     assert_eq!(code(&record).as_deref(), Some("bandwidth-triad-above-read"));
+    // The table marks the read by its doubt, and the headline by nothing else.
+    for m in record.measurements.iter_mut().filter(|m| m.labels.word(Label::Op) == Some("read")) {
+        m.doubt = Some("too noisy".into());
+    }
+    assert_eq!(code(&record).as_deref(), Some("bandwidth-reads-disturbed"));
 }
 
 #[test]
