@@ -105,6 +105,22 @@ pub(crate) fn speed_up(scaling: &Scaling, step: &Step) -> [String; 2] {
     [times_within(speedup, interval), units::percent_to(step.efficiency, digits)]
 }
 
+/// The same with a mark where the step's throughput is in doubt: one mark for screen and page. One thread is once itself, however
+/// noisy.
+pub(crate) fn marked_speed_up(
+    scaling: &Scaling,
+    step: &Step,
+    throughput: Option<&Measurement>,
+) -> [String; 2] {
+    let mark = throughput.filter(|_| step.threads > 1).map_or("", mark);
+    speed_up(scaling, step).map(|figure| figure + mark)
+}
+
+/// What stands behind a figure of this measurement.
+pub(crate) fn mark(m: &Measurement) -> &'static str {
+    if m.doubt.is_some() { MARK } else { "" }
+}
+
 /// A resource's ceiling, beside what it delivers.
 pub(crate) fn ceiling(record: &Record, resource: &Resource) -> Option<String> {
     let (_, digits) = digits_beside_ceiling(record, resource);
@@ -140,12 +156,16 @@ pub(crate) fn value(m: &Measurement) -> String {
     if m.summary.n == 0 || withheld(m) {
         return "-".to_owned();
     }
-    let mark = if m.doubt.is_some() { MARK } else { "" };
     let shown = match m.unit.as_str() {
         "work/s" => figure(m, m.value()),
         _ => figure_within(&m.metric, &m.unit, m.value(), m.interval()),
     };
-    format!("{shown}{mark}")
+    format!("{shown}{}", mark(m))
+}
+
+/// The figure without its unit, which the heading says.
+pub(crate) fn bare_value(m: &Measurement) -> String {
+    value(m).replace(&format!(" {}", m.unit), "")
 }
 
 /// How far the figures lie apart: the 95 % interval of the median, or the median absolute deviation where there
@@ -324,6 +344,10 @@ mod tests {
         assert_eq!(speed_up(&scaling, &step), ["1.37×", "68.3 %"]);
         scaling.speedup_interval = Some((1.103, 1.717));
         assert_eq!(speed_up(&scaling, &step), ["1.4×", "68 %"]);
+        let mut m = Measurement::new("workload.throughput", Labels::new(), vec![1.37; 8]);
+        assert_eq!(marked_speed_up(&scaling, &step, Some(&m)), ["1.4×", "68 %"]);
+        m.doubt = Some("too noisy".into());
+        assert_eq!(marked_speed_up(&scaling, &step, Some(&m)), ["1.4× ?", "68 % ?"]);
     }
 
     fn scaling() -> serde_json::Value {

@@ -8,7 +8,7 @@ use record::label::name_workload;
 use record::{Measurement, Record, units};
 
 use super::conditions;
-use super::figures::{labelled, remarks, spread, value};
+use super::figures::{bare_value, labelled, remarks, spread, value};
 use super::side_by_side::{self, group_by};
 use crate::shown::Shown;
 use crate::table::{Field, Table};
@@ -88,7 +88,7 @@ impl Row<'_> {
 
     /// Instructions a cycle, whose unit the heading says.
     fn ipc(&self, cell: usize) -> String {
-        self.cells[cell].map_or(String::new(), |m| value(m).replace(&format!(" {}", m.unit), ""))
+        self.cells[cell].map_or(String::new(), bare_value)
     }
 }
 

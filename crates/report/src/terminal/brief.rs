@@ -8,7 +8,7 @@ use record::{Comparison, Label, Measurement, Record, detail};
 use super::screen::Screen;
 use super::{Style, answer, compare, overhead, plan, scale};
 use crate::contents::compare::{is_of_watches, record_names};
-use crate::contents::figures::{rate, speed_up};
+use crate::contents::figures::{mark, marked_speed_up, rate};
 use crate::contents::layers::{over_fastest, said};
 use crate::contents::plan::{processes, reasons, verification};
 use crate::paint::{Span, Tone};
@@ -94,14 +94,13 @@ fn steps_of(record: &Record, all: &[&Measurement]) -> Table {
             let step = scaling.and_then(|s| {
                 s.steps.iter().find(|step| u64::from(step.threads) == threads(m) && s.is_possible(step))
             });
-            let figures = scaling.zip(step).map(|(scaling, step)| speed_up(scaling, step));
+            let figures = scaling.zip(step).map(|(scaling, step)| marked_speed_up(scaling, step, Some(m)));
             let [speedup, efficiency] = figures.unwrap_or_else(|| ["-", "-"].map(str::to_owned));
-            let mark = if m.doubt.is_some() { "?" } else { "" };
             let work = m.detail.get(detail::WORK).unwrap_or("work");
             table.row(vec![
                 placement(m),
                 threads(m).to_string(),
-                format!("{}{mark}", rate(m.value(), work)),
+                format!("{}{}", rate(m.value(), work), mark(m)),
                 speedup,
                 efficiency,
             ]);

@@ -10,7 +10,7 @@ use record::{Coverage, Ended, Measurement, Record, State, units};
 use super::Style;
 use super::screen::Screen;
 use crate::contents::command::command_text;
-use crate::contents::figures::{mark_words, rate, speed_up, times};
+use crate::contents::figures::{bare_value, mark, mark_words, marked_speed_up, rate, times};
 use crate::contents::scaling::DISTURBED;
 use crate::paint::{Span, Tone};
 use crate::table::Table;
@@ -154,18 +154,18 @@ fn write_placement(screen: &mut Screen, record: &Record, placement: &str) {
             table.note_row([DISTURBED]);
         }
         let [speedup, efficiency] = match step.zip(scaling) {
-            Some((step, scaling)) if possible(step) => speed_up(scaling, step),
+            Some((step, scaling)) if possible(step) => marked_speed_up(scaling, step, Some(m)),
             Some(_) => ["-", "-"].map(str::to_owned),
             None => Default::default(),
         };
         let balance = m.detail.get(detail::FASTEST_TO_SLOWEST);
         table.row(vec![
             cpus.to_string(),
-            rate(m.value(), work(m)),
+            format!("{}{}", rate(m.value(), work(m)), mark(m)),
             speedup,
             efficiency,
-            times_of.get(cpus).map_or(String::new(), |m| units::figure(m.value(), "s")),
-            ipc.get(cpus).map_or(String::new(), |m| units::significant(m.value())),
+            times_of.get(cpus).map_or(String::new(), |m| units::figure(m.value(), "s") + mark(m)),
+            ipc.get(cpus).map_or(String::new(), |m| bare_value(m)),
             balance.map_or(String::new(), |ratio| units::percent(1.0 / ratio)),
         ]);
     }

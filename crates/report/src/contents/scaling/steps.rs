@@ -1,11 +1,11 @@
 //! The steps of workloads: their measurements, and the tables of them.
 
 use record::diagnosis::Scaling;
-use record::{Label, Measurement, Record, detail, units};
+use record::{Label, Measurement, Record, detail};
 use std::collections::HashMap;
 
 use super::Workload;
-use crate::contents::figures::{MARK, rate, remarks, speed_up, spread, withheld};
+use crate::contents::figures::{bare_value, mark, marked_speed_up, rate, remarks, spread, withheld};
 use crate::table::Table;
 
 /// Steps of one table.
@@ -129,11 +129,8 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
             table.note_row([VAGUE]);
         }
         let can_be = |text: String| if possible && !vague { text } else { "-".to_owned() };
-        let mark = if m.is_some_and(|m| m.doubt.is_some()) { MARK } else { "" };
-        // One thread is once itself, however noisy.
-        let doubtful = if step.threads > 1 { mark } else { "" };
-        let [speedup, efficiency] = speed_up(line, step).map(|figure| figure + doubtful);
-        let ipc = |m: Option<&&Measurement>| m.map_or(String::new(), |m| units::significant(m.value()));
+        let [speedup, efficiency] = marked_speed_up(line, step, m.copied());
+        let ipc = |m: Option<&&Measurement>| m.map_or(String::new(), |m| bare_value(m));
         table.row(vec![
             if workloads.len() > 1 { workload.to_owned() } else { String::new() },
             if placements { line.placement.clone() } else { String::new() },
@@ -141,7 +138,7 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
             reported(format!(
                 "{}{}",
                 rate(step.throughput, m.and_then(|m| m.detail.get(detail::WORK)).unwrap_or_default()),
-                mark
+                m.map_or("", |m| mark(m))
             )),
             can_be(reported(speedup)),
             can_be(reported(efficiency)),
