@@ -1,7 +1,8 @@
 //! Who used the CPUs while a record was measured.
 
 use record::command_run::Around;
-use record::{Label, Measurement, Record, detail};
+use record::text::Value;
+use record::{Label, Measurement, Record, detail, text};
 
 /// Kinds of CPU time in which somebody works.
 const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
@@ -55,6 +56,27 @@ pub fn used_by_others(record: &Record) -> Option<f64> {
         accounting.filter(|accounting| accounting.seconds >= LEAST_SECONDS).map(|all| all.by_others())
     });
     used.filter(|used| used.is_finite())
+}
+
+/// CPUs that others used from which on they are a cause of noise.
+const NOISY: f64 = 0.1;
+
+/// Names the other programs as the cause of noise where the figures' own marks show none: that nobody was there is not said of a
+/// run beside which somebody was.
+pub fn explain_noise(record: &mut Record) {
+    let Some(used) = used_by_others(record).filter(|used| *used > NOISY) else { return };
+    for m in &mut record.measurements {
+        let cause = || {
+            text!(
+                "noise-other-programs",
+                "other programs used {used} during the run",
+                used = Value::Figure(used, "CPUs")
+            )
+        };
+        if let Some(explained) = m.doubt.as_ref().and_then(|doubt| doubt.explained_by(cause())) {
+            m.doubt = Some(explained);
+        }
+    }
 }
 
 /// CPUs that others used beside a command that used so many, however few ticks that was.
@@ -152,6 +174,21 @@ mod tests {
         let said = crate::bound::bound(&crate::RecordIndex::new(&record)).unwrap();
         assert!(!said.says.to_string().contains("other programs 1"), "{said:?}");
         assert!(said.evidence.iter().all(|seen| seen.says.code() != Some("bound-others-used")), "{said:?}");
+    }
+
+    #[test]
+    fn noise_beside_other_programs_is_not_said_to_have_no_cause() {
+        let doubt_of = |busy: f64| {
+            let mut record = ran(10.0, busy, 9.0);
+            let mut m = Measurement::new("cost.syscall", record::Labels::default(), vec![190.0]);
+            m.doubt = Some(record::Doubt::too_noisy_for("samples scatter".into(), Vec::new()));
+            record.measurements.push(m);
+            explain_noise(&mut record);
+            record.measurements[0].doubt.as_ref().and_then(record::Doubt::noise).unwrap()
+        };
+        let beside = doubt_of(14.0);
+        assert!(beside.is_explained && beside.cause.contains("other programs used"), "{beside:?}");
+        assert!(!doubt_of(9.05).is_explained, "nobody else was there");
     }
 
     #[test]

@@ -103,6 +103,14 @@ impl Doubt {
         })
     }
 
+    /// The same noise with a cause that shows elsewhere; `None` where it has one, or is about something else.
+    pub fn explained_by(&self, cause: Text) -> Option<Self> {
+        let noise = self.noise().filter(|noise| !noise.is_explained)?;
+        // The extent follows the template's own words.
+        let extent = noise.extent.strip_prefix(NOISE.words.strip_suffix("{extent}")?)?.to_owned();
+        Some(Self(crate::text!(NOISE_EXPLAINED, extent, cause)))
+    }
+
     /// Too few samples for an interval.
     pub fn too_few_samples(n: u64) -> Self {
         Self(crate::text!(FEW_SAMPLES_OF, n))
@@ -219,6 +227,26 @@ mod tests {
         let other = read_back(&text!("moved", "{n} wake-ups were on another CPU", n = 3u64).into());
         assert_eq!((other.kind(), other.noise(), other.code()), (DoubtKind::Other, None, Some("moved")));
         assert_eq!(other.gist(), other);
+    }
+
+    #[test]
+    fn noise_of_no_cause_takes_one_that_shows_elsewhere() {
+        let extent = || text!("known-to", "the median is known to ±{width} only", width = Value::Share(0.12));
+        let others = || text!("others", "other programs used 1.4 CPUs");
+        let unexplained = Doubt::too_noisy_for(extent(), Vec::new());
+        let of_0_1 =
+            Doubt::from("too noisy: the median is known to ±12 % only; no cause seen from here: others");
+        for doubt in [read_back(&unexplained), unexplained, of_0_1] {
+            let explained = read_back(&doubt.explained_by(others()).unwrap());
+            let words = explained.to_string();
+            assert!(
+                words.starts_with("too noisy: the median is known")
+                    && words.ends_with("; other programs used 1.4 CPUs"),
+                "{words}"
+            );
+            assert!(explained.noise().unwrap().is_explained && explained.explained_by(others()).is_none());
+        }
+        assert_eq!(Doubt::too_few_samples(3).explained_by(others()), None);
     }
 
     #[test]

@@ -66,6 +66,7 @@ impl<'a> Measuring<'a> {
         record.coverage.extend(self.found.coverage);
         record.ended = outcome.ended;
         record.seconds = Some((self.began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
+        diagnose::explain_noise(&mut record);
         record.diagnosis = diagnose::diagnose(&record);
         redact(self.options, &mut record)?;
         Ok((record, self.destination))

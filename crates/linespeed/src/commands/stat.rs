@@ -124,6 +124,7 @@ fn finish(record: &mut Record, found: Option<Inspection>, began: Instant) {
         record.conditions.before = found.snapshot;
         record.machine = found.machine;
         record.coverage.extend(found.coverage);
+        diagnose::explain_noise(record);
         record.diagnosis = diagnose::diagnose(record);
     }
 }
