@@ -13,7 +13,7 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
     let (one, all) = (middle(scalar("one")), middle(scalar("all")));
     limit(inputs, steps, one.or(all));
     if let (Some(one), Some(all)) = (one, all) {
-        steps.between(text!("breakdown-all-cores", "all cores at work at once"), None, one, all);
+        steps.between(text!("breakdown-all-cores", "all cores busy"), None, one, all);
     }
     None
 }

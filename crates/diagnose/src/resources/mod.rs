@@ -147,11 +147,11 @@ fn core(index: &RecordIndex) -> Option<Headline> {
         text!("core-clock-advertised", "the highest advertised core clock"),
         // One core alone may have been measured once, on a CPU that others disturbed.
         if alone >= beside {
-            text!("core-clock-measured", "the highest clock measured on one core, without vectors")
+            text!("core-clock-measured", "the highest core clock measured without vectors, one core busy")
         } else {
             text!(
                 "core-clock-measured-beside",
-                "the highest clock of a core with all busy, above that of one alone, without vectors"
+                "the highest core clock measured without vectors, all cores busy"
             )
         },
     );

@@ -94,8 +94,7 @@ fn rows(breakdown: &LossBreakdown, (of_delivered, of_ceiling): (usize, usize), u
     if !units::is_negligible(breakdown.unexplained / whole) {
         let label = match breakdown.steps.len() {
             _ if breakdown.unexplained > 0.0 => "unexplained",
-            0 => "better than that",
-            1 => "that cause took less",
+            0 | 1 => "unexplained gain",
             _ => "these causes overlap",
         };
         rows.push(row(
@@ -189,7 +188,7 @@ mod tests {
             let all = LossBreakdown { steps, unexplained: -0.5e9, delivered: 3.5e9, ..breakdown() };
             rows(&all, (3, 3), false)[causes + 1].name.clone()
         };
-        assert_eq!([0, 1, 2].map(name), ["better than that", "that cause took less", "these causes overlap"]);
+        assert_eq!([0, 1, 2].map(name), ["unexplained gain", "unexplained gain", "these causes overlap"]);
     }
 
     #[test]
