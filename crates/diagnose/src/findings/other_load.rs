@@ -177,10 +177,8 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
 }
 
 /// Why the cost to commands is unknown.
-const OF_COMMANDS: Template = Template {
-    code: "other-load-of-commands",
-    words: "the cost differs by step of the command; see the disturbances of each step",
-};
+const OF_COMMANDS: Template =
+    Template { code: "other-load-of-commands", words: "it differs by step of the command" };
 
 /// From the load average alone, which says nothing of the run itself.
 fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
