@@ -4,6 +4,7 @@ use record::command_run::RunEnd;
 use record::phrase::{agree, count_noun, quote_word};
 use record::{DoubtKind, Ended, Label, Measurement, Record, detail, units};
 
+use super::figures::NO_THREAD_READY;
 use super::side_by_side::group_by;
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::text::range;
@@ -34,7 +35,7 @@ pub(crate) const STATES: [(&str, &str, Fill); 5] = [
     ("system", "sys", Fill::Series(3)),
     ("runnable", "runnable, waiting for a CPU", Fill::Warning),
     ("blocked", "blocked, summed over threads", Fill::Nobody),
-    ("off-cpu", "blocked, no thread ready", Fill::Nobody),
+    ("off-cpu", NO_THREAD_READY, Fill::Nobody),
 ];
 
 /// The states that have a line of their own by their seconds: what one thread was blocked for is told once, and what several
@@ -48,15 +49,11 @@ pub(crate) fn listed_states(
     STATES.into_iter().filter(move |(state, ..)| !alike || *state != "blocked")
 }
 
-/// What tables of figures call a state: the time in which no thread was ready as the table of the command does.
-pub(crate) fn name_state(state: &str) -> &str {
-    let [.., (idle, words, _)] = STATES;
-    if state == idle { words } else { state }
-}
-
 /// Whether this is how long the only thread was blocked, which the time in which no thread was ready tells.
-pub(crate) fn is_told_twice(record: &Record, m: &Measurement) -> bool {
-    let is_blocked = find_state(record, "blocked").is_some_and(|blocked| std::ptr::eq(blocked, m));
+pub(crate) fn is_repeated(record: &Record, m: &Measurement) -> bool {
+    // Of tens of thousands of figures few are asked for.
+    let is_blocked = m.labels.word(Label::State) == Some("blocked")
+        && find_state(record, "blocked").is_some_and(|blocked| std::ptr::eq(blocked, m));
     is_blocked
         && listed_states(|state| find_state(record, state).map(Measurement::value))
             .all(|(state, ..)| state != "blocked")
@@ -222,13 +219,13 @@ mod tests {
                 record::Labels::new().with_label(Label::Workload, "command").with_label(Label::State, state);
             record.measurements.push(Measurement::new("workload.cpu_time", place, vec![seconds]));
         }
-        let told = |record: &Record| {
-            let all = record.measurements.iter().filter(|m| !is_told_twice(record, m));
+        let states = |record: &Record| {
+            let all = record.measurements.iter().filter(|m| !is_repeated(record, m));
             all.map(|m| super::super::figures::labelled(m, Label::State)).collect::<Vec<_>>()
         };
-        assert_eq!(told(&record), ["blocked, no thread ready", "user"]);
+        assert_eq!(states(&record), ["blocked, no thread ready", "user"]);
         record.measurements[0].summary.median = 1.0;
-        assert_eq!(told(&record), ["blocked, no thread ready", "blocked", "user"]);
+        assert_eq!(states(&record), ["blocked, no thread ready", "blocked", "user"]);
     }
 
     #[test]

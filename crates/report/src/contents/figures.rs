@@ -1,6 +1,5 @@
 //! A measurement's figures as people read them: value, spread, place, and what is to be said against them.
 
-use super::command;
 use crate::text::range;
 use record::Label;
 use record::diagnosis::{Resource, Scaling, Step};
@@ -194,6 +193,9 @@ pub(crate) fn labelled(m: &Measurement, label: Label) -> String {
     key(m, label.name())
 }
 
+/// What the time is called in which none of a command's threads was ready.
+pub(crate) const NO_THREAD_READY: &str = "blocked, no thread ready";
+
 /// A key of a place as text; sizes with their unit, switches as `yes` and `no`.
 pub(crate) fn key(m: &Measurement, name: &str) -> String {
     let Some(value) = m.labels.named(name) else { return String::new() };
@@ -206,7 +208,8 @@ pub(crate) fn key(m: &Measurement, name: &str) -> String {
         Some(label @ Label::Workload) => m.labels.word(label).map(|name| name_workload(name).to_owned()),
         Some(label @ Label::ShareOfPeak) => m.labels.number(label).map(units::percent),
         Some(label @ Label::State) if m.metric == "workload.cpu_time" => {
-            m.labels.word(label).map(|state| command::name_state(state).to_owned())
+            let name = |state| if state == "off-cpu" { NO_THREAD_READY } else { state };
+            m.labels.word(label).map(|state| name(state).to_owned())
         }
         _ => None,
     };

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use record::{Key, Label, Measurement, Record};
 
-use super::command::is_told_twice;
+use super::command::is_repeated;
 use super::figures::{figure, key, keys, remarks, spread, value};
 use super::provenance;
 use super::side_by_side::group_by;
@@ -14,7 +14,7 @@ use crate::table::{Field, Table};
 
 /// A table for each metric of which figures are not yet shown, with `most` rows.
 pub(crate) fn tables(record: &Record, shown: &Shown, most: usize) -> Vec<Table> {
-    let all = record.measurements.iter().filter(|m| m.summary.n > 0 && !is_told_twice(record, m));
+    let all = record.measurements.iter().filter(|m| m.summary.n > 0 && !is_repeated(record, m));
     let (begun, left): (Vec<&Measurement>, Vec<&Measurement>) = all.partition(|m| shown.has(m));
     let begun: HashSet<&str> = begun.into_iter().map(|m| m.metric.as_str()).collect();
     let further = |metric: &str| if begun.contains(metric) { ", further figures" } else { "" };

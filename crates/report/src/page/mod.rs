@@ -62,8 +62,8 @@ fn whole(record: &Record, answers: &[Answer], shown_by: Option<&str>) -> String 
         figures.sections(record).into_iter().partition(|(asked, _)| *asked);
     sections.extend(asked.into_iter().map(|(_, section)| section));
     // Of a watch nothing was measured in which a rule could find anything, and a command has its verdict.
-    let told = record.watch.is_some() || record.diagnosis.bound.is_some();
-    let findings = match told && record.diagnosis.findings.is_empty() {
+    let has_verdict = record.watch.is_some() || record.diagnosis.bound.is_some();
+    let findings = match has_verdict && record.diagnosis.findings.is_empty() {
         true => section("findings", "", html! {}),
         false => summary::findings(record, &figures, shown_by),
     };
