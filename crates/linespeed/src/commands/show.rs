@@ -20,7 +20,6 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
     }
     let mut record = source.record;
     // Findings follow from the figures: an older record gets the rules of this version.
-    diagnose::explain_noise(&mut record);
     record.diagnosis = diagnose::diagnose(&record);
     redact(options, &mut record)?;
     let forms = &show.forms;
