@@ -288,6 +288,9 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         let held = |cause: &Cause| cause.is_outside() && cause.share >= SECOND;
         others.sort_by(|a, b| held(b).cmp(&held(a)).then(own(b).total_cmp(&own(a))));
     }
+    // Samples may find what no probe slows: a load that waits for memory wants no bandwidth.
+    let of_memory = [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth, BoundBy::Cache];
+    let needs_memory = causes.iter().any(|cause| of_memory.contains(&cause.by));
     let mut causes = causes.into_iter();
     let Cause { by, mut says, advice, evidence: of_first, .. } = causes.next()?;
     let mut advice = vec![advice];
@@ -298,7 +301,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         advice.push(second.advice);
         evidence.extend(second.evidence);
     }
-    probes::without_need(&facts).into_iter().for_each(|more| says.push(more));
+    probes::without_need(&facts).filter(|_| !needs_memory).into_iter().for_each(|more| says.push(more));
     Some(Bound { by, says, evidence, advice })
 }
 

@@ -157,7 +157,7 @@ pub(super) fn own_threads(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(describe(facts), detail("probes")))
 }
 
-/// Intervals this near to 1 show that memory does not bound it.
+/// Intervals this near to 1 show that it needs nothing of what was changed.
 const CLOSE: f64 = 0.1;
 
 /// What the probes of memory say where none of them shows a need: that there is none, or that they cannot tell.
@@ -173,13 +173,13 @@ pub(super) fn without_need(facts: &Facts) -> Option<Text> {
         let most = Value::Rounded(Box::new(Value::Share(off(widest))), 1);
         text!(
             "bound-probe-no-need",
-            "Probes (bandwidth taken, cache taken, huge pages) change its CPU time by less than {most}: memory does not bound it.",
+            "Probes (bandwidth taken, cache taken, huge pages) change its CPU time by less than {most}: it needs none of them.",
             most
         )
     } else {
         text!(
             "bound-probe-undecided",
-            "Probes cannot tell whether memory bounds it: {kind}, {range}.",
+            "Probes cannot tell whether it needs bandwidth, cache or huge pages: {kind}, {range}.",
             kind = name(widest.kind),
             range = range(widest)
         )

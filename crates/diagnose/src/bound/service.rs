@@ -23,7 +23,8 @@ pub fn watched_service(
     }
     record.measurements.extend(interval.cores_of_group.iter().flat_map(counted));
     let mut own = super::bound(&RecordIndex::new(&record))?;
-    if is_stopped(interval) {
+    // What ran until it was stopped is bound by what it did.
+    if own.by == BoundBy::Waiting && is_stopped(interval) {
         own.says = text!("bound-stopped", "Stopped (state T): it runs no more until it is continued.");
         own.advice = vec![text!("bound-try-continue", "continue it: kill -CONT PID")];
         return Some(own);
