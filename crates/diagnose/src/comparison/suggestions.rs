@@ -18,7 +18,7 @@ const MOST_COMMANDS: usize = 3;
 const LONGEST_COMMAND: usize = 100;
 
 /// What to run for more figures that all share, or which record to take: what was run already, as these sentences said, is not to
-/// be run again. `measurements`, as [`suggest_runs`] takes them, where nothing is shared. `here`: the side that stands for a
+/// be run again. `measurements`, as `suggest_runs` takes them, where nothing is shared. `here`: the side that stands for a
 /// machine's newest record, whose `newer` ones are read where there is something to say.
 pub fn suggest(
     sides: &[Side],

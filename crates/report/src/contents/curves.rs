@@ -129,7 +129,7 @@ pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     let left_out = if sound.len() < LEAST_POINTS { 0 } else { all.len() - sound.len() };
     let shown = match left_out {
         0 => "latency of a load".to_owned(),
-        _ => format!("latency of a load; {left_out} of {} points unreliable (?), not drawn", all.len()),
+        _ => format!("latency; {left_out} of {} points (?) not drawn", all.len()),
     };
     for m in if sound.len() < LEAST_POINTS { all } else { sound } {
         if let Some(bandwidth) = m.labels.number(Label::Bandwidth) {
