@@ -5,7 +5,7 @@ use record::live::{Interval, Process};
 use record::text::Value;
 use record::{Measurement, Record, detail, text};
 
-use super::machine::{Reference, counted, watched};
+use super::machine::{Reference, counted, name, watched};
 use crate::record_index::RecordIndex;
 
 /// What processes are bound by whose figures are those of a command, beside what the whole machine did meanwhile.
@@ -24,7 +24,8 @@ pub fn watched_service(
     record.measurements.extend(interval.cores_of_group.iter().flat_map(counted));
     let mut own = super::bound(&RecordIndex::new(&record))?;
     // What ran until it was stopped is bound by what it did.
-    if own.by == BoundBy::Waiting && is_stopped(interval) {
+    let stopped = !interval.threads.is_empty() && interval.threads.iter().all(|thread| thread.state == "T");
+    if own.by == BoundBy::Waiting && stopped {
         own.says = text!("bound-stopped", "Stopped (state T): it runs no more until it is continued.");
         own.advice = vec![text!("bound-try-continue", "continue it: kill -CONT PID")];
         return Some(own);
@@ -32,18 +33,9 @@ pub fn watched_service(
     say_who(&mut own, interval);
     say_of_memory(&mut own, interval);
     // A program that has the CPU may wait on it for memory, and the machine's probe hears that.
-    let heard = || watched(interval, reference);
-    let untold = [BoundBy::Cpu, BoundBy::OneThread];
     let shared = [BoundBy::MemoryBandwidth, BoundBy::MemoryLatency, BoundBy::Clock];
-    match heard() {
-        Some(machine) if untold.contains(&own.by) && shared.contains(&machine.by) => Some(machine),
-        _ => Some(own),
-    }
-}
-
-/// Whether somebody stopped all of its threads.
-fn is_stopped(interval: &Interval) -> bool {
-    !interval.threads.is_empty() && interval.threads.iter().all(|thread| thread.state == "T")
+    let heard = watched(interval, reference).filter(|machine| shared.contains(&machine.by));
+    Some(heard.filter(|_| [BoundBy::Cpu, BoundBy::OneThread].contains(&own.by)).unwrap_or(own))
 }
 
 /// A process with less of one CPU keeps nobody waiting.
@@ -53,23 +45,15 @@ const MUCH: f64 = 0.1;
 fn say_who(own: &mut Bound, interval: &Interval) {
     let is_its = |process: &&Process| interval.threads.iter().any(|thread| thread.pid == process.pid);
     let seconds = interval.processes_seconds.unwrap_or(interval.seconds).max(1e-9);
-    let other = interval.processes.iter().find(|process| !is_its(process));
-    let Some(other) = other.filter(|other| own.by == BoundBy::CpuContention && other.cpu / seconds >= MUCH)
-    else {
+    let Some(other) = interval.processes.iter().find(|process| !is_its(process)) else { return };
+    if own.by != BoundBy::CpuContention || other.cpu / seconds < MUCH {
         return;
-    };
-    let (name, pid) = (other.name.clone(), other.pid.to_string());
-    let share = Value::Share(other.cpu / seconds);
+    }
+    let (who, share) = (name(other), Value::Share(other.cpu / seconds));
     own.says.push(if other.real_time {
-        text!(
-            "bound-who-real-time",
-            "{name} (pid {pid}, real-time priority) had {share} of one CPU.",
-            name,
-            pid,
-            share
-        )
+        text!("bound-who-real-time", "{who}, at a real-time priority, had {share} of one CPU.", who, share)
     } else {
-        text!("bound-who", "{name} (pid {pid}) had {share} of one CPU.", name, pid, share)
+        text!("bound-who", "{who} had {share} of one CPU.", who, share)
     });
 }
 

@@ -85,7 +85,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite(median, wakeups)
         .cite(text!("preemption-p99", "99th percentile: {p99}", p99), wakeups)
         .cite(text!("preemption-model", "preemption model: {model}", model), "machine.kernel.preemption")
-        .suggest(text!("preemption-dynamic", "with PREEMPT_DYNAMIC"), write_command("full", MODEL))
+        .suggest(
+            text!("preemption-dynamic", "with PREEMPT_DYNAMIC and debugfs"),
+            write_command("full", MODEL),
+        )
         .advise(text!(
             "preemption-boot-option",
             "permanently: preempt=full at boot, or a PREEMPT_RT kernel for latency bounds below 100 µs"

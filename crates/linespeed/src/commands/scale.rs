@@ -88,7 +88,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     }
 }
 
-/// `scale --list`: every recipe, what it measures, its settings, and what it lacks here.
+/// `scale --list`: every recipe and what it measures; with `--all` its settings, and what it lacks here.
 fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
     let os_release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let folders = needs::search_path();
@@ -96,7 +96,7 @@ fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
         .into_iter()
         .map(|(name, found)| ListedRecipe::new(name, found, &folders, &os_release))
         .collect();
-    let forms = Forms::new(|style| terminal::recipes(&listed, style));
+    let forms = Forms::new(|style| terminal::recipes(&listed, options.out.all, style));
     hand_out(options, &forms.with_value(listed.iter().map(ListedRecipe::to_json).collect())).map(|()| 0)
 }
 

@@ -27,11 +27,7 @@ pub fn parse() -> Result<Asked, Failure> {
     }
     match read_line {
         Ok((options, matches)) => options.check(&matches).map(|()| Asked::Do(Box::new(options))),
-        Err(mut error) if error.use_stderr() => {
-            add_way_out(&mut error, arguments);
-            let text = no_number(&error).unwrap_or_else(|| error.render().to_string());
-            Err(Failure::Usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()))
-        }
+        Err(error) if error.use_stderr() => Err(Failure::Usage(complaint(&error, arguments))),
         Err(error) if std::io::stdout().is_terminal() => Ok(Asked::Text(error.render().ansi().to_string())),
         Err(error) => Ok(Asked::Text(error.render().to_string())),
     }
@@ -46,20 +42,38 @@ pub(super) fn read(arguments: Vec<OsString>) -> Result<(Options, clap::ArgMatche
     Ok((options, matches))
 }
 
-/// Flags of perf stat and hyperfine that stat has not, and what is there for their use.
-const OF_OTHERS: &[(&str, &str)] = &[
-    ("-e", "stat's events are fixed; perf stat -e counts others"),
-    ("-a", "stat watches a command or --pid, perf stat -a the whole system; every table: --all"),
-    ("-I", "stat prints no intervals; perf stat -I does"),
-    ("-d", "what perf stat -d adds is counted anyway"),
-    ("-C", "--cpus LIST binds the command"),
-    ("-N", "stat uses no shell; for one write sh -c 'COMMAND'"),
-    ("--shell", "stat uses no shell; for one write sh -c 'COMMAND'"),
-    ("--runs", "-r N runs each command N times"),
-    ("--export-json", "--json, or --output FILE.json"),
-    ("--export-csv", "--csv, or --output FILE.csv"),
-    ("--export-markdown", "--markdown, or --output FILE.md"),
+/// Flags of perf stat and hyperfine that a command has not, and what is there for their use.
+const OF_OTHERS: &[(&str, &str, &str)] = &[
+    ("stat", "-e", "stat's events are fixed; perf stat -e counts others"),
+    ("stat", "-a", "stat watches a command or --pid, perf stat -a the whole system; every table: --all"),
+    ("stat", "-I", "stat prints no intervals; perf stat -I does"),
+    ("stat", "-d", "what perf stat -d adds is counted anyway"),
+    ("stat", "-C", "--cpus LIST binds the command"),
+    ("stat", "-N", "stat uses no shell; for one write sh -c 'COMMAND'"),
+    ("stat", "--shell", "stat uses no shell; for one write sh -c 'COMMAND'"),
+    ("stat", "--runs", "-r N runs each command N times"),
+    ("stat", "--export-json", "--json, or --output FILE.json"),
+    ("stat", "--export-csv", "--csv, or --output FILE.csv"),
+    ("stat", "--export-markdown", "--markdown, or --output FILE.md"),
+    ("live", "--for", "to print one screen of so long: --once TIME"),
 ];
+
+/// A complaint in one line: clap's first paragraph, the way out, and whose help to read.
+fn complaint(error: &clap::Error, arguments: Vec<OsString>) -> String {
+    let matches = definition().ignore_errors(true).try_get_matches_from_mut(&arguments);
+    let command = matches.ok().and_then(|matches| matches.subcommand_name().map(str::to_owned));
+    let rendered = error.render().to_string();
+    let mut paragraphs = rendered.trim().split("\n\n");
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let message = paragraphs.next().unwrap_or_default();
+    let message = no_number(error).unwrap_or(one_line(message.trim_start_matches("error: ")));
+    // Tips are indented, a usage is not.
+    let tips = paragraphs.next().filter(|tips| tips.starts_with(' '));
+    let tip = || tips?.trim().lines().next().map(|tip| one_line(tip.trim_start_matches("tip: ")));
+    let help = ["linespeed", command.as_deref().unwrap_or_default(), "--help"].join(" ").replace("  ", " ");
+    let way_out = way_out(error, command.as_deref(), arguments).or_else(tip);
+    [Some(message), way_out, Some(help)].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
 
 /// The complaint about a value that is no whole number.
 fn no_number(error: &clap::Error) -> Option<String> {
@@ -69,36 +83,22 @@ fn no_number(error: &clap::Error) -> Option<String> {
     Some(format!("invalid value '{value}' for '{flag}': write a whole number"))
 }
 
-/// Adds to the complaint about an argument that is not known what to write instead: for flags of perf stat and hyperfine, for a label, and
-/// for a command of `scale` without `--` before it.
-fn add_way_out(error: &mut clap::Error, mut arguments: Vec<OsString>) {
-    let matches = definition().ignore_errors(true).try_get_matches_from_mut(&arguments);
-    let command = matches.ok().and_then(|matches| matches.subcommand_name().map(str::to_owned));
-    let suggest = |error: &mut clap::Error, tip: String| {
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
-    };
-    if command.as_deref() == Some("records")
-        && !matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation)
-    {
-        return suggest(error, "to label a record: linespeed records RECORD --label NAME".to_owned());
+/// What to write instead of an argument that is not known: for flags of perf stat and hyperfine, for a label, and for a command of
+/// `scale` without `--` before it.
+fn way_out(error: &clap::Error, command: Option<&str>, mut arguments: Vec<OsString>) -> Option<String> {
+    let is_value = matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation);
+    if command == Some("records") && !is_value {
+        return Some("to label a record: linespeed records RECORD --label NAME".to_owned());
     }
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
-    if command.as_deref() == Some("live") && word == "--for" {
-        return suggest(error, "to print one screen of so long: --once TIME".to_owned());
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return None };
+    if let Some((.., way_out)) = OF_OTHERS.iter().find(|(of, flag, _)| command == Some(of) && word == flag) {
+        return Some((*way_out).to_owned());
     }
-    if command.as_deref() == Some("stat")
-        && let Some((_, way_out)) = OF_OTHERS.iter().find(|(flag, _)| word == flag)
-    {
-        return suggest(error, (*way_out).to_owned());
-    }
-    let is_scale = command.as_deref() == Some("scale");
-    if error.kind() != ErrorKind::UnknownArgument || word.starts_with('-') || !is_scale {
-        return;
+    if error.kind() != ErrorKind::UnknownArgument || word.starts_with('-') || command != Some("scale") {
+        return None;
     }
     let begin = arguments.iter().position(|argument| argument == "scale").unwrap_or(0) + 1;
-    let Some(at) = arguments.iter().skip(begin).position(|argument| argument == word.as_str()) else {
-        return;
-    };
+    let at = arguments.iter().skip(begin).position(|argument| argument == word.as_str())?;
     let (way_out, added) = if experiment::recipes::BUILT_IN.iter().any(|(name, _)| name == word) {
         ("to run the recipe", "--recipe")
     } else {
@@ -106,7 +106,7 @@ fn add_way_out(error: &mut clap::Error, mut arguments: Vec<OsString>) {
     };
     arguments.insert(begin + at, added.into());
     let words = arguments.iter().skip(1).map(|argument| quote_word(&argument.to_string_lossy()));
-    suggest(error, format!("{way_out}: linespeed {}", words.collect::<Vec<_>>().join(" ")));
+    Some(format!("{way_out}: linespeed {}", words.collect::<Vec<_>>().join(" ")))
 }
 
 /// The whole definition, for completions and man pages.

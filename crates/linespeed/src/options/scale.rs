@@ -15,8 +15,8 @@ pub struct Scale {
     /// Change a recipe's setting, for example algorithm=aes-256-gcm
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting, requires = "recipe", conflicts_with = "command")]
     pub set: Vec<(String, String)>,
-    /// List the recipes: what each measures, its settings, what it lacks here
-    #[arg(long, conflicts_with = "all")]
+    /// List the recipes; with --all their settings, and what they lack here
+    #[arg(long)]
     pub list: bool,
     /// Numbers of CPUs, for example 1,2,4-8 [without: 1, 2, 4 … all, and full cores, NUMA nodes and sockets]
     #[arg(long, value_name = "LIST")]

@@ -349,7 +349,9 @@ fn recipes_are_listed_with_peoples_own() {
     std::fs::write(own.join("mine.toml"), "name = \"mine\"\nwhat = \"counts sheep\"\ncommand = [\"true\"]\n")
         .unwrap();
     std::fs::write(own.join("broken.toml"), "name = ").unwrap();
-    let text = run(scale(place.path(), &["--list"])).succeeds().stdout;
+    let brief = run(scale(place.path(), &["--list"])).succeeds().stdout;
+    assert!(brief.contains("counts sheep") && brief.lines().count() <= 24, "{brief}");
+    let text = run(scale(place.path(), &["--list", "--all"])).succeeds().stdout;
     for words in ["mysql-point-select", "counts sheep", "broken.toml:1", "--set exponent=999999"] {
         assert!(text.contains(words), "no {words:?} in\n{text}");
     }

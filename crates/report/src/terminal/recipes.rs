@@ -9,6 +9,7 @@ use super::screen::Screen;
 use super::{Layout, Style};
 use crate::paint::{Span, Tone};
 use crate::table::Table;
+use crate::text::{pad_right, width};
 
 /// A recipe as `linespeed scale --list` shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,34 +78,50 @@ fn as_table(listed: &[ListedRecipe]) -> Table {
     table
 }
 
-/// The recipes, with what they measure, what can be set, and what they lack here.
-pub fn recipes(listed: &[ListedRecipe], style: &Style) -> String {
+/// The recipes, a line each, or `all` of what can be set and what they lack here.
+pub fn recipes(listed: &[ListedRecipe], all: bool, style: &Style) -> String {
     let mut screen = Screen::new(style);
     if style.layout == Layout::Tables {
         screen.table(&as_table(listed), 0);
-        return screen.finish();
-    }
-    for recipe in listed {
-        screen.blank();
-        let state = match (&recipe.broken, &recipe.missing) {
-            (Some(_), _) => "  cannot be read",
-            (None, Some(_)) => "  not installed here",
-            (None, None) => "",
-        };
-        screen.line(&[Span::strong(crate::text::clean(&recipe.name)), Span::quiet(state)]);
-        let paragraphs = [&recipe.broken, &recipe.missing];
-        for text in
-            [&recipe.what].into_iter().filter(|what| !what.is_empty()).chain(paragraphs.into_iter().flatten())
-        {
-            screen.paragraph(&[Span::plain("  ")], Tone::Plain, text);
-        }
-        for (name, value, what) in &recipe.settings {
-            let what = if what.is_empty() { String::new() } else { format!(": {what}") };
-            screen.hanging("  --set ", "        ", format!("{name}={value}{what}"));
-        }
-        if let Some(file) = &recipe.file {
-            screen.hanging("  from ", "       ", file);
-        }
+    } else if all {
+        listed.iter().for_each(|recipe| whole(recipe, &mut screen));
+    } else {
+        brief(listed, &mut screen);
     }
     screen.finish()
+}
+
+/// What one measures, what can be set, and what it lacks.
+fn whole(recipe: &ListedRecipe, screen: &mut Screen) {
+    let state = match (&recipe.broken, &recipe.missing) {
+        (Some(_), _) => "  cannot be read",
+        (None, Some(_)) => "  not installed here",
+        (None, None) => "",
+    };
+    screen.blank();
+    screen.line(&[Span::strong(crate::text::clean(&recipe.name)), Span::quiet(state)]);
+    let texts = [Some(&recipe.what), recipe.broken.as_ref(), recipe.missing.as_ref()];
+    for text in texts.into_iter().flatten().filter(|text| !text.is_empty()) {
+        screen.paragraph(&[Span::plain("  ")], Tone::Plain, text);
+    }
+    for (name, value, what) in &recipe.settings {
+        let what = if what.is_empty() { String::new() } else { format!(": {what}") };
+        screen.hanging("  --set ", "        ", format!("{name}={value}{what}"));
+    }
+    if let Some(file) = &recipe.file {
+        screen.hanging("  from ", "       ", file);
+    }
+}
+
+/// A line or two each: the name, and the first clause of what it measures.
+fn brief(listed: &[ListedRecipe], screen: &mut Screen) {
+    let column = listed.iter().map(|recipe| width(&recipe.name)).max().unwrap_or(0) + 2;
+    for recipe in listed {
+        let name = Span::strong(pad_right(&crate::text::clean(&recipe.name), column));
+        let clause = recipe.what.split([':', '.']).next().unwrap_or_default();
+        let missing = if recipe.missing.is_some() { " (not installed here)" } else { "" };
+        let what = recipe.broken.clone().unwrap_or(format!("{clause}{missing}"));
+        screen.paragraph(&[name], Tone::Plain, what);
+    }
+    screen.more("--all (settings, what is missing)");
 }

@@ -72,7 +72,7 @@ fn busiest(interval: &Interval) -> Option<(&Process, f64)> {
 /// As long as the kernel's names are (TASK_COMM_LEN): a record of somebody else's may hold longer ones.
 const NAME: usize = 16;
 
-fn name(process: &Process) -> Text {
+pub(in crate::bound) fn name(process: &Process) -> Text {
     let name: String = process.name.chars().take(NAME).collect();
     text!("live-process", "{name} (pid {pid})", name, pid = process.pid.to_string())
 }
