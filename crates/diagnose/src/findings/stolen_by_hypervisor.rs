@@ -115,10 +115,7 @@ fn find_gaps(case: &Case) -> Option<Finding> {
             taken = of_all
         )
     };
-    let cost = text!(
-        "stolen-below-rare",
-        "rare gaps cost no throughput, but delay each response that falls into one"
-    );
+    let cost = text!("stolen-below-rare", "rare gaps delay single responses, not throughput");
     let finding = RULE
         .report_fact(Severity::Note, cost, what)
         .locate_cpus(&cpus_of(long.iter().copied()))

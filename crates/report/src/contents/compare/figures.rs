@@ -209,7 +209,7 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         table.row(cells);
     }
     if signs {
-        table.note("▲ faster, ▼ slower than the baseline beyond noise; unmarked: no difference resolved");
+        table.note("▲ faster, ▼ slower than the baseline beyond noise; unmarked: no difference resolved, or single figures");
     }
     table.finished()
 }

@@ -63,7 +63,8 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
             .max(high.min(ratio * ratio))
             .max((1.0 / low).min(1.0 / (ratio * ratio)))
     });
-    let most = most.min(FURTHEST);
+    // A dot at the end stands whole.
+    let most = (most * 1.05).min(FURTHEST);
     let at = |factor: f64| factor.ln() / (2.0 * most.ln()) + 0.5;
     for (row, cells) in rows {
         let per = row.per.map_or_else(String::new, |per| format!(", per {}", per.word()));
@@ -110,7 +111,7 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
     if !bars.rows.is_empty() {
         let base = label(c, c.baseline);
         bars.title = format!("Speed against {base}: left of 1× slower, right faster");
-        bars.legend.push((Fill::Same, "no difference resolved".to_owned()));
+        bars.legend.push((Fill::Same, "no difference resolved, or single figures".to_owned()));
         match others.as_slice() {
             [other] => bars.legend.push((Fill::Plain, format!("{} differs", label(c, *other)))),
             several => bars.legend.extend(several.iter().map(|other| {
