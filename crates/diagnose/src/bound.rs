@@ -227,7 +227,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     }
     let rules: [fn(&Facts) -> Option<Cause>; 16] = [
         time::quota,
-        time::stolen,
+        time::stolen_from,
         time::waiting,
         time::contention,
         time::kernel,

@@ -63,10 +63,10 @@ pub fn print_error(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Prints a report, on a terminal through a pager unless `--no-pager`.
+/// Prints a report, what is longer than a terminal through a pager unless `--no-pager`.
 pub fn page(text: &str, out: &Out) -> Result<(), Failure> {
-    let paged = io::stdout().is_terminal() && !out.no_pager && terminal::page(text);
-    if paged { Ok(()) } else { print(text) }
+    let is_long = terminal::rows(&io::stdout()).is_some_and(|rows| text.lines().count() > rows);
+    if is_long && !out.no_pager && terminal::page(text) { Ok(()) } else { print(text) }
 }
 
 /// Prints help.

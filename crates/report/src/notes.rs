@@ -7,6 +7,9 @@ enum Piece<'a> {
     Number { least: &'a str, most: &'a str },
 }
 
+/// What stands between the ends of a range.
+const RANGE: [&str; 5] = [" to ", " GHz to ", " MHz to ", " ns to ", " µs to "];
+
 /// The notes with those alike as one, in the order of the first of each, and for each given note its new place.
 pub(crate) fn grouped(notes: &[String]) -> (Vec<String>, Vec<usize>) {
     let mut groups: Vec<Vec<Piece>> = Vec::new();
@@ -79,12 +82,16 @@ fn widen<'a>(group: &mut [Piece<'a>], more: &[Piece<'a>]) {
 }
 
 fn text(pieces: &[Piece]) -> String {
-    let piece = |piece: &Piece| match piece {
+    let is_to = |at: usize| matches!(pieces.get(at), Some(Piece::Words(words)) if RANGE.contains(words));
+    let piece = |(at, piece): (usize, &Piece)| match piece {
         Piece::Words(words) => (*words).to_owned(),
+        // Of ranges the one that holds all.
+        Piece::Number { least, .. } if is_to(at + 1) => (*least).to_owned(),
+        Piece::Number { most, .. } if at > 1 && is_to(at - 1) => (*most).to_owned(),
         Piece::Number { least, most } if least == most => (*least).to_owned(),
         Piece::Number { least, most } => format!("{least} to {most}"),
     };
-    pieces.iter().map(piece).collect()
+    pieces.iter().enumerate().map(piece).collect()
 }
 
 #[cfg(test)]
@@ -101,6 +108,13 @@ mod tests {
             group_texts(&["known to ±12.5 % only", "about all", "known to ±5 % only", "known to ±68 % only"]);
         assert_eq!(notes, ["known to ±5 to 68 % only", "about all"]);
         assert_eq!(at, [0, 1, 0, 0]);
+    }
+
+    #[test]
+    fn ranges_are_one_range() {
+        let notes = ["ran at 3.10 to 3.24 GHz", "ran at 3.19 GHz to 3.24 GHz", "ran at 3.05 to 3.20 GHz"];
+        assert_eq!(group_texts(&notes).0, ["ran at 3.05 to 3.24 GHz", "ran at 3.19 GHz to 3.24 GHz"]);
+        assert_eq!(group_texts(&["moves to 3 CPUs", "moves to 5 CPUs"]).0, ["moves to 3 to 5 CPUs"]);
     }
 
     #[test]

@@ -46,8 +46,8 @@ pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     let known = causes.iter().any(|cause| of_memory(cause) && cause.share >= FIRST);
     let seen = text!("bound-samples", "samples of user mode {count}", count = sampled.samples);
     let together = run_together(facts);
-    let all =
-        [memory(&sampled, user.min(stalled)), lines(&sampled, user, together), spinning(&sampled, user)];
+    let at_memory = memory(&sampled, most_memory(facts), user.min(stalled));
+    let all = [at_memory, lines(&sampled, user, together), spinning(&sampled, user)];
     let more = all.into_iter().flatten().filter(|cause| !known || !of_memory(cause));
     causes.extend(more.map(|cause| cause.cite(seen.clone(), detail("sampled"))));
 }
@@ -55,7 +55,12 @@ pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
 /// What its samples in user mode say of memory, where that is much of them.
 pub(super) fn at_memory(facts: &Facts) -> Option<Cause> {
     let sampled = enough(facts).filter(|sampled| sampled.far >= FIRST)?;
-    memory(&sampled, facts.user / facts.cpu().max(1e-9) * facts.on_cpu())
+    memory(&sampled, most_memory(facts), facts.user / facts.cpu().max(1e-9) * facts.on_cpu())
+}
+
+/// No process goes through more memory than it had at the most, bytes.
+fn most_memory(facts: &Facts) -> f64 {
+    facts.time.detail.get(place::MAX_RSS_BYTES).map_or(f64::INFINITY, |bytes| bytes as f64)
 }
 
 /// The part of its CPU time, at least, in which two of its threads ran at once: only those take lines from each other. While any
@@ -82,8 +87,8 @@ fn first_digit(bytes: f64) -> f64 {
     (bytes / unit / place).round() * place * unit
 }
 
-fn memory(sampled: &Sampled, user: f64) -> Option<Cause> {
-    let bytes = sampled.working_set.filter(|bytes| bytes.is_finite())?;
+fn memory(sampled: &Sampled, most: f64, user: f64) -> Option<Cause> {
+    let bytes = sampled.working_set.filter(|bytes| bytes.is_finite())?.min(most);
     let (by, says, advice) = if sampled.sequential >= IN_ORDER * sampled.far {
         let advice = text!(
             "bound-touch-less-memory",

@@ -210,8 +210,9 @@ fn the_kernel_the_quota_and_the_hypervisor_are_reported_apart() {
         &[],
     );
     let around = "{\"seconds\": 1.0, \"stolen_seconds\": 6.0, \"busy_seconds\": 2.0}";
-    let taken = with_detail(command([2.0, 0.0, 0.0, 0.0]), "around", around);
-    is_bound(&taken, BoundBy::Stolen, &["bound-stolen"], &[("share", "75.0 %")]);
+    let of = |times| with_detail(command(times), "around", around);
+    is_bound(&of([2.0, 0.0, 0.0, 0.0]), BoundBy::Stolen, &["bound-stolen"], &[("share", "75.0 %")]);
+    is_bound(&of([0.02, 0.0, 0.0, 0.98]), BoundBy::Waiting, &["bound-waiting"], &[]);
 }
 
 #[test]

@@ -51,6 +51,13 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
     Some(Cause::new(BoundBy::Stolen, share, says, advice).cite(seen, detail("around")))
 }
 
+/// The same of a command: while nothing of it wants a CPU, it loses none.
+pub(super) fn stolen_from(facts: &Facts) -> Option<Cause> {
+    let mut cause = stolen(facts)?;
+    cause.share *= 1.0 - (facts.off_cpu / facts.wall).min(1.0);
+    Some(cause)
+}
+
 /// What a command may wait for: the word for it in the samples, what that means and what to do.
 const WAITS: [(&str, Template, Template); 10] = [
     (
@@ -150,7 +157,8 @@ const ON_SOMETHING: Template = Template {
     code: "bound-waiting",
     words: "Blocked {share} of the time, waiting for a disk, the network, a lock or a sleep.",
 };
-const TRY_WAITING: Template = Template { code: "bound-try-waiting", words: "see where: strace -c -f -w" };
+const TRY_WAITING: Template =
+    Template { code: "bound-try-waiting", words: "see where: strace -c -f -w (-p PID)" };
 const UNSAMPLED: Template = Template {
     code: "bound-waiting-unsampled",
     words: "Not running {share} of the time; blocked cannot be told from runnable, because its processes or threads \
@@ -225,7 +233,6 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let by_others =
         facts.threads.len() == 1 || (others.is_some() && taken * facts.wall >= runnable && runnable > 0.0);
     let who = Text::from(if by_others { OTHERS } else { OTHERS_OR_OWN });
-    let attached = facts.time.detail.has(record::detail::ATTACHED_TO);
     let (runnable, of) = (Value::Figure(runnable, "s"), Value::Share(share));
     let (by, says, advice) = if own {
         (
@@ -253,7 +260,11 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
                 share = of,
                 who
             ),
-            if attached { TRY_OWN_CPUS_OF_RUNNING.into() } else { TRY_OWN_CPUS.into() },
+            if facts.time.detail.has(record::detail::ATTACHED_TO) {
+                TRY_OWN_CPUS_OF_RUNNING.into()
+            } else {
+                TRY_OWN_CPUS.into()
+            },
         )
     };
     let cause = Cause::new(by, share * wanted, says, advice);

@@ -1,6 +1,6 @@
 //! Waking costs time because CPUs sleep deeply in between.
 
-use record::diagnosis::{Finding, Relevance};
+use record::diagnosis::{Confidence, Finding, Relevance};
 use record::machine::IdleState;
 use record::text::Value;
 use record::{KnobName, KnobValue, Remedy, Template, text};
@@ -28,6 +28,9 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
+/// Longest wake-ups that differ by less are chance: each is one of some thousand.
+const TAIL: f64 = 3.0;
+
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let gain = gains(case, "fifo", NOTHING)?;
     let saved = Value::Figure(gain.between.ns, "ns");
@@ -53,6 +56,15 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite(tuned, gain.tuned)
         .mend(remedy(case, states))
         .undo(heeds_disabled(case).then(|| restore_states(states)));
+    // A CPU that polls in place of halting is stopped by its hypervisor, or by firmware, when it has had its share.
+    let [before, after] = [gain.as_is, gain.tuned].map(|m| m.summary.max);
+    if after > TAIL * before {
+        let [before, after] = [before, after].map(|ns| Value::Figure(ns, "ns"));
+        let says =
+            text!("idle-states-tail", "the longest wake-up grew from {before} to {after}", before, after);
+        finding = finding.cite(says, gain.tuned);
+        finding.confidence = finding.confidence.min(Confidence::Medium);
+    }
     // A guest's exit latencies are its driver's guess; the hypervisor decides when it goes on.
     let own = if is_virtual { &[][..] } else { states };
     let deepest = own.iter().rposition(|state| state.disabled != Some(true));
@@ -112,6 +124,7 @@ mod tests {
     use crate::figures::share_of;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{add_wakeups, figure_in, machine};
+    use record::{Label, Record};
 
     #[test]
     fn deep_sleep_is_found_in_real_time_threads() {
@@ -140,6 +153,26 @@ mod tests {
             found(&record, RULE)[0].undo,
             [Remedy::command("sudo cpupower idle-set -E; sudo cpupower idle-set -d 1")]
         );
+    }
+
+    #[test]
+    fn a_longer_tail_is_cited_and_makes_it_less_sure() {
+        let mut record = machine(2);
+        add_wakeups(&mut record, "fifo", "as-is", [60e3; 2]);
+        add_wakeups(&mut record, "fifo", "tuned", [20e3; 2]);
+        let cites = |record: &Record| {
+            let finding = found(record, RULE).remove(0);
+            (
+                finding.evidence.iter().any(|seen| seen.says.code() == Some("idle-states-tail")),
+                finding.confidence,
+            )
+        };
+        let (cited, before) = cites(&record);
+        for m in &mut record.measurements {
+            m.summary.max = if m.labels.word(Label::Setting) == Some("tuned") { 20e6 } else { 3e6 };
+        }
+        assert!(!cited && before > Confidence::Medium);
+        assert_eq!(cites(&record), (true, Confidence::Medium));
     }
 
     #[test]

@@ -195,7 +195,11 @@ fn a_service_is_kept_with_what_its_threads_did() {
 #[test]
 fn a_watch_whose_disk_is_full_says_so_at_its_end() {
     // A device that is always full is written to, and not replaced.
-    let ran = interrupted(linespeed(["live", "-i", "200ms", "--output", "/dev/full"]));
+    let folder = folder();
+    let mut command = linespeed(["live", "-i", "200ms", "--output", "/dev/full"]);
+    // Where the record is saved in its stead.
+    command.env("TMPDIR", folder.path());
+    let ran = interrupted(command);
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     // Of several causes it takes several lines.
     let mut last = ran.stdout.lines().rev().take(4);

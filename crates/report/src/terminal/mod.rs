@@ -34,6 +34,8 @@ mod tree;
 mod turns;
 mod watch;
 
+use std::collections::BTreeSet;
+
 use record::glossary::Term;
 use record::{Comparison, Machine, Record};
 
@@ -115,13 +117,17 @@ pub fn safe(text: &str) -> String {
     crate::text::clean_page(text)
 }
 
+/// Of more kinds of figures (clock, latency, bandwidth…) the tables take screens: a run of everything that was ended early.
+const MOST_KINDS: usize = 3;
+
 /// The answer of a run on one screen, of at most 21 lines. Above it every table, where `all` is asked for; where only a few things
 /// were measured, theirs. `shown_by`: what `linespeed show` takes for this record, where it was kept.
 pub fn answer(record: &Record, all: bool, shown_by: Option<&str>, style: &Style) -> String {
     let mut screen = Screen::new(style);
+    let kinds: BTreeSet<_> = record.measurements.iter().map(|m| m.metric.split('.').next()).collect();
     if all {
         report::write(&mut screen, record, shown_by);
-    } else if !summary::is_whole(record) {
+    } else if !summary::is_whole(record) && kinds.len() <= MOST_KINDS {
         report::figures(&mut screen, record);
     }
     screen.blank();

@@ -37,7 +37,7 @@ pub fn reference(record: &Record, answers: &[Answer], all: bool, shown_by: &str,
         let id = Span::plain(format!("  {}  ", pad_right(&one.claim.id, 3)));
         let verdict = Span::new(tone, pad_right(claims::verdict(one), 15));
         let words = match claims::figures(one) {
-            Some(figures) => format!("{figures}: {}", one.claim.says),
+            Some(figures) => format!("{}: {figures}", one.claim.says),
             None => one.claim.says.clone(),
         };
         let begin = [id, verdict];

@@ -262,10 +262,8 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
                 high = Value::Rounded(Box::new(Value::Share(high)), 2)
             ));
         }
-        (None, None) if !reference.ceilings.probe.is_empty() => says.push(text!(
-            "live-memory-flat",
-            "Bandwidth in use cannot be told: this machine's curve is flat."
-        )),
+        // Where the machine's own loads leave the probe as it is, what it hears is somebody else's.
+        (None, None) if !reference.ceilings.probe.is_empty() => return None,
         (None, None) => says.push(text!(
             "live-memory-uncalibrated",
             "Bandwidth in use needs this machine's curve: linespeed, once, while it is idle."

@@ -75,6 +75,8 @@ fn a_flat_curve_does_not_tell_how_full_memory_is() {
     let probe = points.map(|(bandwidth, ns)| ProbePoint { bandwidth, ns }).to_vec();
     let flat = Reference { ceilings: Ceilings { probe, ..Ceilings::default() }, calibrated_ns: None };
     assert_eq!((flat.fill(152.0), flat.fill(146.0), flat.idle_ns()), (None, None, Some(146.0)));
+    let slow = Interval { probe: heard(290.0, 3e9), ..interval(38.0, 0.5, 1.5) };
+    assert_eq!(watched(&slow, &flat).unwrap().by, BoundBy::Cpu, "what it hears is a neighbour's");
     assert_eq!((reference().fill(130.0), reference().fill(90.0)), (Some(0.5), Some(0.0)));
 }
 
