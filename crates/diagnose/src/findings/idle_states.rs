@@ -56,7 +56,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite(tuned, gain.tuned)
         .mend(remedy(case, states))
         .undo(heeds_disabled(case).then(|| restore_states(states)));
-    // A CPU that polls in place of halting is stopped by its hypervisor, or by firmware, when it has had its share.
+    // A virtual CPU that polls in place of halting uses its share of the host, which may stop it then.
     let [before, after] = [gain.as_is, gain.tuned].map(|m| m.summary.max);
     if after > TAIL * before {
         let [before, after] = [before, after].map(|ns| Value::Figure(ns, "ns"));

@@ -86,13 +86,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite(text!("preemption-p99", "99th percentile: {p99}", p99), wakeups)
         .cite(text!("preemption-model", "preemption model: {model}", model), "machine.kernel.preemption")
         .advise(text!(
+            "preemption-dynamic",
+            "with PREEMPT_DYNAMIC and debugfs mounted: {command}",
+            command = write_command("full", MODEL)
+        ))
+        .advise(text!(
             "preemption-boot-option",
             "permanently: preempt=full at boot, or a PREEMPT_RT kernel for latency bounds below 100 µs"
         ))
-        .suggest(
-            text!("preemption-dynamic", "with PREEMPT_DYNAMIC and debugfs"),
-            write_command("full", MODEL),
-        )
         .undo([Remedy::command(write_command(model, MODEL))]);
     if let Some(hz) = kernel.hz {
         finding = finding.cite(text!("preemption-tick", "timer tick: {hz} Hz", hz), "machine.kernel.hz");

@@ -272,6 +272,19 @@ mod tests {
     }
 
     #[test]
+    fn a_run_of_everything_that_was_ended_early_has_no_tables() {
+        let mut record = old_record();
+        record.measurements.retain(|m| m.metric != "memory.bandwidth");
+        let lines = |record: &Record| {
+            let style = Style { color: false, ..Style::default() };
+            crate::terminal::answer(record, false, Some("."), &style).lines().count()
+        };
+        assert!(lines(&record) > LINES, "what was asked for by name is shown");
+        record.ended = record::Ended::Interrupted { signal: 2 };
+        assert!(lines(&record) <= LINES);
+    }
+
+    #[test]
     fn the_answer_fits_one_screen_at_any_width() {
         let mut record = old_record();
         let more = record.diagnosis.findings.clone();

@@ -37,7 +37,7 @@ mod watch;
 use std::collections::BTreeSet;
 
 use record::glossary::Term;
-use record::{Comparison, Machine, Record};
+use record::{Comparison, Ended, Machine, Record};
 
 pub use crate::ascii::to_ascii;
 pub use crate::contents::conditions::quiet as quiet_machine;
@@ -127,7 +127,7 @@ pub fn answer(record: &Record, all: bool, shown_by: Option<&str>, style: &Style)
     let kinds: BTreeSet<_> = record.measurements.iter().map(|m| m.metric.split('.').next()).collect();
     if all {
         report::write(&mut screen, record, shown_by);
-    } else if !summary::is_whole(record) && kinds.len() <= MOST_KINDS {
+    } else if !summary::is_whole(record) && (record.ended == Ended::Complete || kinds.len() <= MOST_KINDS) {
         report::figures(&mut screen, record);
     }
     screen.blank();

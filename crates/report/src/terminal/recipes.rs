@@ -113,12 +113,16 @@ fn whole(recipe: &ListedRecipe, screen: &mut Screen) {
     }
 }
 
+/// Columns that a name may take: people name files of their own.
+const MOST_OF_A_NAME: usize = 24;
+
 /// A line or two each: the name, and the first clause of what it measures.
 fn brief(listed: &[ListedRecipe], screen: &mut Screen) {
-    let column = listed.iter().map(|recipe| width(&recipe.name)).max().unwrap_or(0) + 2;
+    let column = listed.iter().map(|recipe| width(&recipe.name)).max().unwrap_or(0).min(MOST_OF_A_NAME) + 2;
     for recipe in listed {
         let name = Span::strong(pad_right(&crate::text::clean(&recipe.name), column));
-        let clause = recipe.what.split([':', '.']).next().unwrap_or_default();
+        let sentence = recipe.what.split(". ").next().unwrap_or_default().trim_end_matches('.');
+        let clause = sentence.split(": ").next().unwrap_or_default();
         let missing = if recipe.missing.is_some() { " (not installed here)" } else { "" };
         let what = recipe.broken.clone().unwrap_or(format!("{clause}{missing}"));
         screen.paragraph(&[name], Tone::Plain, what);

@@ -174,7 +174,12 @@ impl Ran {
     #[track_caller]
     pub fn misused(self, words: &[&str]) -> Self {
         assert_eq!((self.code, self.stdout.as_str()), (Some(2), ""), "{self:?}");
-        assert!(self.stderr.starts_with("linespeed: ") && self.stderr.contains("--help"), "{}", self.stderr);
+        let lines: Vec<&str> = self.stderr.lines().collect();
+        assert!(
+            lines.len() == 1 && lines[0].starts_with("linespeed: ") && lines[0].ends_with("--help"),
+            "{}",
+            self.stderr
+        );
         for word in words {
             assert!(self.stderr.contains(word), "no {word:?} in: {}", self.stderr);
         }
