@@ -192,10 +192,7 @@ impl<'a> Facts<'a> {
 
 /// What to do against threads that take lines from each other.
 fn share_less() -> Text {
-    text!(
-        "bound-share-less",
-        "give each thread lines of its own (pad to 128 bytes), count apart and add up; where: perf c2c"
-    )
+    text!("give each thread lines of its own (pad to 128 bytes), count apart and add up; where: perf c2c")
 }
 
 fn distance(a: f64, b: f64) -> f64 {
@@ -219,10 +216,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
             by: BoundBy::Unknown,
             says: text!(TOO_SHORT, wall = Value::Figure(facts.wall, "s")),
             evidence,
-            advice: vec![text!(
-                "bound-try-longer",
-                "give it more work in one run; -r 10 shows how steady it is"
-            )],
+            advice: vec![text!("give it more work in one run; -r 10 shows how steady it is")],
         });
     }
     let rules: [fn(&Facts) -> Option<Cause>; 16] = [
@@ -321,7 +315,7 @@ const STATES: [(&str, Template); 4] = [
 
 /// The figures that stand behind any answer.
 fn base_evidence(facts: &Facts) -> Vec<Evidence> {
-    let took = text!("bound-took", "took {value}", value = facts.time);
+    let took = text!("took {value}", value = facts.time);
     let mut all = vec![cite_fact(took, facts.time)];
     for (name, says) in STATES {
         let cite = |m: &Measurement| cite_fact(text!(says, value = m), m);

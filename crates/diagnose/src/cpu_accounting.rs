@@ -66,13 +66,7 @@ const NOISY: f64 = 0.1;
 pub fn explain_noise(record: &mut Record) {
     let Some(used) = used_by_others(record).filter(|used| *used > NOISY) else { return };
     for m in &mut record.measurements {
-        let cause = || {
-            text!(
-                "noise-other-programs",
-                "other programs used {used} during the run",
-                used = Value::Figure(used, "CPUs")
-            )
-        };
+        let cause = || text!("other programs used {used} during the run", used = Value::Figure(used, "CPUs"));
         if let Some(explained) = m.doubt.as_ref().and_then(|doubt| doubt.explained_by(cause())) {
             m.doubt = Some(explained);
         }

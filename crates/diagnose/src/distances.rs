@@ -80,7 +80,6 @@ impl Verdict {
         let correlation = format!("{agreement:.2}");
         Some(match (self.default_table, self.mismatches.is_empty()) {
             (true, true) => text!(
-                "distances-uniform",
                 "The firmware's distances are uniform (10 and 20), and the measured latencies nearly so."
             ),
             (true, false) => text!(
@@ -91,17 +90,14 @@ impl Verdict {
                 text!("distances-rank", "The firmware's distances rank the nodes as measured.")
             }
             (false, true) => text!(
-                "distances-rank-nearly",
                 "The firmware's distances rank the nodes nearly as measured (rank correlation {correlation}).",
                 correlation
             ),
             (false, false) if agreement >= NEARLY => text!(
-                "distances-rank-mostly",
                 "The firmware's distances rank the nodes as measured, with a few exceptions (rank correlation {correlation}).",
                 correlation
             ),
             (false, false) => text!(
-                "distances-contradict",
                 "The firmware's distances contradict the measured latencies (rank correlation {correlation}).",
                 correlation
             ),
@@ -186,8 +182,8 @@ fn apart(a: &RatedCell, b: &RatedCell) -> bool {
 fn pair(rated: &RatedCell) -> Text {
     let ns = Value::Figure(rated.cell.value, "ns");
     match rated.at {
-        (from, to) if from == to => text!("distances-own-node", "node {from} itself ({ns})", from, ns),
-        (from, to) => text!("distances-pair", "node {from} to {to} ({ns})", from, to, ns),
+        (from, to) if from == to => text!("node {from} itself ({ns})", from, ns),
+        (from, to) => text!("node {from} to {to} ({ns})", from, to, ns),
     }
 }
 

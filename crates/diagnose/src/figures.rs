@@ -51,9 +51,7 @@ pub(crate) fn cost_above(cost: &Summary, (least, most): (f64, f64)) -> Verdict {
 /// figures are none.
 pub(crate) fn verdict(share: f64, (least, most): (f64, f64)) -> Verdict {
     if !(share.is_finite() && least.is_finite() && most.is_finite()) {
-        return Verdict::NotMeasurable {
-            reason: text!("not-a-number", "a figure behind it is not a number"),
-        };
+        return Verdict::NotMeasurable { reason: text!("a figure behind it is not a number") };
     }
     if least <= 0.0 || share <= 0.0 {
         return Verdict::NotResolved { smaller_than: most.abs().max(least.abs()).min(1.0) };
@@ -184,8 +182,8 @@ pub(crate) fn cpus_of<'a>(measurements: impl IntoIterator<Item = &'a Measurement
 pub(crate) fn name_cpus(cpus: &CpuList) -> Option<Text> {
     match cpus.len() {
         0 => None,
-        1 => Some(text!("one-cpu", "CPU {cpu}", cpu = cpus)),
-        _ => Some(text!("several-cpus", "CPUs {cpus}", cpus)),
+        1 => Some(text!("CPU {cpu}", cpu = cpus)),
+        _ => Some(text!("CPUs {cpus}", cpus)),
     }
 }
 
@@ -217,10 +215,7 @@ pub(crate) fn write_command(value: &str, path: &str) -> String {
 pub(crate) fn restore_command(old: &str, path: &str) -> Remedy {
     match pasteable(old) {
         Some(old) => Remedy::command(write_command(old, path)),
-        None => Remedy::both(
-            text!("note-old-value", "note the current value first, to write it back"),
-            format!("cat {path}"),
-        ),
+        None => Remedy::both(text!("note the current value first, to write it back"), format!("cat {path}")),
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn label(m: &Measurement) -> String {
 fn beside(m: &Measurement) -> Vec<Text> {
     let count = |(key, says)| Some(text!(says, rate = significant(m.detail.get(key)?)));
     let stolen = m.detail.get(detail::STOLEN_SHARE).map(Value::Share);
-    let stolen = stolen.map(|share| text!("layer-stolen", "{share} stolen", share));
+    let stolen = stolen.map(|share| text!("{share} stolen", share));
     COUNTED.into_iter().filter_map(count).chain(stolen).collect()
 }
 
@@ -97,7 +97,7 @@ fn says(over: f64) -> Text {
             "{less} shorter than the fastest, which is no repetition",
             less = Value::Share(-over)
         ),
-        _ => text!("layer-longer", "{over} longer than the fastest", over = Value::Share(over)),
+        _ => text!("{over} longer than the fastest", over = Value::Share(over)),
     }
 }
 

@@ -82,7 +82,6 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
         memory.latency_cycles = source.cycles(index, (bytes, bytes), memory.latency_ns);
         let page = figure.labels.word(Label::Page).and_then(|page| parse_bytes(page).ok());
         memory.judgement = text!(
-            "level-memory-of-headline",
             "{size} on {page} pages",
             size = Value::Bytes(bytes),
             page = page.map_or(Value::from("other"), Value::Bytes)
@@ -305,7 +304,6 @@ fn not_left(plateau: &Plateau, own: &Advertised, largest: u64) -> Named {
 /// A step that no cache in the kernel's tables answers to.
 fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
     let judgement = text!(
-        "level-not-in-tables",
         "not in the kernel's tables; latency rises beyond {left}; load from others can cause such a step",
         left = Value::Bytes(left)
     );
@@ -330,7 +328,6 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
         text!(PART_OF_CACHE, advertised, left = left_at)
     } else if (left as f64) < own.bytes as f64 * MUCH_SMALLER {
         text!(
-            "level-between-sizes",
             "between {left} and {gone}, {advertised} advertised: no size in between was measured",
             left = left_at,
             gone = Value::Bytes(plateau.gone_at.unwrap_or(left)),
@@ -342,7 +339,6 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
         text!("level-as-advertised", "as advertised")
     } else {
         text!(
-            "level-larger-than-advertised",
             "advertised {advertised}, left only at {left}: larger than the kernel's tables say",
             advertised,
             left = left_at
@@ -395,10 +391,10 @@ fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     }
     let largest = Value::Bytes(plateau.flat.1);
     let judgement = if plateau.flat.1 / 2 < caches {
-        text!("level-memory-partly-cached", "largest working set {largest}: partly in the caches", largest)
+        text!("largest working set {largest}: partly in the caches", largest)
     } else {
         let smallest = Value::Bytes(plateau.flat.0);
-        text!("level-memory", "working sets of {smallest} to {largest}", smallest, largest)
+        text!("working sets of {smallest} to {largest}", smallest, largest)
     };
     Named::from_plateau(MEMORY.to_owned(), &plateau, None, judgement)
 }

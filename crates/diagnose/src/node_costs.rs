@@ -69,7 +69,7 @@ impl Costs {
         let distances = distances::table(&index.record.machine);
         let latency = nodes_figures(index, "numa.latency");
         let bandwidth = nodes_figures(index, "numa.bandwidth");
-        let moved = text!("node-cost-bandwidth", "bandwidth");
+        let moved = text!("bandwidth");
         Self {
             latency: Matrix::new(text!(LATENCY), of_nodes(latency), Better::Lower, &distances),
             bandwidth: Matrix::new(moved, of_nodes(bandwidth), Better::Higher, &distances),
@@ -117,7 +117,6 @@ impl Matrix {
             matrix.doubtful |= m.doubt.is_some();
             if matrix.evidence.len() < MOST_EVIDENCE {
                 let says = text!(
-                    "node-cost-between-nodes",
                     "{what} from node {from} to node {to}: {value}",
                     what = &matrix.what,
                     from = at.0,
@@ -287,9 +286,9 @@ fn elements(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix>
     order.into_iter().find_map(|op| {
         let reported = pairs(ops.get(op)?, &homes);
         let what = if op.is_empty() {
-            text!("node-cost-element", "time per element")
+            text!("time per element")
         } else {
-            text!("node-cost-element-of", "{op} time per element", op = op.to_owned())
+            text!("{op} time per element", op = op.to_owned())
         };
         Matrix::new(what, reported, Better::Lower, distances)
     })

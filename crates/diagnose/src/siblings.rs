@@ -74,12 +74,12 @@ fn weigh_workload(
     let rate = |value: f64| Value::from(figure(value, work));
     let mut says = match adds {
         adds if adds >= 0.0 => text!("siblings-add", "SMT siblings add {share}.", share = Value::Share(adds)),
-        adds => text!("siblings-cost", "SMT siblings cost {share}.", share = Value::Share(-adds)),
+        adds => text!("SMT siblings cost {share}.", share = Value::Share(-adds)),
     };
     let (all, alone) = (rate(all), rate(alone));
     says.push(match basis {
         Basis::Measured if cores == 1 => {
-            text!("siblings-of-one-core", "All {cpus} CPUs do {all}, one thread {alone}.", cpus, all, alone)
+            text!("All {cpus} CPUs do {all}, one thread {alone}.", cpus, all, alone)
         }
         Basis::Measured => text!(
             "siblings-measured",
@@ -102,10 +102,10 @@ fn weigh_workload(
     let each = cpus as f64 / cores as f64;
     if adds > 0.0 {
         let worth = Value::Figure(adds / (each - 1.0), "ratio");
-        says.push(text!("siblings-worth", "A sibling is worth {worth} of a core.", worth));
+        says.push(text!("A sibling is worth {worth} of a core.", worth));
     }
     if last.doubt.is_some() {
-        says.push(text!("siblings-in-doubt", "Unreliable, as the figure of all CPUs is."));
+        says.push(text!("Unreliable, as the figure of all CPUs is."));
     }
     Some(SiblingsAdd { workload: workload.to_owned(), bytes, adds, basis, says })
 }

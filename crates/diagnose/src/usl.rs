@@ -55,10 +55,7 @@ impl FitDoubt {
                 "scaling-other-programs",
                 "Other programs ran on these CPUs: this says little about the machine."
             ),
-            FitDoubt::Stolen => text!(
-                "scaling-steal-time",
-                "The hypervisor took steal time: this says little about the machine."
-            ),
+            FitDoubt::Stolen => text!("The hypervisor took steal time: this says little about the machine."),
             FitDoubt::Noisy => text!("scaling-in-doubt", "Its steps are unreliable: nothing more follows."),
             FitDoubt::Once => {
                 text!("scaling-run-once", "Each step ran once, so it may be chance; -r 6 excludes that.")

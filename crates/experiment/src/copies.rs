@@ -82,7 +82,6 @@ pub(crate) fn check_memory(copies: usize, each: u64, free: Option<u64>) -> Resul
     match free.filter(|free| copies > 1 && needed as f64 > *free as f64 * MEMORY_SHARE) {
         None => Ok(()),
         Some(free) => Err(Trouble::NoRoom(text!(
-            "copies-memory-short",
             "{copies} copies require {needed} ({each} each), {free} are free",
             copies,
             needed = Value::Bytes(needed),

@@ -147,10 +147,9 @@ impl Trouble {
     pub fn way_out(&self) -> Option<Text> {
         match self {
             Trouble::Failed(Failed { exit: Exit::Code(_), program: None, .. }) => {
-                Some(text!("scale-count-failures", "with -i, failed runs count too, unless all fail"))
+                Some(text!("with -i, failed runs count too, unless all fail"))
             }
             Trouble::AllFailed(Failed { exit: Exit::Code(_), .. }) => Some(text!(
-                "scale-hide-exit-code",
                 "where this exit code is no failure, run it in a shell: -- sh -c 'COMMAND; exit 0'"
             )),
             _ => None,

@@ -154,7 +154,7 @@ impl Fix<'_> {
         context.stays = keep;
         let refused = |why| FixError::CannotBeSet { knob: self.value.knob.name(), why };
         let Some(row) = wanted_value::look_at(&context, self.value) else {
-            return Err(refused(text!("fix-unknown-knob", "this version has no such knob")));
+            return Err(refused(text!("this version has no such knob")));
         };
         if let State::Absent(why) | State::Unseen(why) = &row.inspection.state {
             return Err(refused(why.clone()));
@@ -205,7 +205,7 @@ impl Gain {
         let row = proof.compared.iter().find(|(name, ..)| Some(name) != control);
         let Some((_, figure, Compared { comparison, .. })) = row else {
             let why = proof.missing.first().map(|(_, why)| why.clone());
-            return Gain::NotMeasured(why.unwrap_or_else(|| text!("fix-no-round", "no round was completed")));
+            return Gain::NotMeasured(why.unwrap_or_else(|| text!("no round was completed")));
         };
         match &comparison.verdict {
             Verdict::Costs { share, interval: (low, high) } => {

@@ -108,10 +108,10 @@ impl Worth {
         match self {
             Worth::Proven(gains) => gains.first().cloned().unwrap_or_default(),
             Worth::AtMost(of, share) => {
-                text!("worth-less", "< {share} {of}", share = Value::Share(units::bound(*share)), of = *of)
+                text!("< {share} {of}", share = Value::Share(units::bound(*share)), of = *of)
             }
             Worth::WakeUp(seconds, _) => {
-                text!("worth-less-wake-up", "< {time} a wake-up", time = Value::Figure(*seconds, "s"))
+                text!("< {time} a wake-up", time = Value::Figure(*seconds, "s"))
             }
             other => other.rank().0.into(),
         }
@@ -123,51 +123,41 @@ impl Worth {
         match (self, how) {
             (Worth::Proven(gains), _) => {
                 let gains: Vec<String> = gains.iter().map(Text::to_string).collect();
-                text!("worth-proven", "Proven here: {gains}.", gains = gains.join("; "))
+                text!("Proven here: {gains}.", gains = gains.join("; "))
             }
             (Worth::NothingSeen, _) => {
-                text!("worth-nothing-seen", "Tested here: no effect above the noise floor.")
+                text!("Tested here: no effect above the noise floor.")
             }
             (Worth::TooNoisy, _) => text!(
-                "worth-too-noisy",
                 "Tested here: too noisy; more rounds: linespeed quiet --prove --rounds 100 {knob}",
                 knob = knob()
             ),
             (Worth::BelowFloor(of, share), _) => text!(
-                "worth-below-floor",
                 "At most {share} {of} here, which is below the noise floor.",
                 share = Value::Share(*share),
                 of = *of
             ),
             (Worth::AtMost(of, share), _) => {
-                text!("worth-at-most", "At most {share} {of} here.", share = Value::Share(*share), of = *of)
+                text!("At most {share} {of} here.", share = Value::Share(*share), of = *of)
             }
             (Worth::WakeUp(seconds, None), _) => {
-                text!("worth-wake-up-p99", "Wake-up p99 here: {time}.", time = Value::Figure(*seconds, "s"))
+                text!("Wake-up p99 here: {time}.", time = Value::Figure(*seconds, "s"))
             }
             (Worth::WakeUp(seconds, Some(tuned)), _) => text!(
-                "worth-wake-up-p99-tuned",
                 "Wake-up p99 here: {time}, without idle states {tuned}.",
                 time = Value::Figure(*seconds, "s"),
                 tuned = Value::Figure(*tuned, "s")
             ),
             (Worth::BehindOthers, _) => {
-                text!(
-                    "worth-behind-others",
-                    "Unknown here: hidden by others' load; look again when they are done."
-                )
+                text!("Unknown here: hidden by others' load; look again when they are done.")
             }
-            (Worth::NotMeasured, ProofBy::None) => text!("worth-not-measured", "Not measured here."),
-            (Worth::NotMeasured, ProofBy::Anybodys) => text!(
-                "worth-prove",
-                "Not measured here: linespeed quiet --prove {knob} -- COMMAND.",
-                knob = knob()
-            ),
-            (Worth::NotMeasured, ProofBy::Roots) => text!(
-                "worth-prove-as-root",
-                "Not measured here: sudo linespeed quiet --prove {knob} -- COMMAND.",
-                knob = knob()
-            ),
+            (Worth::NotMeasured, ProofBy::None) => text!("Not measured here."),
+            (Worth::NotMeasured, ProofBy::Anybodys) => {
+                text!("Not measured here: linespeed quiet --prove {knob} -- COMMAND.", knob = knob())
+            }
+            (Worth::NotMeasured, ProofBy::Roots) => {
+                text!("Not measured here: sudo linespeed quiet --prove {knob} -- COMMAND.", knob = knob())
+            }
         }
     }
 }
@@ -214,17 +204,12 @@ impl NoiseEstimate {
         let (measured, source) = match &cache {
             Some(cache) => {
                 let date = cache.date.get(..16).unwrap_or(&cache.date).replace('T', " ");
-                let source = text!(
-                    "noise-by-proof",
-                    "by --prove at {date}, CPU {cpus}",
-                    date,
-                    cpus = cache.cpus.clone()
-                );
+                let source = text!("by --prove at {date}, CPU {cpus}", date, cpus = cache.cpus.clone());
                 (cache.measured.clone(), source)
             }
             None => {
                 let list: CpuList = cpus.iter().copied().collect();
-                (MeasuredNoise::measure(cpus, stop), text!("noise-now", "now, CPU {list}", list))
+                (MeasuredNoise::measure(cpus, stop), text!("now, CPU {list}", list))
             }
         };
         Self { measured, source, cache, tuned, hypervisor, ..Self::default() }
@@ -233,22 +218,20 @@ impl NoiseEstimate {
     /// What was measured, in one sentence; `None` where nothing was.
     pub fn describe(&self) -> Option<String> {
         let measured = &self.measured;
-        let floor = measured.floor.map(|floor| {
-            text!("noise-floor", "noise floor {floor} (same work, run twice)", floor = Value::Share(floor))
-        });
+        let floor = measured
+            .floor
+            .map(|floor| text!("noise floor {floor} (same work, run twice)", floor = Value::Share(floor)));
         let taken = match (measured.taken_by_os, measured.taken_below, measured.taken) {
             (Some(os), Some(below), _) => {
                 let (os, below) = (Value::Share(os), Value::Share(below));
                 Some(if self.hypervisor {
                     text!(
-                        "noise-taken-steal",
                         "up to {os} of a CPU taken by the OS for other tasks and interrupts, {below} by the hypervisor (steal)",
                         os,
                         below
                     )
                 } else {
                     text!(
-                        "noise-taken-firmware",
                         "up to {os} of a CPU taken by the OS for other tasks and interrupts, {below} by the firmware",
                         os,
                         below
@@ -257,16 +240,14 @@ impl NoiseEstimate {
             }
             (_, _, Some(all)) => {
                 let all = Value::Share(all);
-                Some(text!("noise-taken", "up to {all} of a CPU taken, by whom is unknown", all))
+                Some(text!("up to {all} of a CPU taken, by whom is unknown", all))
             }
             _ => None,
         };
-        let wakeup = measured
-            .wakeup_p99
-            .map(|p99| text!("noise-wake-up", "wake-up p99 {time}", time = Value::Figure(p99, "s")));
-        let clock = measured
-            .clock_spread
-            .map(|spread| text!("noise-clock", "clock spread {spread}", spread = Value::Share(spread)));
+        let wakeup =
+            measured.wakeup_p99.map(|p99| text!("wake-up p99 {time}", time = Value::Figure(p99, "s")));
+        let clock =
+            measured.clock_spread.map(|spread| text!("clock spread {spread}", spread = Value::Share(spread)));
         let parts = [floor, taken, wakeup, clock].into_iter().flatten();
         let parts: Vec<String> = parts.map(|part| part.to_string()).collect();
         (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
@@ -304,9 +285,10 @@ impl NoiseEstimate {
 /// What a proof says of a knob; `None` where it was not in it.
 fn find_proven(cache: &ProofCache, knob: &str) -> Option<Worth> {
     let proofs: Vec<_> = cache.find_proofs(knob).collect();
-    let gains = proofs.iter().filter(|proof| matches!(proof.verdict, Verdict::Costs { .. })).map(|proof| {
-        text!("proven-gain", "{figure} {gain}", figure = proof.figure.clone(), gain = &proof.words)
-    });
+    let gains = proofs
+        .iter()
+        .filter(|proof| matches!(proof.verdict, Verdict::Costs { .. }))
+        .map(|proof| text!("{figure} {gain}", figure = proof.figure.clone(), gain = &proof.words));
     let gains: Vec<Text> = gains.collect();
     let noisy = proofs.iter().any(|proof| matches!(proof.verdict, Verdict::TooNoisy { .. }));
     (!proofs.is_empty()).then_some(match gains.is_empty() {

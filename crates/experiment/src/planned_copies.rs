@@ -33,15 +33,11 @@ pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCop
     let interleaved = plan.processes.iter().all(|process| process.policy == Policy::Interleave);
     let processes = format!("{} {}", all.len(), agree(all.len(), "process", "processes"));
     let how = if interleaved && all.len() == 1 {
-        text!(
-            "layout-interleaved",
-            "{processes} with memory interleaved over the nodes, against the default policy.",
-            processes
-        )
+        text!("{processes} with memory interleaved over the nodes, against the default policy.", processes)
     } else {
         let placed = all.iter().any(|copy| copy.memory.is_some());
         let what = if placed { "CPUs and nodes" } else { "CPUs" };
-        text!("layout-bound", "{processes} bound to {what}, against the same unbound.", processes, what)
+        text!("{processes} bound to {what}, against the same unbound.", processes, what)
     };
     Ok((all, how))
 }
@@ -60,10 +56,9 @@ fn place_single_threads(plan: &Plan) -> (Vec<PlacedCopy>, Text) {
     }
     let copies = format!("{} {}", all.len(), agree(all.len(), "copy", "copies"));
     let how = if alone {
-        text!("layout-pinned", "{copies}, each pinned to its own CPU, against the same unpinned.", copies)
+        text!("{copies}, each pinned to its own CPU, against the same unpinned.", copies)
     } else {
         text!(
-            "layout-divided",
             "{copies}, divided among the plan's {processes} processes and bound as these, against the same unbound.",
             copies,
             processes

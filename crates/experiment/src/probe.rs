@@ -82,7 +82,7 @@ pub fn probe(
             "probe-input-read",
             "the command read standard input, a pipe, to its end: later runs find none"
         );
-        let remedy = text!("probe-input-file", "give it a file: < FILE");
+        let remedy = text!("give it a file: < FILE");
         probed.coverage.push(Coverage::skipped("probes", why).with_remedy(remedy));
         return probed;
     }
@@ -109,18 +109,14 @@ pub fn probe(
         Some(End::Refused(why)) => probed.refused = Some(why),
         Some(End::Stopped(signal)) => probed.interrupted = Some(signal),
         Some(End::Failed(run)) => {
-            let why = text!("probe-failed", "the command failed in a changed run, or in a plain one");
+            let why = text!("the command failed in a changed run, or in a plain one");
             probed.coverage.push(Coverage::degraded("probes", why));
             if plain_runs.is_empty() {
                 plain_runs.push(*run);
             }
         }
         Some(End::NoCompetitor(error)) => {
-            let why = text!(
-                "probe-no-competitor",
-                "no memory for a competitor: {error}",
-                error = error.to_string()
-            );
+            let why = text!("no memory for a competitor: {error}", error = error.to_string());
             probed.coverage.push(Coverage::skipped("probes", why));
         }
         None => {}
@@ -156,7 +152,6 @@ pub fn probe(
         let faults = |way: usize| done.whole.iter().map(|round| round[way].faults).sum::<f64>();
         if faults(huge) > SAME_FAULTS * faults(plain) {
             let why = text!(
-                "probe-huge-pages-no-effect",
                 "glibc's tunable for huge pages had no effect: the command has few pages, or takes memory by other means"
             );
             probed.coverage.push(Coverage::skipped("probe huge pages", why));
@@ -199,7 +194,7 @@ fn plan(job: &Job, machine: &Machine, coverage: &mut Vec<Coverage>) -> (Vec<Way>
     let keep = order.len() - (order.len() / TAKEN).max(1).min(order.len());
     let (left, taken) = order.split_at(keep);
     if left.is_empty() {
-        let why = text!("probe-one-cpu", "competitors need a second CPU");
+        let why = text!("competitors need a second CPU");
         coverage.push(Coverage::skipped("probe beside others", why));
         return (ways, None, CpuList::default());
     }
@@ -211,11 +206,8 @@ fn why_no_huge_pages() -> Option<Text> {
     let setting = Root::live().text("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
     match setting.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
         Some(("madvise", _)) => None,
-        Some(("always", _)) => Some(text!(
-            "probe-huge-pages-always",
-            "it has huge pages already: transparent_hugepage is always"
-        )),
-        _ => Some(text!("probe-huge-pages-never", "transparent huge pages are off, or this kernel has none")),
+        Some(("always", _)) => Some(text!("it has huge pages already: transparent_hugepage is always")),
+        _ => Some(text!("transparent huge pages are off, or this kernel has none")),
     }
 }
 

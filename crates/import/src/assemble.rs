@@ -222,8 +222,7 @@ fn not_reported(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage
     let mut missing = |what: &str, is_missing: bool, remedy: &str| {
         if is_missing {
             coverage.push(
-                Coverage::impossible(what, text!("not-in-text", "no output of the text tells it"))
-                    .with_remedy(remedy),
+                Coverage::impossible(what, text!("no output of the text tells it")).with_remedy(remedy),
             );
         }
     };

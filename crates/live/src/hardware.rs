@@ -84,12 +84,7 @@ impl Hardware {
                     all.machine = Some(counters);
                     let counted = chosen(cpus).count();
                     coverage.push(if counted < cpus.len() {
-                        let reason = text!(
-                            "live-some-cpus",
-                            "counted on {counted} of {cpus} CPUs",
-                            counted,
-                            cpus = cpus.len()
-                        );
+                        let reason = text!("counted on {counted} of {cpus} CPUs", counted, cpus = cpus.len());
                         Coverage::degraded(CORES, reason)
                     } else {
                         Coverage::measured(CORES)
@@ -105,7 +100,6 @@ impl Hardware {
             Ok(uncore) => {
                 coverage.push(if uncore.is_doubtful() {
                     let reason = text!(
-                        "live-doubtful-fabric",
                         "by {source}, whose channels do not count all that memory carries",
                         source = uncore.source()
                     );
@@ -117,10 +111,7 @@ impl Hardware {
                 all.traffic = begin(Source::Controllers(uncore, before));
             }
             Err(_) if !caches.is_empty() => {
-                let reason = text!(
-                    "live-by-caches",
-                    "by resctrl at the last caches, without what devices read and write"
-                );
+                let reason = text!("by resctrl at the last caches, without what devices read and write");
                 coverage.push(Coverage::degraded(TRAFFIC, reason));
                 all.traffic = begin(Source::Caches(caches));
             }
@@ -143,8 +134,7 @@ impl Hardware {
         // Where whole CPUs cannot be counted, that was said.
         self.machine.as_ref()?;
         let Some(folder) = folder else {
-            let reason =
-                text!("live-no-perf-hierarchy", "no hierarchy of cgroups that counts events is mounted");
+            let reason = text!("no hierarchy of cgroups that counts events is mounted");
             return Some(Coverage::impossible(CORES_OF_GROUP, reason));
         };
         if self.group.as_ref().is_some_and(|(known, _)| *known == folder) {
@@ -152,8 +142,7 @@ impl Hardware {
         }
         let path = root.path().join(folder.trim_start_matches('/'));
         let refused = |error: std::io::Error| {
-            text!("live-group-refused", "{folder} cannot be opened: {error}", folder = visible(&path), error)
-                .into()
+            text!("{folder} cannot be opened: {error}", folder = visible(&path), error).into()
         };
         let opened = File::open(&path).map_err(refused).and_then(|file| OfCpus::open(cpus, Some(&file)));
         let (counters, line) = match opened {

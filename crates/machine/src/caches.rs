@@ -57,21 +57,11 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     caches.extend(platform_caches::read(root, machine, &caches));
     caches.sort_by_key(|cache| (cache.level, cache.kind, cache.cpus.first()));
     if caches.is_empty() && !online.is_empty() {
-        machine.notes.push(text!(
-            "caches-none-described",
-            "{path}: no cache is described",
-            path = format!("{CPUS}/cpu0/cache")
-        ));
-        coverage.push(
-            Coverage::impossible(
-                "caches",
-                text!("caches-not-described", "the kernel describes no caches"),
-            )
-            .with_remedy(text!(
-                "caches-let-the-hypervisor-pass-them",
-                "let the hypervisor expose the cache topology; the measured latency shows the levels in any case"
-            )),
-        );
+        machine.notes.push(text!("{path}: no cache is described", path = format!("{CPUS}/cpu0/cache")));
+        coverage
+            .push(Coverage::impossible("caches", text!("the kernel describes no caches")).with_remedy(text!(
+            "let the hypervisor expose the cache topology; the measured latency shows the levels in any case"
+        )));
     }
     reader.notes.finish(&mut machine.notes);
     machine.caches = caches;
@@ -137,11 +127,7 @@ impl Reader<'_> {
                     self.notes.add(
                         name,
                         &path,
-                        text!(
-                            "caches-value-invalid",
-                            "{value} is not valid for a cache",
-                            value = shown(&text)
-                        ),
+                        text!("{value} is not valid for a cache", value = shown(&text)),
                     );
                 }
                 value
@@ -169,8 +155,7 @@ impl Reader<'_> {
         if let (Some(listed), Some(map)) = (&listed, &map)
             && listed != map
         {
-            let what =
-                text!("caches-list-and-map-differ", "shared_cpu_map says CPUs {map}", map = map.to_string());
+            let what = text!("shared_cpu_map says CPUs {map}", map = map.to_string());
             self.notes.add("list and map", &path, what);
         }
         let mut cpus = match map.or(listed.filter(|list| !list.is_empty())) {
@@ -179,7 +164,7 @@ impl Reader<'_> {
                 self.notes.add(
                     "sharers unknown",
                     &path,
-                    text!("caches-sharers-unknown", "no sharing CPUs listed; assumed private to the core"),
+                    text!("no sharing CPUs listed; assumed private to the core"),
                 );
                 let index = self.cpus.binary_search_by_key(&cpu, |cpu| cpu.id).ok();
                 index
@@ -193,7 +178,7 @@ impl Reader<'_> {
                 self.notes.add(
                     "own CPU missing",
                     &path,
-                    text!("caches-own-cpu-missing", "CPU {cpu} is missing from its own list", cpu),
+                    text!("CPU {cpu} is missing from its own list", cpu),
                 );
             }
             cpus.insert(cpu);
@@ -201,12 +186,7 @@ impl Reader<'_> {
         let taken = self.taken.entry((level, kind)).or_default();
         let twice: CpuList = cpus.iter().filter(|cpu| taken.contains(cpu)).collect();
         if let Some(first) = twice.first() {
-            let what = text!(
-                "caches-same-level-twice",
-                "CPU {cpu} would have two level {level} caches of one kind",
-                cpu = first,
-                level
-            );
+            let what = text!("CPU {cpu} would have two level {level} caches of one kind", cpu = first, level);
             self.notes.add("second cache", &path, what);
             cpus = cpus.difference(&twice);
         }

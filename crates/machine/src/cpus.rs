@@ -28,9 +28,9 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
             coverage.push(
                 Coverage::degraded(
                     "cpus",
-                    text!("cpus-only-own-known", "neither {folder} nor /proc/cpuinfo is readable: only the CPUs of this process are known", folder = CPUS),
+                    text!("neither {folder} nor /proc/cpuinfo is readable: only the CPUs of this process are known", folder = CPUS),
                 )
-                .with_remedy(text!("cpus-mount-sysfs", "run where sysfs and procfs are mounted")),
+                .with_remedy(text!("run where sysfs and procfs are mounted")),
             );
         }
     }
@@ -38,10 +38,9 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         coverage.push(
             Coverage::impossible(
                 "cpus",
-                text!("cpus-unknown", "neither {folder} nor /proc/cpuinfo lists CPUs", folder = CPUS),
+                text!("neither {folder} nor /proc/cpuinfo lists CPUs", folder = CPUS),
             )
             .with_remedy(text!(
-                "cpus-mount-or-capture-sysfs",
                 "run where sysfs and procfs are mounted, or include them in the captured tree"
             )),
         );
@@ -120,11 +119,7 @@ fn present(root: &Root, folders: &CpuList, notes: &mut Notes) -> CpuList {
                 return listed;
             }
             // The kernel makes a folder for each CPU present: a list that goes beyond them is wrong.
-            notes.add(
-                "no folder",
-                &path,
-                text!("cpus-without-folder", "lists {cpus} CPUs without a folder", cpus = without.len()),
-            );
+            notes.add("no folder", &path, text!("lists {cpus} CPUs without a folder", cpus = without.len()));
             let both = listed.intersection(folders);
             if both.is_empty() { folders.clone() } else { both }
         }
@@ -139,11 +134,7 @@ fn online(root: &Root, present: &mut CpuList, folders: &CpuList, notes: &mut Not
     if let Some(listed) = listed(root, &path, notes) {
         let strange = listed.difference(present);
         if !strange.is_empty() && !present.is_empty() {
-            let what = text!(
-                "cpus-online-not-present",
-                "lists {cpus} CPUs that are not present",
-                cpus = strange.len()
-            );
+            let what = text!("lists {cpus} CPUs that are not present", cpus = strange.len());
             notes.add("online, not present", &path, what);
         }
         *present = present.union(&strange.intersection(folders));
@@ -156,10 +147,7 @@ fn online(root: &Root, present: &mut CpuList, folders: &CpuList, notes: &mut Not
     let is_online = |cpu: &u32| root.text(&format!("{CPUS}/cpu{cpu}/online")).is_none_or(|text| text != "0");
     let online: CpuList = present.iter().filter(is_online).collect();
     if online.is_empty() && !present.is_empty() {
-        let what = text!(
-            "cpus-none-online",
-            "no CPU is listed as online; all present CPUs are assumed to be online"
-        );
+        let what = text!("no CPU is listed as online; all present CPUs are assumed to be online");
         notes.add("none online", &path, what);
         return present.clone();
     }

@@ -74,12 +74,9 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
         coverage.push(
             Coverage::degraded(
                 "cgroup limits",
-                text!(
-                    "no-cgroup-mount",
-                    "no cgroup file system is mounted: a CPU quota or memory limit would not be seen"
-                ),
+                text!("no cgroup file system is mounted: a CPU quota or memory limit would not be seen"),
             )
-            .with_remedy(text!("cgroup-mount-it", "mount /sys/fs/cgroup (in a container: read-only)")),
+            .with_remedy(text!("mount /sys/fs/cgroup (in a container: read-only)")),
         );
     }
     allow(machine);

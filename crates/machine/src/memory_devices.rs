@@ -48,14 +48,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         machine.processor.base_hz = machine.processor.base_hz.or(tables.processor_hz);
     }
     coverage.push(if tables.devices.is_empty() {
-        Coverage::impossible(
-            WHAT,
-            text!(
-                "memory-devices-none-listed",
-                "the firmware lists no memory devices ({table})",
-                table = TABLE
-            ),
-        )
+        Coverage::impossible(WHAT, text!("the firmware lists no memory devices ({table})", table = TABLE))
     } else {
         Coverage::measured(WHAT)
     });
@@ -85,34 +78,19 @@ fn without_table(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage
     coverage.push(match why {
         Some(Why::Missing) if root.is_live() => Coverage::impossible(
             WHAT,
-            text!(
-                "memory-devices-no-table",
-                "the firmware has no SMBIOS table (no {table}), as in most small guests",
-                table = TABLE
-            ),
+            text!("the firmware has no SMBIOS table (no {table}), as in most small guests", table = TABLE),
         ),
-        Some(Why::Missing) => Coverage::impossible(
-            WHAT,
-            text!("memory-devices-not-captured", "the captured tree has no {table}", table = TABLE),
-        )
-        .with_remedy(text!(
-            "memory-devices-capture-as-root",
-            "capture {table} too, as root",
-            table = TABLE
-        )),
-        Some(Why::Denied) => Coverage::impossible(
-            WHAT,
-            text!("memory-devices-denied", "{table}: permission denied", table = TABLE),
-        )
-        .with_remedy(text!("memory-devices-run-as-root", "run as root: sudo linespeed inspect")),
-        Some(why) => Coverage::impossible(
-            WHAT,
-            text!("memory-devices-unreadable", "{table}: {why}", table = TABLE, why = why.to_string()),
-        ),
-        None => Coverage::impossible(
-            WHAT,
-            text!("memory-devices-unreadable", "{table}: {why}", table = TABLE, why = "cannot be read"),
-        ),
+        Some(Why::Missing) => {
+            Coverage::impossible(WHAT, text!("the captured tree has no {table}", table = TABLE)).with_remedy(
+                text!("memory-devices-capture-as-root", "capture {table} too, as root", table = TABLE),
+            )
+        }
+        Some(Why::Denied) => Coverage::impossible(WHAT, text!("{table}: permission denied", table = TABLE))
+            .with_remedy(text!("run as root: sudo linespeed inspect")),
+        Some(why) => {
+            Coverage::impossible(WHAT, text!("{table}: {why}", table = TABLE, why = why.to_string()))
+        }
+        None => Coverage::impossible(WHAT, text!("{table}: {why}", table = TABLE, why = "cannot be read")),
     });
 }
 

@@ -73,14 +73,9 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         coverage.push(
             Coverage::degraded(
                 "numa",
-                text!(
-                    "numa-assumed-one-node",
-                    "{folder} is missing: the machine is assumed to be one NUMA node",
-                    folder = NODES
-                ),
+                text!("{folder} is missing: the machine is assumed to be one NUMA node", folder = NODES),
             )
             .with_remedy(text!(
-                "numa-boot-with-numa",
                 "on a machine with several nodes boot a kernel with CONFIG_NUMA, without numa=off"
             )),
         );
@@ -93,7 +88,6 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         // Seen in guests whose memory was added after boot: what programs get is what /proc/meminfo counts. Which node has the
         // rest nobody tells.
         let what = text!(
-            "numa-memory-sum-differs",
             "the nodes' {nodes} is not all memory; {total} (/proc/meminfo) is right",
             nodes = Value::Bytes(nodes),
             total = Value::Bytes(total)
@@ -124,7 +118,7 @@ fn ids(root: &Root, notes: &mut Notes) -> CpuList {
     if without.is_empty() {
         return listed;
     }
-    let what = text!("numa-nodes-without-folder", "nodes without a folder: {nodes}", nodes = without);
+    let what = text!("nodes without a folder: {nodes}", nodes = without);
     notes.add("no folder", &path, what);
     let both = listed.intersection(&folders);
     if both.is_empty() { folders } else { both }
@@ -144,11 +138,7 @@ fn cpus_of(root: &Root, id: u32, online: &CpuList, taken: &mut CpuList, notes: &
                     CpuList::new()
                 }
                 None => {
-                    notes.add(
-                        "no CPUs told",
-                        &path,
-                        text!("numa-cpus-unreadable", "neither cpulist nor cpumap is readable"),
-                    );
+                    notes.add("no CPUs told", &path, text!("neither cpulist nor cpumap is readable"));
                     CpuList::new()
                 }
             }
@@ -157,11 +147,7 @@ fn cpus_of(root: &Root, id: u32, online: &CpuList, taken: &mut CpuList, notes: &
     let cpus = cpus.intersection(online);
     let twice = cpus.intersection(taken);
     if let Some(first) = twice.first() {
-        notes.add(
-            "on two nodes",
-            &path,
-            text!("numa-cpu-on-two-nodes", "CPU {cpu} already belongs to another node", cpu = first),
-        );
+        notes.add("on two nodes", &path, text!("CPU {cpu} already belongs to another node", cpu = first));
     }
     let cpus = cpus.difference(&twice);
     *taken = taken.union(&cpus);
@@ -184,7 +170,7 @@ fn memory_of(root: &Root, id: u32, notes: &mut Notes) -> (Option<u64>, Option<u6
     let lines = lines.join("\n");
     let total = bytes_field(&lines, "MemTotal");
     if total.is_none() {
-        notes.add("no MemTotal", &path, text!("numa-memory-missing", "no MemTotal for the node"));
+        notes.add("no MemTotal", &path, text!("no MemTotal for the node"));
     }
     let free = bytes_field(&lines, "MemFree");
     (total, free.filter(|free| total.is_none_or(|total| *free <= total)))
@@ -255,18 +241,12 @@ fn distances_of(root: &Root, id: u32, nodes: usize, notes: &mut Notes) -> Vec<u3
     match distances(&text) {
         Some(row) if row.len() == nodes => row,
         Some(row) => {
-            let what = text!(
-                "numa-distances-count",
-                "{distances} distances for {nodes} nodes",
-                distances = row.len(),
-                nodes
-            );
+            let what = text!("{distances} distances for {nodes} nodes", distances = row.len(), nodes);
             notes.add("row length", &path, what);
             Vec::new()
         }
         None => {
-            let what =
-                text!("numa-distances-invalid", "{value} is not a row of distances", value = shown(&text));
+            let what = text!("{value} is not a row of distances", value = shown(&text));
             notes.add("not distances", &path, what);
             Vec::new()
         }

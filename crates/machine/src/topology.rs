@@ -81,7 +81,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
             notes.add(
                 "core across packages",
                 &path,
-                text!("topology-core-on-two-packages", "the core of CPUs {core} is on two sockets", core),
+                text!("the core of CPUs {core} is on two sockets", core),
             );
         }
     }
@@ -102,29 +102,23 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
 /// The coverage where `topology` folders are missing, or tell of packages alone.
 fn missing(packages: &[CpuList], cores: &[CpuList]) -> Coverage {
     let coverage = if !packages.is_empty() && cores.is_empty() {
-        let reason = text!(
-            "topology-cores-unknown",
-            "{folder}/cpuN/topology lists no thread_siblings: cores are unknown",
-            folder = CPUS
-        );
+        let reason =
+            text!("{folder}/cpuN/topology lists no thread_siblings: cores are unknown", folder = CPUS);
         Coverage::degraded("topology", reason)
     } else if cores.is_empty() {
         let reason = text!(
-            "topology-unknown",
             "{folder}/cpuN/topology is not readable, and /proc/cpuinfo lists no cores and sockets",
             folder = CPUS
         );
         Coverage::impossible("topology", reason)
     } else {
         let reason = text!(
-            "topology-from-cpuinfo",
             "{folder}/cpuN/topology is not readable; cores and sockets are from /proc/cpuinfo",
             folder = CPUS
         );
         Coverage::degraded("topology", reason)
     };
     coverage.with_remedy(text!(
-        "topology-mount-or-capture-sysfs",
         "run where sysfs is mounted, or include {folder} in the captured tree",
         folder = CPUS
     ))
@@ -176,11 +170,7 @@ impl Reader<'_> {
                 self.notes.add(
                     "absurd core",
                     &path,
-                    text!(
-                        "topology-core-absurd",
-                        "{cpus} CPUs in one core; each is counted as its own core",
-                        cpus = list.len()
-                    ),
+                    text!("{cpus} CPUs in one core; each is counted as its own core", cpus = list.len()),
                 );
                 if !placed {
                     let _ = partition.add(cpu, &[cpu].into_iter().collect(), self.online);
@@ -291,15 +281,13 @@ impl Partition {
         let mut members = list.intersection(online);
         let mut complaint = None;
         if !members.contains(cpu) {
-            complaint =
-                Some(text!("topology-own-cpu-missing", "CPU {cpu} is missing from its own list", cpu));
+            complaint = Some(text!("CPU {cpu} is missing from its own list", cpu));
             members.insert(cpu);
         }
         match self.group_of(cpu) {
             Some(group) if *group == members => {}
             Some(group) => {
                 let text = text!(
-                    "topology-lists-differ",
                     "lists CPUs {list}, but their own lists say {group}",
                     list = short(list),
                     group = short(group)
@@ -310,11 +298,7 @@ impl Partition {
                 let taken: CpuList = members.iter().filter(|cpu| self.of.contains_key(cpu)).collect();
                 if let Some(first) = taken.first() {
                     members = members.difference(&taken);
-                    complaint = Some(text!(
-                        "topology-cpu-in-two-groups",
-                        "lists CPU {cpu}, which belongs to another group",
-                        cpu = first
-                    ));
+                    complaint = Some(text!("lists CPU {cpu}, which belongs to another group", cpu = first));
                 }
                 let index = self.groups.len();
                 self.of.extend(members.iter().map(|cpu| (cpu, index)));

@@ -17,10 +17,10 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let container = container(root).map(str::to_owned);
     machine.virtualization = Virtualization { hypervisor, container, emulated: emulated.then_some(true) };
     if emulated {
-        coverage.push(Coverage::degraded("times", Coverage::EMULATED).with_remedy(record::text!(
-            "emulated-measure-elsewhere",
-            "measure on the hardware itself, or in a KVM guest"
-        )));
+        coverage.push(
+            Coverage::degraded("times", Coverage::EMULATED)
+                .with_remedy(record::text!("measure on the hardware itself, or in a KVM guest")),
+        );
     }
 }
 

@@ -34,7 +34,6 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
     let each = usize::try_from(allowed / cpus.len() as u64).unwrap_or(usize::MAX);
     if each < CHUNK {
         return Err(text!(
-            "arrays-too-small",
             "memory allows arrays of {allowed}, less than {least} for each of {cpus} CPUs",
             allowed = Value::Bytes(allowed),
             least = Value::Bytes(CHUNK as u64),
@@ -47,7 +46,7 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
     let mut parts = Vec::with_capacity(cpus.len());
     for part in thread_group::run(&cpus, |_| Part::two_arrays(each, deadline, context.stop)) {
         let part = part.ok_or(THREAD_NOT_STARTED)?;
-        let unmapped = |error| text!("arrays-not-mapped", "cannot map the arrays: {error}", error);
+        let unmapped = |error| text!("cannot map the arrays: {error}", error);
         parts.push(part.map_err(unmapped)?);
     }
     context.check()?;
@@ -90,7 +89,7 @@ pub(crate) fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Ar
     let slots = thread_group::run(&cpus, |member| Part::one_array(parts[member.index].bytes, context.stop));
     context.check()?;
     for (part, slot) in arrays.parts.iter_mut().zip(slots) {
-        let unmapped = || text!("third-array-not-mapped", "the third array could not be mapped");
+        let unmapped = || text!("the third array could not be mapped");
         part.slots.insert(0, slot.and_then(Result::ok).ok_or_else(unmapped)?);
     }
     Ok(arrays)
@@ -131,7 +130,6 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
     }
     if asked > 0 && on_node / (asked as f64) < LEAST_SHARE {
         return Err(text!(
-            "pages-elsewhere",
             "only {share} of the pages lie on the node of the CPU that touched them first; is a memory policy set, or \
              a node full?",
             share = Value::Share(on_node / asked as f64)

@@ -17,10 +17,9 @@ impl HugePagesLifted {
         context.degrade_with_remedy(
             format!("{what} huge pages"),
             text!(
-                "thp-disabled-undone",
                 "refused to this process (PR_SET_THP_DISABLE), but for this measurement, which took the refusal back"
             ),
-            text!("thp-start-elsewhere", "start it from a process without PR_SET_THP_DISABLE"),
+            text!("start it from a process without PR_SET_THP_DISABLE"),
         );
         Some(Self)
     }

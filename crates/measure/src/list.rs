@@ -78,11 +78,8 @@ pub fn run(
     if cpus.iter().next().and_then(|cpu| thread_group::run_on(cpu, |member| member.pinned)) == Some(false) {
         context.degrade_with_remedy(
             "pinning",
-            text!(
-                "threads-not-pinned",
-                "threads cannot be pinned: a figure may be of another CPU than the one it names"
-            ),
-            text!("allow-setaffinity", "allow sched_setaffinity: a seccomp filter denies it"),
+            text!("threads cannot be pinned: a figure may be of another CPU than the one it names"),
+            text!("allow sched_setaffinity: a seccomp filter denies it"),
         );
     }
     for measurement in MEASUREMENTS {
@@ -93,7 +90,7 @@ pub fn run(
         }
         if let Some(signal) = stop.signal() {
             interrupted = Some(signal);
-            let why = text!("interrupted-before", "the run was interrupted before it");
+            let why = text!("the run was interrupted before it");
             context.coverage.push(Coverage::skipped(name, why));
             continue;
         }
@@ -105,7 +102,7 @@ pub fn run(
         context.depth = depth_of(measurement, chosen, machine, cpus, depth);
         let seconds = measurement.budget(machine, cpus, context.depth).seconds;
         if seconds == 0.0 {
-            let why = text!("not-in-quick-run", "not in a quick run");
+            let why = text!("not in a quick run");
             context.coverage.push(Coverage::skipped(name, why));
             continue;
         }
@@ -124,7 +121,7 @@ pub fn run(
             Err(Halt::Impossible(why)) => context.coverage.push(Coverage::impossible(name, why)),
             Err(Halt::Interrupted) => {
                 interrupted = stop.signal();
-                context.degrade(name, text!("interrupted-during", "the run was interrupted during it"));
+                context.degrade(name, text!("the run was interrupted during it"));
             }
         }
     }
@@ -139,9 +136,7 @@ fn own_line(name: &str, outlook: Coverage, left: &[Coverage]) -> Option<Coverage
     let withheld = left.iter().any(|line| line.is_for(&IMPLAUSIBLE));
     match (outlook.state == State::Degraded, reported, withheld) {
         (false, true, _) => None,
-        (false, false, true) => {
-            Some(Coverage::degraded(name, text!("figures-withheld", "some of its figures are withheld")))
-        }
+        (false, false, true) => Some(Coverage::degraded(name, text!("some of its figures are withheld"))),
         _ => Some(outlook),
     }
 }
@@ -160,7 +155,6 @@ fn doubt_unsteady_clock(context: &mut Context) {
         let range = CLOCK_RANGE;
         if high > m.value() * (1.0 + range) || low < m.value() * (1.0 - range) {
             m.doubt = Some(Doubt::too_noisy(text!(
-                "clock-unsteady",
                 "later in this run the same CPU ran at {low} to {high}",
                 low = Value::Figure(low, "Hz"),
                 high = Value::Figure(high, "Hz")

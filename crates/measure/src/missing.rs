@@ -52,14 +52,10 @@ pub fn find_offline(root: &Root, cpus: &CpuList) -> Option<Coverage> {
     let online = root.cpu_list("/sys/devices/system/cpu/online")?;
     let gone = cpus.difference(&online);
     (!gone.is_empty()).then(|| {
-        let reason = text!(
-            "cpus-went-offline",
-            "CPU {gone} went offline during the run; its figures may be of another CPU",
-            gone = &gone
-        );
+        let reason =
+            text!("CPU {gone} went offline during the run; its figures may be of another CPU", gone = &gone);
         let left = cpus.intersection(&online);
-        let again =
-            text!("cpus-measure-again", "measure again, or leave it out: linespeed --cpus {left}", left);
+        let again = text!("measure again, or leave it out: linespeed --cpus {left}", left);
         Coverage::degraded("cpus", reason).with_remedy(again)
     })
 }

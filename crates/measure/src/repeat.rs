@@ -155,7 +155,7 @@ pub(crate) fn judge(measurement: &mut Measurement, target: f64) {
         }
     }
     let extent = if width > target {
-        text!("noise-interval", "the median is known to ±{width} only", width = Value::Share(width))
+        text!("the median is known to ±{width} only", width = Value::Share(width))
     } else {
         let scatter = Value::Share(scatter);
         text!("noise-scatter", "samples scatter by ±{scatter} about the median", scatter)

@@ -41,7 +41,7 @@ pub const READABLE: Template = Template {
 /// There are no random numbers.
 pub fn kept_key(writer: &Writer, folder: Option<&Path>) -> io::Result<(Key, Option<Text>)> {
     let Some(folder) = folder else {
-        let why = text!("no-state-folder", "neither XDG_STATE_HOME nor HOME is set");
+        let why = text!("neither XDG_STATE_HOME nor HOME is set");
         return Ok((random()?, Some(text!(NOT_KEPT, why))));
     };
     let path = folder.join(NAME);

@@ -60,10 +60,7 @@ impl Placement {
                 let touched = nodes.iter().filter(|node| **node >= 0).count();
                 let right = nodes.iter().filter(|n| **n >= 0 && **n as u32 == node).count();
                 if touched == 0 {
-                    Placement::Unknown(text!(
-                        "placement-no-node-reported",
-                        "the kernel reports no node for any of the pages"
-                    ))
+                    Placement::Unknown(text!("the kernel reports no node for any of the pages"))
                 } else {
                     Placement::Share { on_node: right as f64 / touched as f64, pages: touched }
                 }
@@ -84,15 +81,9 @@ impl Placement {
         match self {
             Placement::Share { on_node, pages } => {
                 let share = Value::Share(*on_node);
-                text!(
-                    "placement-share",
-                    "{share} of {pages} sampled pages on node {node}",
-                    share,
-                    pages = *pages,
-                    node
-                )
+                text!("{share} of {pages} sampled pages on node {node}", share, pages = *pages, node)
             }
-            Placement::Unknown(why) => text!("placement-unknown", "not verified: {why}", why),
+            Placement::Unknown(why) => text!("not verified: {why}", why),
         }
     }
 }

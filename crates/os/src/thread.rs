@@ -84,12 +84,11 @@ pub fn set_fifo(priority: i32) -> io::Result<()> {
 pub fn fifo_remedy() -> Text {
     if crate::is_root() {
         text!(
-            "fifo-refused-to-root",
             "the cpu cgroup has no real-time share (cpu.rt_runtime_us is 0), or a container refuses root: run outside of it, \
              or add CAP_SYS_NICE"
         )
     } else {
-        text!("fifo-run-as-root", "run as root, or raise RLIMIT_RTPRIO: ulimit -r 80")
+        text!("run as root, or raise RLIMIT_RTPRIO: ulimit -r 80")
     }
 }
 

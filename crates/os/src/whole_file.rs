@@ -157,9 +157,7 @@ impl Writer {
     /// be waited for.
     fn is_written_to(&self, path: &Path) -> std::io::Result<bool> {
         match is_special(path) {
-            true if self.is_own(path) => {
-                Err(Error::other(text!("not-regular", "it is not a regular file").to_string()))
-            }
+            true if self.is_own(path) => Err(Error::other(text!("it is not a regular file").to_string())),
             special => Ok(special),
         }
     }
@@ -175,7 +173,7 @@ impl Writer {
         }
         Err(Error::new(
             ErrorKind::NotFound,
-            text!("no-folder", "there is no folder {folder}", folder = visible(folder)).to_string(),
+            text!("there is no folder {folder}", folder = visible(folder)).to_string(),
         ))
     }
 
@@ -265,12 +263,10 @@ fn behind_links(path: &Path) -> PathBuf {
 /// An error that says what stands in the way, where the system's words would not.
 fn in_the_way(path: &Path) -> std::io::Result<()> {
     if path.is_dir() {
-        return Err(Error::other(text!("is-a-folder", "it is a folder").to_string()));
+        return Err(Error::other(text!("it is a folder").to_string()));
     }
     match folder_of(path).ancestors().find(|above| above.exists()).filter(|above| !above.is_dir()) {
-        Some(file) => Err(Error::other(
-            text!("no-folder-in-the-way", "{file} is not a folder", file = visible(file)).to_string(),
-        )),
+        Some(file) => Err(Error::other(text!("{file} is not a folder", file = visible(file)).to_string())),
         None => Ok(()),
     }
 }
@@ -288,7 +284,7 @@ fn open_special(path: &Path) -> std::io::Result<File> {
             Ok(_first) => return open(0),
             Err(error) if error.raw_os_error() != Some(libc::ENXIO) => return Err(error),
             Err(_) if crate::signals::is_asked() => {
-                return Err(Error::other(text!("nobody-reads", "nobody reads the pipe").to_string()));
+                return Err(Error::other(text!("nobody reads the pipe").to_string()));
             }
             Err(_) => std::thread::sleep(READER),
         }

@@ -33,12 +33,7 @@ pub(crate) fn coverage(timings: &Timings) -> Vec<Coverage> {
         let coverage = match row {
             Some(row) => {
                 let passes = row.passes.len();
-                let why = text!(
-                    "overhead-layer-ended",
-                    "ended after {passes} passes: {why}",
-                    passes,
-                    why = &failure.reason
-                );
+                let why = text!("ended after {passes} passes: {why}", passes, why = &failure.reason);
                 Coverage::degraded(what, why)
             }
             None => Coverage::impossible(what, failure.reason.clone()),
@@ -137,10 +132,7 @@ fn marks(row: &LayerPasses) -> Vec<SampleMark> {
 fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<Doubt> {
     let passes = measurement.summary.n;
     let Some(variation) = measurement.summary.variation else {
-        return Some(
-            text!("overhead-one-pass", "a single pass does not show how far passes vary; more: --rounds")
-                .into(),
-        );
+        return Some(text!("a single pass does not show how far passes vary; more: --rounds").into());
     };
     if variation <= STEADY {
         return None;
@@ -167,19 +159,13 @@ fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<Doubt> {
     }
     let moved = total(|disturbed| disturbed.migrations.map(|n| n as f64));
     if moved > 0.0 {
-        causes.push(text!("overhead-migrated", "the thread migrated {times}", times = times(moved)));
+        causes.push(text!("the thread migrated {times}", times = times(moved)));
     }
     if marked(Mark::ClockMoved) > 0 {
         let seen = marked(Mark::ClockMoved);
-        causes.push(text!(
-            "overhead-clock-moved",
-            "the clock moved in {seen} of {passes} passes",
-            seen,
-            passes
-        ));
+        causes.push(text!("the clock moved in {seen} of {passes} passes", seen, passes));
     }
     let extent = text!(
-        "overhead-passes-vary",
         "passes vary by {variation} (on an idle machine by less than {steady})",
         variation = Value::Share(variation),
         steady = Value::Share(STEADY)

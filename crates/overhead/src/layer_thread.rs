@@ -47,8 +47,8 @@ impl LayerThread {
         };
         let thread =
             std::thread::Builder::new().name("linespeed/layer".to_owned()).spawn(body).map_err(|error| {
-                Unavailable::new(text!("overhead-no-thread", "cannot start a thread: {error}", error))
-                    .with_remedy(text!("overhead-raise-process-limit", "raise the process limit: ulimit -u"))
+                Unavailable::new(text!("cannot start a thread: {error}", error))
+                    .with_remedy(text!("raise the process limit: ulimit -u"))
             })?;
         let worker = Self { ask: Some(ask), answers, thread: Some(thread) };
         prepared.recv().unwrap_or_else(|_| Err(gone())).map(|()| worker)

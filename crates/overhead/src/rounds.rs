@@ -267,7 +267,6 @@ impl Runner {
         }
         if !(pass.seconds > 0.0 && pass.clock > 0.0 && pass.clock.is_finite()) {
             return Err(Halted::Failed(Unavailable::new(text!(
-                "overhead-counter-stood-still",
                 "the cycle counter stood still or stepped back during a portion"
             ))));
         }

@@ -177,7 +177,6 @@ pub fn check_quota(machine: &Machine) -> Result<(), Unavailable> {
             quota = significant(quota)
         ))
         .with_remedy(text!(
-            "overhead-raise-quota",
             "allow at least {least} CPUs (cpu.max of the cgroup, docker --cpus)",
             least = significant(LEAST_QUOTA)
         ))),
@@ -214,16 +213,11 @@ fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
     Err(match first {
         Some(other) => (
             other,
-            Unavailable::new(text!(
-                "overhead-second-cpu-of-another-kind",
-                "another core type than CPU {cpu}, so more than interrupts differs",
-                cpu
-            )),
+            Unavailable::new(text!("another core type than CPU {cpu}, so more than interrupts differs", cpu)),
         ),
         None => (
             u32::from(cpu == 0),
-            Unavailable::new(text!("overhead-no-second-cpu", "this process may use no other CPU"))
-                .with_remedy(crate::MORE_CPUS),
+            Unavailable::new(text!("this process may use no other CPU")).with_remedy(crate::MORE_CPUS),
         ),
     })
 }
@@ -231,11 +225,8 @@ fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
 /// What kernel rows would need, where they were not asked for. Where the kernel takes no modules, who asks would be told that.
 fn kernel_not_asked_for() -> Coverage {
     let why = kernel_module::find_missing_support(Path::new("/")).unwrap_or_else(|| {
-        Unavailable::new(text!(
-            "overhead-kernel-not-asked-for",
-            "not asked for: --kernel loads a kernel module and requires root"
-        ))
-        .with_remedy("sudo linespeed overhead --kernel")
+        Unavailable::new(text!("not asked for: --kernel loads a kernel module and requires root"))
+            .with_remedy("sudo linespeed overhead --kernel")
     });
     let coverage = Coverage::skipped("overhead (kernel)", why.reason);
     match why.remedy {

@@ -78,25 +78,13 @@ fn prepare(how: &UserMode, ticks: Ticks) -> Result<PassFunction, Unavailable> {
         }
     };
     let pinned = Pinned::within(&cpus).map_err(|error| {
-        Unavailable::new(text!(
-            "overhead-not-bound",
-            "cannot bind a thread to CPU {cpus}: {error}",
-            cpus = &cpus,
-            error
-        ))
-        .with_remedy(text!(
-            "overhead-name-allowed-cpu",
-            "choose a CPU that this process may use: --cpu or --cpus"
-        ))
+        Unavailable::new(text!("cannot bind a thread to CPU {cpus}: {error}", cpus = &cpus, error))
+            .with_remedy(text!("choose a CPU that this process may use: --cpu or --cpus"))
     })?;
     if matches!(how, UserMode::RealTime(_)) {
         os::set_fifo(PRIORITY).map_err(|error| {
-            Unavailable::new(text!(
-                "overhead-fifo-refused",
-                "real-time priority (SCHED_FIFO) is refused: {error}",
-                error
-            ))
-            .with_remedy(os::fifo_remedy())
+            Unavailable::new(text!("real-time priority (SCHED_FIFO) is refused: {error}", error))
+                .with_remedy(os::fifo_remedy())
         })?;
     }
     let mut observer = Observer::new(ticks);
@@ -110,15 +98,11 @@ fn prepare(how: &UserMode, ticks: Ticks) -> Result<PassFunction, Unavailable> {
             .find(|cpu| bound.is_some_and(|b| b != *cpu));
         if let Some(cpu) = strayed {
             return Err(Unavailable::new(text!(
-                "overhead-strayed",
                 "bound to CPU {cpus}, but ran on CPU {cpu}",
                 cpus = &cpus,
                 cpu
             ))
-            .with_remedy(text!(
-                "overhead-name-online-cpu",
-                "the CPU went offline: choose another with --cpu"
-            )));
+            .with_remedy(text!("the CPU went offline: choose another with --cpu")));
         }
         let code = primes::code();
         let seconds = observation.seconds;

@@ -57,11 +57,7 @@ impl TuningPlan {
 
     fn take(&mut self, row: &AuditRow, named: bool, purpose: Purpose, files: &dyn Files) {
         let name = row.knob.name;
-        let lacking = || {
-            row.needs
-                .as_ref()
-                .map(|needs| text!("quiet-needs", "requires {needs}", needs = needs.to_string()))
-        };
+        let lacking = || row.needs.as_ref().map(|needs| text!("requires {needs}", needs = needs.to_string()));
         match &row.inspection.adjustment {
             Adjustment::None => {}
             Adjustment::Write(changes) => {
@@ -73,7 +69,6 @@ impl TuningPlan {
                         why
                     } else {
                         text!(
-                            "quiet-values-locked",
                             "{locked} of {all} values, {first} first: {why}",
                             locked = locked.len(),
                             all = changes.len(),
@@ -98,25 +93,17 @@ impl TuningPlan {
             }
             Adjustment::ProcessSetting(_) | Adjustment::Compound(_) => {
                 if named {
-                    let way_out = text!(
-                        "quiet-only-for-a-command",
-                        "only for a command: linespeed quiet {name} -- COMMAND",
-                        name
-                    );
+                    let way_out = text!("only for a command: linespeed quiet {name} -- COMMAND", name);
                     self.not_set.push((name, way_out));
                 }
             }
             Adjustment::BootParameters(parameters) => {
-                let line = text!(
-                    "quiet-only-at-boot",
-                    "only at boot, on the kernel command line: {parameters}",
-                    parameters
-                );
+                let line = text!("only at boot, on the kernel command line: {parameters}", parameters);
                 self.not_by_us(named).push((name, line));
             }
-            Adjustment::Manual(adjustment) => self
-                .not_by_us(named)
-                .push((name, text!("quiet-by-hand", "by hand: {adjustment}", adjustment))),
+            Adjustment::Manual(adjustment) => {
+                self.not_by_us(named).push((name, text!("by hand: {adjustment}", adjustment)))
+            }
         }
     }
 

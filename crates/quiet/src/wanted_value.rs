@@ -70,7 +70,7 @@ fn inspect_file(context: &KnobContext, knob: &Knob, path: &str, syntax: ValueSyn
     let now = change.as_ref().map(|change| change.old.clone()).unwrap_or_default();
     // `notsupported`, `notimplemented`, `forceoff`: the kernel takes no word for these.
     if knob.name == KnobName::Smt.name() && !["on", "off", ""].contains(&now.as_str()) {
-        let firmware = text!("quiet-smt-not-switched", "the kernel does not switch SMT here ({now})", now);
+        let firmware = text!("the kernel does not switch SMT here ({now})", now);
         return Ok(Some(Inspection::absent(firmware)));
     }
     Ok(Some(towards(now, value, change.into_iter().collect())))

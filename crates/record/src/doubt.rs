@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let extent = || text!("known-to", "the median is known to ±{width} only", width = Value::Share(0.12));
+        let extent = || text!("the median is known to ±{width} only", width = Value::Share(0.12));
         let unexplained = Doubt::too_noisy_for(extent(), Vec::new());
         let explained =
             Doubt::too_noisy_for(extent(), vec![text!("stolen", "steal time in {n} of 9 samples", n = 3u64)]);
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn noise_of_no_cause_takes_one_that_shows_elsewhere() {
-        let extent = || text!("known-to", "the median is known to ±{width} only", width = Value::Share(0.12));
+        let extent = || text!("the median is known to ±{width} only", width = Value::Share(0.12));
         let others = || text!("others", "other programs used 1.4 CPUs");
         let unexplained = Doubt::too_noisy_for(extent(), Vec::new());
         let of_0_1 =

@@ -28,8 +28,8 @@ impl Handover {
     /// The words for people, after a comma.
     pub fn says(self) -> Text {
         match self {
-            Self::Cas => text!("handover-cas", "by compare-and-swap"),
-            Self::Store => text!("handover-store", "by loads and stores"),
+            Self::Cas => text!("by compare-and-swap"),
+            Self::Store => text!("by loads and stores"),
         }
     }
 

@@ -64,7 +64,6 @@ impl Newest {
         let lacks = self.entry.lacks();
         if !lacks.is_empty() {
             return Some(text!(
-                "newest-is-of-a-part",
                 ". is {record}, of a part (no {lacks}): linespeed measures everything",
                 record,
                 lacks = lacks.join(", ")
@@ -74,14 +73,12 @@ impl Newest {
             let newer_one = named(&newer.path);
             return Some(if newer.is_whole() {
                 text!(
-                    "newer-is-quick",
                     ". is {record}, the newest whole run; {newer} is newer, but quick",
                     record,
                     newer = newer_one
                 )
             } else {
                 text!(
-                    "newer-is-of-a-part",
                     ". is {record}, the newest whole run; {newer} is newer, of a part",
                     record,
                     newer = newer_one
@@ -89,7 +86,7 @@ impl Newest {
             });
         }
         let elsewhere = own.is_none_or(|own| !self.entry.path.starts_with(own));
-        elsewhere.then(|| text!("newest-is-elsewhere", ". is {record}", record))
+        elsewhere.then(|| text!(". is {record}", record))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Sentences as data: a template with a code of its own, declared where it is used, and the figures of its places. What people
-//! read is made when it is shown; code decides by the code and the figures.
+//! Sentences as data: a template, declared where it is used, and the figures of its places. What people read is made when it is
+//! shown. Where code decides by a sentence, its template has a code; the others have none.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::{phrase, units};
 /// A sentence with named places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Its code, which never changes: `siblings-off`.
+    /// Its code, which never changes: `siblings-off`. Empty where nothing is decided by it.
     pub code: &'static str,
     /// Its words, with places like `{cpus}`.
     pub words: &'static str,
@@ -168,10 +168,10 @@ impl Text {
         }
     }
 
-    /// Its code; none in a record of 0.1. Of several sentences that of the first.
+    /// Its code, where it has one. Of several sentences that of the first.
     pub fn code(&self) -> Option<&str> {
         match self.0.as_ref() {
-            Source::Declared(template, _) => Some(template.code),
+            Source::Declared(template, _) => Some(template.code).filter(|code| !code.is_empty()),
             Source::Read(code, _) => code.as_deref(),
             Source::Sequence(all) => all.first()?.code(),
         }
@@ -189,7 +189,7 @@ impl Text {
     /// says before its first place, which are the words of then.
     pub fn is(&self, template: &Template) -> bool {
         match self.0.as_ref() {
-            Source::Declared(own, _) => own.code == template.code,
+            Source::Declared(own, _) => own == template,
             Source::Read(Some(code), _) => code == template.code,
             Source::Read(None, words) => {
                 let begins = template.words.split('{').next().unwrap_or_default();
@@ -302,9 +302,10 @@ impl From<&str> for Text {
     }
 }
 
-/// A sentence: `text!("siblings-off", "SMT is off on {cpus}", cpus = list)`, or of a template that is declared apart, so that
-/// others can ask for it: `text!(SIBLINGS_OFF, cpus = list)`. A place without a value, or a value without a place, does not
-/// compile where the words stand in the call. A name alone is its variable: `text!("siblings-off", "SMT is off on {cpus}", cpus)`.
+/// A sentence: `text!("SMT is off on {cpus}", cpus = list)`, with a code before its words where tests or other programs ask for
+/// it: `text!("siblings-off", "SMT is off on {cpus}", cpus = list)`, or of a template that is declared apart, so that code
+/// decides by it: `text!(SIBLINGS_OFF, cpus = list)`. A place without a value, or a value without a place, does not compile
+/// where the words stand in the call. A name alone is its variable: `text!("SMT is off on {cpus}", cpus)`.
 #[macro_export]
 macro_rules! text {
     // What stands in a place: the expression, or the variable of its name.
@@ -320,6 +321,9 @@ macro_rules! text {
             ::std::vec![$((stringify!($name), $crate::text!(@value $name $($value)?))),*],
         )
     }};
+    ($words:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {
+        $crate::text!("", $words $(, $name $(= $value)?)*)
+    };
     ($template:path $(, $name:ident $(= $value:expr)?)* $(,)?) => {
         $crate::Text::declared($template, ::std::vec![$((stringify!($name), $crate::text!(@value $name $($value)?))),*])
     };

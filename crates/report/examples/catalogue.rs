@@ -1,4 +1,4 @@
-//! Lists every template of a sentence, for editors and translators: its code, its words, and where it is declared.
+//! Lists every template of a sentence, for editors and translators: its words, its code where it has one, and where it is declared.
 //!
 //!     cargo run -p linespeed-report --example catalogue
 
@@ -39,7 +39,7 @@ fn literal(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// Code and words behind `text!(` or `Template {`, where they stand there.
+/// Code, empty where there is none, and words behind `text!(` or `Template {`, where they stand there.
 fn declared(behind: &str, is_struct: bool) -> Option<(String, String)> {
     let field = |text: &'_ str, name: &str| -> Option<usize> {
         let rest = text.trim_start();
@@ -50,10 +50,12 @@ fn declared(behind: &str, is_struct: bool) -> Option<(String, String)> {
         let rest = rest.strip_prefix(name)?.trim_start().strip_prefix(':')?;
         Some(text.len() - rest.trim_start().len())
     };
-    let (code, rest) = literal(&behind[field(behind, "code")?..])?;
-    let rest = rest.trim_start().strip_prefix(',')?;
-    let (words, _) = literal(&rest[field(rest, "words")?..])?;
-    Some((code, words))
+    let (first, rest) = literal(&behind[field(behind, "code")?..])?;
+    let second = rest.trim_start().strip_prefix(',').and_then(|rest| literal(&rest[field(rest, "words")?..]));
+    Some(match second {
+        Some((words, _)) => (first, words),
+        None => (String::new(), first),
+    })
 }
 
 /// The templates that a source declares, its tests apart.
@@ -87,7 +89,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// The templates of all crates, by their codes.
+/// The templates of all crates, by their codes, or by their words where they have none.
 fn catalogue() -> io::Result<BTreeMap<String, Vec<Entry>>> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();
@@ -102,7 +104,8 @@ fn catalogue() -> io::Result<BTreeMap<String, Vec<Entry>>> {
     for file in files {
         let name = file.strip_prefix(&crates).unwrap_or(&file).display().to_string();
         for entry in of_source(&std::fs::read_to_string(&file)?, &name) {
-            all.entry(entry.code.clone()).or_default().push(entry);
+            let key = if entry.code.is_empty() { &entry.words } else { &entry.code };
+            all.entry(key.clone()).or_default().push(entry);
         }
     }
     Ok(all)
@@ -124,18 +127,20 @@ mod tests {
     fn declarations_are_found_whatever_their_form() {
         let text = "let a = text!(\n    \"a-b\",\n    \"one \\\n     line, {x} \\\"so\\\"\",\n    x = 1\n);\n\
                     const T: Template = Template { code: \"c\", words: \"w\" };\ntext!(T, x = 1);\n\
+                    text!(\"alone {y}\", y);\n\
                     #[cfg(test)]\nmod tests { fn f() { text!(\"no\", \"no\") } }";
         let found: Vec<(String, String)> =
             of_source(text, "f").into_iter().map(|entry| (entry.code, entry.words)).collect();
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-        assert_eq!(found, [pair("a-b", "one line, {x} \"so\""), pair("c", "w")]);
+        assert_eq!(found, [pair("a-b", "one line, {x} \"so\""), pair("", "alone {y}"), pair("c", "w")]);
     }
 
     #[test]
     fn a_code_stands_for_one_sentence() {
         let all = catalogue().unwrap();
         assert!(all.len() > 10, "{} templates", all.len());
-        for (code, entries) in all {
+        for entries in all.into_values() {
+            let code = &entries[0].code;
             assert!(code.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{code}");
             assert!(entries.iter().all(|entry| entry.words == entries[0].words), "{code}: {entries:#?}");
         }

@@ -32,7 +32,7 @@ fn traffic<'a>(facts: &Facts<'a>) -> Option<(f64, &'a Measurement)> {
 }
 
 fn describe_misses(misses: &Measurement) -> Text {
-    text!("bound-misses", "last-level cache misses {misses}", misses)
+    text!("last-level cache misses {misses}", misses)
 }
 
 pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
@@ -44,11 +44,8 @@ pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
     };
     let share = traffic / ceiling;
     let says = text!(says, traffic = Value::Figure(traffic, "B/s"), share = Value::Share(share));
-    let advice = text!(
-        "bound-touch-less-memory",
-        "touch less memory: smaller types, blocks that fit the caches, each line once"
-    );
-    let seen = text!("bound-ceiling", "ceiling {ceiling}", ceiling = Value::Figure(ceiling, "B/s"));
+    let advice = text!("touch less memory: smaller types, blocks that fit the caches, each line once");
+    let seen = text!("ceiling {ceiling}", ceiling = Value::Figure(ceiling, "B/s"));
     let share = if share >= NEAR_CEILING { share.min(1.0) } else { 0.0 };
     let cause = Cause::new(BoundBy::MemoryBandwidth, share, says, advice);
     Some(cause.cite(describe_misses(misses), misses).cite(seen, detail("ceilings")))
@@ -79,14 +76,12 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
         share = Value::Share(share),
         misses = Value::Figure(misses.value(), "count")
     );
-    let advice = text!(
-        "bound-use-memory-together",
-        "keep together what is used together, prefetch, issue several loads at once, use huge pages"
-    );
+    let advice =
+        text!("keep together what is used together, prefetch, issue several loads at once, use huge pages");
     let share = if share >= 0.3 { share * facts.on_cpu() } else { 0.0 };
     let cause = Cause::new(BoundBy::MemoryLatency, share, says, advice).cite(describe_misses(misses), misses);
     let Some(share) = back_end else { return Some(cause) };
-    Some(cause.cite(text!("bound-back-end", "issue slots stalled on memory or a unit {share}", share), share))
+    Some(cause.cite(text!("issue slots stalled on memory or a unit {share}", share), share))
 }
 
 pub(super) fn front_end(facts: &Facts) -> Option<Cause> {
@@ -96,11 +91,8 @@ pub(super) fn front_end(facts: &Facts) -> Option<Cause> {
         "{share} of the core's issue slots were empty: instruction fetch and decode were too slow.",
         share = Value::Share(slots.value())
     );
-    let advice = text!(
-        "bound-smaller-code",
-        "make the hot code smaller: profile-guided optimisation, BOLT, huge pages for code"
-    );
-    let seen = text!("bound-empty-slots", "issue slots without an instruction {share}", share = slots);
+    let advice = text!("make the hot code smaller: profile-guided optimisation, BOLT, huge pages for code");
+    let seen = text!("issue slots without an instruction {share}", share = slots);
     let share = if slots.value() >= 0.3 { slots.value() * facts.on_cpu() } else { 0.0 };
     Some(Cause::new(BoundBy::Frontend, share, says, advice).cite(seen, slots))
 }
@@ -115,10 +107,9 @@ pub(super) fn branches(facts: &Facts) -> Option<Cause> {
         "About {share} of CPU time went into mispredicted branches.",
         share = Value::Share(share)
     );
-    let advice =
-        text!("bound-fewer-branches", "turn branches on random data into arithmetic, or sort the data first");
+    let advice = text!("turn branches on random data into arithmetic, or sort the data first");
     let share = if share >= 0.15 { share * facts.on_cpu() } else { 0.0 };
-    let seen = text!("bound-mispredicted", "mispredicted branches {misses}", misses);
+    let seen = text!("mispredicted branches {misses}", misses);
     Some(Cause::new(BoundBy::Branches, share, says, advice).cite(seen, misses))
 }
 
@@ -155,10 +146,10 @@ pub(super) fn compute(facts: &Facts) -> Cause {
             "Without hardware counters computing cannot be told from stalls and spinning; stat --probe can."
         )
     });
-    let advice = text!("bound-profile", "a profile shows where: perf record -g, perf report");
+    let advice = text!("a profile shows where: perf record -g, perf report");
     let cause = Cause::new(BoundBy::Cpu, 1.0, Text::sequence([busy, computes]), advice);
     match facts.ipc() {
-        Some(ipc) => cause.cite(text!("bound-ipc", "instructions a cycle: {value}", value = ipc), ipc),
+        Some(ipc) => cause.cite(text!("instructions a cycle: {value}", value = ipc), ipc),
         None => cause,
     }
 }
@@ -167,7 +158,6 @@ pub(super) fn compute(facts: &Facts) -> Cause {
 pub(super) fn computes(facts: &Facts, ipc: f64) -> Text {
     match facts.ipc_of_workloads(ipc) {
         Some((near, near_ipc, best, _)) if near == best => text!(
-            "bound-cpu-ipc-most",
             "It computes at {ipc} instructions a cycle; the most that a workload reaches on this machine is {near_ipc} ({near}).",
             ipc = significant(ipc),
             near_ipc = significant(near_ipc),
@@ -183,7 +173,7 @@ pub(super) fn computes(facts: &Facts, ipc: f64) -> Text {
             best_ipc = significant(best_ipc)
         ),
         None => {
-            text!("bound-cpu-ipc", "It computes at {ipc} instructions a cycle.", ipc = significant(ipc))
+            text!("It computes at {ipc} instructions a cycle.", ipc = significant(ipc))
         }
     }
 }

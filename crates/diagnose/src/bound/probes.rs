@@ -68,10 +68,8 @@ fn kind(facts: &Facts, ratio: f64, slowed: Text) -> Cause {
             Cause::new(seen.by, seen.share.max(share(ratio)), says, seen.advice)
         }
         None => {
-            let advice = text!(
-                "bound-touch-less-memory",
-                "touch less memory: smaller types, blocks that fit the caches, each line once"
-            );
+            let advice =
+                text!("touch less memory: smaller types, blocks that fit the caches, each line once");
             Cause::new(BoundBy::MemoryBandwidth, share(ratio), slowed, advice)
         }
     }
@@ -107,7 +105,6 @@ pub(super) fn memory(facts: &Facts) -> Option<Cause> {
                 range = range(&spared)
             );
             let advice = text!(
-                "bound-use-memory-with-huge-pages",
                 "use huge pages (GLIBC_TUNABLES=glibc.malloc.hugetlb=1, or madvise); keep together what is used together"
             );
             let most = slowed.as_ref().map_or(0.0, |(ratio, _)| *ratio).max(1.0 / spared.ratio);
@@ -132,10 +129,8 @@ pub(super) fn cache(facts: &Facts) -> Option<Cause> {
         ratio = times(probe.ratio),
         range = range(&probe)
     );
-    let advice = text!(
-        "bound-fit-cache",
-        "make its working set smaller, or keep others out of the cache (resctrl, CPUs of another L3)"
-    );
+    let advice =
+        text!("make its working set smaller, or keep others out of the cache (resctrl, CPUs of another L3)");
     Some(Cause::new(BoundBy::Cache, share(probe.ratio), says, advice).cite(describe(facts), detail("probes")))
 }
 
@@ -201,11 +196,9 @@ fn describe(facts: &Facts) -> Text {
     let probes: Vec<Text> = facts
         .probes()
         .iter()
-        .map(|probe| {
-            text!("bound-probe", "{kind} {ratio}", kind = name(probe.kind), ratio = times(probe.ratio))
-        })
+        .map(|probe| text!("{kind} {ratio}", kind = name(probe.kind), ratio = times(probe.ratio)))
         .collect();
-    text!("bound-probes", "in turn with plain runs: {probes}", probes)
+    text!("in turn with plain runs: {probes}", probes)
 }
 
 #[cfg(test)]

@@ -90,15 +90,11 @@ fn first_digit(bytes: f64) -> f64 {
 fn memory(sampled: &Sampled, most: f64, user: f64) -> Option<Cause> {
     let bytes = sampled.working_set.filter(|bytes| bytes.is_finite())?.min(most);
     let (by, says, advice) = if sampled.sequential >= IN_ORDER * sampled.far {
-        let advice = text!(
-            "bound-touch-less-memory",
-            "touch less memory: smaller types, blocks that fit the caches, each line once"
-        );
+        let advice = text!("touch less memory: smaller types, blocks that fit the caches, each line once");
         (BoundBy::MemoryBandwidth, text!(AT_STREAMS, share = share(sampled.far)), advice)
     } else {
         let bytes = Value::Figure(first_digit(bytes), "B");
         let advice = text!(
-            "bound-use-memory-together",
             "keep together what is used together, prefetch, issue several loads at once, use huge pages"
         );
         (BoundBy::MemoryLatency, text!(AT_LOADS, share = share(sampled.far), bytes), advice)
@@ -125,7 +121,6 @@ fn spinning(sampled: &Sampled, user: f64) -> Option<Cause> {
         share = share(sampled.spinning)
     );
     let advice = text!(
-        "bound-sleep-while-waiting",
         "let threads sleep while they wait, and start no more of them than there are CPUs; where: perf top"
     );
     (sampled.spinning >= SPINNING)

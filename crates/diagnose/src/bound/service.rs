@@ -27,7 +27,7 @@ pub fn watched_service(
     let stopped = !interval.threads.is_empty() && interval.threads.iter().all(|thread| thread.state == "T");
     if own.by == BoundBy::Waiting && stopped {
         own.says = text!("bound-stopped", "Stopped (state T): it runs no more until it is continued.");
-        own.advice = vec![text!("bound-try-continue", "continue it: kill -CONT PID")];
+        own.advice = vec![text!("continue it: kill -CONT PID")];
         return Some(own);
     }
     say_who(&mut own, interval);
@@ -53,7 +53,7 @@ fn say_who(own: &mut Bound, interval: &Interval) {
     own.says.push(if other.real_time {
         text!("bound-who-real-time", "{who}, at a real-time priority, had {share} of one CPU.", who, share)
     } else {
-        text!("bound-who", "{who} had {share} of one CPU.", who, share)
+        text!("{who} had {share} of one CPU.", who, share)
     });
 }
 
@@ -71,7 +71,7 @@ fn say_of_memory(own: &mut Bound, interval: &Interval) {
         "Memory pressure {pressure}: tasks waited for memory, as under a limit that is too low.",
         pressure = Value::Share(pressure)
     ));
-    let advice = text!("live-try-memory", "raise the memory limit (memory.max), or use less; vmstat 1");
+    let advice = text!("raise the memory limit (memory.max), or use less; vmstat 1");
     own.advice.insert(0, advice);
 }
 

@@ -33,17 +33,13 @@ fn is_one_at_a_time(facts: &Facts) -> bool {
 fn describe_idle(facts: &Facts, idle: f64) -> Text {
     let rest = facts.cpus - 1.0;
     if idle < LEAST_IDLE {
-        text!("bound-none-idle", "other programs had the rest")
+        text!("other programs had the rest")
     } else if idle < rest * 0.75 {
-        text!(
-            "bound-some-idle",
-            "{idle} CPUs sat idle, other programs had the rest",
-            idle = significant(idle)
-        )
+        text!("{idle} CPUs sat idle, other programs had the rest", idle = significant(idle))
     } else if rest < 1.5 {
-        text!("bound-other-idle", "the other CPU sat idle")
+        text!("the other CPU sat idle")
     } else {
-        text!("bound-others-idle", "the other {rest} CPUs sat idle", rest = rest.to_string())
+        text!("the other {rest} CPUs sat idle", rest = rest.to_string())
     }
 }
 
@@ -76,17 +72,15 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
                     )
                 } else if facts.ipc().is_some() || !facts.probes().is_empty() {
                     text!(
-                        "bound-try-faster-core",
                         "a faster core helps, more cores do not; look for an option for threads or jobs, or run several"
                     )
                 } else {
                     text!(
-                        "bound-try-faster-core-or-memory",
                         "a faster core helps (or faster memory: stat --probe tells which), more cores do not; look for an \
                          option for threads or jobs, or run several"
                     )
                 },
-                text!("bound-busiest-thread", "the busiest thread was on-CPU for {on}", on = seconds(*on)),
+                text!("the busiest thread was on-CPU for {on}", on = seconds(*on)),
             )
         }
         None if seen < facts.cpu() * 0.5 => (
@@ -101,23 +95,14 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
                 "start fewer processes, or several at a time (make -j, xargs -P)"
             ),
             text!(
-                "bound-long-processes",
                 "only {seen} of its CPU time was in processes long enough to be sampled",
                 seen = seconds(seen)
             ),
         ),
         None => (
-            text!(
-                "bound-taking-turns",
-                "Its threads and processes took turns, on one CPU of {cpus}; {idle}.",
-                cpus,
-                idle
-            ),
-            text!(
-                "bound-try-concurrency",
-                "let them work at the same time: they wait for each other, or for one lock"
-            ),
-            text!("bound-all-threads", "its threads were on-CPU for {seen} in all", seen = seconds(seen)),
+            text!("Its threads and processes took turns, on one CPU of {cpus}; {idle}.", cpus, idle),
+            text!("let them work at the same time: they wait for each other, or for one lock"),
+            text!("its threads were on-CPU for {seen} in all", seen = seconds(seen)),
         ),
     };
     // Of all that this machine could have done for it meanwhile.
@@ -140,7 +125,6 @@ pub(super) fn lock(facts: &Facts) -> Option<Cause> {
         "hold locks shorter, share less between threads, or use fewer threads; which lock: perf lock contention"
     );
     let seen = text!(
-        "bound-lock-waiters",
         "threads that wait for a lock between their runs: {waiters} on average, beside {active} that run",
         waiters = significant(convoy.waiters),
         active = significant(convoy.active)
@@ -171,16 +155,9 @@ pub(super) fn stuck(facts: &Facts) -> Option<Cause> {
             share = Value::Share(facts.used())
         )
     };
-    let advice = text!(
-        "bound-try-owner",
-        "see who holds it, or whether it is a deadlock: gdb -p PID -batch -ex 'thread apply all bt'"
-    );
-    let seen = text!(
-        "bound-stuck-seen",
-        "threads in a mutex at each of {looks} looks: {stuck}",
-        looks = looks.all,
-        stuck
-    );
+    let advice =
+        text!("see who holds it, or whether it is a deadlock: gdb -p PID -batch -ex 'thread apply all bt'");
+    let seen = text!("threads in a mutex at each of {looks} looks: {stuck}", looks = looks.all, stuck);
     Some(Cause::new(BoundBy::Lock, 1.0, says, advice).cite(seen, detail("waits")))
 }
 
@@ -196,12 +173,7 @@ pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
     // Had they shared it evenly, the last would have ended this much earlier.
     let share = (1.0 - mean / busiest) * (busiest / facts.wall).min(1.0);
     let (busiest, mean) = (Value::Figure(busiest, "s"), Value::Figure(mean, "s"));
-    let seen = text!(
-        "bound-uneven-threads",
-        "busiest thread {busiest}, mean {mean}",
-        busiest = busiest.clone(),
-        mean = mean.clone()
-    );
+    let seen = text!("busiest thread {busiest}, mean {mean}", busiest = busiest.clone(), mean = mean.clone());
     let says = text!(
         "bound-imbalance",
         "Uneven work: of {threads} threads the busiest was on-CPU for {busiest}, the mean for {mean}.",
@@ -209,9 +181,6 @@ pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
         busiest,
         mean
     );
-    let advice = text!(
-        "bound-try-smaller-pieces",
-        "cut the work into smaller pieces that threads take when they are free"
-    );
+    let advice = text!("cut the work into smaller pieces that threads take when they are free");
     Some(Cause::new(BoundBy::Imbalance, share, says, advice).cite(seen, ON_CPU))
 }

@@ -16,14 +16,13 @@ pub(super) fn quota(facts: &Facts) -> Option<Cause> {
     let share = throttled / (throttled + facts.cpu() * seconds / facts.wall).max(1e-9);
     let share = if throttled > 0.0 { share } else { 0.0 };
     let throttled = Value::Figure(throttled, "s");
-    let seen = text!("bound-throttled", "throttled for {throttled}", throttled = throttled.clone());
+    let seen = text!("throttled for {throttled}", throttled = throttled.clone());
     let says = text!(
         "bound-quota",
         "The cgroup's CPU quota throttled its runnable threads for {throttled}.",
         throttled
     );
     let advice = text!(
-        "bound-raise-quota",
         "raise the quota (cpu.max; Kubernetes: the CPU limit), or start fewer threads than the quota allows"
     );
     Some(Cause::new(BoundBy::Quota, share, says, advice).cite(seen, detail("around")))
@@ -38,10 +37,8 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
         "Steal time was {share} of the CPU time that this machine asked for.",
         share = Value::Share(share)
     );
-    let advice =
-        text!("bound-unshared-cpus", "measure again at another time, or on an instance with dedicated CPUs");
+    let advice = text!("measure again at another time, or on an instance with dedicated CPUs");
     let seen = text!(
-        "bound-steal-time",
         "steal time {stolen} of {asked} CPU time",
         stolen = Value::Figure(stolen, "s"),
         asked = Value::Figure(asked, "s")
@@ -189,10 +186,10 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     }
     let sampled = |(kind, count): &(&str, f64)| {
         let (kind, share) = ((*kind).to_owned(), Value::Share(count / all));
-        text!("bound-sampled-in", "{kind} {share}", kind, share)
+        text!("{kind} {share}", kind, share)
     };
     let kinds: Vec<_> = kinds.iter().map(sampled).collect();
-    Some(cause.cite(text!("bound-sampled", "sampled while blocked: {kinds}", kinds), detail("waiting")))
+    Some(cause.cite(text!("sampled while blocked: {kinds}", kinds), detail("waiting")))
 }
 
 /// CPUs that other programs used meanwhile, which decides what is said even where it is not known well enough to be told.
@@ -306,7 +303,7 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
             "It took {faults} page faults a second.",
             faults = thousands((faults / facts.wall).round())
         ));
-        text!("bound-try-reuse-memory", "reuse memory instead of giving it back, or use huge pages")
+        text!("reuse memory instead of giving it back, or use huge pages")
     } else if switches * SWITCH > NAMED * facts.system {
         let switches = thousands((switches / facts.wall).round());
         let again = |word: &str| facts.waits().get(word).map_or(0, |waits| waits.again);
@@ -318,16 +315,16 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
                 switches,
                 what = Text::from(*what)
             ),
-            None => text!("bound-kernel-switches", "It made {switches} context switches a second.", switches),
+            None => text!("It made {switches} context switches a second.", switches),
         });
-        text!("bound-try-larger-work", "hand over more work at a time between threads and processes")
+        text!("hand over more work at a time between threads and processes")
     } else {
         text!("bound-try-fewer-calls", "see which calls: strace -c -f; read and write more at a time")
     };
     let mut cause = Cause::new(BoundBy::Kernel, share_of_time, says, advice);
     for m in ["page-faults", "context-switches"].iter().filter_map(|event| facts.count(event)) {
         let event = m.labels.word(Label::Event).unwrap_or_default().to_owned();
-        cause = cause.cite(text!("bound-count", "{event} {count}", event, count = m), m);
+        cause = cause.cite(text!("{event} {count}", event, count = m), m);
     }
     Some(cause)
 }

@@ -61,7 +61,6 @@ pub(super) fn suggest_runs(
             let tools = list_tools(side.record);
             return (!tools.is_empty()).then(|| {
                 text!(
-                    "compare-import-same-tools",
                     "{record} has figures of {tools}. To compare, run the same on {on} and import the output: linespeed \
                      import FILE.",
                     record,
@@ -90,7 +89,6 @@ pub(super) fn suggest_runs(
         measured.retain(|name| others.iter().any(|other| can_measure(other.record, name)));
         (!measured.is_empty()).then(|| {
             text!(
-                "compare-run-same-measurements",
                 "To compare with {record}, run on {on}: linespeed run {measurements}.",
                 record,
                 on,
@@ -127,7 +125,6 @@ pub(super) fn suggest_newer(
         }
         let words: Vec<String> = replaced.iter().map(|side| quote_word(side.source)).collect();
         Some(text!(
-            "compare-newer-record",
             "{newer} is newer and has more to compare with {record}: {command}.",
             newer = name.clone(),
             record = if let [other] = others.as_slice() { other.name } else { "the others" }.to_owned(),
@@ -153,7 +150,6 @@ pub(super) fn suggest_works(sides: &[Side], newer: &[(String, Record)]) -> Vec<T
         let on = if let [other] = others.as_slice() { other.name } else { "the others" };
         (!commands.is_empty()).then(|| {
             text!(
-                "compare-run-same-work",
                 "To compare more of {record}, run on {on}: {commands}.",
                 record = side.name.to_owned(),
                 on = on.to_owned(),

@@ -79,34 +79,30 @@ fn figures<'a>(watches: &[&'a Watch]) -> Vec<Figure<'a>> {
         add("bound by", what, "watch.bound", "share", Some(label), of);
     }
     let states: [(Text, &str, Of); 4] = [
-        (text!("watch-cpus-busy", "busy"), "busy", share(|i| i.times.busy())),
-        (text!("watch-cpus-kernel", "in the kernel"), "kernel", share(|i| i.times.kernel())),
-        (text!("watch-cpus-steal", "steal"), "steal", share(|i| i.times.steal)),
-        (text!("watch-cpus-iowait", "iowait"), "iowait", share(|i| i.times.iowait)),
+        (text!("busy"), "busy", share(|i| i.times.busy())),
+        (text!("in the kernel"), "kernel", share(|i| i.times.kernel())),
+        (text!("steal"), "steal", share(|i| i.times.steal)),
+        (text!("iowait"), "iowait", share(|i| i.times.iowait)),
     ];
     for (what, state, of) in states {
         add("CPUs", what, "watch.cpu_time", "share", Some((Label::State, state.to_owned())), of);
     }
     let delay: Of = reading(|interval| Some(interval.run_queue_delay? / interval.seconds.max(1e-9)));
-    let what = text!("watch-run-queue-delay", "threads waiting for a CPU");
+    let what = text!("threads waiting for a CPU");
     add("waiting", what, "watch.run_queue_delay", "threads", None, delay);
     let pressures: [(Text, &str, Of); 3] = [
-        (text!("watch-pressure-cpu", "CPU pressure"), "cpu", reading(|i| i.pressure.get("cpu").copied())),
-        (text!("watch-pressure-io", "I/O pressure"), "io", reading(|i| i.pressure.get("io").copied())),
-        (
-            text!("watch-pressure-memory", "memory pressure"),
-            "memory",
-            reading(|i| i.pressure.get("memory").copied()),
-        ),
+        (text!("CPU pressure"), "cpu", reading(|i| i.pressure.get("cpu").copied())),
+        (text!("I/O pressure"), "io", reading(|i| i.pressure.get("io").copied())),
+        (text!("memory pressure"), "memory", reading(|i| i.pressure.get("memory").copied())),
     ];
     for (what, resource, of) in pressures {
         let label = (Label::Event, resource.to_owned());
         add("waiting", what, "watch.pressure", "share", Some(label), of);
     }
     let latency: Of = reading(|i| i.probe.as_ref()?.slowest().map(|(_, ns)| ns));
-    add("memory and clock", text!("watch-load", "a load from memory"), "watch.load", "ns", None, latency);
+    add("memory and clock", text!("a load from memory"), "watch.load", "ns", None, latency);
     let clock: Of = reading(|i| i.probe.as_ref()?.clock_hz);
-    add("memory and clock", text!("watch-clock", "clock of a core"), "watch.clock", "Hz", None, clock);
+    add("memory and clock", text!("clock of a core"), "watch.clock", "Hz", None, clock);
     of_services(watches, &mut add);
     all
 }
@@ -123,7 +119,7 @@ fn of_services<'a>(
     let states: BTreeSet<&String> = services().flat_map(|service| service.states.keys()).collect();
     for state in states {
         let label = (Label::State, state.clone());
-        let what = text!("watch-service-state", "threads {state}", state = state.clone());
+        let what = text!("threads {state}", state = state.clone());
         let state = state.clone();
         let of: Of = Box::new(move |moment| {
             let service = moment.interval.service.as_ref().filter(|service| service.seconds > 0.0)?;
@@ -134,7 +130,7 @@ fn of_services<'a>(
     let waits: BTreeSet<&String> = services().flat_map(|service| service.waits.keys()).collect();
     for wait in waits {
         let label = (Label::Event, wait.clone());
-        let what = text!("watch-service-wait", "threads waiting: {wait}", wait = wait.clone());
+        let what = text!("threads waiting: {wait}", wait = wait.clone());
         let wait = wait.clone();
         let of: Of = Box::new(move |moment| {
             let service = moment.interval.service.as_ref()?;
@@ -167,12 +163,12 @@ pub(super) fn compare(sides: &[Side], baseline: usize, tool: Tool) -> Comparison
         notes.push(text!(super::SAME_RECORD));
     }
     let of = |watch: &&Watch| match watch.of.as_str() {
-        "" => text!("watch-of-machine", "the whole machine"),
-        of => text!("watch-of-service", "{of}", of = of.to_owned()),
+        "" => text!("the whole machine"),
+        of => text!("{of}", of = of.to_owned()),
     };
     if watches.windows(2).any(|pair| pair[0].of != pair[1].of) {
         let all: Vec<Text> = watches.iter().map(of).collect();
-        notes.push(text!("watch-of-others", "They watched {all}.", all = Value::List(all)));
+        notes.push(text!("They watched {all}.", all = Value::List(all)));
     }
     if watches.iter().any(|watch| estimate::is_short(&watch.moments)) {
         notes.push(text!(
@@ -278,7 +274,6 @@ fn answer(rows: &[Row], subjects: &[record::comparison::Subject], baseline: usiz
             let base = base.clone();
             Some(if row.metric == "watch.bound" {
                 text!(
-                    "watch-changed-bound",
                     "bound by {what} {now} of the time ({base}: {before})",
                     what = row.what.clone(),
                     now,
@@ -286,14 +281,7 @@ fn answer(rows: &[Row], subjects: &[record::comparison::Subject], baseline: usiz
                     before
                 )
             } else {
-                text!(
-                    "watch-changed",
-                    "{what} {now} ({base}: {before})",
-                    what = row.what.clone(),
-                    now,
-                    base,
-                    before
-                )
+                text!("{what} {now} ({base}: {before})", what = row.what.clone(), now, base, before)
             })
         })
         .collect();

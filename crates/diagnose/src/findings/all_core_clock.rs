@@ -38,14 +38,14 @@ const TURBO: f64 = 1.0 / 3.0;
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let (found, against, what) = below_base(case).or_else(|| below_one(case))?;
     let Below { measured: worst, cpu, promised, ref loss } = *found.first()?;
-    let says = text!("all-core-clock-cpu", "CPU {cpu} runs at {worst} with all cores busy", cpu, worst);
+    let says = text!("CPU {cpu} runs at {worst} with all cores busy", cpu, worst);
     let finding = RULE
         .report_loss(loss.clone(), what)
         .locate_cpus(&cpus_of(found.iter().map(|found| found.measured)))
         .cite(says, worst)
         .cite_all([against])
         .cite_all(find_hottest(&case.record.conditions.before).map(|(sensor, hottest)| {
-            let says = text!("all-core-clock-hottest", "hottest sensor {hottest}", hottest);
+            let says = text!("hottest sensor {hottest}", hottest);
             cite_fact(says, format!("conditions.before.temperatures.{sensor}"))
         }));
     let cause = cause(case, cpu, promised);
@@ -62,16 +62,12 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 fn remedy(case: &Case) -> Vec<Remedy> {
     if case.record.machine.is_virtual() {
         return vec![Remedy::advice(text!(
-            "all-core-clock-host",
             "the host allots less than full cores: choose another instance type or a dedicated host"
         ))];
     }
-    let power_cap = text!("all-core-clock-power-cap", "a power cap");
+    let power_cap = text!("a power cap");
     vec![
-        Remedy::advice(text!(
-            "all-core-clock-heat",
-            "check heat and power limits: cooling, fans, the firmware's power profile"
-        )),
+        Remedy::advice(text!("check heat and power limits: cooling, fans, the firmware's power profile")),
         Remedy::both(power_cap, "grep . /sys/class/powercap/*/constraint_*_power_limit_uw"),
     ]
 }
@@ -84,7 +80,7 @@ fn below_base<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     let found = below(case, "all", |cpu| cpu.and_then(|cpu| cpu.base_hz).or(of_all).map(|hz| hz as f64));
     let Below { measured: is, promised, cpu, .. } = *found.first()?;
     let base = Value::Figure(promised, "Hz");
-    let says = text!("all-core-clock-base", "base clock {base}", base = base.clone());
+    let says = text!("base clock {base}", base = base.clone());
     let against = cite_fact(says, hz_reported(case, cpu, "base_hz", |cpu| cpu.base_hz));
     let what = text!(
         "all-core-clock-below-base",
@@ -104,8 +100,7 @@ fn below_one<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     let mut found = below(case, "all", |_| Some(alone.value()));
     found.retain(|below| below.measured.value() < alone.value() * (1.0 - TURBO));
     let is = found.first()?.measured;
-    let against =
-        cite_fact(text!("all-core-clock-one-alone", "one core alone runs at {alone}", alone), alone);
+    let against = cite_fact(text!("one core alone runs at {alone}", alone), alone);
     let what = text!(
         "all-core-clock-below-one",
         "all cores together run at {is}, one core alone at {alone}",

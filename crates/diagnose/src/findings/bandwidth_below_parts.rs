@@ -69,22 +69,20 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss = costs(shortfall(&best.summary, channels.bytes_per_second))?;
     let could_be = Value::Figure(channels.bytes_per_second, "B/s");
     let what = text!(
-        "bandwidth-below-parts-delivers",
         "memory delivers {best}, {share} of its channels' {could_be}",
         best,
         share = Value::Share(share),
         could_be = could_be.clone()
     );
-    let best_says = text!("bandwidth-below-parts-best", "best bandwidth on all CPUs: {best}", best);
+    let best_says = text!("best bandwidth on all CPUs: {best}", best);
     let channels_say = text!(
-        "bandwidth-below-parts-channels",
         "{channels} memory channels at {rate} MT/s or more carry {could_be}",
         channels = channels.populated,
         rate = channels.mt_s.0,
         could_be
     );
-    let which = text!("bandwidth-below-parts-which-nodes", "check that memory of all nodes was used");
-    let interleave = text!("bandwidth-below-parts-interleave", "for one program, interleave over all nodes");
+    let which = text!("check that memory of all nodes was used");
+    let interleave = text!("for one program, interleave over all nodes");
     Some(vec![
         RULE.report_loss(loss, what)
             .cite(best_says, best)
@@ -92,11 +90,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             .suggest(which, "numastat -m")
             .suggest(interleave, "numactl --interleave=all COMMAND")
             .advise(text!(
-                "bandwidth-below-parts-firmware",
                 "in the firmware: memory interleaving on; mirroring, sparing and power saving of memory and uncore off"
             ))
             .advise(text!(
-                "bandwidth-below-parts-few-cores",
                 "few cores may not saturate memory: compare the figure for one thread"
             )),
     ])

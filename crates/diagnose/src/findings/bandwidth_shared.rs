@@ -79,21 +79,18 @@ fn turns<'a>(case: &Case<'a>) -> Option<Turns<'a>> {
 
 fn remedy(case: &Case) -> Vec<Remedy> {
     let keep = if case.record.machine.counts.nodes.unwrap_or(1) > 1 {
-        text!(
-            "bandwidth-shared-own-node",
-            "stop it and measure again, or bind it to CPUs and a node of its own"
-        )
+        text!("stop it and measure again, or bind it to CPUs and a node of its own")
     } else {
-        text!("bandwidth-shared-own-cpus", "stop it and measure again, or bind it to CPUs of its own")
+        text!("stop it and measure again, or bind it to CPUs of its own")
     };
-    let which = text!("bandwidth-shared-who", "find the process");
+    let which = text!("find the process");
     let mut all = vec![Remedy::both(which, "top -b -n1 | head -20"), Remedy::advice(keep)];
     // Nothing is counted on a machine without counters.
     if !case.record.coverage.iter().any(Coverage::is_about_counters) {
-        let streams = text!("bandwidth-shared-misses", "count its cache misses");
+        let streams = text!("count its cache misses");
         all.push(Remedy::both(streams, "sudo perf stat -a -e LLC-load-misses sleep 1"));
     }
-    let resctrl = text!("bandwidth-shared-resctrl", "with resctrl, limit its bandwidth: MB in its schemata");
+    let resctrl = text!("with resctrl, limit its bandwidth: MB in its schemata");
     all.push(Remedy::advice(resctrl));
     all
 }
@@ -111,7 +108,6 @@ fn by_turns(Turns { measurement: m, loss }: Turns) -> Option<Finding> {
     let beside = m.detail.get(detail::ALONE_BYTES_PER_SECOND).map(|alone| alone * (1.0 - share));
     let at_times = beside.is_some_and(|beside| m.value() > beside * UNDISTURBED);
     let in_turns = text!(
-        "bandwidth-shared-in-turns",
         "in alternating turns of milliseconds with and without other tasks, triad ({stores} stores) loses {lost} of what it moves alone",
         stores = stores.clone(),
         lost = lost.clone()
@@ -132,14 +128,10 @@ fn by_turns(Turns { measurement: m, loss }: Turns) -> Option<Finding> {
         .locate(threads.map(|threads| text!(ON_CPUS, cpus = threads)))
         .cite(in_turns, from.clone());
     if let Some(rounds) = m.detail.get(detail::TAKEN_BY_OTHERS_ROUNDS) {
-        found = found.cite(text!("bandwidth-shared-rounds", "{rounds} rounds of both", rounds), from.clone());
+        found = found.cite(text!("{rounds} rounds of both", rounds), from.clone());
     }
     if at_times {
-        let says = text!(
-            "bandwidth-shared-comes-and-goes",
-            "at another time of this run the loop moved {m}: the other load comes and goes",
-            m
-        );
+        let says = text!("at another time of this run the loop moved {m}: the other load comes and goes", m);
         found = Finding { confidence: Confidence::Medium, ..found.cite(says, from) };
     }
     Some(found)
@@ -167,12 +159,10 @@ fn by_time(case: &Case) -> Option<Finding> {
     let (share, cpus) = stolen.of_all;
     let loss = costs(verdict(share, stolen.between)).filter(|_| share >= RESOLUTION)?;
     let what = text!(
-        "bandwidth-shared-by-time",
         "other tasks take about {lost} of the memory bandwidth by their CPU time",
         lost = lost_share(&loss)
     );
-    let says =
-        text!("bandwidth-shared-meanwhile", "meanwhile memory delivered {best} with the most threads", best);
+    let says = text!("meanwhile memory delivered {best} with the most threads", best);
     let found = RULE
         .report_model(loss, what)
         .locate(text!(ON_CPUS, cpus))

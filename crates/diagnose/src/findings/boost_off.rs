@@ -53,17 +53,17 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss = clocks.and_then(|(base, most)| Some((base, most, modelled(1.0 - base / most)?)));
     let finding = if let Some((base, most, loss)) = loss {
         let (base, most) = (Value::Figure(base, "Hz"), Value::Figure(most, "Hz"));
-        let base_says = text!("boost-off-base", "base clock {base}", base = base.clone());
-        let most_says = text!("boost-off-highest", "maximum clock {most}", most = most.clone());
+        let base_says = text!("base clock {base}", base = base.clone());
+        let most_says = text!("maximum clock {most}", most = most.clone());
         cause.evidence.push(cite_fact(base_says, "machine.processor.base_hz"));
         cause.evidence.push(cite_fact(most_says, "machine.processor.max_hz"));
-        let what = text!("boost-off-at-most", "boost is off: at most {base} instead of {most}", base, most);
+        let what = text!("boost is off: at most {base} instead of {most}", base, most);
         RULE.report_model(loss, what)
     } else {
         RULE.report_fact(
             Severity::Note,
-            text!("boost-off-highest-unknown", "the boost clock is not reported while boost is off"),
-            text!("boost-off-or-none", "boost is off, or this processor has none"),
+            text!("the boost clock is not reported while boost is off"),
+            text!("boost is off, or this processor has none"),
         )
     };
     Some(vec![finding.cite_all(cause.evidence).mend(cause.remedy).undo(cause.undo)])

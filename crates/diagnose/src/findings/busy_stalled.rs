@@ -75,22 +75,20 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
     let workload = many.labels.word(Label::Workload).unwrap_or("the work").to_owned();
     let threads = many.labels.count(Label::Threads).unwrap_or(0);
     let what = text!(
-        "busy-stalled-workload",
         "{workload} is busy on {threads} CPUs but stalled: {many} instructions per cycle instead of {one}",
         workload = &workload,
         threads,
         many = Value::Figure(many.value(), ""),
         one = Value::Figure(one.value(), "")
     );
-    let contention = text!("busy-stalled-contention", "check for contention (locks, shared cache lines)");
+    let contention = text!("check for contention (locks, shared cache lines)");
     let finding = RULE
         .report_loss(loss, what)
         .felt_by(Relevance::Some)
-        .locate(text!("busy-stalled-place", "{workload} on {threads} threads", workload, threads))
-        .cite(text!("busy-stalled-many", "{many} on {threads} threads, a core each", many, threads), many)
-        .cite(text!("busy-stalled-one", "{one} on one thread", one), one)
+        .locate(text!("{workload} on {threads} threads", workload, threads))
+        .cite(text!("{many} on {threads} threads, a core each", many, threads), many)
+        .cite(text!("{one} on one thread", one), one)
         .advise(text!(
-            "busy-stalled-shared",
             "a shared resource may be saturated (memory bandwidth, last-level cache, node interconnect): bind a process \
              to each node, touch less memory, or use fewer threads"
         ))
@@ -120,21 +118,20 @@ fn find_stalled_command(case: &Case) -> Option<Finding> {
         "the command is busy but stalled: {share} of its issue slots are back-end bound",
         share = Value::Share(waited.value())
     );
-    let waiting = text!("busy-stalled-slots-waiting", "{waited} of the issue slots back-end bound", waited);
-    let retiring = text!("busy-stalled-slots-retiring", "{worked} of the issue slots retiring", worked);
+    let waiting = text!("{waited} of the issue slots back-end bound", waited);
+    let retiring = text!("{worked} of the issue slots retiring", worked);
     let mut finding = RULE
         .report_loss(loss, what)
         .felt_by(Relevance::Some)
-        .locate(text!("busy-stalled-command-place", "the command"))
+        .locate(text!("the command"))
         .cite(waiting, waited)
         .cite(retiring, worked)
         .advise(text!(
-            "busy-stalled-locality",
             "improve locality, touch less memory, use huge pages; perf mem record COMMAND shows where"
         ));
     if let Some(m) = case.figures_of("core.ipc").find(|m| has_labels(m, &[(Label::Workload, COMMAND)])) {
         let ipc = Value::Figure(m.value(), "");
-        finding = finding.cite(text!("busy-stalled-ipc", "{ipc} instructions per cycle", ipc), m);
+        finding = finding.cite(text!("{ipc} instructions per cycle", ipc), m);
     }
     Some(finding)
 }

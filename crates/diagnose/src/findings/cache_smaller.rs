@@ -97,7 +97,6 @@ fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Findi
         before = Value::Bytes(before)
     );
     let says = text!(
-        "cache-smaller-memory-latency",
         "from {size} on, loads take memory latency: {first}",
         size = Value::Bytes(size_of(first)),
         first
@@ -107,27 +106,20 @@ fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Findi
 }
 
 fn advertises(size: u64) -> Evidence {
-    let says = text!("cache-smaller-advertised", "the kernel reports {size}", size = Value::Bytes(size));
+    let says = text!("the kernel reports {size}", size = Value::Bytes(size));
     cite_fact(says, "machine.caches[].bytes")
 }
 
 fn remedy(case: &Case) -> Vec<Remedy> {
     if case.record.machine.is_virtual() {
-        let by_measured = text!(
-            "cache-smaller-size-by-measured",
-            "tune block sizes for the measured size, not for the size that lscpu shows"
-        );
-        let whole =
-            text!("whole-socket-instance", "an instance type with a whole socket has the whole cache");
+        let by_measured = text!("tune block sizes for the measured size, not for the size that lscpu shows");
+        let whole = text!("an instance type with a whole socket has the whole cache");
         return vec![Remedy::advice(by_measured), Remedy::advice(whole)];
     }
     vec![
-        Remedy::advice(text!(
-            "cache-smaller-idle-machine",
-            "measure again on an idle machine: other tasks may use the cache"
-        )),
+        Remedy::advice(text!("measure again on an idle machine: other tasks may use the cache")),
         Remedy::both(
-            text!("cache-smaller-divided", "check whether resctrl divides it"),
+            text!("check whether resctrl divides it"),
             "sudo mount -t resctrl resctrl /sys/fs/resctrl; cat /sys/fs/resctrl/schemata; sudo umount /sys/fs/resctrl",
         ),
     ]
@@ -157,7 +149,6 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     costs(verdict(1.0 - least, (1.0 - most, 1.0 - least)))?;
     let (name, seen) = (&level.name, Value::Bytes(measured));
     let says = text!(
-        "cache-smaller-curve",
         "the latency curve leaves {name} between {seen} and {next}",
         name,
         seen = seen.clone(),

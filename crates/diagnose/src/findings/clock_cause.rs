@@ -86,23 +86,20 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
 }
 
 fn decided_by_host(case: &Case) -> Option<Cause> {
-    let from_outside = text!(
-        "clock-cause-from-outside",
-        "none from inside: compare instance types, or choose a dedicated host"
-    );
+    let from_outside = text!("none from inside: compare instance types, or choose a dedicated host");
     case.record.machine.is_virtual().then(|| Cause {
-        what: text!("clock-cause-hypervisor", "the hypervisor decides"),
+        what: text!("the hypervisor decides"),
         remedy: vec![Remedy::advice(from_outside)],
         ..Cause::default()
     })
 }
 
 fn on_battery(snapshot: &Snapshot) -> Option<Cause> {
-    let says = text!("clock-cause-on-battery", "on battery");
+    let says = text!("on battery");
     (snapshot.power_supply.as_deref() == Some("battery")).then(|| Cause {
-        what: text!("clock-cause-battery", "the machine runs on battery"),
+        what: text!("the machine runs on battery"),
         evidence: vec![cite_fact(says, "conditions.before.power_supply")],
-        remedy: vec![Remedy::advice(text!("clock-cause-mains", "connect mains power"))],
+        remedy: vec![Remedy::advice(text!("connect mains power"))],
         is_set: true,
         ..Cause::default()
     })
@@ -110,14 +107,11 @@ fn on_battery(snapshot: &Snapshot) -> Option<Cause> {
 
 fn unexplained() -> Cause {
     Cause {
-        what: text!(
-            "clock-cause-no-setting",
-            "no setting explains it: likely heat, a power limit or other load"
-        ),
+        what: text!("no setting explains it: likely heat, a power limit or other load"),
         remedy: vec![
-            Remedy::advice(text!("clock-cause-idle-machine", "measure again on an idle machine")),
+            Remedy::advice(text!("measure again on an idle machine")),
             Remedy::both(
-                text!("clock-cause-limits", "check temperatures and power limits"),
+                text!("check temperatures and power limits"),
                 "grep . /sys/class/hwmon/hwmon*/temp*_input /sys/class/powercap/*/constraint_*_power_limit_uw",
             ),
         ],
@@ -129,7 +123,6 @@ fn limited(setting: &Setting, promised: f64) -> Option<Cause> {
     const FILE: &str = "scaling_max_freq";
     let limit = setting.setting.max_hz.filter(|limit| (*limit as f64) < promised * (1.0 - RESOLUTION))?;
     let says = text!(
-        "clock-cause-limit-set",
         "frequency limit {limit} on CPUs {cpus}",
         limit = Value::Figure(limit as f64, "Hz"),
         cpus = &setting.setting.cpus
@@ -144,8 +137,8 @@ fn limited(setting: &Setting, promised: f64) -> Option<Cause> {
 pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     snapshot.boost.filter(|boost| !boost)?;
     let mut cause = Cause {
-        what: text!("clock-cause-boost", "boost is off"),
-        evidence: vec![cite_fact(text!("clock-cause-boost-off", "boost off"), "conditions.before.boost")],
+        what: text!("boost is off"),
+        evidence: vec![cite_fact(text!("boost off"), "conditions.before.boost")],
         is_set: true,
         ..Cause::default()
     };
@@ -157,7 +150,7 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
         cause.remedy.push(Remedy::command(write_command(on, path)).sets(boost));
         cause.undo.push(Remedy::command(write_command(off, path)));
     } else {
-        let firmware = text!("boost-in-firmware", "enable boost (turbo) in the firmware");
+        let firmware = text!("enable boost (turbo) in the firmware");
         cause.remedy.push(Remedy::advice(firmware));
     }
     Some(cause)
@@ -168,7 +161,7 @@ fn preferred(setting: &Setting, _: f64) -> Option<Cause> {
     let epp = setting.setting.epp.as_ref();
     let epp = epp.filter(|epp| !matches!(epp.as_str(), "performance" | "default" | "0"))?;
     let what = text!("clock-cause-energy-preference", "the energy-performance preference is {epp}", epp);
-    let says = text!("clock-cause-epp", "energy-performance preference {epp}", epp);
+    let says = text!("energy-performance preference {epp}", epp);
     Some(setting.explain(
         what,
         says,
@@ -180,7 +173,7 @@ fn preferred(setting: &Setting, _: f64) -> Option<Cause> {
 fn governed(setting: &Setting, _: f64) -> Option<Cause> {
     let governor = setting.setting.governor.as_ref().filter(|governor| *governor != "performance")?;
     let what = text!("clock-cause-governor", "the governor is {governor}", governor);
-    let says = text!("clock-cause-governed", "governor {governor}", governor);
+    let says = text!("governor {governor}", governor);
     Some(setting.explain(
         what,
         says,
@@ -193,7 +186,7 @@ fn governed(setting: &Setting, _: f64) -> Option<Cause> {
 fn biased(setting: &Setting, _: f64) -> Option<Cause> {
     let bias = setting.setting.epb.filter(|bias| *bias > 0)?;
     let what = text!("clock-cause-energy-bias", "the energy-performance bias is {bias} of 15", bias);
-    let says = text!("clock-cause-epb", "energy-performance bias {bias} (0 is performance)", bias);
+    let says = text!("energy-performance bias {bias} (0 is performance)", bias);
     let write = |bias: &str| write_for_cpus(bias, &setting.setting.cpus, "power/energy_perf_bias");
     Some(setting.explain(
         what,

@@ -81,7 +81,6 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let cause = cause(case, cpu, promised);
     let promised = Value::Figure(promised, "Hz");
     let what = text!(
-        "clock-limit-below",
         "one core alone reaches {is} of {advertised}: {cause}",
         is = worst,
         advertised = promised.clone(),
@@ -90,11 +89,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let finding = RULE
         .report_loss(loss.clone(), what)
         .locate_cpus(&cpus_of(found.iter().map(|found| found.measured)))
-        .cite(text!("clock-limit-cpu", "CPU {cpu} alone runs at {worst}", cpu, worst), worst)
-        .cite(
-            text!("clock-limit-advertised", "it advertises {promised}", promised),
-            hz_reported(case, cpu, "max_hz", |cpu| cpu.max_hz),
-        )
+        .cite(text!("CPU {cpu} alone runs at {worst}", cpu, worst), worst)
+        .cite(text!("it advertises {promised}", promised), hz_reported(case, cpu, "max_hz", |cpu| cpu.max_hz))
         .cite_all(cause.evidence)
         .mend(cause.remedy)
         .undo(cause.undo);

@@ -45,23 +45,15 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if !known_slow && !read.is_some_and(|read| is_a_call(case, read)) {
         return None;
     }
-    let unmeasured = || Verdict::NotMeasurable {
-        reason: text!("clocksource-read-not-measured", "the cost of reading the clock was not measured"),
-    };
+    let unmeasured =
+        || Verdict::NotMeasurable { reason: text!("the cost of reading the clock was not measured") };
     let loss = read.map_or_else(unmeasured, |read| cost_above(&read.summary, VDSO_NS));
     let what = match (source.map(str::to_owned), read) {
-        (Some(source), Some(read)) => text!(
-            "clocksource-costs",
-            "reading the clock ({source}) costs {read}: not read in user space",
-            source,
-            read
-        ),
-        (Some(source), None) => text!(
-            "clocksource-by-name",
-            "clocksource {source} requires a system call for each reading",
-            source
-        ),
-        (None, _) => text!("clocksource-a-system-call", "reading the clock costs a system call"),
+        (Some(source), Some(read)) => {
+            text!("reading the clock ({source}) costs {read}: not read in user space", source, read)
+        }
+        (Some(source), None) => text!("clocksource {source} requires a system call for each reading", source),
+        (None, _) => text!("reading the clock costs a system call"),
     };
     let finding = RULE
         .report_model(loss, what)
@@ -75,7 +67,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             .mend([record::Remedy::command(write_command(fast, PATH))])
             .undo([restore_command(source.unwrap_or_default(), PATH)]),
         None => finding.suggest(
-            text!("clocksource-why-given-up", "why the kernel rejected the fast clocksource"),
+            text!("why the kernel rejected the fast clocksource"),
             "sudo dmesg | grep -iE 'tsc|clocksource'",
         ),
     }])
@@ -83,7 +75,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 
 /// The clocksource as evidence.
 pub(super) fn cite_source(source: &str) -> Evidence {
-    let says = text!("clocksource-in-use", "clocksource {source}", source = source.to_owned());
+    let says = text!("clocksource {source}", source = source.to_owned());
     cite_fact(says, "conditions.before.clocksource")
 }
 
@@ -91,11 +83,10 @@ pub(super) fn cite_source(source: &str) -> Evidence {
 /// stands in the words instead of at the figure's place.
 fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
     let Some(doubt) = read.doubt.as_ref().filter(|_| known_slow) else {
-        return cite_fact(text!("clocksource-read", "reading the clock takes {read}", read), read);
+        return cite_fact(text!("reading the clock takes {read}", read), read);
     };
     let (low, high) = spread(&read.summary);
     let says = text!(
-        "clocksource-read-in-doubt",
         "reading the clock takes {low} to {high} ({doubt})",
         low = Value::Figure(low, "ns"),
         high = Value::Figure(high, "ns"),

@@ -32,19 +32,15 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let slow = !clocksource::RULE.findings(case).is_empty();
     let read = middle(case.figures_of("cost.clock_read")).filter(|_| !slow);
     let cite_read = |read| {
-        let says =
-            text!("counter-not-invariant-clock-read", "reading the clock takes {read} (in user space)", read);
+        let says = text!("reading the clock takes {read} (in user space)", read);
         cite_fact(says, read)
     };
-    let cost = text!(
-        "counter-not-invariant-cost",
-        "the cost appears in reading the clock, once the kernel falls back to a slow clocksource"
-    );
+    let cost =
+        text!("the cost appears in reading the clock, once the kernel falls back to a slow clocksource");
     let what = text!(
-        "counter-not-invariant-rate",
         "the cycle counter is not invariant: its rate follows the core clock, or it stops in idle states"
     );
-    let says = text!("counter-not-invariant-reported", "cycle counter not invariant");
+    let says = text!("cycle counter not invariant");
     let severity = if read.is_some() { Severity::Note } else { Severity::Warning };
     Some(vec![
         RULE.report_fact(severity, cost, what)
@@ -52,11 +48,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             .cite_all(case.record.conditions.before.clocksource.as_deref().map(clocksource::cite_source))
             .cite_all(read.map(cite_read))
             .advise(text!(
-                "counter-not-invariant-guest",
                 "virtual machine: an instance type with an invariant TSC, or QEMU -cpu host,migratable=no,+invtsc on the host"
             ))
             .advise(text!(
-                "counter-not-invariant-real",
                 "physical machine: newer firmware or microcode; time with clock_gettime, not with the counter"
             )),
     ])

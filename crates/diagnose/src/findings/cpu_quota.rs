@@ -28,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let found = find_smaller_quota(case).or_else(|| find_throttled(case))?;
-    Some(vec![found.locate(text!("cpu-quota-cgroup", "this cgroup"))])
+    Some(vec![found.locate(text!("this cgroup"))])
 }
 
 fn find_smaller_quota(case: &Case) -> Option<Finding> {
@@ -37,22 +37,16 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
     let (cpus, old) = (units::cpus(allowed), significant(quota));
     let what = if quota < 1.0 && allowed > 1 {
         text!(
-            "cpu-quota-below-one",
             "a quota of {quota} CPUs throttles work on {cpus}; one thread alone gets {share}",
             quota = &old,
             cpus = &cpus,
             share = Value::Share(quota)
         )
     } else {
-        text!(
-            "cpu-quota-below-cpus",
-            "a quota of {quota} CPUs throttles work on {allowed} CPUs",
-            quota = &old,
-            allowed
-        )
+        text!("a quota of {quota} CPUs throttles work on {allowed} CPUs", quota = &old, allowed)
     };
     let mut seen = vec![cite_quota(quota)];
-    let says = text!("cpu-quota-allowed", "{cpus} allowed, the number that programs see", cpus);
+    let says = text!("{cpus} allowed, the number that programs see", cpus);
     seen.push(cite_fact(says, "machine.counts.cpus_allowed"));
     if let Some(periods) = throttled_periods(case) {
         seen.push(cite_periods(periods));
@@ -60,18 +54,16 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
     }
     let set_unit =
         |value: &str| Remedy::command(format!("sudo systemctl set-property UNIT CPUQuota={value}"));
-    let container = text!("cpu-quota-raise-container", "raise or lift the quota of a container");
+    let container = text!("raise or lift the quota of a container");
     let finding = RULE
         .report_model(loss, what)
         .cite_all(seen)
         .suggest(container, "docker update --cpus=N CONTAINER")
-        .mend([Remedy { text: Some(text!("cpu-quota-raise-service", "of a service")), ..set_unit("") }])
+        .mend([Remedy { text: Some(text!("of a service")), ..set_unit("") }])
         .advise(text!(
-            "cpu-quota-raise-elsewhere",
             "in Kubernetes resources.limits.cpu; elsewhere cpu.max of the cgroup"
         ))
         .advise(text!(
-            "cpu-quota-fewer-threads",
             "or run no more threads than the quota has CPUs (GOMAXPROCS, -XX:ActiveProcessorCount, OMP_NUM_THREADS): \
              no stops of tens of milliseconds then"
         ));
@@ -80,16 +72,12 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
 }
 
 fn cite_quota(quota: f64) -> Evidence {
-    let says = text!("cpu-quota-set", "quota of {quota} CPUs", quota = significant(quota));
+    let says = text!("quota of {quota} CPUs", quota = significant(quota));
     cite_fact(says, "machine.limits.cpu_quota")
 }
 
 fn cite_periods(periods: u64) -> Evidence {
-    let says = text!(
-        "cpu-quota-periods",
-        "the quota throttled this cgroup in {periods} periods of the run",
-        periods
-    );
+    let says = text!("the quota throttled this cgroup in {periods} periods of the run", periods);
     cite_fact(says, "conditions.after.quota_throttled")
 }
 
@@ -97,26 +85,18 @@ fn cite_periods(periods: u64) -> Evidence {
 /// one of many threads that all run for moments.
 fn find_throttled(case: &Case) -> Option<Finding> {
     let periods = throttled_periods(case)?;
-    let reason = text!(
-        "cpu-quota-length-unknown",
-        "the length of each stop is not reported; stolen time shows what was taken"
-    );
-    let what = text!(
-        "cpu-quota-threads-throttled",
-        "a quota that allows all CPUs throttled work in {periods} periods",
-        periods
-    );
-    let which = text!("cpu-quota-which", "show the quota and its throttling, here and in parent cgroups");
+    let reason = text!("the length of each stop is not reported; stolen time shows what was taken");
+    let what = text!("a quota that allows all CPUs throttled work in {periods} periods", periods);
+    let which = text!("show the quota and its throttling, here and in parent cgroups");
     let mut finding = RULE
         .report_fact(Severity::Warning, reason, what)
         .cite_all([cite_periods(periods)])
         .suggest(which, "cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat")
         .advise(text!(
-            "cpu-quota-burst",
             "raise it, or run fewer threads: a burst of many threads spends the quota of a period early"
         ));
     if let Some((quota, allowed)) = quota(case) {
-        let says = text!("cpu-quota-cpus-allowed", "{allowed} CPUs allowed", allowed);
+        let says = text!("{allowed} CPUs allowed", allowed);
         finding = finding.cite_all([cite_quota(quota)]).cite(says, "machine.counts.cpus_allowed");
     }
     Some(finding)

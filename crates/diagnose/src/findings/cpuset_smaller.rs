@@ -30,8 +30,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let allowed = machine.counts.cpus_allowed?;
     let online = machine.counts.cpus_online.filter(|online| *online > allowed)?;
     let loss = modelled(1.0 - f64::from(allowed) / f64::from(online))?;
-    let what =
-        text!("cpuset-smaller-allowed", "only {allowed} of {online} CPUs are allowed", allowed, online);
+    let what = text!("only {allowed} of {online} CPUs are allowed", allowed, online);
     let limits = &machine.limits;
     let by_cpuset = !limits.cpuset.is_empty() && limits.cpuset.len() <= limits.affinity.len();
     let cpus = units::cpus(allowed);
@@ -39,27 +38,25 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let (now, undo, finding) = if by_cpuset {
         let now = &limits.cpuset;
         let says = text!("cpuset-smaller-by-cpuset", "{cpus} allowed by the cpuset", cpus);
-        let widen = text!("cpuset-smaller-widen", "widen the cpuset of a container");
+        let widen = text!("widen the cpuset of a container");
         let finding = finding
             .cite(says, "machine.limits.cpuset")
             .suggest(widen, "docker update --cpuset-cpus=LIST CONTAINER")
-            .advise(text!("cpuset-smaller-elsewhere", "elsewhere: cpuset.cpus of the cgroup"));
+            .advise(text!("elsewhere: cpuset.cpus of the cgroup"));
         (now, format!("docker update --cpuset-cpus={now} CONTAINER"), finding)
     } else {
         let now = &limits.affinity;
-        let says = text!("cpuset-smaller-by-affinity", "{cpus} allowed by the affinity", cpus);
+        let says = text!("{cpus} allowed by the affinity", cpus);
         let finding = finding
             .cite(says, "machine.limits.affinity")
-            .suggest(text!("cpuset-smaller-start", "start it on all CPUs"), "taskset -c LIST COMMAND")
-            .suggest(text!("cpuset-smaller-running", "a running process"), "taskset -acp LIST PID");
+            .suggest(text!("start it on all CPUs"), "taskset -c LIST COMMAND")
+            .suggest(text!("a running process"), "taskset -acp LIST PID");
         (now, format!("taskset -acp {now} PID"), finding)
     };
-    let says =
-        text!("cpuset-smaller-online", "{online} CPUs online, the number that many programs use", online);
+    let says = text!("{online} CPUs online, the number that many programs use", online);
     let finding = finding
         .cite(says, "machine.counts.cpus_online")
         .advise(text!(
-            "cpuset-smaller-count",
             "set the thread count of programs that size themselves by the machine (nproc shows the CPUs allowed)"
         ))
         .undo((!now.is_empty()).then(|| Remedy::command(undo)));
@@ -69,7 +66,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         return Some(vec![finding]);
     }
     // They are kept for programs that are put there by name.
-    let says = text!("cpuset-smaller-isolated", "CPUs {others} are isolated at boot", others);
+    let says = text!("CPUs {others} are isolated at boot", others);
     Some(vec![finding.felt_by(Relevance::None).cite(says, "machine.kernel.isolated")])
 }
 

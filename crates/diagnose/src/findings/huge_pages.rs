@@ -18,7 +18,7 @@ pub(super) fn is_refusal_lifted(case: &Case) -> bool {
 /// How programs get larger pages, and the way back.
 pub(super) fn remedy(thp: Option<&str>) -> (Vec<Remedy>, Vec<Remedy>) {
     let Some(old) = thp else {
-        let reserve = text!("huge-pages-reserve", "reserve huge pages for programs that ask for them");
+        let reserve = text!("reserve huge pages for programs that ask for them");
         return (
             vec![Remedy::both(reserve, "sudo sysctl vm.nr_hugepages=N")],
             vec![Remedy::command("sudo sysctl vm.nr_hugepages=0")],
@@ -32,10 +32,9 @@ pub(super) fn remedy(thp: Option<&str>) -> (Vec<Remedy>, Vec<Remedy>) {
         remedy.push(set("madvise"));
     }
     remedy.push(Remedy::advice(text!(
-        "huge-pages-in-the-program",
         "in the program: madvise(…, MADV_HUGEPAGE), or GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
     )));
-    let every = text!("huge-pages-for-every-program", "for every program");
+    let every = text!("for every program");
     remedy.push(Remedy { text: Some(every), ..set("always") });
     (remedy, vec![restore_command(old, ENABLED)])
 }

@@ -73,12 +73,8 @@ fn measure_refusal(case: &Case) -> Option<Finding> {
         return None;
     }
     let loss = costs(loss(&small.summary, &huge.summary, Better::Lower))?;
-    let refused = text!("huge-pages-refused-to-process", "refused to this process (PR_SET_THP_DISABLE)");
-    let on_huge = text!(
-        "huge-pages-refused-on-2mib",
-        "on 2 MiB pages, with the refusal lifted: {latency}",
-        latency = huge
-    );
+    let refused = text!("refused to this process (PR_SET_THP_DISABLE)");
+    let on_huge = text!("on 2 MiB pages, with the refusal lifted: {latency}", latency = huge);
     Some(
         RULE.report_loss(loss, WHAT)
             .locate(describe_place(small))
@@ -95,28 +91,27 @@ fn working_set(m: &Measurement) -> Value {
 
 /// Where they are missed.
 fn describe_place(m: &Measurement) -> Text {
-    text!("huge-pages-refused-place", "loads scattered over {size}", size = working_set(m))
+    text!("loads scattered over {size}", size = working_set(m))
 }
 
 /// What a load takes without them.
 fn cite_small_pages(latency: &Measurement) -> Evidence {
     let size = working_set(latency);
-    let says =
-        text!("huge-pages-refused-on-4kib", "a load from {size} on 4 KiB pages: {latency}", size, latency);
+    let says = text!("a load from {size} on 4 KiB pages: {latency}", size, latency);
     cite_fact(says, latency)
 }
 
 /// What says that they are refused.
 fn cite_refusal(case: &Case) -> Option<Evidence> {
     if case.record.conditions.before.thp.as_deref() == Some("never") {
-        return Some(cite_fact(text!("huge-pages-refused-thp-never", "THP: never"), "conditions.before.thp"));
+        return Some(cite_fact(text!("THP: never"), "conditions.before.thp"));
     }
     let what = Coverage::latency_on("2MiB");
     let said = case.record.coverage.iter().find(|coverage| {
         coverage.what == what && matches!(coverage.state, State::Impossible | State::Degraded)
     })?;
     let reason = said.reason.as_ref().map_or(Value::from("unavailable"), Value::from);
-    let says = text!("huge-pages-refused-reason", "2 MiB pages: {reason}", reason);
+    let says = text!("2 MiB pages: {reason}", reason);
     Some(cite_fact(says, format!("coverage[] {what}")))
 }
 
@@ -144,7 +139,6 @@ fn model_refusal(case: &Case) -> Option<Finding> {
     let share = (reads * cache.latency_ns / largest.value()).min(most);
     let loss = costs(verdict(share, (share / 2.0, (share * 2.0).min(most))))?;
     let walk = text!(
-        "huge-pages-refused-walk",
         "page walk: {reads} × a read from {cache}, {latency} each",
         reads = reads as u64,
         cache = &cache.name,

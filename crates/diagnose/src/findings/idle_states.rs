@@ -37,16 +37,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let is_virtual = case.record.machine.is_virtual();
     let what = if is_virtual {
         text!(
-            "idle-states-guest-halt",
             "a halted virtual CPU wakes {saved} later (guest halt: the way back through the hypervisor)",
             saved
         )
     } else {
-        text!("idle-states-delay", "idle states delay each wake-up by {saved}", saved)
+        text!("idle states delay each wake-up by {saved}", saved)
     };
-    let as_is =
-        text!("idle-states-as-is", "median wake-up of a real-time thread: {as_is}", as_is = gain.as_is);
-    let tuned = text!("idle-states-held-off", "with deep idle states held off: {tuned}", tuned = gain.tuned);
+    let as_is = text!("median wake-up of a real-time thread: {as_is}", as_is = gain.as_is);
+    let tuned = text!("with deep idle states held off: {tuned}", tuned = gain.tuned);
     let states = &case.record.machine.idle_states;
     let mut finding = RULE
         .report_loss(costs(gain.loss)?, what)
@@ -70,8 +68,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let deepest = own.iter().rposition(|state| state.disabled != Some(true));
     if let Some((at, exit)) = deepest.and_then(|at| Some((at, own[at].exit_ns?))) {
         let exit = Value::Figure(exit as f64, "ns");
-        let says =
-            text!("idle-states-deepest", "exit latency of the deepest idle state in use: {exit}", exit);
+        let says = text!("exit latency of the deepest idle state in use: {exit}", exit);
         finding = finding.cite(says, format!("machine.idle_states[{at}].exit_ns"));
     }
     Some(vec![finding])
@@ -86,19 +83,16 @@ fn heeds_disabled(case: &Case) -> bool {
 fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
     let knob = if case.record.machine.is_virtual() { KnobName::GuestHalt } else { KnobName::IdleStates };
     let mut all = vec![
+        Remedy::both(text!("for one command"), format!("sudo linespeed quiet {} -- COMMAND", knob.name()))
+            .sets(KnobValue::as_quiet(knob)),
         Remedy::both(
-            text!("idle-states-for-a-command", "for one command"),
-            format!("sudo linespeed quiet {} -- COMMAND", knob.name()),
-        )
-        .sets(KnobValue::as_quiet(knob)),
-        Remedy::both(
-            text!("idle-states-until-ctrl-c", "while this runs, until Ctrl-C"),
+            text!("while this runs, until Ctrl-C"),
             "sudo sh -c 'exec 3>/dev/cpu_dma_latency && printf \"\\0\\0\\0\\0\" >&3 && sleep infinity'",
         ),
     ];
     // A guest without states has none of its own to disable: its halt is the hypervisor's.
     if heeds_disabled(case) && (!case.record.machine.is_virtual() || !states.is_empty()) {
-        let until_boot = text!("idle-states-until-boot", "until the next boot");
+        let until_boot = text!("until the next boot");
         all.push(Remedy::both(until_boot, format!("sudo cpupower idle-set -D {}", shallowest_us(states))));
     }
     all

@@ -90,15 +90,13 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let count: usize = speeds.values().sum();
     let sum: f64 = speeds.iter().map(|(speed, count)| f64::from(*speed) * *count as f64).sum();
     let loss = modelled(1.0 - f64::from(slowest) / (sum / count as f64))?;
-    let group = |(speed, count): (&u32, &usize)| {
-        text!("memory-mixed-group", "{count} at {speed} MT/s", count = *count, speed = *speed)
-    };
+    let group =
+        |(speed, count): (&u32, &usize)| text!("{count} at {speed} MT/s", count = *count, speed = *speed);
     let groups: Vec<Text> = speeds.iter().map(group).collect();
     Some(vec![
         RULE.report_model(loss, text!(what, slowest))
-            .cite(text!("memory-mixed-groups", "{count} devices: {groups}", count, groups), from)
+            .cite(text!("{count} devices: {groups}", count, groups), from)
             .advise(text!(
-                "memory-mixed-one-kind",
                 "fit devices of one kind and speed on all channels: the slowest sets the speed of all"
             )),
     ])

@@ -79,14 +79,9 @@ fn channels<'a>(slots: &[&'a MemoryDevice]) -> Option<Channels<'a>> {
 /// Amounts with the names of what holds them.
 fn list_sizes<N: ToString>(sizes: &BTreeMap<N, u64>) -> Text {
     let amount = |(name, size): (&N, &u64)| {
-        text!(
-            "memory-population-amount",
-            "{name}: {size}",
-            name = name.to_string(),
-            size = Value::Bytes(*size)
-        )
+        text!("{name}: {size}", name = name.to_string(), size = Value::Bytes(*size))
     };
-    text!("memory-population-amounts", "{sizes}", sizes = sizes.iter().map(amount).collect::<Vec<Text>>())
+    text!("{sizes}", sizes = sizes.iter().map(amount).collect::<Vec<Text>>())
 }
 
 fn find_uneven_channels(node: Option<u32>, channels: &BTreeMap<&str, u64>) -> Option<Finding> {
@@ -98,40 +93,21 @@ fn find_uneven_channels(node: Option<u32>, channels: &BTreeMap<&str, u64>) -> Op
             "memory-population-uneven",
             "memory channels hold different amounts: the fullest carry more than their share"
         ),
-        1 => text!(
-            "memory-population-one-empty",
-            "1 of {channels} memory channels is empty",
-            channels = channels.len()
-        ),
-        empty => text!(
-            "memory-population-empty",
-            "{empty} of {channels} memory channels are empty",
-            empty,
-            channels = channels.len()
-        ),
+        1 => text!("1 of {channels} memory channels is empty", channels = channels.len()),
+        empty => text!("{empty} of {channels} memory channels are empty", empty, channels = channels.len()),
     };
     let place = match (node, empty.len()) {
         (None, 0) => None,
-        (Some(node), 0) => Some(text!("memory-population-node", "node or package {node}", node)),
-        (None, 1) => Some(text!("memory-population-channel", "channel {empty}", empty)),
-        (None, _) => Some(text!("memory-population-channels-of", "channels {empty}", empty)),
-        (Some(node), 1) => Some(text!(
-            "memory-population-channel-of-node",
-            "node or package {node}, channel {empty}",
-            node,
-            empty
-        )),
-        (Some(node), _) => Some(text!(
-            "memory-population-channels-of-node",
-            "node or package {node}, channels {empty}",
-            node,
-            empty
-        )),
+        (Some(node), 0) => Some(text!("node or package {node}", node)),
+        (None, 1) => Some(text!("channel {empty}", empty)),
+        (None, _) => Some(text!("channels {empty}", empty)),
+        (Some(node), 1) => Some(text!("node or package {node}, channel {empty}", node, empty)),
+        (Some(node), _) => Some(text!("node or package {node}, channels {empty}", node, empty)),
     };
-    let finding = RULE.report_model(loss, what).locate(place).advise(text!(
-        "memory-population-channels",
-        "fit the same amount of memory, in equal devices, on every channel"
-    ));
+    let finding = RULE
+        .report_model(loss, what)
+        .locate(place)
+        .advise(text!("fit the same amount of memory, in equal devices, on every channel"));
     Some(finding.cite(list_sizes(channels), "machine.memory_devices[].channel and .bytes"))
 }
 
@@ -143,7 +119,7 @@ fn find_uneven_nodes(slots: &[&MemoryDevice]) -> Option<Finding> {
     }
     let loss = modelled(uneven(nodes.values().copied()))?;
     let what = text!("memory-population-uneven-nodes", "nodes or sockets hold different amounts of memory");
-    let advice = text!("memory-population-nodes", "fit the same amount of memory on every node or socket");
+    let advice = text!("fit the same amount of memory on every node or socket");
     let seen = cite_fact(list_sizes(&nodes), "machine.memory_devices[].node and .bytes");
     Some(RULE.report_model(loss, what).cite_all([seen]).advise(advice))
 }

@@ -28,13 +28,13 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let share = *case.record.conditions.before.pressure.get("memory")?;
     let loss = modelled(share)?;
     let share = Value::Share(share);
-    let says = text!("memory-pressure-some", "some task waited {share} of the time", share = share.clone());
-    let what = text!("memory-pressure-waiting", "tasks wait for memory {share} of the time", share);
+    let says = text!("some task waited {share} of the time", share = share.clone());
+    let what = text!("tasks wait for memory {share} of the time", share);
     let finding = RULE
         .report_loss(loss, what)
         .cite(says, "conditions.before.pressure.memory")
-        .suggest(text!("memory-pressure-who", "who"), "ps -eo rss,comm --sort=-rss | head")
-        .advise(text!("memory-pressure-lift", "raise its memory limit, move it, or add memory"));
+        .suggest(text!("who"), "ps -eo rss,comm --sort=-rss | head")
+        .advise(text!("raise its memory limit, move it, or add memory"));
     Some(vec![finding])
 }
 

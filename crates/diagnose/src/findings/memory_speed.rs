@@ -60,40 +60,26 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 fn find_slow_devices((rated, configured): (u32, u32), names: &[String]) -> Option<Finding> {
     let loss = modelled(1.0 - f64::from(configured) / f64::from(rated))?;
     let what = match names.len() {
-        1 => text!(
-            "memory-speed-one-below-rated",
-            "1 memory device runs at {configured} of {rated} MT/s",
-            configured,
-            rated
-        ),
-        count => text!(
-            "memory-speed-below-rated",
-            "{count} memory devices run at {configured} of {rated} MT/s",
-            count,
-            configured,
-            rated
-        ),
+        1 => text!("1 memory device runs at {configured} of {rated} MT/s", configured, rated),
+        count => {
+            text!("{count} memory devices run at {configured} of {rated} MT/s", count, configured, rated)
+        }
     };
     let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     let place = match names.len().saturating_sub(NAMED) {
-        0 => text!("memory-speed-devices", "{shown}", shown),
-        more => text!("memory-speed-more-devices", "{shown} and {more} more", shown, more),
+        0 => text!("{shown}", shown),
+        more => text!("{shown} and {more} more", shown, more),
     };
-    let is = text!("memory-speed-configured", "configured to {configured} MT/s", configured);
+    let is = text!("configured to {configured} MT/s", configured);
     Some(
         RULE.report_model(loss, what)
             .locate(place)
-            .cite(
-                text!("memory-speed-rated", "rated for {rated} MT/s", rated),
-                "machine.memory_devices[].rated_mt_s",
-            )
+            .cite(text!("rated for {rated} MT/s", rated), "machine.memory_devices[].rated_mt_s")
             .cite(is, "machine.memory_devices[].configured_mt_s")
             .advise(text!(
-                "memory-speed-firmware",
                 "in the firmware: memory speed automatic or maximum performance, no power saving for memory"
             ))
             .advise(text!(
-                "memory-speed-limits",
                 "otherwise the processor's limit or two devices per channel: fit fewer or faster devices"
             )),
     )

@@ -69,7 +69,6 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     let flaws: Vec<&str> = active.iter().map(|(flaw, _)| flaw.as_str()).collect();
     let what = text!(
-        "mitigations-on-the-way",
         "a system call takes {call}, with mitigations on its path: {flaws}",
         call,
         flaws = flaws.join(", ")
@@ -78,13 +77,12 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .report_model(cost_above(&call.summary, WITHOUT_NS), what)
         // Only programs that call the kernel often feel it, and it was chosen for safety.
         .felt_by(Relevance::Few)
-        .cite(text!("mitigations-system-call", "an empty system call takes {call}", call), call)
+        .cite(text!("an empty system call takes {call}", call), call)
         .cite_all(active.iter().map(|(flaw, report)| {
-            let says = text!("mitigations-reported", "{flaw}: {report}", flaw = *flaw, report = *report);
+            let says = text!("{flaw}: {report}", flaw = *flaw, report = *report);
             cite_fact(says, format!("machine.kernel.mitigations.{flaw}"))
         }))
         .advise(text!(
-            "mitigations-fewer-calls",
             "make fewer system calls: larger reads and writes, io_uring, batches"
         ))
         .advise(text!(
@@ -92,7 +90,6 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             "newer processors need fewer; only where no foreign code runs: mitigations=off on the kernel's command line"
         ))
         .undo([Remedy::advice(text!(
-            "mitigations-undo",
             "remove mitigations=off from the kernel's command line and reboot"
         ))]);
     Some(vec![Finding { confidence: Confidence::Low, ..finding }])

@@ -23,15 +23,11 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let setting = case.record.conditions.before.numa_balancing;
     let setting = setting.filter(|setting| *setting > 0 && has_nodes(case))?;
     let cost = text!(
-        "numa-balancing-cost",
         "helps programs that ignore NUMA nodes; costs programs bound to a node page faults and migrations"
     );
-    let what = text!(
-        "numa-balancing-on",
-        "automatic NUMA balancing is on: the kernel migrates memory between NUMA nodes"
-    );
-    let says = text!("numa-balancing-setting", "kernel.numa_balancing = {setting}", setting);
-    let bound = text!("numa-balancing-switch-off", "for programs bound to their nodes");
+    let what = text!("automatic NUMA balancing is on: the kernel migrates memory between NUMA nodes");
+    let says = text!("kernel.numa_balancing = {setting}", setting);
+    let bound = text!("for programs bound to their nodes");
     let finding = RULE
         .report_fact(Severity::Note, cost, what)
         .cite(says, "conditions.before.numa_balancing")

@@ -35,30 +35,20 @@ pub(super) const RULE: Rule = Rule {
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let numa = case.numa.filter(|numa| !numa.distance_mismatches.is_empty())?;
     let loss = numa.distance_loss.clone().unwrap_or_else(|| Verdict::NotMeasurable {
-        reason: text!("numa-distances-within-the-noise", "the pairs differ within their intervals"),
+        reason: text!("the pairs differ within their intervals"),
     });
     let what =
         text!("numa-distances-wrong", "the firmware's NUMA distances contradict the measured latencies");
     let pairs = numa.distance_mismatches.iter();
-    let place = text!(
-        "numa-distances-place",
-        "place memory by the measured latencies, not by the distances of numactl -H"
-    );
+    let place = text!("place memory by the measured latencies, not by the distances of numactl -H");
     let mut finding = RULE
         .report_loss(loss, what)
         .cite_all(pairs.map(|says| cite_fact(says.clone(), "diagnosis.numa.distance_mismatches")))
         .suggest(place, "numactl --cpunodebind=N --membind=M COMMAND")
-        .advise(text!(
-            "numa-distances-firmware",
-            "newer firmware; in a guest, the hypervisor's distance table (QEMU: -numa dist)"
-        ));
+        .advise(text!("newer firmware; in a guest, the hypervisor's distance table (QEMU: -numa dist)"));
     if let Some(agreement) = numa.distance_agreement {
         let agreement = format!("{agreement:.2}");
-        let says = text!(
-            "numa-distances-agreement",
-            "rank correlation of distances and latencies: {agreement}",
-            agreement
-        );
+        let says = text!("rank correlation of distances and latencies: {agreement}", agreement);
         finding = finding.cite(says, "diagnosis.numa.distance_agreement");
     }
     Some(vec![Finding { severity: finding.severity.max(Severity::Warning), ..finding }])

@@ -50,9 +50,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         Some(numa) => find_node_cost(case, numa)?,
         None => find_single_cost(case, &find_reach(case)?)?,
     };
-    let bind = text!("numa-latency-bind", "one process per node, bound to it");
-    let interleave =
-        text!("numa-latency-interleave", "interleaved memory, for one process larger than a node");
+    let bind = text!("one process per node, bound to it");
+    let interleave = text!("interleaved memory, for one process larger than a node");
     let found = found
         .felt_by(Relevance::Some)
         .suggest(bind, "numactl --cpunodebind=N --membind=N COMMAND")
@@ -73,7 +72,7 @@ fn find_single_cost(case: &Case, reach: &Reach) -> Option<Finding> {
     let cite_datum = |datum: &Datum, template: Template| {
         let figure = record::units::figure(datum.value, &reach.own.unit);
         let figure: Value = match &datum.over {
-            Some(over) => text!("numa-latency-middle", "{figure}, {over}", figure, over).into(),
+            Some(over) => text!("{figure}, {over}", figure, over).into(),
             None => figure.into(),
         };
         cite_fact(text!(template, what = &reach.what, figure = figure), datum.from.clone())
@@ -82,7 +81,6 @@ fn find_single_cost(case: &Case, reach: &Reach) -> Option<Finding> {
     let what = match reach.timed {
         // With many loads in flight that is no latency.
         Timed::Stream(_) => text!(
-            "numa-latency-ignoring-per-element",
             "a program that ignores NUMA nodes takes {factor} as long per element of memory as with local memory",
             factor = Value::Factor(reach.ignoring())
         ),
@@ -107,16 +105,12 @@ fn describe_latency(factor: f64) -> Text {
 
 fn describe_bandwidth(share: f64) -> Text {
     let share = Value::Share(share);
-    text!(
-        "numa-latency-bandwidth",
-        "a program that ignores NUMA nodes reads at {share} of the local bandwidth",
-        share
-    )
+    text!("a program that ignores NUMA nodes reads at {share} of the local bandwidth", share)
 }
 
 fn describe_share(share: f64) -> Text {
     let share = Value::Share(share);
-    text!("numa-latency-share", "remote accesses of a program that ignores NUMA nodes: {share}", share)
+    text!("remote accesses of a program that ignores NUMA nodes: {share}", share)
 }
 
 /// The share lost by remote accesses, with its interval from those of the local and the remote cells of a matrix;
@@ -158,19 +152,12 @@ fn find_node_cost(case: &Case, numa: &Numa) -> Option<Finding> {
     finding = finding.cite(describe_share(numa.remote_share), "diagnosis.numa.remote_share");
     if let (Some(local), Some(remote)) = (numa.local_ns, numa.remote_ns) {
         let (local, remote) = (Value::Figure(local, "ns"), Value::Figure(remote, "ns"));
-        let says =
-            text!("numa-latency-medians", "median latency: local {local}, remote {remote}", local, remote);
+        let says = text!("median latency: local {local}, remote {remote}", local, remote);
         finding = finding.cite(says, "diagnosis.numa.local_ns and .remote_ns");
     }
     if let Some((from, to, ns)) = numa.slowest {
         let latency = Value::Figure(ns, "ns");
-        let says = text!(
-            "numa-latency-slowest",
-            "slowest pair: node {from} to node {to}, {latency}",
-            from,
-            to,
-            latency
-        );
+        let says = text!("slowest pair: node {from} to node {to}, {latency}", from, to, latency);
         finding = finding.cite(says, "diagnosis.numa.slowest");
     }
     if let Some(factor) = numa.bandwidth_factor {

@@ -62,12 +62,11 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let (what, remedy, undo) = if by_kernel {
         (
             text!(
-                "numa-off-kernel",
                 "the kernel command line disables NUMA: {remote} of memory accesses go to another socket",
                 remote
             ),
             text!("numa-off-remove", "remove numa=off from the kernel command line and reboot"),
-            text!("numa-off-add", "add numa=off to the kernel command line and reboot"),
+            text!("add numa=off to the kernel command line and reboot"),
         )
     } else {
         (
@@ -77,13 +76,12 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
                 remote
             ),
             text!(
-                "numa-off-firmware-on",
                 "firmware: disable memory (node) interleaving, which enables NUMA; then run one process per node"
             ),
-            text!("numa-off-firmware-off", "firmware: enable memory (node) interleaving"),
+            text!("firmware: enable memory (node) interleaving"),
         )
     };
-    let counts = text!("numa-off-counts", "{packages} sockets, 1 NUMA node", packages);
+    let counts = text!("{packages} sockets, 1 NUMA node", packages);
     let mut finding = RULE
         .report_model(loss, what)
         .felt_by(Relevance::Some)
@@ -91,7 +89,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .advise(remedy)
         .undo([Remedy::advice(undo)]);
     if by_kernel {
-        let says = text!("numa-off-option", "kernel command line: numa=off");
+        let says = text!("kernel command line: numa=off");
         finding = finding.cite(says, "machine.kernel.options");
     }
     Some(vec![finding])

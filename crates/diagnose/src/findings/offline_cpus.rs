@@ -36,10 +36,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let smt = case.record.conditions.before.smt.as_deref();
     let setting = smt.filter(|smt| matches!(*smt, "off" | "forceoff"));
     let mut finding = if setting.is_some() || are_threads_of_power(&case.record.machine) {
-        let reason = text!(
-            "offline-cpus-sibling-adds",
-            "a second SMT sibling adds 0 to 75 % of a core, depending on the program"
-        );
+        let reason = text!("a second SMT sibling adds 0 to 75 % of a core, depending on the program");
         let what = text!(
             "offline-cpus-siblings",
             "SMT is off: {without} of {present} CPUs offline",
@@ -51,25 +48,19 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let what = text!("offline-cpus-offline", "{without} of {present} CPUs offline", without, present);
         RULE.report_model(loss, what)
     };
-    let says = text!("offline-cpus-online", "CPUs online: {online} of {present}", online, present);
+    let says = text!("CPUs online: {online} of {present}", online, present);
     finding = finding.locate_cpus(&off).cite(says, "machine.counts.cpus_online and .cpus_present");
     if let Some(setting) = setting {
-        let says = text!("offline-cpus-smt", "SMT control: {setting}", setting = setting.to_owned());
+        let says = text!("SMT control: {setting}", setting = setting.to_owned());
         finding = finding.cite(says, "conditions.before.smt");
     }
     let switch = |value| Remedy::command(write_command(value, SMT));
     let on = || switch("on").sets(KnobValue::new(KnobName::Smt, "on"));
     Some(vec![match setting {
-        Some("forceoff") => finding.advise(text!(
-            "offline-cpus-enable-smt",
-            "boot without nosmt=force, or enable SMT in the firmware"
-        )),
+        Some("forceoff") => finding.advise(text!("boot without nosmt=force, or enable SMT in the firmware")),
         Some(_) => finding.mend([on()]).undo([switch("off")]),
         None if off.is_empty() => finding
-            .suggest(
-                text!("offline-cpus-each", "each CPU listed in /sys/devices/system/cpu/offline"),
-                "sudo chcpu -e LIST",
-            )
+            .suggest(text!("each CPU listed in /sys/devices/system/cpu/offline"), "sudo chcpu -e LIST")
             .undo([Remedy::command("sudo chcpu -d LIST")]),
         None => {
             finding.mend([write_for_cpus("1", &off, "online")]).undo([write_for_cpus("0", &off, "online")])

@@ -144,8 +144,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         None => find_before(case, average?, cpus)?,
     };
     let found = found
-        .suggest(text!("other-load-find", "find the busy tasks"), "top -b -n1 | head -20")
-        .advise(text!("other-load-again", "measure again without the other work"));
+        .suggest(text!("find the busy tasks"), "top -b -n1 | head -20")
+        .advise(text!("measure again without the other work"));
     Some(vec![found])
 }
 
@@ -154,12 +154,11 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
     let (loss, mut seen) = weigh(used, average, cpus)?;
     if let Some(pressure) = case.record.conditions.before.pressure.get("cpu") {
         let share = Value::Share(*pressure);
-        let says = text!("other-load-pressure", "CPU pressure (PSI) before the run: {share}", share);
+        let says = text!("CPU pressure (PSI) before the run: {share}", share);
         seen.push(cite_fact(says, "conditions.before.pressure.cpu"));
     }
     if let Some(most) = yielded(case) {
-        let says =
-            text!("other-load-gives-way", "other work took {share} of a busy thread's time", share = most);
+        let says = text!("other work took {share} of a busy thread's time", share = most);
         seen.push(cite_fact(says, most));
     }
     let what = text!(USED, used = Value::Figure(used.used, "CPUs"), cpus);
@@ -194,10 +193,7 @@ fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
         average = Value::Figure(average, "CPUs"),
         cpus
     );
-    let why = text!(
-        "other-load-unknown",
-        "the run was too short, or the record lacks the CPU time of other work during it"
-    );
+    let why = text!("the run was too short, or the record lacks the CPU time of other work during it");
     Some(RULE.report_fact(Severity::Note, why, what).cite_all([load]))
 }
 
@@ -210,7 +206,7 @@ fn is_elsewhere(case: &Case) -> bool {
 
 fn cite_load(average: f64) -> Evidence {
     let average = Value::Figure(average, "ratio");
-    let says = text!("other-load-average", "1-minute load average before the run: {average}", average);
+    let says = text!("1-minute load average before the run: {average}", average);
     cite_fact(says, "conditions.before.load")
 }
 
@@ -223,15 +219,11 @@ const USED: Template = Template {
 /// What is lost to others, and what shows it.
 fn weigh(used: &Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Vec<Evidence>)> {
     let others = Value::Figure(used.used, "CPUs");
-    let busy = text!("other-load-busy", "busy CPUs minus this run's own: {others}", others);
+    let busy = text!("busy CPUs minus this run's own: {others}", others);
     let by_others = cite_fact(busy, "conditions.after.cpu_seconds and .own_cpu_seconds");
     if let Some(waited) = used.waited {
         let share = Value::Share(waited);
-        let says = text!(
-            "other-load-waited",
-            "run-queue delay of the measuring threads: {share} of their time",
-            share
-        );
+        let says = text!("run-queue delay of the measuring threads: {share} of their time", share);
         let delay = cite_fact(says, "conditions.after.own_ready_seconds and .own_cpu_seconds");
         // All CPUs together lose no more than others used, though one that a single thread waited for may.
         let loss = waited.min(used.used / f64::from(cpus));

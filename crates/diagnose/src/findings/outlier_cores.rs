@@ -86,34 +86,21 @@ fn find_kinds(clocks: &[(&Measurement, Option<&Cpu>)]) -> Option<Finding> {
     for (kind, hz, clocks) in &kinds {
         let (kind, clock, count) = ((*kind).to_owned(), Value::Figure(*hz, "Hz"), clocks.len());
         let cpus = name_cpus(&cpus_of(clocks.iter().copied())).unwrap_or_default();
-        groups.push(text!(
-            "outlier-cores-of-kind",
-            "{count} {kind} at {clock}",
-            count,
-            kind = &kind,
-            clock = clock.clone()
-        ));
-        let says =
-            text!("outlier-cores-kind-clock", "{kind}: {cpus}, median clock {clock}", kind, cpus, clock);
+        groups.push(text!("{count} {kind} at {clock}", count, kind = &kind, clock = clock.clone()));
+        let says = text!("{kind}: {cpus}, median clock {clock}", kind, cpus, clock);
         seen.push(cite_fact(says, CLOCKS));
     }
-    let cost = text!(
-        "outlier-cores-cost",
-        "the cost depends on the instructions per cycle of each kind and on how work is divided"
-    );
-    let what =
-        text!("outlier-cores-kinds", "cores of {count} kinds: {kinds}", count = kinds.len(), kinds = groups);
+    let cost =
+        text!("the cost depends on the instructions per cycle of each kind and on how work is divided");
+    let what = text!("cores of {count} kinds: {kinds}", count = kinds.len(), kinds = groups);
     let pin = format!("taskset -c {} COMMAND", cpus_of(fastest.iter().copied()));
     let finding = RULE
         .report_fact(Severity::Note, cost, what)
         .locate_cpus(&cpus_of(kinds.iter().flat_map(|(_, _, clocks)| clocks.iter().copied())))
         .cite_all(seen)
-        .cite(text!("outlier-cores-inventory", "core kinds"), "machine.cpus[].kind")
-        .advise(text!(
-            "outlier-cores-small-pieces",
-            "evenly divided work waits for the slower cores: divide it into small pieces"
-        ))
-        .suggest(text!("outlier-cores-pin", "latency-critical work"), pin);
+        .cite(text!("core kinds"), "machine.cpus[].kind")
+        .advise(text!("evenly divided work waits for the slower cores: divide it into small pieces"))
+        .suggest(text!("latency-critical work"), pin);
     Some(finding)
 }
 
@@ -127,25 +114,17 @@ fn find_outliers(clocks: &[&Measurement]) -> Option<Finding> {
     let (worst, loss) = slow.first()?.clone();
     let (clock, others) = (Value::from(worst), Value::Figure(usual, "Hz"));
     let (count, all) = (slow.len(), clocks.len());
-    let slowest = text!("outlier-cores-slowest", "slowest clock: {clock}", clock = clock.clone());
+    let slowest = text!("slowest clock: {clock}", clock = clock.clone());
     let median = text!(
-        "outlier-cores-median",
         "median clock of {all} CPUs: {others}, scatter {scatter}",
         all,
         others = others.clone(),
         scatter = Value::Figure(scatter, "Hz")
     );
     let what = if count == 1 {
-        text!(
-            "outlier-cores-one",
-            "1 of {all} CPUs runs at {clock}, the others at {others}",
-            all,
-            clock,
-            others
-        )
+        text!("1 of {all} CPUs runs at {clock}, the others at {others}", all, clock, others)
     } else {
         text!(
-            "outlier-cores-several",
             "{count} of {all} CPUs run at {clock} or slightly above, the others at {others}",
             count,
             all,
@@ -153,18 +132,17 @@ fn find_outliers(clocks: &[&Measurement]) -> Option<Finding> {
             others
         )
     };
-    let avoid =
-        text!("outlier-cores-avoid", "evenly divided work waits for the slowest CPU: keep it off these CPUs");
-    let limits = text!("outlier-cores-settings", "per-CPU clock limits");
+    let avoid = text!("evenly divided work waits for the slowest CPU: keep it off these CPUs");
+    let limits = text!("per-CPU clock limits");
     let finding = RULE
         .report_loss(loss, what)
         .locate_cpus(&cpus_of(slow.iter().map(|slow| slow.0)))
         .cite(slowest, worst)
         .cite(median, CLOCKS)
         .suggest(avoid, "taskset -c LIST COMMAND")
-        .advise(text!("outlier-cores-or-pieces", "or divide it into small pieces"))
+        .advise(text!("or divide it into small pieces"))
         .suggest(limits, "grep . /sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq")
-        .advise(text!("outlier-cores-heat", "otherwise likely heat at these cores, or a faulty part"));
+        .advise(text!("otherwise likely heat at these cores, or a faulty part"));
     Some(finding)
 }
 

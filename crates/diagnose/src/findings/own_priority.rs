@@ -27,29 +27,27 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         true => Severity::Note,
         false => Severity::Warning,
     };
-    let cost = text!("own-priority-cost", "the cost is part of what other work took");
-    let what = text!("own-priority-low", "linespeed ran at a low priority: other programs had the CPU first");
+    let cost = text!("the cost is part of what other work took");
+    let what = text!("linespeed ran at a low priority: other programs had the CPU first");
     let mut finding = RULE.report_fact(severity, cost, what);
     let Snapshot { own_nice, own_policy, own_cpu_weight, .. } = &case.record.conditions.before;
     if let Some(nice) = own_nice.filter(|nice| *nice > 0) {
-        let says = text!("own-priority-nice", "nice value: {nice}", nice = nice.to_string());
-        let advice = text!("own-priority-without-nice", "measure again without nice");
+        let says = text!("nice value: {nice}", nice = nice.to_string());
+        let advice = text!("measure again without nice");
         finding = finding.cite(says, "conditions.before.own_nice").advise(advice);
     }
     if let Some(policy) = own_policy.as_ref().filter(|policy| ["batch", "idle"].contains(&policy.as_str())) {
-        let says = text!("own-priority-policy", "scheduling policy: {policy}", policy);
-        finding = finding.cite(says, "conditions.before.own_policy").advise(text!(
-            "own-priority-without-policy",
-            "measure again under SCHED_OTHER (without chrt -b or -i)"
-        ));
+        let says = text!("scheduling policy: {policy}", policy);
+        finding = finding
+            .cite(says, "conditions.before.own_policy")
+            .advise(text!("measure again under SCHED_OTHER (without chrt -b or -i)"));
     }
     if let Some(weight) = own_cpu_weight.filter(|weight| *weight < 1.0) {
         let share = Value::Share(weight);
-        let says = text!("own-priority-weight", "CPU weight of the cgroup: {share} of the default", share);
-        finding = finding.cite(says, "conditions.before.own_cpu_weight").advise(text!(
-            "own-priority-other-cgroup",
-            "measure from a cgroup of default weight: systemd-run --scope linespeed"
-        ));
+        let says = text!("CPU weight of the cgroup: {share} of the default", share);
+        finding = finding
+            .cite(says, "conditions.before.own_cpu_weight")
+            .advise(text!("measure from a cgroup of default weight: systemd-run --scope linespeed"));
     }
     (!finding.evidence.is_empty()).then(|| vec![finding])
 }

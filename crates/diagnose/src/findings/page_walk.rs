@@ -55,16 +55,12 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let (small, huge) = case.index.pages()?;
     let loss = costs(loss(&small.summary, &huge.summary, Better::Lower))?;
     let size = Value::Bytes(small.labels.count(Label::Bytes)?);
-    let on_small = text!(
-        "page-walk-small-pages",
-        "random loads from {size} on 4 KiB pages: {latency}",
-        size = size.clone(),
-        latency = small
-    );
-    let on_huge = text!("page-walk-huge-pages", "on 2 MiB pages: {latency}", latency = huge);
+    let on_small =
+        text!("random loads from {size} on 4 KiB pages: {latency}", size = size.clone(), latency = small);
+    let on_huge = text!("on 2 MiB pages: {latency}", latency = huge);
     let what = match case.record.machine.is_virtual() {
         true => text!(NESTED, size),
-        false => text!("page-walk-waits", "random loads from {size} lose time to page walks", size),
+        false => text!("random loads from {size} lose time to page walks", size),
     };
     let (remedy, undo) = huge_pages::remedy(thp.map(String::as_str));
     let mut finding = RULE
@@ -76,7 +72,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .mend(remedy)
         .undo(undo);
     if let Some(setting) = thp {
-        finding = finding.cite(text!("page-walk-thp", "THP: {setting}", setting), "conditions.before.thp");
+        finding = finding.cite(text!("THP: {setting}", setting), "conditions.before.thp");
     }
     let sets = small.detail.get(detail::SETS_OF_PAGES);
     let sets = sets.and_then(|sets| sets.as_array().map(Vec::len)).unwrap_or(1);

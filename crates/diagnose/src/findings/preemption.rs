@@ -71,22 +71,20 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let share = 1.0 - median / p99;
     let p99 = Value::Figure(p99, "ns");
     let what = text!(
-        "preemption-tail",
         "1 % of real-time wake-ups take {p99} or longer; preemption model: {model}",
         p99 = p99.clone(),
         model
     );
     let median = Value::Figure(median, "ns");
-    let median = text!("preemption-median", "median wake-up of a real-time thread: {median}", median);
+    let median = text!("median wake-up of a real-time thread: {median}", median);
     let mut finding = RULE
         .report_model(verdict(share, (share, share)), what)
         .felt_by(Relevance::Few)
         .locate_cpus(&cpus_of([wakeups]))
         .cite(median, wakeups)
-        .cite(text!("preemption-p99", "99th percentile: {p99}", p99), wakeups)
-        .cite(text!("preemption-model", "preemption model: {model}", model), "machine.kernel.preemption")
+        .cite(text!("99th percentile: {p99}", p99), wakeups)
+        .cite(text!("preemption model: {model}", model), "machine.kernel.preemption")
         .advise(text!(
-            "preemption-dynamic",
             "with PREEMPT_DYNAMIC and debugfs mounted: {command}",
             command = write_command("full", MODEL)
         ))
@@ -96,7 +94,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         ))
         .undo([Remedy::command(write_command(model, MODEL))]);
     if let Some(hz) = kernel.hz {
-        finding = finding.cite(text!("preemption-tick", "timer tick: {hz} Hz", hz), "machine.kernel.hz");
+        finding = finding.cite(text!("timer tick: {hz} Hz", hz), "machine.kernel.hz");
     }
     Some(vec![Finding { confidence: Confidence::Low, ..finding }])
 }

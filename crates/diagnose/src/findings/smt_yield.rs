@@ -41,7 +41,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 
 /// Adds that siblings can be switched off, and on again.
 fn switch_off(finding: Finding) -> Finding {
-    let off = text!("smt-yield-off", "or disable SMT");
+    let off = text!("or disable SMT");
     let off = Remedy::both(off, write_command("off", CONTROL)).sets(KnobValue::new(KnobName::Smt, "off"));
     finding.mend([off]).undo([Remedy::command(write_command("on", CONTROL))])
 }
@@ -52,11 +52,9 @@ fn find_harm(yields: &[&Measurement]) -> Option<Finding> {
     let (worst, loss) = losses.max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;
     let workload = workload_of(worst);
     let place = quote_name(&workload);
-    let what =
-        text!("smt-yield-slower", "SMT siblings make {workload} slower than one thread per core", workload);
+    let what = text!("SMT siblings make {workload} slower than one thread per core", workload);
     let finding = RULE.report_loss(loss, what).felt_by(Relevance::Some).locate(place);
     Some(switch_off(finding.cite_all([cite_yield(worst)]).advise(text!(
-        "smt-yield-thread-per-core",
         "run such work with one thread per core: OMP_PLACES=cores, or taskset -c with one CPU of each core"
     ))))
 }
@@ -67,7 +65,6 @@ fn workload_of(m: &Measurement) -> String {
 
 fn cite_yield(m: &Measurement) -> Evidence {
     let says = text!(
-        "smt-yield-measured",
         "{workload} on all siblings of a core: {factor} of one thread",
         workload = workload_of(m),
         factor = Value::Factor(m.value())
@@ -81,7 +78,7 @@ fn find_worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
     let each = (usual - 1.0) / (siblings - 1.0);
     let share = Value::Share(each.max(0.0));
     let report = |what| {
-        let cost = text!("smt-yield-count", "the CPU count costs no speed; capacity planned by it does");
+        let cost = text!("the CPU count costs no speed; capacity planned by it does");
         RULE.report_fact(Severity::Note, cost, what).cite_all(yields.iter().map(|m| cite_yield(m)))
     };
     if each < LITTLE {
@@ -92,17 +89,17 @@ fn find_worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
             factor = Value::Factor(usual),
             siblings = siblings as u64
         );
-        return Some(switch_off(report(what).advise(text!(
-            "smt-yield-size-by-cores",
-            "size by cores, not CPUs; one thread per core where each must be fast"
-        ))));
+        return Some(switch_off(
+            report(what)
+                .advise(text!("size by cores, not CPUs; one thread per core where each must be fast")),
+        ));
     }
     let what = text!(
         "smt-yield-much",
         "an SMT sibling adds {share} of a core: idle siblings are unused capacity",
         share
     );
-    let advice = text!("smt-yield-use-all", "use all CPUs: one thread per sibling");
+    let advice = text!("use all CPUs: one thread per sibling");
     (each > MUCH).then(|| report(what).advise(advice))
 }
 

@@ -35,8 +35,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     let loss = modelled(share)?;
     let taken = lost_share(&loss);
-    let says =
-        text!("steal-share", "steal time during the run: {share} of all CPU time", share = taken.clone());
+    let says = text!("steal time during the run: {share} of all CPU time", share = taken.clone());
     // The kernel counts as steal what a cap withholds, too.
     let cap = steal_time::cap(case);
     let what = if cap.is_some() {

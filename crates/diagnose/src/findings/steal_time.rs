@@ -58,26 +58,24 @@ impl StealTime<'_> {
         match self.of_all {
             (all, 2..) => {
                 let all = Value::Share(all);
-                text!("steal-time-of-all", "{share} of {cpu}'s time ({all} of all CPU time)", share, cpu, all)
+                text!("{share} of {cpu}'s time ({all} of all CPU time)", share, cpu, all)
             }
-            _ => text!("steal-time-of-cpu", "{share} of {cpu}'s time", share, cpu),
+            _ => text!("{share} of {cpu}'s time", share, cpu),
         }
     }
 
     /// The share on the worst CPU, the gaps there, and the share of all CPUs.
     pub(super) fn evidence(&self) -> Vec<Evidence> {
         let share = self.worst;
-        let mut seen =
-            vec![cite_fact(text!("steal-time-worst", "worst CPU: {share} of its time", share), self.worst)];
+        let mut seen = vec![cite_fact(text!("worst CPU: {share} of its time", share), self.worst)];
         if let Some(gap) = self.gap {
             let longest = Value::Figure(gap.summary.max, "ns");
-            let says =
-                text!("steal-time-gaps", "gaps: median {median}, longest {longest}", median = gap, longest);
+            let says = text!("gaps: median {median}, longest {longest}", median = gap, longest);
             seen.push(cite_fact(says, gap));
         }
         if let (mean, count @ 2..) = self.of_all {
             let share = Value::Share(mean);
-            let says = text!("steal-time-mean", "mean of {count} CPUs: {share}", count, share);
+            let says = text!("mean of {count} CPUs: {share}", count, share);
             seen.push(cite_fact(says, format!("stolen.share cause={}", self.cause)));
         }
         seen
@@ -154,18 +152,14 @@ pub(super) fn host_remedy(capped: bool) -> [Remedy; 2] {
                 "steal-time-raise-cap",
                 "raise the cap: an instance type without CPU credits, or the guest's quota (virsh schedinfo, cpu.max)"
             ),
-            text!("steal-time-fewer-threads", "or run fewer threads, within the cap"),
+            text!("or run fewer threads, within the cap"),
         ]
     } else {
         [
             text!(
-                "steal-time-dedicated",
                 "no remedy inside the guest: use an instance type with dedicated CPUs, or a dedicated host"
             ),
-            text!(
-                "steal-time-pin",
-                "on the host: pin the virtual CPUs, and avoid oversubscribed physical CPUs"
-            ),
+            text!("on the host: pin the virtual CPUs, and avoid oversubscribed physical CPUs"),
         ]
     };
     [Remedy::advice(first), Remedy::advice(second)]
@@ -180,6 +174,6 @@ pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 
 /// The quickest wake-ups as evidence.
 pub(super) fn cite_quickest(wakeups: &Measurement) -> Evidence {
-    let says = text!("steal-time-quickest", "shortest median wake-up latency: {latency}", latency = wakeups);
+    let says = text!("shortest median wake-up latency: {latency}", latency = wakeups);
     cite_fact(says, wakeups)
 }

@@ -35,14 +35,13 @@ fn remedy(case: &Case) -> Vec<Remedy> {
     if case.record.machine.is_virtual() {
         return steal_time::host_remedy(steal_time::cap(case).is_some()).into();
     }
-    let hwnoise = text!("stolen-below-hwnoise", "see the gaps that the kernel counts with interrupts off");
+    let hwnoise = text!("see the gaps that the kernel counts with interrupts off");
     let mut remedy = vec![Remedy::both(hwnoise, "sudo rtla hwnoise -d 30s")];
     if case.record.machine.processor.vendor.as_deref() == Some("GenuineIntel") {
-        let smi = text!("stolen-below-smi", "count system management interrupts (SMI)");
+        let smi = text!("count system management interrupts (SMI)");
         remedy.push(Remedy::both(smi, "sudo turbostat --show CPU,SMI"));
     }
     remedy.push(Remedy::advice(text!(
-        "stolen-below-firmware-settings",
         "firmware: disable USB legacy support, power capping and memory error polling; or update it"
     )));
     remedy
@@ -61,8 +60,7 @@ fn find_share(case: &Case) -> Option<Finding> {
         finding = finding.cite_all(stolen.gap.filter(|gap| is_a_cap(gap)).map(steal_time::cite_cap));
         if let Some(share) = case.record.conditions.after.as_ref().and_then(|after| after.steal_share) {
             let share = Value::Rounded(Box::new(Value::Share(share)), 2);
-            let says =
-                text!("stolen-below-admitted", "steal time reported by the hypervisor: {share}", share);
+            let says = text!("steal time reported by the hypervisor: {share}", share);
             finding = finding.cite(says, "conditions.after.steal_share");
         }
     }
@@ -88,21 +86,19 @@ fn find_gaps(case: &Case) -> Option<Finding> {
     // The longest gap need not be that of the CPU that loses most.
     let of_all = match shares[..] {
         [least, .., most] if least.value() < most.value() => {
-            Value::from(text!("stolen-below-between", "{least} to {most}", least, most))
+            Value::from(text!("{least} to {most}", least, most))
         }
         _ => taken.clone(),
     };
     let gaps = text!(
-        "stolen-below-gaps",
         "{count} gaps: median {median}, longest {longest}",
         count = gap.summary.n,
         median = gap,
         longest = longest.clone()
     );
-    let sum = text!("stolen-below-sum", "all gaps: {taken} of the CPU's time", taken);
+    let sum = text!("all gaps: {taken} of the CPU's time", taken);
     let what = if case.record.machine.is_virtual() {
         text!(
-            "stolen-below-gaps-hypervisor",
             "the hypervisor stops a busy CPU for up to {longest} at a time, {taken} of its time",
             longest,
             taken = of_all
@@ -115,7 +111,7 @@ fn find_gaps(case: &Case) -> Option<Finding> {
             taken = of_all
         )
     };
-    let cost = text!("stolen-below-rare", "rare gaps delay single responses, not throughput");
+    let cost = text!("rare gaps delay single responses, not throughput");
     let finding = RULE
         .report_fact(Severity::Note, cost, what)
         .locate_cpus(&cpus_of(long.iter().copied()))

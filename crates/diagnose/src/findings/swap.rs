@@ -35,32 +35,32 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     });
     let used = before.swap_used_bytes.unwrap_or(0);
     let no_room = before.memory_available_bytes.is_some_and(|available| used > available);
-    let cost = text!("swap-in-use-cost", "the cost depends on which swapped pages a program touches again");
+    let cost = text!("the cost depends on which swapped pages a program touches again");
     let mut finding = match moved {
         Some(pages) if pages > 0 => {
-            let what = text!("swap-in-use-during", "memory was swapped during the run");
-            let says = text!("swap-in-use-pages", "pages swapped in or out during the run: {pages}", pages);
+            let what = text!("memory was swapped during the run");
+            let says = text!("pages swapped in or out during the run: {pages}", pages);
             RULE.report_fact(Severity::Warning, cost, what).cite(says, "conditions.after.swapped_pages")
         }
         _ if no_room => {
-            let what = text!("swap-in-use-no-room", "swap holds more than the available memory");
+            let what = text!("swap holds more than the available memory");
             RULE.report_fact(Severity::Note, cost, what)
         }
         _ => return None,
     };
     if used > 0 {
-        let says = text!("swap-in-use-used", "swap used: {used}", used = Value::Bytes(used));
+        let says = text!("swap used: {used}", used = Value::Bytes(used));
         finding = finding.cite(says, "conditions.before.swap_used_bytes");
     }
     if let Some(available) = before.memory_available_bytes {
         let available = Value::Bytes(available);
-        let says = text!("swap-in-use-available", "available memory: {available}", available);
+        let says = text!("available memory: {available}", available);
         finding = finding.cite(says, "conditions.before.memory_available_bytes");
     }
-    let processes = text!("swap-in-use-find", "find the processes in swap");
+    let processes = text!("find the processes in swap");
     let finding = finding
         .mend([Remedy::both(processes, "grep VmSwap /proc/*/status | sort -k2 -n | tail")])
-        .advise(text!("swap-in-use-memory", "add memory, or reduce the work"));
+        .advise(text!("add memory, or reduce the work"));
     Some(vec![finding])
 }
 

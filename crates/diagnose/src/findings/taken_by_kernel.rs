@@ -23,16 +23,15 @@ pub(super) const RULE: Rule = Rule {
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let stolen = steal_time::by_others(case)?;
     let taken = stolen.describe();
-    let what = text!("stolen-os-taken", "other tasks and interrupts take {taken}", taken);
-    let tasks = text!("stolen-os-tasks", "find the tasks by CPU");
+    let what = text!("other tasks and interrupts take {taken}", taken);
+    let tasks = text!("find the tasks by CPU");
     let finding = RULE
         .report_loss(stolen.loss.clone(), what)
         .locate_cpus(&stolen.cpus)
         .cite_all(stolen.evidence())
         .suggest(tasks, "ps -eo psr,pcpu,comm --sort=-pcpu | head")
-        .suggest(text!("stolen-os-interrupts", "find the interrupts"), "cat /proc/interrupts")
+        .suggest(text!("find the interrupts"), "cat /proc/interrupts")
         .advise(text!(
-            "stolen-os-isolate",
             "reserve a CPU: taskset -c CPU, an isolated cpuset partition, IRQs moved by /proc/irq/*/smp_affinity_list"
         ))
         .advise(text!(
@@ -40,7 +39,6 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             "permanently, on the kernel command line: isolcpus=LIST nohz_full=LIST rcu_nocbs=LIST"
         ))
         .undo([Remedy::advice(text!(
-            "stolen-os-boot-without",
             "remove isolcpus=, nohz_full= and rcu_nocbs= from the kernel command line and reboot"
         ))]);
     Some(vec![finding])

@@ -33,20 +33,15 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let conditions = &case.record.conditions;
     let after = conditions.after.as_ref()?;
     let times = after.throttled?.checked_sub(conditions.before.throttled?).filter(|times| *times > 0)?;
-    let cost =
-        text!("throttled-duration", "the duration of throttling is unknown; the measured clocks include it");
-    let what =
-        text!("throttled-by-heat", "heat throttled the CPU clock; events during the run: {times}", times);
-    let says = text!("throttled-count", "thermal throttling events during the run: {times}", times);
+    let cost = text!("the duration of throttling is unknown; the measured clocks include it");
+    let what = text!("heat throttled the CPU clock; events during the run: {times}", times);
+    let says = text!("thermal throttling events during the run: {times}", times);
     let mut finding = RULE
         .report_fact(Severity::Warning, cost, what)
         .cite(says, "conditions.after.throttled")
-        .advise(text!(
-            "throttled-cooling",
-            "check fans, dust, airflow, thermal paste and the firmware's cooling profile"
-        ));
+        .advise(text!("check fans, dust, airflow, thermal paste and the firmware's cooling profile"));
     if let Some((sensor, temperature)) = find_hottest(after) {
-        let says = text!("throttled-hottest", "hottest sensor: {temperature}", temperature);
+        let says = text!("hottest sensor: {temperature}", temperature);
         finding = finding.cite(says, format!("conditions.after.temperatures.{sensor}"));
     }
     Some(vec![finding])

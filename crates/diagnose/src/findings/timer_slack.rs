@@ -47,39 +47,32 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let slack = known.map_or(delay, |ns| delay.min(ns));
     let gain = gains(case, "other", Between::from_ns(gain.between.ns - slack))?;
     let saved = Value::Figure(slack, "ns");
-    let what = text!(
-        "timer-slack-raised",
-        "timer slack raised to about {saved} delays wake-ups of ordinary threads",
-        saved
-    );
+    let what = text!("timer slack raised to about {saved} delays wake-ups of ordinary threads", saved);
     let latency = gain.as_is;
-    let as_is = text!("timer-slack-as-is", "median wake-up of an ordinary thread: {latency}", latency);
+    let as_is = text!("median wake-up of an ordinary thread: {latency}", latency);
     let latency = gain.tuned;
     let tuned = match held_off(case) {
         true => {
-            text!("timer-slack-without-idle", "without timer slack and deep idle states: {latency}", latency)
+            text!("without timer slack and deep idle states: {latency}", latency)
         }
-        false => text!("timer-slack-without", "without timer slack: {latency}", latency),
+        false => text!("without timer slack: {latency}", latency),
     };
-    let process = text!("timer-slack-process", "a running process");
+    let process = text!("a running process");
     let default = Value::Figure(DEFAULT_SLACK_NS, "ns");
-    let above = text!("timer-slack-above-default", "above the kernel's default of {default}", default);
+    let above = text!("above the kernel's default of {default}", default);
     let mut finding = RULE
         .report_loss(costs(gain.loss)?, what)
         .locate_cpus(&gain.cpus)
         .cite(as_is, gain.as_is)
         .cite(tuned, gain.tuned)
         .cite(above, gain.as_is)
-        .advise(text!(
-            "timer-slack-prctl",
-            "in the program: prctl(PR_SET_TIMERSLACK, 1) in each sleeping thread"
-        ))
+        .advise(text!("in the program: prctl(PR_SET_TIMERSLACK, 1) in each sleeping thread"))
         .mend([Remedy { text: Some(process), ..set_slack("1") }])
-        .advise(text!("timer-slack-service", "a service: TimerSlackNSec=1 in its [Service] section"))
+        .advise(text!("a service: TimerSlackNSec=1 in its [Service] section"))
         .undo([set_slack("0")]);
     if let Some(idle) = idle.filter(|idle| idle.ns > 0.0) {
         let part = Value::Figure(idle.ns, "ns");
-        let says = text!("timer-slack-idle", "part of idle states: {part} (from real-time wake-ups)", part);
+        let says = text!("part of idle states: {part} (from real-time wake-ups)", part);
         finding = finding.cite(says, "wakeup.latency policy=fifo");
     }
     Some(vec![finding])

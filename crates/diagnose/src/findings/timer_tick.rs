@@ -56,30 +56,27 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let share = |slack: f64| 1.0 - slack / wakeups.value();
     let loss = verdict(share(SLACK_NS), (share(SLACK_NS * 2.0), share(SLACK_NS / 2.0)));
     let (late, tick) = (Value::Figure(late, "ns"), Value::Figure(tick, "ns"));
-    let length = text!("timer-tick-length", "timer tick: {tick} ({hz} Hz)", tick = tick.clone(), hz);
-    let what = text!(
-        "timer-tick-coarse",
-        "sleeping threads wake only at the timer tick, every {tick}: no high-resolution timers",
-        tick
-    );
+    let length = text!("timer tick: {tick} ({hz} Hz)", tick = tick.clone(), hz);
+    let what =
+        text!("sleeping threads wake only at the timer tick, every {tick}: no high-resolution timers", tick);
     let mut finding = RULE
         .report_model(loss, what)
         .felt_by(Relevance::Some)
         .locate_cpus(&cpus_of([wakeups]))
         .cite_all([cite_quickest(wakeups)])
-        .cite(text!("timer-tick-tail", "99th percentile: {late}", late), wakeups)
+        .cite(text!("99th percentile: {late}", late), wakeups)
         .cite(length, "machine.kernel.hz");
     let off = kernel.options.iter().find(|option| *option == "highres=off");
     if let Some(option) = off {
-        let says = text!("timer-tick-option", "kernel command line: {option}", option);
+        let says = text!("kernel command line: {option}", option);
         finding = finding.cite(says, "machine.kernel.options");
     }
     if let Some(source) = &case.record.conditions.before.clocksource {
-        let says = text!("timer-tick-clocksource", "clocksource: {source}", source);
+        let says = text!("clocksource: {source}", source);
         finding = finding.cite(says, "conditions.before.clocksource");
     }
     Some(vec![if off.is_some() {
-        let undo = text!("timer-tick-add", "add highres=off to the kernel command line and reboot");
+        let undo = text!("add highres=off to the kernel command line and reboot");
         let advice = text!("timer-tick-remove", "remove highres=off from the kernel command line and reboot");
         finding.advise(advice).undo([Remedy::advice(undo)])
     } else {
@@ -88,10 +85,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
                 text!("timer-tick-dmesg", "find why high-resolution timers are off"),
                 "sudo dmesg | grep -iE 'high.res|one.?shot|clocksource|tsc'",
             )
-            .advise(text!(
-                "timer-tick-kernel",
-                "use a kernel with CONFIG_HIGH_RES_TIMERS, otherwise one with CONFIG_HZ=1000"
-            ))
+            .advise(text!("use a kernel with CONFIG_HIGH_RES_TIMERS, otherwise one with CONFIG_HZ=1000"))
     }])
 }
 

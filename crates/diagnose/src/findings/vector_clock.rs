@@ -82,11 +82,9 @@ fn find_slow_vectors(
             )
         }
     };
-    let beside =
-        text!("vector-clock-wide", "clock beside {vectors} work: {clock}", vectors = &vectors, clock = wide);
-    let scalar = text!("vector-clock-scalar", "clock beside scalar work: {clock}", clock = plain);
+    let beside = text!("clock beside {vectors} work: {clock}", vectors = &vectors, clock = wide);
+    let scalar = text!("clock beside scalar work: {clock}", clock = plain);
     let what = text!(
-        "vector-clock-lowered",
         "{vectors} vectors lower the clock of all code from {scalar} to {wide}",
         vectors,
         scalar = plain,

@@ -32,21 +32,18 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         return None;
     }
     let cost = text!(
-        "virtual-topology-cost",
         "threads that share data may be placed far apart, and per-socket licences count each CPU; the cost \
          depends on the program"
     );
     let what = text!(
-        "virtual-topology-flat",
         "all {cpus} CPUs appear as single-core sockets: shared caches are hidden from the scheduler",
         cpus
     );
-    let says = text!("virtual-topology-counts", "{packages} sockets, {cpus} CPUs", packages, cpus);
+    let says = text!("{packages} sockets, {cpus} CPUs", packages, cpus);
     let finding = RULE
         .report_fact(Severity::Note, cost, what)
         .cite(says, "machine.counts.packages and .cpus_online")
         .advise(text!(
-            "virtual-topology-set",
             "in the hypervisor: one socket with all cores (QEMU: -smp cpus=N,sockets=1; libvirt: <topology>), siblings as threads where virtual CPUs are pinned to them"
         ));
     Some(vec![finding])

@@ -21,8 +21,7 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
         steps.level = rated;
         steps.breakdown.ceiling_is = channels.describe_at(channels.rated_mt_s.unwrap_or(channels.mt_s));
         let (slowest, _) = channels.mt_s;
-        let cause =
-            text!("breakdown-memory-speed", "memory set to {slowest} MT/s", slowest = slowest.to_string());
+        let cause = text!("memory set to {slowest} MT/s", slowest = slowest.to_string());
         steps.take(cause, Some("memory-speed"), rated - channels.bytes_per_second, None, false);
     }
     let delivered = steps.breakdown.delivered;
@@ -34,11 +33,8 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
         && !what.is(&AT_TIMES)
         && of_others(share) < steps.level - delivered
     {
-        let cause = text!(
-            "breakdown-bandwidth-others",
-            "others on the CPUs ({share} of what there is without them)",
-            share = Value::Share(share)
-        );
+        let cause =
+            text!("others on the CPUs ({share} of what there is without them)", share = Value::Share(share));
         let between = Some((of_others(low), of_others(high)));
         steps.take(cause, Some(RULE.name), of_others(share), between, measured);
     }
@@ -48,7 +44,7 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
     {
         // Of three arrays one is written.
         let read_first = |avoided: f64| delivered / 3.0 * (1.0 - avoided);
-        let cause = text!("breakdown-write-allocate", "reads of the lines that regular stores overwrite");
+        let cause = text!("reads of the lines that regular stores overwrite");
         let between = Some((read_first(most), read_first(least)));
         steps.take(cause, None, read_first((least + most) / 2.0), between, true);
     }

@@ -13,7 +13,7 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
     let (one, all) = (middle(scalar("one")), middle(scalar("all")));
     limit(inputs, steps, one.or(all));
     if let (Some(one), Some(all)) = (one, all) {
-        steps.between(text!("breakdown-all-cores", "all cores busy"), None, one, all);
+        steps.between(text!("all cores busy"), None, one, all);
     }
     None
 }
@@ -26,9 +26,9 @@ fn limit(inputs: BreakdownInputs, steps: &mut Steps, alone: Option<&Measurement>
     let base = inputs.index.record.machine.processor.base_hz.filter(|_| before.boost == Some(false));
     let upper = upper.map(|hz| {
         let limit = Value::Figure(hz, "Hz");
-        (hz, text!("breakdown-clock-limit", "the clock is limited to {limit}", limit))
+        (hz, text!("the clock is limited to {limit}", limit))
     });
-    let base = base.map(|hz| (hz as f64, text!("breakdown-boost-off", "boost is off")));
+    let base = base.map(|hz| (hz as f64, text!("boost is off")));
     let least = upper.into_iter().chain(base).min_by(|a, b| a.0.total_cmp(&b.0));
     let Some((hz, cause)) = least else { return };
     let ceiling = steps.breakdown.ceiling;

@@ -9,7 +9,7 @@ use super::{BreakdownInputs, Steps};
 /// gets that cares for neither.
 pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text> {
     let (small, huge) = inputs.index.pages()?;
-    let cause = text!("breakdown-page-walks", "page walks: ordinary pages instead of huge ones");
+    let cause = text!("page walks: ordinary pages instead of huge ones");
     steps.between(cause, Some("page-walk"), huge, small);
     let numa = inputs.numa?;
     let (local, remote) = (numa.local_ns?, numa.remote_ns?);
@@ -20,7 +20,7 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
         return None;
     }
     let share = Value::Share(numa.remote_share);
-    let cause = text!("breakdown-remote-loads", "{share} of loads from other nodes' memory", share);
+    let cause = text!("{share} of loads from other nodes' memory", share);
     if !steps.take(cause, Some("numa-latency"), takes, None, false) {
         return None;
     }

@@ -10,9 +10,9 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
     let at = |setting: &str| resources::wake_up_at(inputs.index, "fifo", setting);
     if let (Some(tuned), Some(as_is)) = (at("tuned"), at("as-is")) {
         let cause = if inputs.index.record.machine.is_virtual() {
-            text!("breakdown-guest-halt", "guest halt: the way back through the hypervisor")
+            text!("guest halt: the way back through the hypervisor")
         } else {
-            text!("breakdown-idle-states", "idle states")
+            text!("idle states")
         };
         steps.between(cause, Some("idle-states"), tuned, as_is);
     }

@@ -93,7 +93,6 @@ fn size(verdict: &Verdict) -> Size {
 fn compared(with: &Row, without: &Row, together: Together) -> (Size, Text) {
     let verdict = with.against(without, together).verdict;
     let why = text!(
-        "overhead-compared",
         "{with} against {without}: {result}",
         with = with.label(),
         without = without.label(),
@@ -133,7 +132,7 @@ const NO_GUEST: Template = Template { code: "overhead-no-guest", words: "no gues
 
 /// Two comparisons in one sentence.
 fn state_both(one: Text, other: Text) -> Text {
-    text!("overhead-compared-twice", "{one}; {other}", one, other)
+    text!("{one}; {other}", one, other)
 }
 
 fn interrupts_take_much(rows: &Rows, together: Together) -> (Answer, Text) {
@@ -147,21 +146,17 @@ fn interrupts_take_much(rows: &Rows, together: Together) -> (Answer, Text) {
 fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, Text) {
     let of = |layer| Some((rows.find(layer, None, true)?, bound(rows, layer)?));
     let Some((free, bound)) = of("kernel").or_else(|| of("user")) else {
-        return cannot(text!(
-            "overhead-none-free-and-bound",
-            "no layer was timed both bound to a CPU and not bound"
-        ));
+        return cannot(text!("no layer was timed both bound to a CPU and not bound"));
     };
     let (answer, why) = judge(free, bound, together, Size::Much);
     match free.rate(record::detail::MIGRATIONS_PER_S) {
         Some(rate) if rate > 0.0 => {
             let rate = format!("{rate:.2}");
-            let why = text!("overhead-migrated-at", "{why}, with {rate} migrations/s", why, rate);
+            let why = text!("{why}, with {rate} migrations/s", why, rate);
             (answer, why)
         }
-        Some(_) => cannot(text!("overhead-never-migrated", "no migration while not bound ({why})", why)),
+        Some(_) => cannot(text!("no migration while not bound ({why})", why)),
         None => cannot(text!(
-            "overhead-migrations-not-counted",
             "migrations not counted by the kernel: the cost may have another cause ({why})",
             why
         )),
@@ -189,18 +184,12 @@ fn hypervisor_takes_little(rows: &Rows, together: Together) -> (Answer, Text) {
 fn guests_suffer(rows: &Rows, together: Together) -> (Answer, Text) {
     let both = |layer: &'static str| Some((layer, bound(rows, layer)?, rows.without_interrupts(layer)?));
     let Some((layer, with, without)) = GUEST_KERNELS.into_iter().find_map(both) else {
-        return cannot(text!(
-            "overhead-no-guest-kernel",
-            "no guest kernel was timed both with and without interrupts of its own"
-        ));
+        return cannot(text!("no guest kernel was timed both with and without interrupts of its own"));
     };
     let (interrupts, why) = compared(with, without, together);
     let Some(free) = rows.find(layer, None, true) else {
         let answer = if interrupts == Size::Little { Answer::Contradicted } else { Answer::CannotTell };
-        return (
-            answer,
-            text!("overhead-no-free-guest", "{why}; no guest was timed without being bound", why),
-        );
+        return (answer, text!("{why}; no guest was timed without being bound", why));
     };
     let (migration, more) = compared(free, with, together);
     let answer = match (interrupts, migration) {
@@ -216,7 +205,6 @@ fn kernel_suffers_more(rows: &Rows, together: Together) -> (Answer, Text) {
     let of = |layer| Some((rows.find(layer, None, true)?, bound(rows, layer)?));
     let (Some((kernel_free, kernel)), Some((user_free, user))) = (of("kernel"), of("user")) else {
         return cannot(text!(
-            "overhead-no-kernel-and-user",
             "kernel thread and user program were not both timed bound to a CPU and not bound"
         ));
     };
@@ -226,7 +214,6 @@ fn kernel_suffers_more(rows: &Rows, together: Together) -> (Answer, Text) {
         together,
     );
     let why = text!(
-        "overhead-kernel-more",
         "without a bound CPU a kernel thread loses {share} more than a user program",
         share = Value::Share(gain.share)
     );
@@ -236,7 +223,7 @@ fn kernel_suffers_more(rows: &Rows, together: Together) -> (Answer, Text) {
         (Verdict::NotResolved { smaller_than }, _) if *smaller_than < MUCH => {
             (Answer::Contradicted, not_resolved(*smaller_than))
         }
-        _ => cannot(text!("overhead-not-told-apart", "too noisy to separate the two")),
+        _ => cannot(text!("too noisy to separate the two")),
     }
 }
 
@@ -244,12 +231,11 @@ fn system_takes_more_than_hypervisor(rows: &Rows, together: Together) -> (Answer
     let Some((guest, host)) = guest_and_host(rows) else { return cannot(NO_GUEST) };
     let Some(line_speed) = rows.without_interrupts("kernel") else {
         return cannot(text!(
-            "overhead-no-quiet-kernel-thread",
             "no kernel thread was timed without interrupts as the baseline of the operating system"
         ));
     };
     let Some(user) = bound(rows, "user") else {
-        return cannot(text!("overhead-no-bound-user", "no user program was timed bound to a CPU"));
+        return cannot(text!("no user program was timed bound to a CPU"));
     };
     let (hypervisor, of_the_guest) = compared(guest, host, together);
     let (system, of_the_system) = compared(user, line_speed, together);

@@ -37,16 +37,9 @@ pub(crate) fn overhead(index: &RecordIndex, layers: &mut [Layer]) -> Option<Over
     });
     let floor_says = match &floor {
         Some(verdict) => {
-            text!(
-                "overhead-floor",
-                "A/A control (a layer against itself): {result}.",
-                result = steps::state(verdict)
-            )
+            text!("A/A control (a layer against itself): {result}.", result = steps::state(verdict))
         }
-        None => text!(
-            "overhead-no-floor",
-            "No A/A control: no layer was timed twice, so the noise floor is unknown."
-        ),
+        None => text!("No A/A control: no layer was timed twice, so the noise floor is unknown."),
     };
     let claims = claims::claims(&rows, together, floor.as_ref());
     let line_speed = fastest.label();

@@ -78,16 +78,16 @@ fn pairs<'a>(rows: &'a Rows<'a>) -> Vec<Pair<'a>> {
     }
     let what = text!("overhead-step-other-tasks", "other tasks on the same CPU");
     add(what, user, bound(REAL_TIME), Events::Switches);
-    let what = text!("overhead-step-kernel-not-bound", "kernel thread not bound to a CPU");
+    let what = text!("kernel thread not bound to a CPU");
     add(what, free("kernel"), kernel, Events::Migrations);
     add(text!("overhead-step-interrupts", "interrupts"), kernel, quiet, Events::Interrupts);
-    let what = text!("overhead-step-user-mode", "user mode instead of a kernel thread");
+    let what = text!("user mode instead of a kernel thread");
     add(what, user, kernel, Events::None);
-    add(text!("overhead-step-guest-user", "hypervisor: guest user mode"), guest, user, Events::None);
+    add(text!("hypervisor: guest user mode"), guest, user, Events::None);
     let what = text!("overhead-step-whole-guest", "hypervisor and guest operating system");
     add(what, whole, user, Events::None);
     add(text!("overhead-step-guest-system", "guest operating system"), whole, guest, Events::None);
-    let what = text!("overhead-step-guest-kernel", "hypervisor: guest kernel mode");
+    let what = text!("hypervisor: guest kernel mode");
     add(what, bound("guest kernel"), kernel.or(user), Events::None);
     let what = text!("overhead-step-guest-quiet", "hypervisor: guest OS kernel, interrupts off");
     add(what, quiet_guest, quiet, Events::None);
@@ -137,7 +137,6 @@ pub(super) fn state(verdict: &Verdict) -> Text {
         Verdict::Costs { share, interval } => {
             let known = known(*share, *interval);
             text!(
-                "overhead-saves",
                 "saves {share} [{low} – {high}]",
                 share = known(-share),
                 low = known(-interval.1),
@@ -146,13 +145,12 @@ pub(super) fn state(verdict: &Verdict) -> Text {
         }
         Verdict::NotResolved { smaller_than } => not_resolved(*smaller_than),
         Verdict::TooNoisy { rounds_needed: Some(more) } => text!(
-            "overhead-too-noisy-rounds",
             "too noisy; about {more} more passes would tell (--rounds)",
             more = more.div_ceil(PORTIONS_PER_PASS)
         ),
-        Verdict::TooNoisy { rounds_needed: None } => text!("overhead-too-noisy", "too noisy"),
+        Verdict::TooNoisy { rounds_needed: None } => text!("too noisy"),
         Verdict::NotMeasurable { reason } => {
-            text!("overhead-not-measurable", "not measurable: {reason}", reason)
+            text!("not measurable: {reason}", reason)
         }
     }
 }
@@ -171,7 +169,6 @@ fn each(pair: &Pair, verdict: &Verdict) -> Option<Text> {
     let (count, events) = pair.events.detail_and_label()?;
     let (with, without) = (pair.with.rate(count)?, pair.without.rate(count)?);
     let counted = text!(
-        "overhead-events",
         "{with} {events}/s with it, {without} without",
         with = significant(with),
         events,

@@ -29,7 +29,6 @@ pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> O
     let says = match processes.first()?.policy {
         Policy::Default => return None,
         Policy::Interleave => text!(
-            "plan-memory-interleaved",
             "One process over all nodes: its memory is interleaved page by page, so that no node's channels carry all \
              traffic. A program that can be split into one process per node gains more."
         ),
@@ -40,10 +39,9 @@ pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> O
                     "Each process allocates from its own nodes only, at most {room} each.",
                     room = Value::Bytes(room)
                 ),
-                None => text!("plan-memory-of-own-nodes", "Each process allocates from its own nodes only."),
+                None => text!("Each process allocates from its own nodes only."),
             };
             says.push(text!(
-                "plan-memory-fails",
                 "A process that needs more is OOM-killed even if other nodes have memory free; --preferred=NODE instead of --membind \
                  avoids it."
             ));
@@ -73,13 +71,8 @@ fn room(available: &AvailableResources, processes: &[Process]) -> Option<u64> {
 pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
     let (small, huge) = resources::memory_pages(index)?;
     let size = Value::Bytes(small.labels.count(Label::Bytes)?);
-    let latency = text!(
-        "plan-latency-on-base-pages",
-        "load latency over {size} on 4 KiB pages: {ns}",
-        size = size.clone(),
-        ns = small
-    );
-    let huge_latency = text!("plan-latency-on-huge-pages", "on 2 MiB pages: {ns}", ns = huge);
+    let latency = text!("load latency over {size} on 4 KiB pages: {ns}", size = size.clone(), ns = small);
+    let huge_latency = text!("on 2 MiB pages: {ns}", ns = huge);
     let evidence = vec![cite_fact(latency, small), cite_fact(huge_latency, huge)];
     let thp = index.record.conditions.before.thp.as_deref();
     let mut advice = Advice { about: "huge pages".to_owned(), evidence, ..Advice::default() };
@@ -111,7 +104,6 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
         }
         Verdict::NotResolved { smaller_than } => {
             advice.says = text!(
-                "plan-huge-pages-no-gain",
                 "No measurable gain for random loads (< {smaller_than}).",
                 smaller_than = Value::Share(units::bound(smaller_than))
             );
@@ -135,7 +127,6 @@ pub(super) fn interrupts(
             return None;
         }
         advice.says = text!(
-            "plan-irqbalance-on",
             "Leave irqbalance on: it keeps a device's IRQs on the device's node. Run the process that uses a network card or \
              disk most on that node."
         );
@@ -152,7 +143,7 @@ pub(super) fn interrupts(
         cpus = name_cpus(reserved).unwrap_or_default()
     );
     if contained {
-        advice.says.push(text!("plan-irqs-of-host", "This is a container: set this on its host."));
+        advice.says.push(text!("This is a container: set this on its host."));
     }
     let restart = format!("sudo systemctl restart {IRQBALANCE}");
     advice.commands = vec![

@@ -238,7 +238,6 @@ fn several_a_node(available: &AvailableResources, layout: &Layout, request: &Pla
     let threads = super::threads(count);
     Some(if nodes == 1 {
         text!(
-            "plan-node-filled",
             "{processes} processes of {threads} fill the node. For a single one: --processes 1.",
             processes,
             threads
@@ -272,7 +271,7 @@ fn uneven(available: &AvailableResources, layout: &Layout, request: &PlanRequest
     if let Some(processes) = request.processes.filter(odd) {
         let (below, above) = ((processes / seats) * seats, processes.div_ceil(seats) * seats);
         says.push(match below {
-            0 => text!("plan-processes-even", "{above} processes would be equal.", above),
+            0 => text!("{above} processes would be equal.", above),
             below => {
                 text!("plan-processes-even-two", "{below} or {above} processes would be equal.", below, above)
             }

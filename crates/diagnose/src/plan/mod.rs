@@ -137,8 +137,8 @@ const ONE_NODE: Template =
 /// So many threads.
 fn threads(count: u32) -> Text {
     match count {
-        1 => text!("plan-one-thread", "1 thread"),
-        count => text!("plan-threads", "{count} threads", count),
+        1 => text!("1 thread"),
+        count => text!("{count} threads", count),
     }
 }
 
@@ -147,10 +147,10 @@ fn threads_each(processes: &[Process]) -> Text {
     let first = processes.first().and_then(|process| process.threads);
     match first {
         _ if processes.iter().any(|process| process.threads != first) => {
-            text!("plan-thread-per-cpu", "one thread per CPU")
+            text!("one thread per CPU")
         }
         Some(count) => threads(count),
-        None => text!("plan-threads-of-node", "as many threads as its node has CPUs"),
+        None => text!("as many threads as its node has CPUs"),
     }
 }
 
@@ -160,18 +160,14 @@ fn summary(plan: &Plan) -> Text {
     if let [process] = plan.processes.as_slice() {
         let mut says = match process {
             process if nodes > 1 && process.nodes.len() == 1 => text!(
-                "plan-one-process-on-node",
                 "1 process on node {node} with {threads} and that node's memory.",
                 node = &process.nodes,
                 threads
             ),
-            process if process.policy == Policy::Interleave => text!(
-                "plan-one-process-interleaved",
-                "1 process with {threads} over {nodes} nodes, memory interleaved.",
-                threads,
-                nodes
-            ),
-            _ => text!("plan-one-process", "1 process with {threads}.", threads),
+            process if process.policy == Policy::Interleave => {
+                text!("1 process with {threads} over {nodes} nodes, memory interleaved.", threads, nodes)
+            }
+            _ => text!("1 process with {threads}.", threads),
         };
         if nodes == 1 && plan.snippets.is_empty() {
             says.push(text!(
@@ -186,12 +182,7 @@ fn summary(plan: &Plan) -> Text {
     let processes = plan.processes.len();
     let within_nodes = plan.processes.iter().all(|process| process.nodes.len() == 1);
     let mut says = if nodes < 2 {
-        text!(
-            "plan-processes",
-            "{processes} processes with {threads} each, on separate CPUs.",
-            processes,
-            threads
-        )
+        text!("{processes} processes with {threads} each, on separate CPUs.", processes, threads)
     } else if within_nodes && processes == nodes as usize {
         text!(
             "plan-process-per-node",
@@ -201,23 +192,16 @@ fn summary(plan: &Plan) -> Text {
         )
     } else if within_nodes {
         text!(
-            "plan-processes-within-nodes",
             "{processes} processes with {threads} each on {nodes} nodes, each within one node and with its memory.",
             processes,
             threads,
             nodes
         )
     } else {
-        text!(
-            "plan-processes-across-nodes",
-            "{processes} processes with {threads} each, each on neighbouring nodes.",
-            processes,
-            threads
-        )
+        text!("{processes} processes with {threads} each, each on neighbouring nodes.", processes, threads)
     };
     match plan.gains.iter().max_by(|a, b| a.factor.total_cmp(&b.factor)) {
         Some(gain) => says.push(text!(
-            "plan-gain-at-most",
             "A {program} program does up to {factor} the work of one that ignores nodes; one that runs from its caches gains \
              nothing.",
             program = &gain.program,
@@ -288,8 +272,8 @@ fn caches(
             within,
             across
         ));
-        let inside = text!("plan-core-to-core-within", "within one cache: {ns}", ns = within);
-        let between = text!("plan-core-to-core-across", "between caches: {ns}", ns = across);
+        let inside = text!("within one cache: {ns}", ns = within);
+        let between = text!("between caches: {ns}", ns = across);
         caches.evidence = vec![cite_fact(inside, within), cite_fact(between, across)];
     }
     Some(caches)
@@ -303,10 +287,7 @@ fn cautions(
 ) -> Vec<Text> {
     let mut all = Vec::new();
     if record.machine.virtualization.emulated == Some(true) {
-        all.push(text!(
-            "plan-emulated",
-            "This machine is emulated: its timings are not speeds, so no gain is estimated."
-        ));
+        all.push(text!("This machine is emulated: its timings are not speeds, so no gain is estimated."));
     }
     if available.assumed {
         all.push(text!(
@@ -356,9 +337,8 @@ fn cautions(
     }
     if let [(_, fast), _, ..] = available.kinds.as_slice() {
         let kinds = available.kinds.iter();
-        let cores: Vec<Text> = kinds
-            .map(|(kind, cpus)| text!("plan-cores-of-kind", "{kind} cores on CPUs {cpus}", kind, cpus))
-            .collect();
+        let cores: Vec<Text> =
+            kinds.map(|(kind, cpus)| text!("{kind} cores on CPUs {cpus}", kind, cpus)).collect();
         all.push(text!(
             "plan-hybrid-cores",
             "Core types differ: {cores}. Hand out work in small pieces, not in equal parts; for even latency use the fast \
@@ -423,10 +403,7 @@ fn unknown(
         ));
     }
     if index.figures_of("load.latency").next().is_none() && index.record.import.is_none() {
-        all.push(text!(
-            "plan-huge-pages-not-measured",
-            "The gain from huge pages is not measured: linespeed run latency."
-        ));
+        all.push(text!("The gain from huge pages is not measured: linespeed run latency."));
     }
     all
 }

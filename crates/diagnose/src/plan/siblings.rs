@@ -57,11 +57,9 @@ pub(super) fn choose(
         (Purpose::Latency, value) => {
             siblings.used = false;
             siblings.measured = value.is_some();
-            siblings.why =
-                text!("plan-siblings-latency", "A thread responds fastest when it has a core to itself.");
+            siblings.why = text!("A thread responds fastest when it has a core to itself.");
             if let Some(value) = value {
                 siblings.why.push(text!(
-                    "plan-siblings-share",
                     "With all siblings busy each gets {share} of a core.",
                     share = Value::Share(value / f64::from(available.per_core))
                 ));
@@ -70,16 +68,11 @@ pub(super) fn choose(
         (_, None) => {
             if let Some(SiblingsAdd { workload, adds, says, .. }) = extrapolated(index) {
                 siblings.used = adds > RESOLUTION;
-                siblings.why = text!("plan-siblings-by-workload", "{workload}: {says}", workload, says);
-                siblings.why.push(if siblings.used {
-                    text!("plan-siblings-used", "So they are used.")
-                } else {
-                    text!(ONE_A_CORE)
-                });
+                siblings.why = text!("{workload}: {says}", workload, says);
+                siblings.why.push(if siblings.used { text!("So they are used.") } else { text!(ONE_A_CORE) });
                 return Some(siblings);
             }
             siblings.why = text!(
-                "plan-siblings-not-measured",
                 "The yield of SMT siblings is not measured, so all CPUs are used, as the kernel does without a plan; the \
                  alternative is one thread per core."
             );
@@ -126,16 +119,14 @@ fn why(yields: &[Yield], value: f64, used: bool, per_core: u32) -> Text {
     says.push(match yields {
         [one] => match one.between.filter(|b| b.1 > b.0) {
             Some((low, high)) => text!(
-                "plan-siblings-interval",
                 "The interval is {low} to {high}.",
                 low = Value::Share(low - 1.0),
                 high = Value::Share(high - 1.0)
             ),
-            None => text!("plan-siblings-without-interval", "From single figures, without an interval."),
+            None => text!("From single figures, without an interval."),
         },
         several => match range(several) {
             Some((least, most)) => text!(
-                "plan-siblings-median",
                 "This is the median of {workloads} workloads, from {least} ({least_of}) to {most} ({most_of}).",
                 workloads = several.len(),
                 least = Value::Share(least.value - 1.0),
@@ -179,7 +170,6 @@ fn measured(index: &RecordIndex) -> Vec<Yield> {
         let m = crate::figures::middle(all.iter().copied())?;
         let between = (m.summary.n > 1).then(|| spread(&m.summary));
         let says = text!(
-            "plan-smt-yield",
             "{workload}, all siblings of a core over one: {ratio}",
             workload = workload.to_owned(),
             ratio = m
@@ -221,7 +211,6 @@ fn from_scaling(index: &RecordIndex, available: &AvailableResources) -> Vec<Yiel
         let evidence = vec![
             cite_fact(
                 text!(
-                    "plan-throughput-of-cores",
                     "{workload}, one thread on each of {cores} cores: {rate}",
                     workload = &workload,
                     cores,
@@ -230,13 +219,7 @@ fn from_scaling(index: &RecordIndex, available: &AvailableResources) -> Vec<Yiel
                 locate_figure(one),
             ),
             cite_fact(
-                text!(
-                    "plan-throughput-of-cpus",
-                    "{workload}, all {cpus} CPUs: {rate}",
-                    workload = &workload,
-                    cpus,
-                    rate = all
-                ),
+                text!("{workload}, all {cpus} CPUs: {rate}", workload = &workload, cpus, rate = all),
                 locate_figure(all),
             ),
         ];

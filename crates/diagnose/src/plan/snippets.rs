@@ -76,7 +76,7 @@ fn numactl(processes: &[Process]) -> Option<Snippet> {
         }
         (words.len() > 1).then(|| vec![format!("{} COMMAND", words.join(" "))])
     };
-    let says = text!("plan-numactl", "CPUs and memory, one line per process.");
+    let says = text!("CPUs and memory, one line per process.");
     snippet("numactl", says, each(processes, line))
 }
 
@@ -99,12 +99,9 @@ fn taskset(processes: &[Process]) -> Option<Snippet> {
     };
     let memory = processes.iter().any(|process| process.policy != Policy::Default);
     let says = if memory {
-        text!(
-            "plan-taskset-first-touch",
-            "CPUs only; memory comes from the node of the CPU that touches it first."
-        )
+        text!("CPUs only; memory comes from the node of the CPU that touches it first.")
     } else {
-        text!("plan-taskset", "One line per process.")
+        text!("One line per process.")
     };
     snippet("taskset", says, each(processes, line))
 }
@@ -135,7 +132,6 @@ fn systemd(processes: &[Process]) -> Option<Snippet> {
         (lines.len() > 1).then_some(lines)
     };
     let says = text!(
-        "plan-systemd",
         "Put into /etc/systemd/system/NAME.service.d/layout.conf, one unit per process; then systemctl daemon-reload and restart \
          it. AllowedCPUs and AllowedMemoryNodes require cgroup v2; without it CPUAffinity and NUMAPolicy suffice."
     );
@@ -153,7 +149,7 @@ fn docker(processes: &[Process]) -> Option<Snippet> {
         }
         (words.len() > 1).then(|| vec![format!("{} IMAGE", words.join(" "))])
     };
-    let says = text!("plan-docker", "One container per process; podman takes the same options.");
+    let says = text!("One container per process; podman takes the same options.");
     snippet("docker", says, each(processes, line))
 }
 
@@ -241,13 +237,12 @@ fn kubernetes(available: &AvailableResources, processes: &[Process], reserved: &
         kubelet.push(format!("  max-allowable-numa-nodes: \"{nodes}\""));
     }
     let containers = match processes.len() {
-        1 => text!("plan-pod-alone", "the pod's only container"),
-        count => text!("plan-pods-alike", "{count} pods like this one, each with one container", count),
+        1 => text!("the pod's only container"),
+        count => text!("{count} pods like this one, each with one container", count),
     };
     let mut pod = vec![format!("# {containers}")];
     if cpus < wanted {
         let fewer = text!(
-            "plan-pod-smaller",
             "{cpus} CPUs instead of {wanted}: the kubelet reserves {first}, and pods are alike",
             cpus,
             wanted,
@@ -265,7 +260,6 @@ fn kubernetes(available: &AvailableResources, processes: &[Process], reserved: &
         format!("    memory: {memory}"),
     ]);
     let mut says = text!(
-        "plan-kubernetes",
         "Whole CPUs, the same for requests and limits, make a Guaranteed pod with exclusive CPUs on one node; its memory is \
          placed there by first touch (memoryManagerPolicy: Static binds it and requires reservedMemory). The kubelet \
          reserves {cpus}.",
@@ -288,14 +282,9 @@ fn kubernetes(available: &AvailableResources, processes: &[Process], reserved: &
         (false, _) => Text::default(),
     });
     if nodes > NODES_OF_KUBELET {
-        says.push(text!(
-            "plan-kubernetes-many-nodes",
-            "More than {most} nodes require Kubernetes 1.31.",
-            most = NODES_OF_KUBELET
-        ));
+        says.push(text!("More than {most} nodes require Kubernetes 1.31.", most = NODES_OF_KUBELET));
     }
     says.push(text!(
-        "plan-kubelet-policy",
         "To change the kubelet's policy: drain the node, stop the kubelet, delete /var/lib/kubelet/cpu_manager_state, start \
          it."
     ));

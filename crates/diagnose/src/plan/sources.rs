@@ -243,9 +243,9 @@ pub(super) fn tell_doubts(plan: &mut Plan, record: &Record) {
 pub fn describe_source(name: &str, record: &Record) -> Text {
     let name = name.to_owned();
     if record.import.is_some() {
-        text!("plan-source-imported", "{name}, imported from other tools", name)
+        text!("{name}, imported from other tools", name)
     } else {
-        text!("plan-source-record", "{name}, of {day}", name, day = day(record))
+        text!("{name}, of {day}", name, day = day(record))
     }
 }
 

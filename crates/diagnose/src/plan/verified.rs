@@ -140,7 +140,6 @@ fn says(verdict: &Verdict, slower: bool, logs: &[f64], plan: &Plan) -> Text {
                 let most = gain.interval.map_or(gain.factor, |interval| interval.1);
                 if !slower && median_interval(logs).is_some_and(|(low, _)| low.exp() > most) {
                     text.push(text!(
-                        "plan-verified-above-model",
                         "The gain exceeds the model, which counts accesses only and no migrations."
                     ));
                 }
@@ -155,13 +154,12 @@ fn says(verdict: &Verdict, slower: bool, logs: &[f64], plan: &Plan) -> Text {
             );
             text.push(match expected {
                 Some(gain) => text!(
-                    "plan-verified-expected-more",
                     "Expected: up to {factor} for a {program} program; this command is not one, or the kernel places it well \
                      by itself.",
                     factor = Value::Factor(gain.factor),
                     program = &gain.program
                 ),
-                None => text!("plan-verified-none-expected", "None was expected."),
+                None => text!("None was expected."),
             });
             text
         }
@@ -201,7 +199,7 @@ fn says(verdict: &Verdict, slower: bool, logs: &[f64], plan: &Plan) -> Text {
             text
         }
         Verdict::NotMeasurable { reason } => {
-            text!("plan-verified-not-measurable", "Not measurable: {reason}.", reason)
+            text!("Not measurable: {reason}.", reason)
         }
     }
 }

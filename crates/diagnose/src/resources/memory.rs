@@ -52,7 +52,7 @@ fn stores(triad: &Measurement) -> String {
 fn beside(triad: &Measurement, read: Option<&Measurement>, threads: &str) -> Text {
     let (threads, stores) = (threads.to_owned(), stores(triad));
     let Some(read) = read else {
-        return text!("bandwidth-triad-alone", "triad ({stores} stores), {threads}", stores, threads);
+        return text!("triad ({stores} stores), {threads}", stores, threads);
     };
     if read.value() >= triad.value() {
         return text!(
@@ -111,7 +111,7 @@ pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
         stores = stores(triad)
     );
     let ceiling_is = channels.map_or_else(
-        || text!("bandwidth-no-devices", "an unknown ceiling: memory devices and their speed are not known"),
+        || text!("an unknown ceiling: memory devices and their speed are not known"),
         |channels| channels.describe_at(channels.mt_s),
     );
     Some(Headline::new(resource, delivered_is, ceiling_is))
@@ -143,10 +143,10 @@ pub(super) fn latency(index: &RecordIndex) -> Option<Headline> {
     };
     let delivered_is = match small.labels.count(Label::Cpu) {
         Some(cpu) => {
-            text!("memory-latency-of-cpu", "a load from {size} on CPU {cpu}, ordinary 4 KiB pages", size, cpu)
+            text!("a load from {size} on CPU {cpu}, ordinary 4 KiB pages", size, cpu)
         }
-        None => text!("memory-latency-of-load", "a load from {size}, ordinary 4 KiB pages", size),
+        None => text!("a load from {size}, ordinary 4 KiB pages", size),
     };
-    let ceiling_is = text!("memory-latency-on-huge-pages", "a load on 2 MiB pages");
+    let ceiling_is = text!("a load on 2 MiB pages");
     Some(Headline::new(resource, delivered_is, ceiling_is))
 }

@@ -52,7 +52,6 @@ impl Headline {
     /// Says in the resource what its figures are.
     pub fn state_meaning(&mut self) {
         self.resource.meaning = text!(
-            "resource-meaning",
             "{delivered}, against {ceiling}",
             delivered = &self.delivered_is,
             ceiling = &self.ceiling_is
@@ -94,7 +93,7 @@ fn ceiling_text(source: Option<CeilingSource>, parts: Text, measured: Text) -> T
     match source {
         Some(CeilingSource::Parts) => parts,
         Some(CeilingSource::Measured) => measured,
-        None => text!("resource-no-ceiling", "an unknown ceiling"),
+        None => text!("an unknown ceiling"),
     }
 }
 
@@ -120,7 +119,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
     let ceiling = ceiling(index.record.machine.processor.max_hz.map(|hz| hz as f64), Some(best));
     let source = ceiling.map(|(_, source)| source);
     let (sure, doubtful): (Vec<_>, Vec<_>) = scalar(active).partition(|m| m.doubt.is_none());
-    let cpus = name_cpus(&cpus_of(scalar(active))).unwrap_or_else(|| text!("core-clock-cpus", "the CPUs"));
+    let cpus = name_cpus(&cpus_of(scalar(active))).unwrap_or_else(|| text!("the CPUs"));
     let resource = Resource {
         name: CORE.to_owned(),
         unit: "Hz".to_owned(),
@@ -130,9 +129,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
         share: ceiling.map(|(hz, _)| delivered / hz),
         repeatability: None,
         usual: None,
-        beside: taken(index).map(|share| {
-            text!("core-time-taken", "{share} of its time was taken", share = Value::Share(share))
-        }),
+        beside: taken(index).map(|share| text!("{share} of its time was taken", share = Value::Share(share))),
         meaning: Text::default(),
         // A median stands as long as most of what it is of does.
         doubt: doubt(doubtful.iter().copied().filter(|_| doubtful.len() >= sure.len())),
@@ -140,7 +137,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
     let delivered_is = if all {
         text!("core-clock-of-all", "median clock of {cpus}, all cores busy", cpus)
     } else {
-        text!("core-clock-of-one", "median clock of {cpus}, one core busy", cpus)
+        text!("median clock of {cpus}, one core busy", cpus)
     };
     let ceiling_is = ceiling_text(
         source,

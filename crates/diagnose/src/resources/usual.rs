@@ -52,7 +52,7 @@ fn usual(machine: &Machine, resource: &Resource) -> Option<Text> {
         WAKE_UP => {
             let (low, high) = WAKE_UP_REAL_TIME_NS[usize::from(machine.is_virtual())];
             let us = |ns: f64| (ns / 1e3).to_string();
-            Some(text!("usual-best-us", "best {low} to {high} µs", low = us(low), high = us(high)))
+            Some(text!("best {low} to {high} µs", low = us(low), high = us(high)))
         }
         _ => None,
     }
@@ -81,7 +81,7 @@ fn of_cores(machine: &Machine, ends: (f64, f64)) -> Text {
     };
     // No digit more than the published ones.
     let [low, high] = [ends.0, ends.1].map(|end| Value::Rounded(Box::new(rate(end * f64::from(cores))), 2));
-    text!("usual-figure", "{low} to {high}", low, high)
+    text!("{low} to {high}", low, high)
 }
 
 /// The cores whose CPUs may be used; `None` where nothing tells.
@@ -94,12 +94,12 @@ fn count_cores(machine: &Machine) -> Option<u32> {
 
 fn shares(ends: (f64, f64)) -> Text {
     let (low, high) = rounded(ends, Value::Share);
-    text!("usual-share", "{low} to {high}", low, high)
+    text!("{low} to {high}", low, high)
 }
 
 fn figures(ends: (f64, f64), unit: &'static str) -> Text {
     let (low, high) = rounded(ends, |end| Value::Figure(end, unit));
-    text!("usual-figure", "{low} to {high}", low, high)
+    text!("{low} to {high}", low, high)
 }
 
 /// The ends of a range with the digits that were published: two, or the third where it is no zero.

@@ -83,12 +83,12 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
     let policy = if real_time.is_some() { "SCHED_FIFO" } else { "SCHED_OTHER" };
     let mut delivered_is = match delivered.labels.count(Label::Cpu) {
         Some(cpu) => {
-            text!("wake-up-on-cpu", "median of {policy} on CPU {cpu}, current settings", policy, cpu)
+            text!("median of {policy} on CPU {cpu}, current settings", policy, cpu)
         }
-        None => text!("wake-up-on-any", "median of {policy}, current settings", policy),
+        None => text!("median of {policy}, current settings", policy),
     };
     if let Some(p99) = delivered.summary.p99 {
-        delivered_is.push(text!("wake-up-p99", "(p99 {p99})", p99 = Value::Figure(p99, "ns")));
+        delivered_is.push(text!("(p99 {p99})", p99 = Value::Figure(p99, "ns")));
     }
     let ceiling_is = match tuned.map(Measurement::value) {
         // The figure is then the machine's own: what was held off must not be said to have reached it.
@@ -98,7 +98,7 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
             held = Value::Figure(held, "ns")
         ),
         Some(_) => text!("wake-up-best", "the same with idle states held off"),
-        None => text!("wake-up-no-ceiling", "an unknown ceiling: real-time threads were not measured"),
+        None => text!("an unknown ceiling: real-time threads were not measured"),
     };
     Some(Headline::new(resource, delivered_is, ceiling_is))
 }
@@ -110,12 +110,12 @@ fn state_slack(ordinary: &Measurement, is_beside: bool) -> Option<Text> {
     let raised = ns > DEFAULT_SLACK_NS;
     Some(match (is_beside, raised) {
         (true, false) => {
-            text!("wake-up-slack", "SCHED_OTHER {median} (+{slack} default timer slack)", median, slack)
+            text!("SCHED_OTHER {median} (+{slack} default timer slack)", median, slack)
         }
         (true, true) => {
-            text!("wake-up-slack-raised", "SCHED_OTHER {median} (+{slack} raised timer slack)", median, slack)
+            text!("SCHED_OTHER {median} (+{slack} raised timer slack)", median, slack)
         }
-        (false, false) => text!("wake-up-slack-within", "of it {slack} timer slack, Linux's default", slack),
-        (false, true) => text!("wake-up-slack-raised-within", "of it {slack} timer slack, raised", slack),
+        (false, false) => text!("of it {slack} timer slack, Linux's default", slack),
+        (false, true) => text!("of it {slack} timer slack, raised", slack),
     })
 }

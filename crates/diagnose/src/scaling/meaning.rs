@@ -103,11 +103,7 @@ fn fit(scaling: &Scaling) -> Text {
     }
     if residual > POOR {
         let residual = Value::Share(residual);
-        return text!(
-            "scaling-fit-poor",
-            "The fit misses the steps by {residual} and says little.",
-            residual
-        );
+        return text!("The fit misses the steps by {residual} and says little.", residual);
     }
     // What each of them takes at the last step of the fit; below the resolution of a figure it is none.
     let fitted = scaling.fitted.map_or(threads, |(_, most)| most);
@@ -120,9 +116,9 @@ fn fit(scaling: &Scaling) -> Text {
             text!("scaling-fit-linear", "The fit shows neither serialized work nor coherency cost.")
         }
         (true, false) => {
-            text!("scaling-fit-serialized", "By the fit {share} of the work is serialized.", share)
+            text!("By the fit {share} of the work is serialized.", share)
         }
-        (false, true) => text!("scaling-fit-coherency", "By the fit coherency cost limits scaling."),
+        (false, true) => text!("By the fit coherency cost limits scaling."),
         (true, true) => text!(
             "scaling-fit-both",
             "By the fit {share} of the work is serialized, and coherency cost adds to it.",

@@ -151,8 +151,8 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     found.judge_all(comparisons, &FIGURES, |at, figures| figures[at]);
     found.remarks.extend(runner.describe_files());
     let nice_limit = nice_limit.flatten();
-    found.remarks.extend(nice_limit.map(|limit| text!("proof-nice", "Nice: {limit}.", limit)));
-    found.remarks.extend(runner.clock.map(|how| text!("proof-core-clock", "Core clock: {how}.", how)));
+    found.remarks.extend(nice_limit.map(|limit| text!("Nice: {limit}.", limit)));
+    found.remarks.extend(runner.clock.map(|how| text!("Core clock: {how}.", how)));
     Ok(found)
 }
 
@@ -199,11 +199,10 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
     if asked(AFFINITY) {
         match &bound {
             Some(cpus) => {
-                let name = text!("proof-affinity", "unbound, then on CPU {cpus}", cpus);
+                let name = text!("unbound, then on CPU {cpus}", cpus);
                 all.push(Comparison::new(name, plain(), at()));
             }
-            None => missing
-                .push((AFFINITY.into(), text!("proof-one-cpu", "only one CPU is allowed for this process"))),
+            None => missing.push((AFFINITY.into(), text!("only one CPU is allowed for this process"))),
         }
     }
     if asked(PRIORITY) {
@@ -211,14 +210,9 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
         let nice = lowest_nice_value(&own);
         if own.lowest_nice < own.nice {
             let name = match &bound {
-                Some(cpus) => text!(
-                    "proof-nice-bound",
-                    "on CPU {cpus}, then with nice {nice}",
-                    cpus,
-                    nice = nice.to_string()
-                ),
+                Some(cpus) => text!("on CPU {cpus}, then with nice {nice}", cpus, nice = nice.to_string()),
                 None => {
-                    text!("proof-nice-unbound", "as it is, then with nice {nice}", nice = nice.to_string())
+                    text!("as it is, then with nice {nice}", nice = nice.to_string())
                 }
             };
             all.push(Comparison::new(
@@ -230,9 +224,9 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
             missing.push((
                 PRIORITY.into(),
                 match own.nice <= nice {
-                    true => text!("proof-nice-already", "already {nice}", nice = own.nice.to_string()),
+                    true => text!("already {nice}", nice = own.nice.to_string()),
                     false => {
-                        text!("proof-nice-needs-root", "nice {nice} needs root", nice = nice.to_string())
+                        text!("nice {nice} needs root", nice = nice.to_string())
                     }
                 },
             ));
@@ -261,8 +255,8 @@ fn choose_cpus(quiet: Option<&CpuList>) -> Option<CpuList> {
 /// The command with a page cache that lacks something, then with it.
 fn compare_cold(what: Cold) -> Comparison {
     let name = match what {
-        Cold::Files => text!("proof-cold-files", "cold cache of its files, then warm"),
-        Cold::Machine => text!("proof-cold-machine", "cold cache of the machine, then warm"),
+        Cold::Files => text!("cold cache of its files, then warm"),
+        Cold::Machine => text!("cold cache of the machine, then warm"),
     };
     Comparison::new(name, Setting { cold: Some(what), ..Setting::default() }, Setting::default())
 }
@@ -291,13 +285,12 @@ impl Runner<'_> {
         let limit = Duration::from_secs_f64(FOLLOWED.0 + FOLLOWED.1 * seconds);
         self.files = file_trace::list_opened_files(self.command.argv, limit, self.request.stop).map_err(|why| {
             text!(
-                "proof-files-unknown",
                 "cannot see which files the command opens: {why}; --drop-caches drops the machine's page cache as root",
                 why = why.to_string()
             )
         })?;
         if self.files.is_empty() {
-            return Err(text!("proof-no-files", "the command opens no file on a disk"));
+            return Err(text!("the command opens no file on a disk"));
         }
         Ok(())
     }
@@ -307,7 +300,6 @@ impl Runner<'_> {
         let any = self.cold_reads.is_empty() || self.cold_reads.iter().any(|bytes| *bytes > 0.0);
         (!any).then(|| {
             text!(
-                "proof-not-cold",
                 "nothing was read from a disk after its files were dropped from the cache: running programs have them \
                  mapped, or they lie in memory"
             )
@@ -324,14 +316,12 @@ impl Runner<'_> {
         let read = Value::Bytes(record::statistics::median_of_sorted(&reads) as u64);
         if self.files.is_empty() {
             return Some(text!(
-                "proof-cold-machine-read",
                 "Cold: page cache of the whole machine dropped; a run then read {read} from disks.",
                 read
             ));
         }
         let bytes = self.files.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|data| data.len());
         Some(text!(
-            "proof-cold-files-read",
             "Cold: the command's {files} ({size}) dropped from the page cache, except what running programs have mapped; \
              a run then read {read} from disks. Folders and other files stay cached: --drop-caches drops all, of the whole \
              machine.",

@@ -153,27 +153,23 @@ impl Figure {
                 let (low, high) = if less { (*low, *high) } else { (-high, -low) };
                 let (by, low, high) = (amount(share.abs()), self.amount(low), self.amount(high));
                 match less {
-                    true => text!("proof-less", "{by} less ({low} to {high})", by, low, high),
-                    false => text!("proof-more", "{by} more ({low} to {high})", by, low, high),
+                    true => text!("{by} less ({low} to {high})", by, low, high),
+                    false => text!("{by} more ({low} to {high})", by, low, high),
                 }
             }
             Verdict::NotResolved { smaller_than } if *smaller_than > 0.0 => {
-                text!(
-                    "proof-not-resolved",
-                    "none resolved (< {bound})",
-                    bound = amount(self.bound(*smaller_than))
-                )
+                text!("none resolved (< {bound})", bound = amount(self.bound(*smaller_than)))
             }
-            Verdict::NotResolved { .. } => text!("proof-none", "none"),
+            Verdict::NotResolved { .. } => text!("none"),
             Verdict::TooNoisy { rounds_needed: Some(more) } if comparison.interval.is_none() => {
                 let rounds = count_noun(*more, "round");
-                text!("proof-too-few-rounds", "too few (+{rounds})", rounds)
+                text!("too few (+{rounds})", rounds)
             }
             Verdict::TooNoisy { rounds_needed: Some(more) } => {
                 let rounds = count_noun(*more, "round");
-                text!("proof-too-noisy-yet", "too noisy (+{rounds})", rounds)
+                text!("too noisy (+{rounds})", rounds)
             }
-            Verdict::TooNoisy { rounds_needed: None } => text!("proof-too-noisy", "too noisy"),
+            Verdict::TooNoisy { rounds_needed: None } => text!("too noisy"),
             Verdict::NotMeasurable { reason } => reason.clone(),
         }
     }

@@ -90,7 +90,6 @@ pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>),
     let list: CpuList = cpus.iter().copied().collect();
     let cache = found.interrupted.is_none().then(|| collect_cache(&found, &list, measure_floor(&cpus, stop)));
     found.remarks.push(text!(
-        "proof-knobs-how",
         "On CPU {list}, the worst of them. p95 of same work: over its median. Clock's movement: 5th to 95th percentile of \
          the core clock over its median.",
         list
@@ -176,11 +175,11 @@ pub(super) fn find_settable(
             || plan.compound_changes.iter().any(|(changed, _)| *changed == name)
         {
             let then = row.inspection.steadier.as_ref().map_or("steadier".to_owned(), ToString::to_string);
-            let change = text!("proof-knob", "{name} {now}, then {then}", name, now, then);
+            let change = text!("{name} {now}, then {then}", name, now, then);
             knobs.push(SettableKnob { name, change, setting });
         } else if names.contains(&name) && !plan.not_set.iter().any(|(said, _)| *said == name) {
             // Who names a knob hears of it.
-            left.push((name.into(), text!("proof-steady", "already steady: {now}", now)));
+            left.push((name.into(), text!("already steady: {now}", now)));
         }
     }
     Ok((knobs, left))

@@ -64,7 +64,7 @@ impl ProvenFigure {
         match place.is_empty() {
             true => self.metric.title.into(),
             false => {
-                text!("proof-figure", "{title}, {place}", title = self.metric.title, place = place.join(", "))
+                text!("{title}, {place}", title = self.metric.title, place = place.join(", "))
             }
         }
     }
@@ -136,7 +136,6 @@ pub fn prove_figure(request: ProofRequest, of: &ProvenFigure) -> Result<Proof, P
     found.judge_all(comparisons, &[figure], |_, value| Some(*value));
     let place = of.describe();
     found.remarks.push(text!(
-        "proof-figure-how",
         "Measured as linespeed run {name} does: {place}.",
         name = of.measure.name,
         place

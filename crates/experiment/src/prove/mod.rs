@@ -99,7 +99,6 @@ impl Proof {
             }
         }
         self.remarks.push(text!(
-            "proof-how",
             "Medians of {rounds}; 95 % intervals, corrected for {comparisons}. {name} is the A/A control: its interval is the \
              noise floor, and no smaller difference counts. (+N rounds): so many more are needed, with --rounds.",
             rounds = count_noun(self.rounds, "round"),

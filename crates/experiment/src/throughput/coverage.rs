@@ -15,7 +15,6 @@ pub(super) fn withhold_implausible(measurement: &Measurement) -> Option<Coverage
     let value = measurement.value();
     (!(least..=most).contains(&value)).then(|| {
         let reason = text!(
-            "scale-figure-implausible",
             "withheld: {metric} of {figure} is physically implausible",
             metric = measurement.metric.clone(),
             figure = record::units::figure(value, &measurement.unit)
@@ -28,7 +27,7 @@ pub(super) fn withhold_implausible(measurement: &Measurement) -> Option<Coverage
 pub(super) fn report_missing_ipc(trial: &Run) -> Option<Coverage> {
     let why = trial.ipc.as_ref().err()?;
     let refusal = counters::availability().refusal.clone().unwrap_or_else(|| Unavailable::new(why.clone()));
-    let reason = text!("scale-no-ipc", "no IPC: {why}", why = refusal.reason);
+    let reason = text!("no IPC: {why}", why = refusal.reason);
     Some(Unavailable { reason, ..refusal }.into_impossible(Coverage::COUNTERS))
 }
 
@@ -37,12 +36,10 @@ pub(super) fn report_left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
     (!trial.left.is_empty()).then(|| {
         let names = trial.left.join(", ");
         let reason = text!(
-            "scale-left-behind",
             "the command ended while {names} was still running: its time is until the last process ended",
             names
         );
-        Coverage::degraded(job.recipe.name.clone(), reason)
-            .with_remedy(text!("scale-foreground", "start it in the foreground"))
+        Coverage::degraded(job.recipe.name.clone(), reason).with_remedy(text!("start it in the foreground"))
     })
 }
 
@@ -54,12 +51,9 @@ pub(super) fn report_lost_runs(step: &Step, taken: &StepRuns) -> Option<Coverage
     let what = format!("scale: {cpus}, {}", placements.join(" and "));
     let why = trouble.to_string();
     let mut lost = match taken.good().count() {
-        0 => Coverage::skipped(what, text!("scale-step-not-run", "{trouble}", trouble = why)),
-        1 => Coverage::degraded(what, text!("scale-after-one-run", "after 1 run: {trouble}", trouble = why)),
-        runs => Coverage::degraded(
-            what,
-            text!("scale-after-runs", "after {runs} runs: {trouble}", runs, trouble = why),
-        ),
+        0 => Coverage::skipped(what, text!("{trouble}", trouble = why)),
+        1 => Coverage::degraded(what, text!("after 1 run: {trouble}", trouble = why)),
+        runs => Coverage::degraded(what, text!("after {runs} runs: {trouble}", runs, trouble = why)),
     };
     lost.remedy = trouble.way_out();
     Some(lost)
@@ -67,11 +61,7 @@ pub(super) fn report_lost_runs(step: &Step, taken: &StepRuns) -> Option<Coverage
 
 /// When a signal ended a run that has no figure yet.
 pub(super) fn describe_early_signal(signal: i32) -> Text {
-    text!(
-        "scale-signal-before",
-        "by signal {signal} before the first run was over",
-        signal = signal.unsigned_abs()
-    )
+    text!("by signal {signal} before the first run was over", signal = signal.unsigned_abs())
 }
 
 /// What to say of a signal that ended it: how far it had come. `done` runs were over.
@@ -87,7 +77,6 @@ pub(super) fn report_interruption(
     let reason = match done {
         0 => describe_early_signal(signal),
         _ => text!(
-            "scale-signal-after",
             "by signal {signal} after {runs}: {steps} with all runs",
             signal = signal.unsigned_abs(),
             runs = format!("{done} of {}", count_noun(steps * rounds, "run")),
@@ -110,7 +99,6 @@ pub(super) fn report_counted_failures(job: &Job, taken: &[StepRuns]) -> Option<C
     Some(Coverage::degraded(
         job.recipe.name.clone(),
         text!(
-            "scale-failures-count",
             "{failed} of {all} runs failed and are counted: the first {first}",
             failed = failed.len(),
             all,

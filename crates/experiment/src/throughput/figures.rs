@@ -45,9 +45,9 @@ pub(super) fn make_measurements(job: &Job, step: &Step, taken: &StepRuns) -> Vec
 fn make_throughput(job: &Job, step: &Step, runs: &[&Run], unit: &str, place: Labels) -> Measurement {
     let copies = job.recipe.runs_copies();
     let how = if copies {
-        text!("scale-copies", "a copy pinned to each CPU")
+        text!("a copy pinned to each CPU")
     } else {
-        text!("scale-one-command", "one command on all CPUs of the step")
+        text!("one command on all CPUs of the step")
     };
     let rates = runs.iter().map(|run| run.throughput).collect();
     let mut throughput = Measurement::new("workload.throughput", place, rates)
@@ -88,8 +88,7 @@ fn doubt_spread(measurement: &Measurement) -> Option<Doubt> {
     }
     let marked = |mark: &Mark| measurement.marks.iter().any(|marked| marked.mark == *mark);
     let cause = CAUSES.into_iter().find(|(mark, _)| marked(mark)).map(|(_, cause)| Text::from(cause));
-    let extent =
-        text!("runs-differ", "runs differ by {spread} (more runs: -r)", spread = Value::Share(spread));
+    let extent = text!("runs differ by {spread} (more runs: -r)", spread = Value::Share(spread));
     Some(match cause {
         Some(cause) => Doubt::too_noisy_for(extent, vec![cause]),
         None => Doubt::too_noisy(extent),

@@ -94,7 +94,6 @@ impl FixedTime {
             )
         } else {
             text!(
-                "scale-cpus-busy",
                 "{few} CPUs were busy at {first} and {many} at {last}",
                 few = record::units::significant(self.first.1),
                 first = self.first.0,
@@ -104,7 +103,6 @@ impl FixedTime {
         };
         let reason = if self.is_sure() {
             text!(
-                "scale-runs-for-fixed-time",
                 "a run takes {took} on any number of CPUs, while {busy}: it runs for a fixed time, so its time does not \
                  show its throughput",
                 took,
@@ -112,7 +110,6 @@ impl FixedTime {
             )
         } else {
             text!(
-                "scale-may-run-for-fixed-time",
                 "a run takes {took} on any number of CPUs ({busy}): either it runs for a fixed time, which does not show \
                  its throughput, or it does not use more CPUs",
                 took,
@@ -133,10 +130,7 @@ impl FixedTime {
             return;
         }
         let doubt = if self.is_sure() {
-            text!(
-                "scale-fixed-time-sure",
-                "runs for a fixed time: its time does not show its throughput, and it has no speed-up"
-            )
+            text!("runs for a fixed time: its time does not show its throughput, and it has no speed-up")
         } else {
             text!(
                 "scale-fixed-time-likely",

@@ -56,7 +56,7 @@ pub(super) fn measure_steps(
 ) -> Results {
     let mut results = Results::default();
     let Some(one) = plan.single_cpu_step() else {
-        results.coverage.push(Coverage::impossible("scale", text!("no-cpu", "there is no CPU to run it on")));
+        results.coverage.push(Coverage::impossible("scale", text!("there is no CPU to run it on")));
         return results;
     };
     let mut taken: Vec<StepRuns> = plan.steps.iter().map(|_| StepRuns::default()).collect();

@@ -123,18 +123,14 @@ fn read_ipc(counters: &[Counters]) -> Result<f64, Text> {
         let reading = counters.read();
         let (Some(c), Some(i)) = (reading.get("cycles"), reading.get("instructions")) else {
             return Err(match counters.refused().first() {
-                Some((event, why)) => text!("scale-event-refused", "{event}: {why}", event = *event, why),
-                None => text!("scale-counters-busy", "no counter was free for the command"),
+                Some((event, why)) => text!("{event}: {why}", event = *event, why),
+                None => text!("no counter was free for the command"),
             });
         };
         cycles += c.value;
         instructions += i.value;
     }
-    if cycles > 0.0 {
-        Ok(instructions / cycles)
-    } else {
-        Err(text!("scale-no-cycles", "the PMU counted no cycles"))
-    }
+    if cycles > 0.0 { Ok(instructions / cycles) } else { Err(text!("the PMU counted no cycles")) }
 }
 
 /// `sysbench 1.0.20` of what a program with that name printed; `version: 3.0.2` is openssl's.

@@ -71,11 +71,9 @@ pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
 /// What is measured, in words.
 fn measures(fix: &fix::Fix, asked: &Fix) -> Result<Text, FixError> {
     match (&fix.figure, asked.command.is_empty()) {
-        (_, false) => Ok(text!("fix-measures-command", "the time of the command")),
+        (_, false) => Ok(text!("the time of the command")),
         (Some(figure), true) => Ok(figure.describe()),
-        (None, true) if asked.dry_run => {
-            Ok(text!("fix-measures-nothing", "nothing without a command: -- COMMAND"))
-        }
+        (None, true) if asked.dry_run => Ok(text!("nothing without a command: -- COMMAND")),
         (None, true) => {
             let of = match asked.record.as_str() {
                 HERE => String::new(),

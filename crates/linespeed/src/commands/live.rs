@@ -150,7 +150,6 @@ fn code(stop: &Stop) -> u8 {
 /// What the probe is held against is what it heard just before, with so much of the CPUs busy.
 fn calibrated(busy: f64) -> Coverage {
     let reason = text!(
-        "live-calibrated",
         "calibrated on the spot, CPUs {busy} busy",
         busy = text::Value::Rounded(Box::new(text::Value::Share(busy)), 2)
     );

@@ -122,8 +122,7 @@ impl Accesses {
             Ok(sampler) => {
                 all.sampler = Some(sampler);
                 if sampled.len() < cpus.len() {
-                    let reason =
-                        text!("live-isolated-not-sampled", "isolated and nohz_full CPUs are not interrupted");
+                    let reason = text!("isolated and nohz_full CPUs are not interrupted");
                     Coverage::degraded(WHAT, reason)
                 } else {
                     Coverage::measured(WHAT)
@@ -154,7 +153,6 @@ impl Accesses {
         for tid in &there {
             if threads.len() == MOST_THREADS && there.len() > MOST_THREADS {
                 let reason = text!(
-                    "samples-of-some-threads",
                     "of {sampled} of {threads} threads",
                     sampled = threads.len(),
                     threads = there.len()

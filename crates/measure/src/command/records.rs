@@ -293,11 +293,8 @@ fn push_plausible(measurement: Measurement, figures: &mut Figures) {
     if (low..=high).contains(&measurement.value()) {
         figures.measurements.push(measurement);
     } else {
-        let reason = text!(
-            "counter-implausible",
-            "counted {count}, which no hardware can do",
-            count = measurement.value().to_string()
-        );
+        let reason =
+            text!("counted {count}, which no hardware can do", count = measurement.value().to_string());
         figures.coverage.push(Coverage::skipped(measurement.metric, reason));
     }
 }
@@ -340,11 +337,9 @@ fn moved(runs: &[Run], figures: &mut Figures) {
         let moved = Measurement::new("counter.count", place().with_label(Label::Event, EVENT), samples);
         figures.measurements.push(moved.with_detail(detail::SOURCE, "sched"));
     } else {
-        let reason = text!(
-            "stat-migrations-unseen",
-            "the kernel counts migrations of sampled threads, and some threads were never sampled"
-        );
-        let remedy = text!("stat-count-migrations", "--perf-format counts them, with a longer start-up");
+        let reason =
+            text!("the kernel counts migrations of sampled threads, and some threads were never sampled");
+        let remedy = text!("--perf-format counts them, with a longer start-up");
         figures.coverage.push(Coverage::skipped("counter cpu-migrations", reason).with_remedy(remedy));
     }
 }
@@ -371,7 +366,7 @@ fn minor_faults(run: &Run) -> f64 {
 fn cover(runs: &[Run], figures: &mut Figures) {
     let here = availability();
     if runs.iter().any(|run| !run.attached.is_empty()) {
-        let reason = text!("stat-attached-uncounted", "running processes are watched through /proc alone");
+        let reason = text!("running processes are watched through /proc alone");
         figures.coverage.push(Coverage::skipped(Coverage::COUNTERS, reason));
     } else if !here.pmu {
         let refusal = here.refusal.clone().unwrap_or_else(|| Unavailable::new(NO_COUNTERS));
@@ -405,24 +400,20 @@ fn cover(runs: &[Run], figures: &mut Figures) {
     }
     if runs.iter().all(|run| run.seen.samples == 0) {
         let reason = text!(
-            "stat-ended-before-threads-sampled",
             "the command ended before its threads were first sampled, after {delay}",
             delay = text::Value::Figure(crate::tasks::FIRST.as_secs_f64() * 1e3, "ms")
         );
         figures.coverage.push(Coverage::skipped("threads", reason));
     } else if runs.iter().any(|run| run.seen.too_many) {
-        let reason =
-            text!("stat-too-many-threads", "more threads than are sampled: the first ones stand for all");
+        let reason = text!("more threads than are sampled: the first ones stand for all");
         figures.coverage.push(Coverage::degraded("threads", reason));
     }
     let asked: u64 = runs.iter().flat_map(|run| run.seen.waits.values()).map(|waits| waits.threads).sum();
     let unread: u64 = runs.iter().map(|run| run.seen.unread).sum();
     if unread > asked {
-        let reason = text!(
-            "stat-waits-unread",
-            "what threads wait for may not be read: /proc/PID/syscall and wchan are refused or empty"
-        );
-        let remedy = text!("stat-read-waits", "watch it as its user, or as root");
+        let reason =
+            text!("what threads wait for may not be read: /proc/PID/syscall and wchan are refused or empty");
+        let remedy = text!("watch it as its user, or as root");
         figures.coverage.push(Coverage::skipped("waits", reason).with_remedy(remedy));
     }
     // Threads that begin and end between two looks: their time on a CPU is known, from what the kernel adds up of those

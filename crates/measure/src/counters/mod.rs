@@ -90,7 +90,7 @@ impl Counters {
         if matches!(target, Target::Process { pid: ..=0, .. }) {
             for wish in group_wishes(set) {
                 for (event, _) in wish.events {
-                    opener.refuse(event, text!("counters-no-process", "there is no such process"));
+                    opener.refuse(event, text!("there is no such process"));
                 }
             }
         } else {

@@ -92,7 +92,6 @@ impl Surroundings {
         }
         Some(if self.virtual_machine {
             Unavailable::new(NO_VIRTUAL_PMU).with_remedy(text!(
-                "counters-add-virtual-pmu",
                 "give the guest a virtual PMU (QEMU: -cpu host,pmu=on), or measure on bare metal"
             ))
         } else {
@@ -121,11 +120,9 @@ impl Surroundings {
                 Unavailable::new(text!("counters-no-descriptor", "no file descriptor is free"))
                     .with_remedy(text!("counters-raise-descriptors", "raise the limit: ulimit -n 4096"))
             }
-            Some(libc::EBUSY) => {
-                text!("counters-pmu-busy", "another program has exclusive use of the PMU").into()
-            }
-            Some(libc::ESRCH) => text!("counters-process-ended", "the process has ended").into(),
-            _ => text!("counters-refused", "perf_event_open: {error}", error).into(),
+            Some(libc::EBUSY) => text!("another program has exclusive use of the PMU").into(),
+            Some(libc::ESRCH) => text!("the process has ended").into(),
+            _ => text!("perf_event_open: {error}", error).into(),
         }
     }
 
@@ -145,18 +142,13 @@ impl Surroundings {
             ))
             .with_remedy(lower_to(1)),
             (_, Scope::Process(pid)) => Unavailable::new(text!(
-                "counters-other-process",
                 "process {pid} has other privileges than this one and may not be counted",
                 pid = pid.unsigned_abs()
             ))
-            .with_remedy(text!(
-                "counters-count-as-its-user",
-                "count as the user of that process, or with CAP_PERFMON and CAP_SYS_PTRACE"
-            )),
+            .with_remedy(text!("count as the user of that process, or with CAP_PERFMON and CAP_SYS_PTRACE")),
             (level, _) => {
                 let denied = match level {
                     None => text!(
-                        "counters-denied-paranoid-unknown",
                         "perf_event_open is denied by a seccomp filter or security module \
                          (kernel.perf_event_paranoid cannot be read)"
                     ),
@@ -179,14 +171,10 @@ impl Surroundings {
     pub(super) fn user_mode_only(&self) -> Unavailable {
         let reason = match self.paranoid {
             Some(level) => text!(
-                "counters-user-mode-only",
                 "kernel.perf_event_paranoid is {level}: only user mode may be counted, and this event is of the kernel",
                 level = level.to_string()
             ),
-            None => text!(
-                "counters-user-mode-only-paranoid-unknown",
-                "only user mode may be counted, and this event is of the kernel"
-            ),
+            None => text!("only user mode may be counted, and this event is of the kernel"),
         };
         Unavailable::new(reason).with_remedy(lower_to(1))
     }
@@ -194,11 +182,7 @@ impl Surroundings {
 
 /// What lets this user count more.
 fn lower_to(level: u64) -> Text {
-    text!(
-        "counters-lower-paranoid",
-        "sudo sysctl kernel.perf_event_paranoid={level}, or run with CAP_PERFMON",
-        level
-    )
+    text!("sudo sysctl kernel.perf_event_paranoid={level}, or run with CAP_PERFMON", level)
 }
 
 #[cfg(test)]

@@ -44,7 +44,6 @@ pub(crate) const BANDWIDTH: Measure = Measure {
         let wanted = beyond_caches(machine);
         let allowed = memory_allowance_at_start(machine, snapshot) / ARRAYS as u64;
         let why = text!(
-            "bandwidth-arrays-small",
             "arrays of {allowed} each, less than four times the last-level caches ({wanted}): \
              part of the traffic may hit caches",
             allowed = Value::Bytes(allowed),
@@ -72,7 +71,6 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let ready = array_setup::with_third(context, ready)?;
     if ready.slow {
         let why = text!(
-            "bandwidth-memory-slow",
             "first touch is slow here: arrays of {ready} each were ready in time, not {wanted} \
              (four times the last-level caches)",
             ready = Value::Bytes(ready.bytes()),

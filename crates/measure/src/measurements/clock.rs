@@ -95,7 +95,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let mut done = 0.0;
     for (active, group) in [("one", vec![lead]), ("all", cpus)] {
         if active == "all" && group.len() < 2 {
-            context.degrade("clock all", text!("one-cpu-allowed", "only one CPU may be used"));
+            context.degrade("clock all", text!("only one CPU may be used"));
             continue;
         }
         for vector in &vectors {
@@ -122,11 +122,8 @@ fn run(context: &mut Context) -> Result<(), Halt> {
 fn report_unpinned(context: &mut Context, cpu: u32) {
     context.degrade_with_remedy(
         "clock",
-        text!("clock-not-pinned", "a thread cannot be pinned to CPU {cpu}", cpu),
-        text!(
-            "clock-allow-setaffinity",
-            "allow sched_setaffinity (a seccomp filter denies it), or put the CPU online"
-        ),
+        text!("a thread cannot be pinned to CPU {cpu}", cpu),
+        text!("allow sched_setaffinity (a seccomp filter denies it), or put the CPU online"),
     );
 }
 
@@ -226,7 +223,7 @@ fn summarize(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurem
     }
     judge(&mut m, TARGET);
     if made_do && cut > 0 && m.summary.n > 0 {
-        let why = text!("clock-pairs-interrupted", "{cut} of {pairs} run pairs were interrupted", cut, pairs);
+        let why = text!("{cut} of {pairs} run pairs were interrupted", cut, pairs);
         m.doubt = Some(Doubt::too_noisy(why));
     }
     if !taken.multiply.is_empty() && m.summary.n > 0 {

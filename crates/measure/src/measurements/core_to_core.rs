@@ -117,7 +117,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         let driver = thread("driver").spawn_scoped(scope, drive).ok();
         driver.and_then(|driver| driver.join().ok().flatten())
     });
-    let done = done.ok_or_else(|| text!("own-threads-not-started", "its threads could not be started"))?;
+    let done = done.ok_or_else(|| text!("its threads could not be started"))?;
     done.report(context, &plan)
 }
 
@@ -264,22 +264,14 @@ impl Done {
         let whole = context.at_more_length(NAME);
         if self.measured == 0 {
             return Err(match (self.no_memory, self.unpinned.iter().next()) {
-                (Some(why), _) => text!("no-memory-for-a-line", "no memory for a line: {why}", why).into(),
-                (_, Some(cpu)) => {
-                    text!("pair-not-pinned", "no thread can be pinned to CPU {cpu} or its partners", cpu)
-                        .into()
-                }
+                (Some(why), _) => text!("no memory for a line: {why}", why).into(),
+                (_, Some(cpu)) => text!("no thread can be pinned to CPU {cpu} or its partners", cpu).into(),
                 _ => Coverage::NO_PAIR_AT_ONCE.into(),
             });
         }
         let (n, all) = (plan.pairs.len(), plan.all);
         if n < all {
-            let why = text!(
-                "core-to-core-sampled",
-                "{n} of {all} CPU pairs were sampled, equally many of each kind",
-                n,
-                all
-            );
+            let why = text!("{n} of {all} CPU pairs were sampled, equally many of each kind", n, all);
             match context.depth {
                 Depth::Full => context.degrade(NAME, why),
                 _ => context.degrade_with_remedy(NAME, why, whole.clone()),
@@ -293,17 +285,16 @@ impl Done {
             context.degrade_with_remedy(
                 NAME,
                 text!(
-                    "no-time-on-cpu",
                     "ended after {measured} of {all} pairs: a thread got no time on its CPU",
                     measured = self.measured,
                     all = n
                 ),
-                text!("core-to-core-stop-real-time", "stop what runs there with real-time priority"),
+                text!("stop what runs there with real-time priority"),
             );
         }
         if self.unanswered > 0 {
             let pairs = format!("{} of {n} pairs", self.unanswered);
-            let remedy = text!("core-to-core-stop-others", "stop other programs, or measure again");
+            let remedy = text!("stop other programs, or measure again");
             context.degrade_with_remedy(NAME, text!(Coverage::PAIRS_NOT_AT_ONCE, pairs), remedy);
         }
         if !self.unpinned.is_empty() {
@@ -312,34 +303,22 @@ impl Done {
         if self.misplaced > 0 {
             context.degrade_with_remedy(
                 NAME,
-                text!(
-                    "page-on-another-node",
-                    "{cells} cells are withheld: their page lay on another node",
-                    cells = self.misplaced
-                ),
-                text!(
-                    "core-to-core-free-memory",
-                    "free memory on each node: numactl --hardware shows how much it has"
-                ),
+                text!("{cells} cells are withheld: their page lay on another node", cells = self.misplaced),
+                text!("free memory on each node: numactl --hardware shows how much it has"),
             );
         }
         if let Some(why) = self.no_memory {
-            let why = text!("no-memory-for-some-lines", "no memory for some lines: {why}", why);
+            let why = text!("no memory for some lines: {why}", why);
             context.degrade_with_remedy(NAME, why, MORE_MEMORY);
         }
         if let Some(why) = self.unbound
             && context.machine.nodes.len() > 1
         {
-            let why = text!(
-                "core-to-core-mbind-refused",
-                "mbind is refused ({why}): lines lie where they were first touched",
-                why
-            );
+            let why = text!("mbind is refused ({why}): lines lie where they were first touched", why);
             context.degrade_with_remedy(NAME, why, ALLOW_MBIND);
         }
         if let Some(why) = self.unproven {
-            let why =
-                text!("core-to-core-home-not-verified", "the node of the lines is not verified: {why}", why);
+            let why = text!("the node of the lines is not verified: {why}", why);
             context.degrade(NAME, why);
         }
         Ok(())

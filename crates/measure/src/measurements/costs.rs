@@ -74,7 +74,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let inside = &mut *context;
     thread_group::run_on(lead, move |member| {
         if !member.pinned {
-            let why = text!("costs-not-pinned", "the thread cannot be pinned to CPU {cpu}", cpu = lead);
+            let why = text!("the thread cannot be pinned to CPU {cpu}", cpu = lead);
             inside.degrade(NAME, why);
         }
         measure_single(inside, lead, sampling);
@@ -88,7 +88,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         context.advance(if to == lead { 0.8 } else { 1.0 });
     }
     if other.is_none() {
-        context.degrade(NAME, text!("across-cpus-one-allowed", "across CPUs: only one CPU may be used"));
+        context.degrade(NAME, text!("across CPUs: only one CPU may be used"));
     }
     Ok(())
 }
@@ -158,7 +158,7 @@ fn measure_single(context: &mut Context, cpu: u32, sampling: Sampling) {
     for (page, step, pages) in [(Page::Base, base_page() as usize, 1024), (Page::Huge, HUGE, 16)] {
         let what = format!("costs page fault {}", page.word());
         if (step * pages) as u64 > context.memory_allowance() {
-            let why = text!("costs-memory-short", "not enough memory");
+            let why = text!("not enough memory");
             context.coverage.push(Coverage::skipped(what, why));
             continue;
         }
@@ -186,14 +186,14 @@ fn page_faults(
     watch: &mut Watch,
 ) -> Result<Vec<Watched>, Text> {
     if page == Page::Huge && !os::mapping::transparent_huge_pages_allowed() {
-        return Err(text!("costs-thp-off", "transparent huge pages are off"));
+        return Err(text!("transparent huge pages are off"));
     }
     let mut failed = None;
     let samples = sampling.samples(|| {
         let mapping = match Mapping::new(step * pages, page) {
             Ok(mapping) => mapping,
             Err(error) => {
-                failed = Some(text!("costs-not-mapped", "{error}", error));
+                failed = Some(text!("{error}", error));
                 return watch.sample(|| ());
             }
         };
@@ -209,10 +209,10 @@ fn page_faults(
             && (after - before) < pages as u64 * 9 / 10
         {
             let faults = after - before;
-            failed = Some(text!("costs-faults-around", "{faults} faults for {pages} pages", faults, pages));
+            failed = Some(text!("{faults} faults for {pages} pages", faults, pages));
         }
         if page == Page::Huge && mapping.huge_share().is_some_and(|share| share < 0.99) {
-            failed = Some(text!("costs-no-huge-pages", "the kernel provided no huge pages"));
+            failed = Some(text!("the kernel provided no huge pages"));
         }
         sample
     });
@@ -288,7 +288,7 @@ fn sample_beside(
 /// lmbench's lat_ctx with two processes and no working set.
 fn context_switch(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) {
     let (Ok(there), Ok(back)) = (io::pipe(), io::pipe()) else {
-        let why = text!("no-pipe", "no pipe can be made");
+        let why = text!("no pipe can be made");
         context.coverage.push(Coverage::impossible("costs context switch", why));
         return;
     };

@@ -117,7 +117,7 @@ fn open_curve(context: &mut Context, page: Page, largest: usize, node: Option<u3
     let (mut cycle, bound) = match Cycle::new(largest, page, node) {
         Ok(opened) => opened,
         Err(error) if page == Page::Huge => {
-            let why = text!("latency-no-huge-pages", "no huge pages: {error}", error);
+            let why = text!("no huge pages: {error}", error);
             context.coverage.push(Coverage::impossible(what, why).with_remedy(HUGE_PAGES));
             return None;
         }
@@ -129,11 +129,7 @@ fn open_curve(context: &mut Context, page: Page, largest: usize, node: Option<u3
     if let Some(error) = bound
         && context.machine.nodes.len() > 1
     {
-        let why = text!(
-            "latency-mbind-refused",
-            "mbind is refused ({error}): memory lies where it was first touched",
-            error
-        );
+        let why = text!("mbind is refused ({error}): memory lies where it was first touched", error);
         context.degrade_with_remedy(what.clone(), why, ALLOW_MBIND);
     }
     cycle.grow_to(SMALLEST);
@@ -146,7 +142,7 @@ fn open_curve(context: &mut Context, page: Page, largest: usize, node: Option<u3
 
 fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -> Result<(), Halt> {
     if !pinned {
-        let why = text!("latency-not-pinned", "the thread cannot be pinned to CPU {cpu}", cpu);
+        let why = text!("the thread cannot be pinned to CPU {cpu}", cpu);
         context.degrade(NAME, why);
     }
     let node = context.node_of(cpu);
@@ -188,7 +184,6 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
             && let Some(base) = curves.pop()
         {
             let why = text!(
-                "latency-larger-sets-slow",
                 "ends at {size}: larger sets take too long to fill here",
                 size = Value::Bytes(base.cycle.bytes() as u64)
             );
@@ -226,7 +221,6 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
     }
     for curve in curves.iter().filter(|curve| curve.cycle.capacity() < largest) {
         let why = text!(
-            "latency-huge-pages-exhausted",
             "ends at {size}: no more huge pages are free",
             size = Value::Bytes(curve.cycle.capacity() as u64)
         );
@@ -234,7 +228,6 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
     }
     if ended.is_ok() && passed_over > 0 && reached == largest {
         let why = text!(
-            "latency-sizes-skipped",
             "{skipped} of {all} sizes were skipped for lack of time",
             skipped = passed_over as u64,
             all = sizes.len()
@@ -243,7 +236,6 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
     }
     if ended.is_ok() && reached < largest {
         let why = text!(
-            "latency-time-ended",
             "time ended at {reached}; {planned} was planned",
             reached = Value::Bytes(reached as u64),
             planned = Value::Bytes(largest as u64)
@@ -288,24 +280,17 @@ fn close_curve(context: &mut Context, curve: Curve, cpu: u32) -> Option<Cycle> {
         (_, None) => context.degrade(what.clone(), PAGE_SIZE_NOT_VERIFIED),
         (Page::Huge, Some(share)) if share < LEAST_HUGE => context.degrade_with_remedy(
             what.clone(),
-            text!(
-                "latency-few-huge-pages",
-                "only {share} of the memory is on huge pages",
-                share = Value::Share(share)
-            ),
-            text!(
-                "latency-compact-memory",
-                "echo 1 > /proc/sys/vm/compact_memory, or reserve huge pages with vm.nr_hugepages"
-            ),
+            text!("only {share} of the memory is on huge pages", share = Value::Share(share)),
+            text!("echo 1 > /proc/sys/vm/compact_memory, or reserve huge pages with vm.nr_hugepages"),
         ),
         _ => {}
     }
-    let mut proof = text!("placement-no-nodes", "not verified: no NUMA nodes");
+    let mut proof = text!("not verified: no NUMA nodes");
     if let Some(node) = node {
         let placement = Placement::check(curve.cycle.mapping(), curve.cycle.bytes(), node);
         proof = placement.describe(node);
         if !placement.acceptable() {
-            let why = text!("latency-misplaced", "withheld: {placement}", placement = proof);
+            let why = text!("withheld: {placement}", placement = proof);
             context.coverage.push(Coverage::skipped(what, why).with_remedy(FREE_MEMORY));
             return None;
         }
@@ -338,7 +323,6 @@ fn close_curve(context: &mut Context, curve: Curve, cpu: u32) -> Option<Cycle> {
             && point.bytes as u64 <= core_bytes
         {
             let why = text!(
-                "latency-clock-unsteady",
                 "the core clock was {low} to {high} during the curve, so compare runs by load.latency_cycles",
                 low = Value::Figure(low, "Hz"),
                 high = Value::Figure(high, "Hz")

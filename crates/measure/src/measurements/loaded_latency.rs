@@ -80,8 +80,8 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         let size = Value::Bytes(read_from);
         context.degrade_with_remedy(
             NAME,
-            text!("loaded-latency-load-small", "the load reads only {size}, which fits the caches", size),
-            text!("loaded-latency-more-memory", "linespeed run loaded-latency --full, or more memory"),
+            text!("the load reads only {size}, which fits the caches", size),
+            text!("linespeed run loaded-latency --full, or more memory"),
         );
     }
     let index_of = |cpu: &u32| context.cpus.iter().position(|c| c == *cpu);
@@ -126,15 +126,11 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         context.degrade_with_remedy(
             NAME,
             text!(
-                "loaded-latency-starved",
                 "other programs held the CPU at {starved} of {all} rates, which are left out",
                 starved,
                 all = RATES
             ),
-            text!(
-                "loaded-latency-stop-others",
-                "stop other programs, or linespeed run loaded-latency --full"
-            ),
+            text!("stop other programs, or linespeed run loaded-latency --full"),
         );
     }
     // Waits that differ little may come out in another order.

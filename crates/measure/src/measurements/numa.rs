@@ -56,7 +56,6 @@ pub(crate) const NUMA: Measure = Measure {
             return Some(why.into_impossible(NAME));
         }
         let why = text!(
-            "numa-matrices-balancing-on",
             "kernel NUMA balancing is on: bound memory is not migrated, but its scans may disturb samples"
         );
         let balancing = snapshot.numa_balancing.is_some_and(|mode| mode > 0);
@@ -87,7 +86,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let mut columns = columns::build(context, &rows, &nodes, wanted, phases.build);
     context.check()?;
     if columns.is_empty() {
-        return Err(text!("no-node-bound", "no node's memory could be bound and filled").into());
+        return Err(text!("no node's memory could be bound and filled").into());
     }
     context.advance(0.2);
     latency(context, &rows, &mut columns, phases.latency)?;
@@ -175,7 +174,7 @@ fn latency(context: &mut Context, rows: &[Row], columns: &mut [Column], seconds:
         let why = if cells.unfinished {
             text!(Coverage::TIME_ENDED, when = format!("before {missing} cells"))
         } else {
-            text!("cpu-taken-away", "{cells} cells are missing: their CPU was taken away", cells = missing)
+            text!("{cells} cells are missing: their CPU was taken away", cells = missing)
         };
         context.degrade_with_remedy("numa latency", why, "linespeed run numa --full");
     }
@@ -243,7 +242,6 @@ fn bandwidth(
         let held = plan::caches_of(context.machine, &row.cpus);
         if m.doubt.is_none() && (column.touched as u64) < held.saturating_mul(2) {
             let why = text!(
-                "numa-partly-cached",
                 "array of {array} only: a part came from the node's caches ({caches})",
                 array = Value::Bytes(column.touched as u64),
                 caches = Value::Bytes(held)

@@ -113,7 +113,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     }
     if !too_late.is_empty() {
         let what = format!("scaling {}", too_late.join(", "));
-        let entry = Coverage::skipped(what, text!("time-ended-before", "the time ended before it"));
+        let entry = Coverage::skipped(what, text!("the time ended before it"));
         context.coverage.push(entry.with_remedy("linespeed run scaling --full"));
     }
     context.check()
@@ -161,7 +161,6 @@ fn report_same_orders(context: &mut Context) {
     if !same.is_empty() {
         let measured: Vec<&str> = distinct.into_iter().map(FillOrder::name).collect();
         let why = text!(
-            "scaling-same-placements",
             "{same}: same order of CPUs here as {measured}",
             same = same.join(", "),
             measured = measured.join(", ")
@@ -176,7 +175,7 @@ fn measure_steps(context: &mut Context, turn: &Turn, steps: &[Step]) -> Result<(
     let steps = affordable(context, workload, steps);
     let cpus: BTreeSet<u32> = steps.iter().flat_map(|step| step.cpus.iter().copied()).collect();
     if cpus.is_empty() {
-        return Err(text!("scaling-no-memory", "not enough memory for one thread").into());
+        return Err(text!("not enough memory for one thread").into());
     }
     let cpus: Vec<u32> = cpus.into_iter().collect();
     let workers = turn.start_workers(context.machine, &cpus)?;
@@ -260,7 +259,6 @@ fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) ->
     if let (Some(least), Some(most)) = (left_out.first(), left_out.last()) {
         let steps = if least == most { least.to_string() } else { format!("{least} to {most}") };
         let why = text!(
-            "scaling-memory-short",
             "memory suffices for {threads} threads ({each} each): {missing} steps of {steps} threads are left out",
             threads,
             each = Value::Bytes(each),

@@ -93,17 +93,13 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         context.degrade_with_remedy(
             "stolen",
             text!(
-                "gaps-not-attributed",
                 "whose the gaps are is not told: /proc/interrupts cannot be read, or does not list the CPU"
             ),
-            text!(
-                "stolen-interrupts-readable",
-                "make /proc/interrupts readable (a sandbox or container hides it)"
-            ),
+            text!("make /proc/interrupts readable (a sandbox or container hides it)"),
         );
     }
     if seen.iter().flatten().any(|seen| !seen.pinned || seen.moved) {
-        context.degrade("stolen", text!("threads-moved", "threads did not stay on their CPUs"));
+        context.degrade("stolen", text!("threads did not stay on their CPUs"));
     }
     for (cpu, seen) in cpus.iter().zip(seen) {
         if let Some(seen) = seen {

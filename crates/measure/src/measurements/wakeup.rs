@@ -136,7 +136,7 @@ pub(crate) const WAKEUP: Measure = Measure {
     ",
     metrics: &["wakeup.latency"],
     obstacle: |machine, _, _| {
-        let why = text!("fifo-not-allowed", "SCHED_FIFO is not allowed to this user, so SCHED_OTHER only");
+        let why = text!("SCHED_FIFO is not allowed to this user, so SCHED_OTHER only");
         let denied = machine.limits.rt_priority.is_some_and(|most| most < u32::from(Wakeups::USUAL.priority));
         denied.then(|| Coverage::degraded(NAME, why).with_remedy(os::fifo_remedy()))
     },
@@ -221,27 +221,23 @@ fn report_refusals<'a>(
     if let Some(why) = refused.fifo.clone()
         && context.machine.limits.rt_priority.is_none_or(|most| most >= u32::from(Wakeups::USUAL.priority))
     {
-        let why = text!("wakeup-fifo-refused", "SCHED_FIFO is refused: {why}", why);
+        let why = text!("SCHED_FIFO is refused: {why}", why);
         context.degrade_with_remedy("wakeup fifo", why, os::fifo_remedy());
     }
     if let Some(why) = refused.idle_states.as_ref().map(ToString::to_string) {
         context.degrade_with_remedy(
             Coverage::TUNED_WAKEUP,
             text!(Coverage::IDLE_STATES_NOT_HELD, why),
-            text!("wakeup-allow-device", "run as root, or allow the device to this user"),
+            text!("run as root, or allow the device to this user"),
         );
     }
     if let Some(why) = seen.clone().find_map(|s| s.slack_refused.clone()) {
-        let why = text!("wakeup-slack-not-set", "cannot set timer slack: {why}", why);
+        let why = text!("cannot set timer slack: {why}", why);
         context.degrade(Coverage::TUNED_WAKEUP, why);
     }
     let moved: u64 = seen.clone().map(|s| s.moved).sum();
     if moved > 0 || seen.clone().any(|s| !s.latencies.is_empty() && !s.pinned) {
-        let why = text!(
-            "wakeup-threads-moved",
-            "threads did not stay on their CPUs ({moved} wake-ups elsewhere)",
-            moved
-        );
+        let why = text!("threads did not stay on their CPUs ({moved} wake-ups elsewhere)", moved);
         context.degrade(NAME, why);
     }
 }
@@ -350,8 +346,7 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
                 m = m.with_detail(detail::TIMER_SLACK_NS, slack);
             }
             if seen.moved * 2 > seen.latencies.len() as u64 {
-                let moved =
-                    text!("wakeup-migrated", "{moved} wake-ups were on another CPU", moved = seen.moved);
+                let moved = text!("{moved} wake-ups were on another CPU", moved = seen.moved);
                 m.doubt = Some(moved.into());
             }
             context.push(m);

@@ -66,7 +66,6 @@ fn measure_cpu(context: &mut Context, turn: &Turn, cpu: u32) -> Result<(), Unava
     let definition = turn.workload.definition();
     if definition.bytes > context.memory_allowance() {
         return Err(text!(
-            "workloads-memory-short",
             "requires {needed} of memory, at most {allowed} may be used",
             needed = Value::Bytes(definition.bytes),
             allowed = Value::Bytes(context.memory_allowance())

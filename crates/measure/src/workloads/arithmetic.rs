@@ -73,7 +73,6 @@ fn compare(lanes: &[f64], known: &[u64]) -> Result<(), WrongResult> {
     match lanes.iter().zip(known).position(|(lane, known)| lane.to_bits() != *known) {
         None => Ok(()),
         Some(at) => Err(WrongResult(text!(
-            "workload-flops-wrong",
             "multiply-adds on lane {at} of {lanes} gave {got} instead of {right}",
             at,
             lanes = lanes.len(),

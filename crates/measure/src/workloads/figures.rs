@@ -65,7 +65,6 @@ impl<'a> Seen<'a> {
             let apart = declared.value() / counted.value() - 1.0;
             if apart.abs() > AGREEMENT {
                 let why = text!(
-                    "ipc-counters-disagree",
                     "the counters show {counted} instructions a cycle, {apart} off: their cycles or this clock are not the core's",
                     counted = format!("{:.3}", counted.value()),
                     apart = Value::Share(apart.abs())
@@ -118,7 +117,6 @@ impl<'a> Seen<'a> {
             let caches = last_level_of(machine, &self.cpus);
             if walked.saturating_mul(crate::arrays::ARRAYS as u64) < 2 * caches {
                 let why = text!(
-                    "workload-partly-cached",
                     "the arrays ({walked} each) lie partly in the last-level caches ({caches})",
                     walked = Value::Bytes(walked),
                     caches = Value::Bytes(caches)
@@ -128,7 +126,7 @@ impl<'a> Seen<'a> {
         }
         if !self.run.unpinned.is_empty() {
             let cpus: CpuList = self.run.unpinned.iter().copied().collect();
-            let why = text!("workload-not-pinned", "the thread for CPU {cpus} could not be pinned", cpus);
+            let why = text!("the thread for CPU {cpus} could not be pinned", cpus);
             m.doubt = Some(why.into());
         }
         m
@@ -153,14 +151,12 @@ impl<'a> Seen<'a> {
             context.degrade_with_remedy(
                 what,
                 text!(
-                    "workload-computes-wrongly",
                     "CPU {cpu}{more} COMPUTES WRONGLY: {wrong}; the figure is withheld",
                     cpu = *cpu,
                     more,
                     wrong = &wrong.0
                 ),
                 text!(
-                    "workload-do-not-trust",
                     "trust no result of this machine; undo overclocking, test its memory, look for machine checks in \
                      the kernel's log, and measure again"
                 )
@@ -170,14 +166,13 @@ impl<'a> Seen<'a> {
         let list: CpuList = self.cpus.iter().copied().collect();
         let why = if self.run.lost > 0 {
             text!(
-                "workload-threads-lost",
                 "{lost} of {all} threads on CPU {list} could not be started, or died",
                 lost = self.run.lost,
                 all = self.cpus.len(),
                 list
             )
         } else if self.run.slices.is_empty() {
-            text!("workload-never-together", "the threads on CPU {list} never all ran at the same time", list)
+            text!("the threads on CPU {list} never all ran at the same time", list)
         } else {
             return true;
         };

@@ -26,7 +26,7 @@ impl Workload for MemoryBound {
     }
 
     fn usable(&self) -> Result<(), Unavailable> {
-        let why = text!("workload-no-flush", "this CPU cannot flush a cache line in user mode");
+        let why = text!("this CPU cannot flush a cache line in user mode");
         available().then_some(()).ok_or_else(|| why.into())
     }
 
@@ -65,7 +65,6 @@ impl Worker for Line {
         match self.memory.iter().position(|byte| *byte != CONTENT) {
             None => Ok(()),
             Some(at) => Err(WrongResult(text!(
-                "workload-memory-wrong",
                 "a byte that was only flushed and loaded is {got} instead of {right}",
                 got = format!("{:#04x}", self.memory[at]),
                 right = format!("{CONTENT:#04x}")

@@ -54,13 +54,8 @@ impl Worker for Touching {
     }
 
     fn verify(&mut self) -> Result<(), WrongResult> {
-        self.wrong.map_or(Ok(()), |got| {
-            Err(WrongResult(text!(
-                "workload-page-not-zero",
-                "a fresh page holds {got} instead of zeros",
-                got
-            )))
-        })
+        self.wrong
+            .map_or(Ok(()), |got| Err(WrongResult(text!("a fresh page holds {got} instead of zeros", got))))
     }
 }
 

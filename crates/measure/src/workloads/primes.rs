@@ -77,7 +77,6 @@ impl Worker for Counting {
         if found != portion.primes && self.wrong.is_none() {
             let below = from + PORTION;
             self.wrong = Some(text!(
-                "workload-primes-wrong",
                 "{found} primes from {from} to {below} instead of {right}",
                 found,
                 from,
@@ -105,7 +104,6 @@ impl Worker for Counting {
             Ok(())
         } else {
             Err(WrongResult(text!(
-                "workload-primes-total-wrong",
                 "{found} primes in {passes} passes and a part instead of {expected}",
                 found = self.found,
                 passes = self.passes,

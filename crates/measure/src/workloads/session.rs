@@ -103,14 +103,14 @@ impl Session {
         }
         if !others.is_empty() {
             let why = match context.depth {
-                Depth::Quick => text!("workloads-not-in-quick-run", "left out of a quick run"),
-                _ => text!("workloads-no-time", "the workloads' part of this run's time is too short"),
+                Depth::Quick => text!("left out of a quick run"),
+                _ => text!("the workloads' part of this run's time is too short"),
             };
             let skipped = Coverage::skipped(format!("{measurement} {}", others.join(", ")), why);
             context.coverage.push(skipped.with_remedy(context.at_more_length(measurement)));
         }
         if chosen.is_empty() {
-            return Err(text!("no-workload", "no workload can run here").into());
+            return Err(text!("no workload can run here").into());
         }
         let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
         Ok(Self { measurement, chosen, incidents, tried: false, pool: None })

@@ -37,10 +37,7 @@ impl Workload for Triad {
 
     fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         let kernel = widest_stream(Op::Triad).ok_or_else(|| Unavailable::new(NO_KERNEL))?;
-        let pool = site
-            .pool
-            .clone()
-            .ok_or_else(|| text!("workload-triad-no-arrays", "the arrays could not be created"))?;
+        let pool = site.pool.clone().ok_or_else(|| text!("the arrays could not be created"))?;
         let mut worker = Walk { kernel, pool, parts: Vec::new(), at: 0, last: None };
         worker.join(Group { cpus: &[site.cpu], index: 0 });
         Ok(Box::new(worker))
@@ -90,7 +87,6 @@ impl Worker for Walk {
             // The arrays hold small whole numbers: exact with and without a fused multiply-add.
             if sum != a + CONSTANT * b {
                 return Err(WrongResult(text!(
-                    "workload-triad-wrong",
                     "{a} + {constant} × {b} is {sum}",
                     a = a.to_string(),
                     constant = CONSTANT.to_string(),

@@ -149,9 +149,8 @@ impl<'a> WorkerPool<'a> {
         });
         let mut workers = BTreeMap::new();
         for (cpu, worker) in cpus.iter().zip(made) {
-            let worker = worker.ok_or_else(|| {
-                text!("workload-thread-not-started", "no thread could be started for CPU {cpu}", cpu = *cpu)
-            })??;
+            let worker =
+                worker.ok_or_else(|| text!("no thread could be started for CPU {cpu}", cpu = *cpu))??;
             workers.insert(*cpu, Mutex::new(worker));
         }
         let core = |cpu: u32| machine.cpu(cpu).and_then(|cpu| cpu.core);

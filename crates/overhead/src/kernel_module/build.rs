@@ -76,7 +76,6 @@ fn build_within(
         Some(text) if !text.contains(odd) => {}
         _ => {
             return Err(Unavailable::new(text!(
-                "module-build-folder-name",
                 "make cannot build in {folder}: its name has characters special to make",
                 folder = folder.display().to_string()
             ))
@@ -85,12 +84,7 @@ fn build_within(
     }
     let cannot = |what: &'static str, error: std::io::Error| {
         let full = error.kind() == std::io::ErrorKind::StorageFull && stop.signal().is_none();
-        let failure = Unavailable::new(text!(
-            "module-build-not-started",
-            "cannot build the module: {what}: {error}",
-            what,
-            error
-        ));
+        let failure = Unavailable::new(text!("cannot build the module: {what}: {error}", what, error));
         if full { failure.with_remedy(BUILD_ELSEWHERE) } else { failure }
     };
     let words = folder.join(WORDS);
@@ -145,14 +139,14 @@ fn wait(mut child: Child, limit: Duration, stop: &Stop) -> Result<bool, Unavaila
         match child.try_wait() {
             Ok(Some(status)) => return Ok(status.success()),
             Ok(None) if stop.signal().is_some() => {
-                break text!("module-build-interrupted", "interrupted by a signal while building the module");
+                break text!("interrupted by a signal while building the module");
             }
             Ok(None) if began.elapsed() > limit => {
                 let limit = Value::Figure(limit.as_secs_f64(), "s");
-                break text!("module-build-too-long", "building the module took longer than {limit}", limit);
+                break text!("building the module took longer than {limit}", limit);
             }
             Ok(None) => std::thread::sleep(LOOK),
-            Err(error) => break text!("module-build-not-waited", "cannot wait for make: {error}", error),
+            Err(error) => break text!("cannot wait for make: {error}", error),
         }
     };
     // SAFETY: takes numbers. The group is the child's own; it has not been waited for, so that its number is its own yet.

@@ -96,15 +96,8 @@ impl Prepared {
         loaded::clear_leftovers(temporary)?;
         let folder = temporary.join(format!("{}{}", loaded::FOLDER, std::process::id()));
         let guardian = ModuleGuardian::post(Some(&folder), lock.as_raw_fd()).map_err(|error| {
-            Unavailable::new(text!(
-                "module-no-guardian",
-                "cannot start the process that unloads the kernel module: {error}",
-                error
-            ))
-            .with_remedy(text!(
-                "module-raise-process-limit",
-                "raise the process limit (ulimit -u, or pids.max of the cgroup)"
-            ))
+            Unavailable::new(text!("cannot start the process that unloads the kernel module: {error}", error))
+                .with_remedy(text!("raise the process limit (ulimit -u, or pids.max of the cgroup)"))
         })?;
         // Only ours: nobody else may change what is loaded.
         if let Err(error) = fs::DirBuilder::new().mode(0o700).create(&folder) {
@@ -145,11 +138,7 @@ fn add_remedy(failure: Unavailable, root: &Path, release: &str, stop: &Stop) -> 
         return failure;
     }
     let install = distribution::install_headers(root, release);
-    failure.with_remedy(text!(
-        "module-reinstall-build-tools",
-        "reinstall the build tools: {install}",
-        install
-    ))
+    failure.with_remedy(text!("reinstall the build tools: {install}", install))
 }
 
 #[cfg(test)]

@@ -68,7 +68,6 @@ pub(crate) fn install_headers(root: &Path, release: &str) -> Text {
         }
         Family::Unknown => {
             return text!(
-                "module-install-headers",
                 "install {tools} and the headers of kernel {release} (linux-headers-{release} or kernel-devel-{release}), \
                  which provide /lib/modules/{release}/build",
                 tools,

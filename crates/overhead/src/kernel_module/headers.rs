@@ -29,8 +29,8 @@ pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<H
     let name = format!("/lib/modules/{release}/build");
     if !link.join("Makefile").is_file() {
         let why = match fs::symlink_metadata(&link) {
-            Ok(_) => text!("module-headers-link-dangling", "{name} leads to no headers", name),
-            Err(_) => text!("module-headers-no-folder", "no {name}", name),
+            Ok(_) => text!("{name} leads to no headers", name),
+            Err(_) => text!("no {name}", name),
         };
         return Err(missing(text!(
             "module-headers-missing",
@@ -42,7 +42,6 @@ pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<H
     match fs::read_to_string(link.join("include/generated/utsrelease.h")).ok().as_deref().map(release_of) {
         Some(Some(other)) if other != release => {
             return Err(missing(text!(
-                "module-headers-of-another-kernel",
                 "{name} has the headers of kernel {other}, not of {release}",
                 name,
                 other = other.to_owned(),
@@ -51,11 +50,7 @@ pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<H
         }
         Some(Some(_)) => {}
         _ => {
-            return Err(missing(text!(
-                "module-headers-incomplete",
-                "the headers in {name} are incomplete (no utsrelease.h)",
-                name
-            )));
+            return Err(missing(text!("the headers in {name} are incomplete (no utsrelease.h)", name)));
         }
     }
     let config = ["include/config/auto.conf", ".config"]
@@ -76,7 +71,6 @@ pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<H
                 other => other,
             };
             return Err(Unavailable::new(text!(
-                "module-tool-missing",
                 "{tool}, needed to build the module, is not installed",
                 tool = *tool
             ))

@@ -65,7 +65,6 @@ impl Layer for KernelLayer {
     fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable> {
         if range.end > BELOW_MAX || range.start > range.end {
             return Err(Unavailable::new(text!(
-                "module-range-too-high",
                 "the kernel module counts primes below {most} only, so that interrupts are never off for long",
                 most = BELOW_MAX
             )));
@@ -84,7 +83,7 @@ impl Layer for KernelLayer {
         let report = answer
             .passes
             .first()
-            .ok_or_else(|| Unavailable::new(text!("module-no-pass", "the kernel module reported no pass")))?;
+            .ok_or_else(|| Unavailable::new(text!("the kernel module reported no pass")))?;
         let grown = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
         let counted = [grown(before.0, after.0), grown(before.1, after.1), grown(before.2, after.2)];
         read_report(report, self.ticks, self.interrupts, counted)
@@ -107,10 +106,7 @@ fn read_report(
     let offset = u16::try_from(report.page_offset).ok().filter(|offset| *offset < 4096);
     let sound = spent > 0 && clock.is_finite() && clock > 0.0 && report.ticks_inside <= report.ticks_whole;
     let (Some(page_offset), true) = (offset, sound) else {
-        return Err(Unavailable::new(text!(
-            "module-impossible-times",
-            "the kernel module reported impossible times"
-        )));
+        return Err(Unavailable::new(text!("the kernel module reported impossible times")));
     };
     let moved = u64::from(report.cpu_changes);
     let [counted_interrupts, softirqs, stolen] = counted;

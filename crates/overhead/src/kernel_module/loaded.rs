@@ -33,17 +33,13 @@ const PAUSE: Duration = Duration::from_millis(25);
 ///
 /// Another linespeed has it.
 pub(super) fn lock() -> Result<File, Unavailable> {
-    let failed =
-        |error| Unavailable::new(text!("module-not-locked", "cannot lock the kernel module: {error}", error));
+    let failed = |error| Unavailable::new(text!("cannot lock the kernel module: {error}", error));
     let file = lock_file().map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
             Err(Unavailable::new(text!("module-in-use", "another linespeed is using the kernel module"))
-                .with_remedy(text!(
-                    "module-wait-and-retry",
-                    "wait until the other linespeed has ended, then start again"
-                )))
+                .with_remedy(text!("wait until the other linespeed has ended, then start again")))
         }
         Err(TryLockError::Error(error)) => Err(failed(error)),
     }
@@ -79,14 +75,10 @@ pub(super) fn clear_leftovers(temporary: &Path) -> Result<(), Unavailable> {
     }
     unload().map_err(|error| {
         Unavailable::new(text!(
-            "module-leftover-stays",
             "a module named linespeed is already loaded and cannot be unloaded: {error}",
             error
         ))
-        .with_remedy(text!(
-            "module-unload-by-hand",
-            "end what uses /dev/linespeed, then: sudo rmmod linespeed"
-        ))
+        .with_remedy(text!("end what uses /dev/linespeed, then: sudo rmmod linespeed"))
     })
 }
 
@@ -118,9 +110,7 @@ fn refused(error: &io::Error, release: &str) -> Unavailable {
             "the module was not built for kernel {release}: install this kernel's headers, and leave out --kernel-module",
             release = release.to_owned()
         )),
-        libc::ENOENT => {
-            Some(text!("module-missing-symbol", "the kernel lacks a symbol that the module needs: see dmesg"))
-        }
+        libc::ENOENT => Some(text!("the kernel lacks a symbol that the module needs: see dmesg")),
         libc::EKEYREJECTED | libc::ENOKEY | libc::EBADMSG => Some(text!(
             "module-needs-signature",
             "the kernel loads signed modules only: switch off secure boot or module.sig_enforce"
@@ -133,8 +123,7 @@ fn refused(error: &io::Error, release: &str) -> Unavailable {
         libc::EEXIST => Some("sudo rmmod linespeed".into()),
         _ => None,
     };
-    let failure =
-        Unavailable::new(text!("module-not-loaded", "the kernel refuses the module: {error}", error));
+    let failure = Unavailable::new(text!("the kernel refuses the module: {error}", error));
     match remedy {
         Some(remedy) => failure.with_remedy(remedy),
         None => failure,
@@ -174,14 +163,9 @@ impl Device {
             }
             opened.unwrap_or(Err(error))
         });
-        opened.map(Self).map_err(|error| {
-            Unavailable::new(text!(
-                "module-device-not-opened",
-                "cannot open {device}: {error}",
-                device = DEVICE,
-                error
-            ))
-        })
+        opened
+            .map(Self)
+            .map_err(|error| Unavailable::new(text!("cannot open {device}: {error}", device = DEVICE, error)))
     }
 
     /// Has the passes of a request made, and returns what the module tells of them.
@@ -190,7 +174,6 @@ impl Device {
             self.raw(&request.bytes(), request.answer_bytes()).map_err(|error| explained(&error))?;
         Answer::read(&reported, request.passes).ok_or_else(|| {
             Unavailable::new(text!(
-                "module-answer-invalid",
                 "the kernel module gave an invalid answer of {bytes} bytes",
                 bytes = reported.len()
             ))
@@ -220,15 +203,9 @@ fn own_node(folder: &Path) -> Option<PathBuf> {
 
 fn explained(error: &io::Error) -> Unavailable {
     match error.raw_os_error() {
-        Some(libc::ENODEV) => {
-            Unavailable::new(text!("module-cpu-offline", "the CPU is offline to the kernel module"))
-                .with_remedy(text!(
-                    "module-choose-online-cpu",
-                    "choose a CPU that is online: see linespeed inspect"
-                ))
-        }
+        Some(libc::ENODEV) => Unavailable::new(text!("the CPU is offline to the kernel module"))
+            .with_remedy(text!("choose a CPU that is online: see linespeed inspect")),
         Some(libc::ETIME) => Unavailable::new(text!(
-            "module-pass-too-slow",
             "a single number takes longer than interrupts may be off (2 ms): the kernel module ended the pass"
         )),
         Some(libc::EINVAL) => Unavailable::new(text!(
@@ -236,14 +213,8 @@ fn explained(error: &io::Error) -> Unavailable {
             "the kernel module is of another linespeed version"
         ))
         .with_remedy(text!("module-build-anew", "leave out --kernel-module to build the module anew")),
-        Some(libc::EINTR) => {
-            Unavailable::new(text!("module-interrupted", "interrupted by a signal in the kernel module"))
-        }
-        _ => Unavailable::new(text!(
-            "module-pass-failed",
-            "the kernel module did not run the routine: {error}",
-            error
-        )),
+        Some(libc::EINTR) => Unavailable::new(text!("interrupted by a signal in the kernel module")),
+        _ => Unavailable::new(text!("the kernel module did not run the routine: {error}", error)),
     }
 }
 

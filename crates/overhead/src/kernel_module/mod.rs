@@ -73,7 +73,6 @@ impl Module {
             Source::Build => build_directory.module(&release, stop)?,
             Source::File(file) if !file.is_file() => {
                 return Err(Unavailable::new(text!(
-                    "module-no-such-file",
                     "{file}: no such file",
                     file = file.display().to_string()
                 )));
@@ -99,7 +98,7 @@ impl Module {
     pub fn ask(&self, request: &Request) -> Result<Answer, Unavailable> {
         match &self.device {
             Some(device) => device.ask(request).inspect(|answer| self.thread_time.add(answer.thread_ns)),
-            None => Err(Unavailable::new(text!("module-absent", "the kernel module is not loaded"))),
+            None => Err(Unavailable::new(text!("the kernel module is not loaded"))),
         }
     }
 

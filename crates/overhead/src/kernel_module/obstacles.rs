@@ -34,16 +34,10 @@ pub(crate) fn find_obstacle(root: &Path) -> Option<Unavailable> {
         );
     }
     if let Some(mode) = read("sys/kernel/security/lockdown").as_deref().and_then(locked_down) {
-        return Some(unsigned(
-            root,
-            text!("module-lockdown", "the kernel is locked down ({mode})", mode = mode.to_owned()),
-        ));
+        return Some(unsigned(root, text!("the kernel is locked down ({mode})", mode = mode.to_owned())));
     }
     if read("sys/module/module/parameters/sig_enforce").is_some_and(|text| text.trim() == "Y") {
-        return Some(unsigned(
-            root,
-            text!("module-signature-enforced", "the kernel enforces module signatures (module.sig_enforce)"),
-        ));
+        return Some(unsigned(root, text!("the kernel enforces module signatures (module.sig_enforce)")));
     }
     match read("proc/self/status").as_deref().and_then(effective_capabilities) {
         Some(held) if held >> CAP_SYS_MODULE & 1 == 0 => Some(

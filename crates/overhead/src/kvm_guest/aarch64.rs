@@ -134,22 +134,13 @@ pub(super) fn after_cpu(_: &Device, machine: &Machine) -> Result<(), Unavailable
             .and_then(|()| abi::tell(machine.cpu(), VCPU_INIT, &mut target))
     };
     made.map_err(|error| {
-        Unavailable::new(text!(
-            "kvm-no-cpu-of-this-kind",
-            "KVM cannot create a virtual CPU of this kind: {error}",
-            error
-        ))
+        Unavailable::new(text!("KVM cannot create a virtual CPU of this kind: {error}", error))
     })?;
     let features = get(machine, ID_AA64MMFR0_EL1).map_err(|error| {
-        Unavailable::new(text!(
-            "kvm-no-page-sizes",
-            "KVM does not report the guest's page sizes: {error}",
-            error
-        ))
+        Unavailable::new(text!("KVM does not report the guest's page sizes: {error}", error))
     })?;
     if features >> 28 & 0xf == 0xf {
         return Err(Unavailable::new(text!(
-            "kvm-no-4-kib-pages",
             "the processor has no pages of 4 KiB, which the guest's page table needs"
         )));
     }
@@ -245,9 +236,8 @@ fn enter(machine: &Machine, mode: Mode) -> io::Result<()> {
 /// Why there may be no KVM, and what would help.
 pub(super) fn explain_absence() -> (Text, Text) {
     (
-        text!("kvm-not-in-kernel", "the kernel was built without KVM, or not started at EL2"),
+        text!("the kernel was built without KVM, or not started at EL2"),
         text!(
-            "kvm-on-hardware-or-nested",
             "measure on the hardware itself; in a virtual machine, have the host enable nested virtualization"
         ),
     )

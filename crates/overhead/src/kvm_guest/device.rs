@@ -37,7 +37,6 @@ impl Device {
         match abi::ask(file.as_fd(), abi::GET_API_VERSION, 0) {
             Ok(abi::VERSION) => Ok(Self { file, path: path.to_owned() }),
             Ok(version) => Err(Unavailable::new(text!(
-                "kvm-other-version",
                 "{device} has version {version} of the KVM interface, not {known}",
                 device = path.display().to_string(),
                 version = version.unsigned_abs(),
@@ -82,7 +81,6 @@ impl AsFd for Device {
 fn no_machine(path: &Path, error: &io::Error) -> Unavailable {
     let device = || path.display().to_string();
     let failure = Unavailable::new(text!(
-        "kvm-no-machine",
         "{device} cannot create a virtual machine: {error}",
         device = device(),
         error
@@ -94,13 +92,13 @@ fn no_machine(path: &Path, error: &io::Error) -> Unavailable {
             device = device()
         ))
         .with_remedy(text!(
-            "kvm-end-other-hypervisors",
             "end the virtual machines of VirtualBox or VMware, and unload their modules (sudo rmmod vboxdrv)"
         )),
-        Some(libc::ENOMEM) => failure
-            .with_remedy(text!("kvm-free-memory", "free memory, or raise the memory limit of this cgroup")),
+        Some(libc::ENOMEM) => {
+            failure.with_remedy(text!("free memory, or raise the memory limit of this cgroup"))
+        }
         Some(libc::EMFILE | libc::ENFILE) => {
-            failure.with_remedy(text!("kvm-raise-file-limit", "raise the open-file limit (ulimit -n)"))
+            failure.with_remedy(text!("raise the open-file limit (ulimit -n)"))
         }
         _ => failure,
     }
@@ -112,32 +110,20 @@ fn not_open(path: &Path, error: &io::Error) -> Unavailable {
     match error.raw_os_error() {
         Some(libc::ENOENT | libc::ENOTDIR | libc::ENXIO | libc::ENODEV) => absent(path),
         Some(libc::EACCES) => {
-            let failure = Unavailable::new(text!(
-                "kvm-denied-to-user",
-                "{device}: permission denied for this user",
-                device = shown()
-            ));
+            let failure =
+                Unavailable::new(text!("{device}: permission denied for this user", device = shown()));
             match std::fs::metadata(path).ok().and_then(|file| group_that_may(&file)) {
-                Some(group) => failure.with_remedy(text!(
-                    "kvm-join-group",
-                    "sudo usermod -aG {group} $USER, then log in again",
-                    group
-                )),
+                Some(group) => {
+                    failure.with_remedy(text!("sudo usermod -aG {group} $USER, then log in again", group))
+                }
                 None => failure.with_remedy("run as root"),
             }
         }
-        Some(libc::EPERM) => Unavailable::new(text!(
-            "kvm-denied-to-container",
-            "{device}: denied in this container or cgroup",
-            device = shown()
-        ))
-        .with_remedy(text!(
-            "kvm-give-device",
-            "start the container with --device {device}",
-            device = shown()
-        )),
+        Some(libc::EPERM) => {
+            Unavailable::new(text!("{device}: denied in this container or cgroup", device = shown()))
+                .with_remedy(text!("start the container with --device {device}", device = shown()))
+        }
         Some(libc::EBUSY) => Unavailable::new(text!(
-            "kvm-device-busy",
             "{device} is busy: opened exclusively by another process",
             device = shown()
         )),
@@ -168,15 +154,10 @@ fn absent(path: &Path) -> Unavailable {
     // The kernel lists its devices whatever a container is given of them.
     if path == Path::new(PATH) && Path::new("/sys/class/misc/kvm").exists() {
         return Unavailable::new(text!(
-            "kvm-not-in-container",
             "{device} is missing from this container, though the kernel has KVM",
             device = shown()
         ))
-        .with_remedy(text!(
-            "kvm-give-device",
-            "start the container with --device {device}",
-            device = shown()
-        ));
+        .with_remedy(text!("start the container with --device {device}", device = shown()));
     }
     let (why, remedy) = super::processor::explain_absence();
     Unavailable::new(text!("kvm-absent", "no {device}: {why}", device = shown(), why)).with_remedy(remedy)

@@ -51,7 +51,7 @@ pub(super) const CODE_TOO_LARGE: Template =
 
 /// The request of KVM's interface that failed.
 fn failed(request: &'static str) -> impl Fn(io::Error) -> Unavailable {
-    move |error| Unavailable::new(text!("kvm-request-failed", "KVM: {request}: {error}", request, error))
+    move |error| Unavailable::new(text!("KVM: {request}: {error}", request, error))
 }
 
 impl Machine {

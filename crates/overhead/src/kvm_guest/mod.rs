@@ -194,7 +194,6 @@ fn interpreted(mode: Mode, trial: &worker::Trial) -> Unavailable {
         Mode::Kernel => "kernel",
     };
     Unavailable::new(text!(
-        "kvm-emulates-mode",
         "KVM emulates the guest's {mode} mode: counting the primes below {end} took {time}, {times} of the time outside; \
          this is not a hypervisor's cost",
         mode,
@@ -203,7 +202,6 @@ fn interpreted(mode: Mode, trial: &worker::Trial) -> Unavailable {
         times = Value::Factor(trial.times)
     ))
     .with_remedy(text!(
-        "kvm-measure-with-virtualization",
         "measure where KVM uses the processor's virtualization: on the hardware itself, or with nested virtualization"
     ))
 }

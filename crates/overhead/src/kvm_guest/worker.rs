@@ -88,11 +88,7 @@ impl Worker {
             .stack_size(256 << 10)
             .spawn(move || serve(&to, cpu, mode, ticks, &receiver, &sender))
             .map_err(|error| {
-                Unavailable::new(text!(
-                    "kvm-no-thread",
-                    "cannot start a thread for the guest: {error}",
-                    error
-                ))
+                Unavailable::new(text!("cannot start a thread for the guest: {error}", error))
             })?;
         let what = format!("KVM ({})", path.display());
         let mut worker = Self { orders: Some(orders), answers, thread: Some(thread), what, stop, over: None };
@@ -142,7 +138,7 @@ impl Worker {
                 Ok(Answer::Failed(failure)) => break failure,
                 Ok(answer) => return Ok(answer),
                 Err(RecvTimeoutError::Disconnected) => {
-                    break Unavailable::new(text!("kvm-guest-thread-ended", "the guest's thread has ended"));
+                    break Unavailable::new(text!("the guest's thread has ended"));
                 }
                 Err(RecvTimeoutError::Timeout) if left > LOOK && self.stop.signal().is_none() => {}
                 Err(RecvTimeoutError::Timeout) => break self.given_up(limit),
@@ -157,14 +153,13 @@ impl Worker {
         let end = if self.leave_guest() {
             text!("kvm-guest-ended", "guest ended")
         } else {
-            text!("kvm-guest-hangs", "guest cannot be ended")
+            text!("guest cannot be ended")
         };
         let device = &self.what;
         match self.stop.signal() {
             Some(signal) => {
                 let signal = signal.to_string();
                 Unavailable::new(text!(
-                    "kvm-guest-interrupted",
                     "{device}: interrupted by signal {signal}; {end}",
                     device,
                     signal,
@@ -173,14 +168,8 @@ impl Worker {
             }
             None => {
                 let limit = Value::Figure(limit.as_secs_f64(), "s");
-                Unavailable::new(text!(
-                    "kvm-guest-silent",
-                    "{device} did not answer within {limit}; {end}",
-                    device,
-                    limit,
-                    end
-                ))
-                .with_remedy(text!("kvm-see-dmesg", "see the kernel's messages: sudo dmesg | grep -i kvm"))
+                Unavailable::new(text!("{device} did not answer within {limit}; {end}", device, limit, end))
+                    .with_remedy(text!("see the kernel's messages: sudo dmesg | grep -i kvm"))
             }
         }
     }
@@ -257,12 +246,7 @@ impl Running {
     fn make(path: PathBuf, cpu: u32, mode: Mode, ticks: Ticks) -> Result<Self, Unavailable> {
         block_signals();
         let pinned = Pinned::to(cpu).map_err(|error| {
-            Unavailable::new(text!(
-                "kvm-guest-not-bound",
-                "cannot bind the guest to CPU {cpu}: {error}",
-                cpu,
-                error
-            ))
+            Unavailable::new(text!("cannot bind the guest to CPU {cpu}: {error}", cpu, error))
         })?;
         let machine = Machine::new(&Device::open(&path)?)?;
         processor::prepare(&machine)?;
@@ -275,12 +259,7 @@ impl Running {
 
     fn refused(&self, error: &io::Error) -> Unavailable {
         let device = self.path.display().to_string();
-        Unavailable::new(text!(
-            "kvm-guest-not-run",
-            "KVM ({device}) does not run the guest: {error}",
-            device,
-            error
-        ))
+        Unavailable::new(text!("KVM ({device}) does not run the guest: {error}", device, error))
     }
 
     /// The first way out that works, and how long the first numbers take.
@@ -298,9 +277,7 @@ impl Running {
             }
         }
         let Some(way) = self.way else {
-            return Err(
-                last.unwrap_or_else(|| Unavailable::new(text!("kvm-no-exit", "the guest cannot be left")))
-            );
+            return Err(last.unwrap_or_else(|| Unavailable::new(text!("the guest cannot be left"))));
         };
         let outside = (0..TRIALS)
             .map(|_| {
@@ -327,7 +304,7 @@ impl Running {
 
     fn pass(&mut self, range: &Range<u64>) -> Result<Pass, Unavailable> {
         let Some(way) = self.way else {
-            return Err(Unavailable::new(text!("kvm-guest-untried", "the guest was not tested")));
+            return Err(Unavailable::new(text!("the guest was not tested")));
         };
         let (machine, mode) = (&self.machine, self.mode);
         let (counted, beside) = self.observer.observe(|| processor::count(machine, mode, way, range));
@@ -336,9 +313,7 @@ impl Running {
             return Err(wrong(&counted, 0));
         }
         let code = self.machine.read(processor::ROUTINE as usize, kernels::primes::code().len());
-        let code = code.ok_or_else(|| {
-            Unavailable::new(text!("kvm-routine-unreadable", "cannot read the guest's code back"))
-        })?;
+        let code = code.ok_or_else(|| Unavailable::new(text!("cannot read the guest's code back")))?;
         let seconds = inside(&counted, beside.seconds, self.ticks).unwrap_or(beside.seconds);
         Ok(beside.into_pass(counted.primes, seconds, &code, counted.routine))
     }
@@ -355,30 +330,25 @@ fn wrong(counted: &Counted, expected: u64) -> Unavailable {
     if counted.ended {
         let primes = counted.primes;
         return Unavailable::new(text!(
-            "kvm-guest-miscounted",
             "the guest counted {primes} primes, not {expected}",
             primes,
             expected
         ));
     }
     Unavailable::new(match counted.exit {
-        Exit::Shutdown => text!("kvm-guest-exception", "an exception ended the guest"),
+        Exit::Shutdown => text!("an exception ended the guest"),
         Exit::Store(address) => {
             let address = format!("{address:#x}");
-            text!("kvm-guest-stored", "an exception ended the guest (store to {address})", address)
+            text!("an exception ended the guest (store to {address})", address)
         }
         Exit::Refused(reason) => {
             let reason = format!("{reason:#x}");
-            text!(
-                "kvm-guest-refused",
-                "the processor or KVM refused to run the guest (reason {reason})",
-                reason
-            )
+            text!("the processor or KVM refused to run the guest (reason {reason})", reason)
         }
         Exit::Port(port) => {
-            text!("kvm-guest-left-at-port", "the guest exited at port {port}", port = format!("{port:#x}"))
+            text!("the guest exited at port {port}", port = format!("{port:#x}"))
         }
-        Exit::Other(number) => text!("kvm-guest-left", "the guest exited with KVM's reason {number}", number),
+        Exit::Other(number) => text!("the guest exited with KVM's reason {number}", number),
         Exit::Interrupted => return interrupted(),
     })
 }

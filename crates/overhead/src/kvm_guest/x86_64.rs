@@ -184,9 +184,7 @@ pub(super) fn after_cpu(device: &Device, machine: &Machine) -> Result<(), Unavai
         abi::tell(device.as_fd(), GET_SUPPORTED_CPUID, &mut *cpuid)
             .and_then(|()| abi::tell(machine.cpu(), SET_CPUID, &mut *cpuid))
     };
-    set.map_err(|error| {
-        Unavailable::new(text!("kvm-no-cpuid", "KVM does not report the CPUID of a guest: {error}", error))
-    })
+    set.map_err(|error| Unavailable::new(text!("KVM does not report the CPUID of a guest: {error}", error)))
 }
 
 /// Writes what the guest needs, once.
@@ -293,21 +291,18 @@ fn enter(machine: &Machine, mode: Mode) -> io::Result<()> {
 pub(super) fn explain_absence() -> (Text, Text) {
     if virtualization() {
         (
-            text!("kvm-module-not-loaded", "the kernel module kvm_intel or kvm_amd is not loaded"),
+            text!("the kernel module kvm_intel or kvm_amd is not loaded"),
             "sudo modprobe kvm_intel, or kvm_amd".into(),
         )
     } else if std::arch::x86_64::__cpuid(1).ecx & 1 << 31 != 0 {
         (
-            text!("kvm-not-nested", "this virtual machine has no nested virtualization"),
-            text!(
-                "kvm-enable-nested",
-                "have the host enable nested virtualization, or measure on the hardware itself"
-            ),
+            text!("this virtual machine has no nested virtualization"),
+            text!("have the host enable nested virtualization, or measure on the hardware itself"),
         )
     } else {
         (
-            text!("kvm-no-virtualization", "the processor shows no virtualization (VMX or SVM)"),
-            text!("kvm-enable-in-firmware", "enable VT-x or SVM in the firmware"),
+            text!("the processor shows no virtualization (VMX or SVM)"),
+            text!("enable VT-x or SVM in the firmware"),
         )
     }
 }

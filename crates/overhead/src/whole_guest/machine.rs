@@ -42,9 +42,7 @@ pub(super) struct Machine {
 
 /// What of the machine cannot be set up.
 fn cannot(what: &'static str) -> impl Fn(io::Error) -> Unavailable {
-    move |error| {
-        Unavailable::new(text!("vm-not-set-up", "cannot set up the VM: {what}: {error}", what, error))
-    }
+    move |error| Unavailable::new(text!("cannot set up the VM: {what}: {error}", what, error))
 }
 
 /// QEMU has ended.
@@ -142,15 +140,12 @@ impl Machine {
                 Err(RecvTimeoutError::Disconnected) => return Err(self.over(ENDED.into())),
                 Err(RecvTimeoutError::Timeout) if self.stop.signal().is_some() => {
                     self.end();
-                    return Err(Unavailable::new(text!(
-                        "vm-interrupted",
-                        "interrupted by a signal while waiting for the VM"
-                    )));
+                    return Err(Unavailable::new(text!("interrupted by a signal while waiting for the VM")));
                 }
                 Err(RecvTimeoutError::Timeout) if left > LOOK => {}
                 Err(RecvTimeoutError::Timeout) => {
                     let limit = text::Value::Figure(limit.as_secs_f64(), "s");
-                    return Err(self.over(text!("vm-silent", "the VM did not answer within {limit}", limit)));
+                    return Err(self.over(text!("the VM did not answer within {limit}", limit)));
                 }
             }
         }
@@ -161,7 +156,7 @@ impl Machine {
         self.end();
         let last = [&mut self.complaint, &mut self.console].into_iter().find_map(last_line);
         Unavailable::new(match last {
-            Some(line) => text!("vm-last-line", "{what}; its last output: {line}", what, line),
+            Some(line) => text!("{what}; its last output: {line}", what, line),
             None => what,
         })
     }
@@ -200,24 +195,14 @@ fn spawned(command: &mut Command, cpus: &[u32]) -> Result<Child, Unavailable> {
     // A child begins on the CPUs of the thread that starts it.
     let cpus: CpuList = cpus.iter().copied().collect();
     let _pinned = Pinned::within(&cpus).map_err(|error| {
-        Unavailable::new(text!(
-            "vm-not-bound",
-            "cannot bind the VM to CPU {cpus}: {error}",
-            cpus = &cpus,
-            error
-        ))
+        Unavailable::new(text!("cannot bind the VM to CPU {cpus}: {error}", cpus = &cpus, error))
     })?;
     command.spawn().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
-            Unavailable::new(text!("vm-no-qemu", "{program} is not installed", program = qemu::PROGRAM.0))
+            Unavailable::new(text!("{program} is not installed", program = qemu::PROGRAM.0))
                 .with_remedy(format!("sudo apt install {}", qemu::PROGRAM.1))
         }
-        _ => Unavailable::new(text!(
-            "vm-qemu-not-started",
-            "cannot start {program}: {error}",
-            program = qemu::PROGRAM.0,
-            error
-        )),
+        _ => Unavailable::new(text!("cannot start {program}: {error}", program = qemu::PROGRAM.0, error)),
     })
 }
 

@@ -84,11 +84,8 @@ pub fn boot(spec: &WholeGuest) -> (Vec<GuestLayer>, Vec<(LayerName, Unavailable)
 }
 
 fn one_cpu() -> Unavailable {
-    Unavailable::new(text!(
-        "vm-one-cpu",
-        "the VM has one CPU: this process may use no second CPU of that type"
-    ))
-    .with_remedy(crate::MORE_CPUS)
+    Unavailable::new(text!("the VM has one CPU: this process may use no second CPU of that type"))
+        .with_remedy(crate::MORE_CPUS)
 }
 
 /// Hands the module over to the machine.
@@ -116,23 +113,18 @@ fn withhold(layer: &mut GuestLayer, kvm: Kind) -> Unavailable {
     let (kvm, primes) = (kvm.word(), pass.primes);
     let reason = if right {
         text!(
-            "vm-emulated",
             "QEMU emulates here (KVM: {kvm}): {primes} primes counted by the same bytes; times are meaningless",
             kvm,
             primes
         )
     } else {
         text!(
-            "vm-emulated-wrongly",
             "QEMU emulates here (KVM: {kvm}): {primes} primes counted, with other bytes or a wrong result",
             kvm,
             primes
         )
     };
-    Unavailable::new(reason).with_remedy(text!(
-        "vm-measure-with-virtualization",
-        "measure where KVM uses the processor's virtualization"
-    ))
+    Unavailable::new(reason).with_remedy(text!("measure where KVM uses the processor's virtualization"))
 }
 
 /// The routine at one place in the machine.

@@ -110,7 +110,7 @@ pub(super) fn pass(pass: &Pass) -> Value {
 
 fn unclear(line: &str) -> Unavailable {
     let line = format!("{:?}", line.chars().take(80).collect::<String>());
-    Unavailable::new(text!("vm-answer-invalid", "the guest answered {line}", line))
+    Unavailable::new(text!("the guest answered {line}", line))
 }
 
 /// The answer of a line, or why the machine did not do it.
@@ -119,7 +119,7 @@ pub(super) fn answer(line: &str) -> Result<Value, Unavailable> {
     let word = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     match word("failed") {
         Some(reason) => Err(Unavailable {
-            reason: text!("overhead-guest-refused", "in the guest: {reason}", reason),
+            reason: text!("in the guest: {reason}", reason),
             remedy: word("remedy").map(Text::from),
         }),
         None => Ok(value),

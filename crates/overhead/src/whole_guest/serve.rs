@@ -33,7 +33,6 @@ pub fn serve(mut requests: impl BufRead, answer: &mut dyn FnMut(&str)) {
         let done = match GuestCommand::read(&line) {
             Some(asked) => server.execute(&asked, &mut requests),
             None => Err(Unavailable::new(text!(
-                "vm-unknown-request",
                 "unknown request {request}",
                 request = format!("{:?}", line.trim_end())
             ))),
@@ -68,12 +67,10 @@ impl Server {
 
     fn receive_module(&mut self, bytes: usize, more: &mut impl Read) -> Result<Value, Unavailable> {
         let mut piece = vec![0; bytes];
-        more.read_exact(&mut piece).map_err(|error| {
-            Unavailable::new(text!("vm-module-truncated", "the module arrived truncated: {error}", error))
-        })?;
+        more.read_exact(&mut piece)
+            .map_err(|error| Unavailable::new(text!("the module arrived truncated: {error}", error)))?;
         if self.bytes.len() + bytes > MOST {
             return Err(Unavailable::new(text!(
-                "vm-module-too-long",
                 "the module is larger than {most}",
                 most = text::Value::Bytes(MOST as u64)
             )));
@@ -104,20 +101,14 @@ impl Server {
         let all = || os::pin::allowed().unwrap_or_default();
         Ok(match (place.kernel, &self.module) {
             (false, _) if !place.interrupts => {
-                return Err(Unavailable::new(text!(
-                    "vm-user-interrupts",
-                    "user mode cannot turn interrupts off"
-                )));
+                return Err(Unavailable::new(text!("user mode cannot turn interrupts off")));
             }
             (false, _) => {
                 let how = if place.bound { UserMode::Bound(CPU) } else { UserMode::Unbound(all()) };
                 Box::new(User::start(how, self.ticks)?)
             }
             (true, None) => {
-                return Err(Unavailable::new(text!(
-                    "vm-no-module",
-                    "the linespeed module is not loaded in the guest"
-                )));
+                return Err(Unavailable::new(text!("the linespeed module is not loaded in the guest")));
             }
             (true, Some(module)) => {
                 let bound = if place.bound { Bound::Cpu(CPU) } else { Bound::None };

@@ -18,14 +18,12 @@ pub(super) fn bind_cpu_threads(pid: u32, cpus: &[u32]) -> Result<(), Unavailable
     for (number, cpu) in (0..).zip(cpus) {
         let Some((_, thread)) = threads.iter().find(|(of, _)| *of == number) else {
             return Err(Unavailable::new(text!(
-                "vm-cpu-thread-unknown",
                 "no QEMU thread found for the VM's CPU {number}",
                 number = number
             )));
         };
         pin::bind_thread(*thread, &[*cpu].into_iter().collect()).map_err(|error| {
             Unavailable::new(text!(
-                "vm-cpu-not-bound",
                 "cannot bind the VM's CPU {number} to CPU {cpu}: {error}",
                 number = number,
                 cpu = *cpu,

@@ -206,7 +206,7 @@ impl Shield {
         (!moved.is_empty()).then(|| {
             let who = listed(moved.iter().map(|(task, name)| (task.as_str(), name.as_str())));
             let cpus = name_cpus(&self.quiet);
-            text!("quiet-shield-moved", "on other CPUs meanwhile, though bound to {cpus}: {who}", cpus, who)
+            text!("on other CPUs meanwhile, though bound to {cpus}: {who}", cpus, who)
         })
     }
 
@@ -384,7 +384,6 @@ fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<
     let who = listed(stay.iter().map(|(task, name)| (task.as_str(), name.as_str())));
     let cpus = name_cpus(quiet);
     Some(text!(
-        "quiet-shield-staying",
         "{who} may still run on {cpus}: bound there, and left bound; to move: taskset -cp LIST PID",
         who,
         cpus

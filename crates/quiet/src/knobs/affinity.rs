@@ -22,8 +22,7 @@ fn inspect(_: &Knob, context: &KnobContext) -> Seen {
     let quiet = &context.quiet;
     if quiet.is_empty() {
         return Ok(Some(
-            Inspection::steady("on all CPUs")
-                .note(text!("quiet-affinity-needs-cpus", "--cpus LIST binds a command to those CPUs")),
+            Inspection::steady("on all CPUs").note(text!("--cpus LIST binds a command to those CPUs")),
         ));
     }
     let bound = context.own.as_ref().map(|own| &own.affinity).filter(|cpus| !cpus.is_empty());

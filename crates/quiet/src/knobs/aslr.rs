@@ -24,10 +24,10 @@ pub(super) const KNOB: Knob = Knob {
 
 fn inspect(_: &Knob, context: &KnobContext) -> Seen {
     Ok(context.text("/proc/sys/kernel/randomize_va_space").map(|value| match value.as_str() {
-        "0" => Inspection::steady(text!("quiet-aslr-off", "off for all programs")),
+        "0" => Inspection::steady(text!("off for all programs")),
         _ => Inspection::noisy(
             "on",
-            text!("quiet-aslr-off-for-command", "off for the command"),
+            text!("off for the command"),
             Adjustment::ProcessSetting(ProcessSetting::FixedAddresses),
         ),
     }))

@@ -51,7 +51,7 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         (_, 0) => Some(Inspection::steady("off")),
         _ if on == all => Some(Inspection::noisy("on", "off", write)),
         _ => {
-            let now = text!("quiet-boost-partly-on", "on for {on} of {all} policies", on, all);
+            let now = text!("on for {on} of {all} policies", on, all);
             Some(Inspection::noisy(now, "off", write))
         }
     })

@@ -54,5 +54,5 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     if held == Some(0) || open.is_empty() {
         return Ok(Some(Inspection::steady("held off")));
     }
-    hold_off(knob, context, open, text!("quiet-guest-halt-exits", "halts exit to the host"), 0)
+    hold_off(knob, context, open, text!("halts exit to the host"), 0)
 }

@@ -79,7 +79,7 @@ pub(super) fn latency_limit(context: &KnobContext, cpu: u32) -> Option<u64> {
 fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     let cpus = context.targets();
     let Some(cpu) = cpus.first() else {
-        return Ok(Some(Inspection::absent(text!("quiet-idle-states-no-cpu", "no CPU is known"))));
+        return Ok(Some(Inspection::absent(text!("no CPU is known"))));
     };
     let states = States::read(context, cpu);
     let Some((us, name)) = &states.deepest else {
@@ -92,7 +92,7 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         return Ok(Some(Inspection::steady("held off")));
     }
     let latency = Value::Figure(*us as f64 * 1e3, "ns");
-    let now = text!("quiet-idle-states-deepest", "{state} takes {latency} to leave", state = name, latency);
+    let now = text!("{state} takes {latency} to leave", state = name, latency);
     hold_off(knob, context, open, now, states.limit())
 }
 
@@ -110,7 +110,6 @@ pub(super) fn hold_off(knob: &Knob, context: &KnobContext, open: Vec<u32>, now: 
         Adjustment::ProcessSetting(ProcessSetting::DmaLatency(limit))
     } else {
         Adjustment::Manual(text!(
-            "quiet-idle-states-for-a-command",
             "this kernel has no latency limit for each CPU; for the duration of a command: linespeed quiet -- COMMAND"
         ))
     };

@@ -36,8 +36,8 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     }
     if context.quiet.is_empty() {
         return Ok(Some(
-            Inspection::steady(text!("quiet-interrupts-spread", "spread over all CPUs"))
-                .note(text!("quiet-interrupts-need-cpus", "--cpus LIST moves them to the other CPUs")),
+            Inspection::steady(text!("spread over all CPUs"))
+                .note(text!("--cpus LIST moves them to the other CPUs")),
         ));
     }
     let rest = context.rest();
@@ -70,24 +70,20 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     }
     let inspection = if !changes.is_empty() {
         let all = numbers.len();
-        let now = text!("quiet-interrupts-here", "{here} of {all} may go to the quiet CPUs", here, all);
+        let now = text!("{here} of {all} may go to the quiet CPUs", here, all);
         Inspection::noisy(now, format!("on {}", name_cpus(&rest)), Adjustment::Write(changes))
     } else if fixed.is_empty() {
-        Inspection::steady(text!("quiet-interrupts-none", "none on the quiet CPUs"))
+        Inspection::steady(text!("none on the quiet CPUs"))
     } else {
-        Inspection::steady(text!("quiet-interrupts-none-movable", "none that can be moved"))
+        Inspection::steady(text!("none that can be moved"))
     };
     Ok(Some(if !fixed.is_empty() {
         inspection.note(text!(
-            "quiet-interrupts-placed-by-kernel",
             "placed by the kernel alone, so left on the quiet CPUs: IRQ {irqs}",
             irqs = fixed.join(", ")
         ))
     } else if inspection.steadier.is_some() {
-        inspection.note(text!(
-            "quiet-interrupts-per-cpu",
-            "IRQs that belong to one CPU cannot be moved, and are named"
-        ))
+        inspection.note(text!("IRQs that belong to one CPU cannot be moved, and are named"))
     } else {
         inspection
     }))

@@ -26,10 +26,7 @@ fn inspect(_: &Knob, context: &KnobContext) -> Seen {
     let is_it = |pid: &&String| context.text(&format!("/proc/{pid}/comm")).as_deref() == Some("irqbalance");
     Ok(match processes.iter().find(is_it) {
         Some(pid) => {
-            let stop = text!(
-                "quiet-irqbalance-stop",
-                "sudo systemctl stop irqbalance; afterwards: sudo systemctl start irqbalance"
-            );
+            let stop = text!("sudo systemctl stop irqbalance; afterwards: sudo systemctl start irqbalance");
             Some(Inspection::noisy(format!("runs (process {pid})"), "stopped", Adjustment::Manual(stop)))
         }
         None => (!processes.is_empty()).then(|| Inspection::steady("does not run")),

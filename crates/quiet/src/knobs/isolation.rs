@@ -35,7 +35,7 @@ fn inspect(_: &Knob, context: &KnobContext) -> Seen {
     let quiet = &context.quiet;
     let now = if isolated.is_empty() { "no CPU".to_owned() } else { name_cpus(&isolated) };
     Ok(Some(if quiet.is_empty() && isolated.is_empty() {
-        Inspection::steady(now).note(text!("quiet-isolation-needs-cpus", "--cpus LIST inspects those CPUs"))
+        Inspection::steady(now).note(text!("--cpus LIST inspects those CPUs"))
     } else if quiet.is_empty() {
         Inspection::steady(now)
     } else if quiet.is_subset(&isolated) && quiet.is_subset(&tickless) {

@@ -30,7 +30,7 @@ fn inspect(_: &Knob, context: &KnobContext) -> Seen {
         if load <= AT_REST {
             return Inspection::steady(now);
         }
-        let wait = text!("quiet-others-wait", "see top -b -n1 | head -20; wait until it has ended");
+        let wait = text!("see top -b -n1 | head -20; wait until it has ended");
         Inspection::noisy(now, "an idle machine", Adjustment::Manual(wait))
     }))
 }

@@ -20,6 +20,6 @@ pub(super) const KNOB: Knob = Knob {
 fn inspect(_: &Knob, context: &KnobContext) -> Seen {
     let Some(cpus) = context.quota else { return Ok(context.live.then(|| Inspection::steady("none"))) };
     let now = if cpus == 1.0 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") };
-    let remove = text!("quiet-quota-remove", "run outside of the container, or remove its CPU limit");
+    let remove = text!("run outside of the container, or remove its CPU limit");
     Ok(Some(Inspection::noisy(now, "none", Adjustment::Manual(remove))))
 }

@@ -30,18 +30,18 @@ fn inspect(_: &Knob, context: &KnobContext) -> Seen {
     let shield = match &context.shield {
         None if !context.live => return Ok(None),
         None => {
-            return Ok(Some(Inspection::steady("none").note(text!(
-                "quiet-shield-needs-cpus",
-                "--cpus LIST with a command reserves those CPUs for the command"
-            ))));
+            return Ok(Some(
+                Inspection::steady("none")
+                    .note(text!("--cpus LIST with a command reserves those CPUs for the command")),
+            ));
         }
         Some(Err(why)) => return Ok(Some(Inspection::absent(why.to_string()))),
         Some(Ok(shield)) => shield,
     };
     let how = if shield.version == 2 {
-        text!("quiet-shield-v2", "an isolated partition of cgroups, version 2")
+        text!("an isolated partition of cgroups, version 2")
     } else {
-        text!("quiet-shield-v1", "two cpusets of cgroups, version 1; tasks already bound to CPUs stay there")
+        text!("two cpusets of cgroups, version 1; tasks already bound to CPUs stay there")
     };
     let adjustment = Adjustment::Compound(CompoundChange::Shield(shield.clone()));
     Ok(Some(Inspection::noisy("everybody's", "the command's", adjustment).note(how)))

@@ -38,7 +38,7 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
                 "no core shows two siblings: no SMT, off in the firmware, or hidden by a hypervisor"
             )))
         } else {
-            Some(Inspection::steady(text!("quiet-smt-off", "no core shows two siblings")))
+            Some(Inspection::steady(text!("no core shows two siblings")))
         });
     }
     let now = text!("quiet-smt-on", "on: {shared} of {all} CPUs share a core", shared, all = pairs.len());
@@ -46,10 +46,7 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         let adjustment = match knob.plan(context, CONTROL, ValueSyntax::Word, "off") {
             Ok(Some(change)) if change.old == "on" => Adjustment::Write(vec![change]),
             Err(refusal) if !refusal.is_missing() => return Err(refusal),
-            _ => Adjustment::Manual(text!(
-                "quiet-smt-in-firmware",
-                "in the firmware: SMT or hyper-threading off"
-            )),
+            _ => Adjustment::Manual(text!("in the firmware: SMT or hyper-threading off")),
         };
         return Ok(Some(Inspection::noisy(now, "off", adjustment)));
     }
@@ -58,10 +55,7 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     let quiet = pairs.iter().filter(|(cpu, _)| context.quiet.contains(*cpu));
     let off: CpuList = quiet.flat_map(|(cpu, all)| all.iter().filter(|other| goes(*cpu, *other))).collect();
     if off.is_empty() {
-        return Ok(Some(Inspection::steady(text!(
-            "quiet-smt-no-sibling-used",
-            "no other CPU shares a core with the quiet CPUs"
-        ))));
+        return Ok(Some(Inspection::steady(text!("no other CPU shares a core with the quiet CPUs"))));
     }
     let file = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/online");
     let changes = knob.plan_words(context, off.iter().map(file), "0")?.changes;
@@ -79,7 +73,7 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         return Ok(Some(inspection));
     }
     let cpus = name_cpus(&kept);
-    Ok(Some(inspection.note(text!("quiet-smt-kept-online", "the kernel keeps {cpus} online", cpus))))
+    Ok(Some(inspection.note(text!("the kernel keeps {cpus} online", cpus))))
 }
 
 /// The CPUs of its core that are online.

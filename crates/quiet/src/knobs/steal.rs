@@ -27,11 +27,10 @@ fn inspect(_: &Knob, context: &KnobContext) -> Seen {
     let Some(stolen) = ticks.get(7) else { return Ok(None) };
     let all: u64 = ticks.iter().fold(0u64, |sum, ticks| sum.saturating_add(*ticks));
     let share = *stolen as f64 / all.max(1) as f64;
-    let now = text!("quiet-steal-share", "{share} of all time since boot", share = Value::Share(share));
+    let now = text!("{share} of all time since boot", share = Value::Share(share));
     if share < WORTH_TELLING {
         return Ok(Some(Inspection::steady(now)));
     }
-    let dedicated =
-        text!("quiet-steal-dedicated", "use dedicated CPUs or bare metal, or measure at another hour");
+    let dedicated = text!("use dedicated CPUs or bare metal, or measure at another hour");
     Ok(Some(Inspection::noisy(now, "none", Adjustment::Manual(dedicated))))
 }

@@ -33,9 +33,6 @@ fn inspect(_: &Knob, context: &KnobContext) -> Seen {
             Inspection::noisy(now, "off", Adjustment::Compound(CompoundChange::Swap(areas)))
         }
         [Some(_), Some(_)] => Inspection::steady("none in use"),
-        _ => Inspection::absent(text!(
-            "quiet-swap-unknown",
-            "the kernel does not show how much swap is in use"
-        )),
+        _ => Inspection::absent(text!("the kernel does not show how much swap is in use")),
     }))
 }

@@ -29,11 +29,8 @@ fn inspect(_: &Knob, context: &KnobContext) -> Seen {
         if most == 0 {
             return Inspection::steady("not since boot");
         }
-        let now = text!("quiet-throttling-count", "up to {most} times on a CPU since boot", most);
-        let cool = text!(
-            "quiet-throttling-cool",
-            "improve cooling (fans, filters, room), or lower the power limits"
-        );
+        let now = text!("up to {most} times on a CPU since boot", most);
+        let cool = text!("improve cooling (fans, filters, room), or lower the power limits");
         Inspection::noisy(now, "never", Adjustment::Manual(cool))
     }))
 }

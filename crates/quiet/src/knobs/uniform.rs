@@ -28,11 +28,7 @@ pub(crate) fn inspect_words(
         listed.is_none_or(|all| all.split_ascii_whitespace().any(|word| word == steadier))
     });
     let adjustment = if planned.changes.is_empty() {
-        Adjustment::Manual(text!(
-            "quiet-driver-lacks",
-            "the driver here has no {steadier}",
-            steadier = steadier.to_owned()
-        ))
+        Adjustment::Manual(text!("the driver here has no {steadier}", steadier = steadier.to_owned()))
     } else {
         Adjustment::Write(planned.changes)
     };

@@ -34,17 +34,14 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     if context.quiet.is_empty() {
         context.files.read(FILE)?;
         return Ok(Some(
-            Inspection::steady("on all CPUs")
-                .note(text!("quiet-workqueues-need-cpus", "--cpus LIST keeps this work to the other CPUs")),
+            Inspection::steady("on all CPUs").note(text!("--cpus LIST keeps this work to the other CPUs")),
         ));
     }
     let rest = context.rest();
     let elsewhere = format!("on {}", name_cpus(&rest));
     Ok(Some(match knob.plan(context, FILE, ValueSyntax::CpuMask, &mask(&rest))? {
         None => Inspection::steady(elsewhere),
-        Some(change) if context.is_clear(&change.old) => {
-            Inspection::steady(text!("quiet-workqueues-elsewhere", "not on the quiet CPUs"))
-        }
+        Some(change) if context.is_clear(&change.old) => Inspection::steady(text!("not on the quiet CPUs")),
         Some(change) => Inspection::noisy("on all CPUs", elsewhere, Adjustment::Write(vec![change])),
     }))
 }

@@ -91,11 +91,7 @@ pub(crate) fn reasons(plan: &Plan) -> Vec<(&'static str, Text)> {
     said.extend(plan.siblings.as_ref().map(|siblings| {
         let mut why = siblings.why.clone();
         if !siblings.measured && !siblings.one_a_core.is_empty() {
-            why.push(text!(
-                "plan-one-cpu-per-core",
-                "One CPU per core: {cpus}.",
-                cpus = &siblings.one_a_core
-            ));
+            why.push(text!("One CPU per core: {cpus}.", cpus = &siblings.one_a_core));
         }
         ("siblings", why)
     }));
@@ -108,14 +104,13 @@ fn gain(gain: &Gain) -> Text {
     let (program, factor) = (&gain.program, Value::Factor(gain.factor));
     let modelled = match gain.interval {
         Some((low, high)) => text!(
-            "plan-gain-interval",
             "Modelled: a {program} program does {factor} ({low} to {high}) the work.",
             program,
             factor,
             low = Value::Factor(low),
             high = Value::Factor(high)
         ),
-        None => text!("plan-gain", "Modelled: a {program} program does {factor} the work.", program, factor),
+        None => text!("Modelled: a {program} program does {factor} the work.", program, factor),
     };
     Text::sequence([modelled, gain.why.clone()])
 }
@@ -133,7 +128,6 @@ pub(crate) fn verification(verified: &Verification) -> Vec<Text> {
     let ([planned, planned_least, planned_most], [unbound, least, most]) =
         (times(&verified.planned), times(&verified.unbound));
     let mut medians = text!(
-        "plan-verified-times",
         "Medians of {rounds} rounds: planned {planned} ({planned_least} to {planned_most}), unbound {unbound} ({least} to \
          {most}).",
         rounds = verified.planned.len(),
@@ -146,22 +140,12 @@ pub(crate) fn verification(verified: &Verification) -> Vec<Text> {
     );
     if let Some(noise) = verified.noise {
         let noise = Value::Share(noise);
-        medians.push(text!(
-            "plan-verified-noise",
-            "Consecutive runs of one kind differ by {noise} in the median.",
-            noise
-        ));
+        medians.push(text!("Consecutive runs of one kind differ by {noise} in the median.", noise));
     }
     lines.push(medians);
     let runs = verified.planned.len() + verified.unbound.len();
     lines.extend(verified.marks.iter().map(|(mark, count)| {
-        text!(
-            "plan-verified-marked",
-            "In {count} of {runs} runs {happened}.",
-            count = *count,
-            runs,
-            happened = mark_words(*mark)
-        )
+        text!("In {count} of {runs} runs {happened}.", count = *count, runs, happened = mark_words(*mark))
     }));
     lines
 }

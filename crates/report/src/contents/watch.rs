@@ -50,8 +50,8 @@ pub(crate) fn ended(watch: &Watch) -> Option<Text> {
     let after = Value::Rounded(Box::new(Value::Figure(seconds, "s")), 2);
     match services().map(|service| service.ended).max().unwrap_or(0) {
         0 => None,
-        1 => Some(text!("watch-ended", "It ended after {after}.", after)),
-        _ => Some(text!("watch-all-ended", "All of them ended after {after}.", after)),
+        1 => Some(text!("It ended after {after}.", after)),
+        _ => Some(text!("All of them ended after {after}.", after)),
     }
 }
 

@@ -61,13 +61,12 @@ fn head(fixed: &Fixed, style: &Style) -> String {
     let knob = value.knob.name();
     let change = match fixed.outlook.is_done() {
         true => text!(
-            "fix-already",
             "{knob} is {now} already: nothing to set. Measure again: linespeed",
             knob,
             now = now.clone()
         ),
         false => {
-            text!("fix-change", "{knob}: {now}, then {then}", knob, now = now.clone(), then = then.clone())
+            text!("{knob}: {now}, then {then}", knob, now = now.clone(), then = then.clone())
         }
     };
     screen.paragraph(&[Span::plain("   ")], Tone::Plain, change.to_string());
@@ -118,20 +117,20 @@ fn gave(gain: &Gain) -> Text {
         Gain::Factor { factor, interval: (low, high) } => {
             let [by, low, high] = [*factor, *low, *high].map(significant);
             match *factor >= 1.0 {
-                true => text!("fix-faster", "{by} × as fast ({low} to {high})", by, low, high),
-                false => text!("fix-slower", "slower: {by} × as fast ({low} to {high})", by, low, high),
+                true => text!("{by} × as fast ({low} to {high})", by, low, high),
+                false => text!("slower: {by} × as fast ({low} to {high})", by, low, high),
             }
         }
         Gain::Nothing { smaller_than } if *smaller_than > 0.0 => {
-            text!("fix-nothing", "no difference resolved (< {bound})", bound = percent(bound(*smaller_than)))
+            text!("no difference resolved (< {bound})", bound = percent(bound(*smaller_than)))
         }
-        Gain::Nothing { .. } => text!("fix-nothing-at-all", "no difference resolved"),
+        Gain::Nothing { .. } => text!("no difference resolved"),
         Gain::TooNoisy { rounds_needed: Some(rounds) } => {
             let rounds = count_noun(*rounds, "more round");
-            text!("fix-too-noisy-yet", "too noisy to tell: {rounds} needed, with --rounds", rounds)
+            text!("too noisy to tell: {rounds} needed, with --rounds", rounds)
         }
-        Gain::TooNoisy { rounds_needed: None } => text!("fix-too-noisy", "too noisy to tell"),
-        Gain::NotMeasured(why) => text!("fix-not-measured", "not measured: {why}", why = why.clone()),
+        Gain::TooNoisy { rounds_needed: None } => text!("too noisy to tell"),
+        Gain::NotMeasured(why) => text!("not measured: {why}", why = why.clone()),
     }
 }
 

@@ -181,8 +181,8 @@ fn busy(interval: &Interval) -> Value {
 }
 
 fn idle(interval: &Interval) -> Cause {
-    let says = text!("live-idle", "Idle: CPUs {busy} busy.", busy = busy(interval));
-    let advice = text!("live-try-load", "nothing holds it back: it has no more work");
+    let says = text!("Idle: CPUs {busy} busy.", busy = busy(interval));
+    let advice = text!("nothing holds it back: it has no more work");
     Cause::new(BoundBy::Idle, 1.0, says, advice)
 }
 
@@ -209,10 +209,10 @@ fn working(facts: &Facts, interval: &Interval, memory_follows: bool) -> Cause {
             )
         }));
     }
-    let advice = text!("bound-profile", "a profile shows where: perf record -g, perf report");
+    let advice = text!("a profile shows where: perf record -g, perf report");
     let cause = Cause::new(BoundBy::Cpu, 1.0, says, advice);
     match ipc {
-        Some(ipc) => cause.cite(text!("bound-ipc", "instructions a cycle: {value}", value = ipc), ipc),
+        Some(ipc) => cause.cite(text!("instructions a cycle: {value}", value = ipc), ipc),
         None => cause,
     }
 }

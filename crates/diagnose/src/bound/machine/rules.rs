@@ -17,14 +17,12 @@ pub(super) fn quota(facts: &Facts, interval: &Interval) -> Option<Cause> {
     let throttled = interval.throttled.as_ref()?;
     let name = throttled.group.trim_start_matches("/sys/fs/cgroup").to_owned();
     let says = text!(
-        "live-quota",
         "The CPU quota of cgroup {name} ended {periods} of its periods early and held its threads for {seconds}.",
         name,
         periods = Value::Share(throttled.periods),
         seconds = Value::Figure(throttled.seconds, "s")
     );
     let advice = text!(
-        "bound-raise-quota",
         "raise the quota (cpu.max; Kubernetes: the CPU limit), or start fewer threads than the quota allows"
     );
     let share = throttled.seconds / (throttled.seconds + facts.cpu()).max(1e-9);
@@ -55,8 +53,8 @@ pub(super) fn waiting(interval: &Interval) -> Option<Cause> {
         share = Value::Share(pressure),
         busy = busy(interval)
     );
-    let advice = text!("live-try-disk", "look at the disk: iostat -x 1; who: pidstat -d 1");
-    let seen = text!("live-pressure-io", "I/O pressure (some) {share}", share = Value::Share(pressure));
+    let advice = text!("look at the disk: iostat -x 1; who: pidstat -d 1");
+    let seen = text!("I/O pressure (some) {share}", share = Value::Share(pressure));
     // A machine that works elsewhere meanwhile is not held back by as much.
     Some(Cause::new(BoundBy::Waiting, pressure.min(idle), says, advice).cite(seen, place("around")))
 }
@@ -74,14 +72,14 @@ const NAME: usize = 16;
 
 pub(in crate::bound) fn name(process: &Process) -> Text {
     let name: String = process.name.chars().take(NAME).collect();
-    text!("live-process", "{name} (pid {pid})", name, pid = process.pid.to_string())
+    text!("{name} (pid {pid})", name, pid = process.pid.to_string())
 }
 
 /// The process that had most of what was busy, where one had.
 pub(super) fn most(interval: &Interval) -> Option<Text> {
     let (first, of_busy) = busiest(interval).filter(|(_, of_busy)| *of_busy >= 0.5)?;
     let share = Value::Rounded(Box::new(Value::Share(of_busy)), 2);
-    Some(text!("live-most", "{who} has {share} of the busy time.", who = name(first), share))
+    Some(text!("{who} has {share} of the busy time.", who = name(first), share))
 }
 
 /// The share of the CPUs' time from which a real-time process is named.
@@ -113,33 +111,21 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
         (Some(urgent), _) => {
             let mut says = says;
             says.push(text!(
-                "live-real-time",
                 "{who} has a real-time priority and {share} of the CPUs' time.",
                 who = name(urgent),
                 share = Value::Share(urgent.cpu / capacity)
             ));
-            let advice = text!(
-                "live-try-other-priority",
-                "give it CPUs of its own, or SCHED_OTHER (chrt -o -p 0 PID)"
-            );
+            let advice = text!("give it CPUs of its own, or SCHED_OTHER (chrt -o -p 0 PID)");
             (BoundBy::CpuContention, says, advice)
         }
         (None, Some((first, of_busy))) if of_busy >= 0.8 && first.threads as f64 > interval.cpus as f64 => {
-            let advice = text!(
-                "live-try-fewer-threads",
-                "start as many threads as there are CPUs, or give it more CPUs"
-            );
+            let advice = text!("start as many threads as there are CPUs, or give it more CPUs");
             let mut says = says;
-            says.push(text!(
-                "live-too-many-threads",
-                "{who} has {threads} threads.",
-                who = name(first),
-                threads = first.threads
-            ));
+            says.push(text!("{who} has {threads} threads.", who = name(first), threads = first.threads));
             (BoundBy::TooFewCpus, says, advice)
         }
         _ => {
-            let advice = text!("live-try-who", "see who: top; move work away, or give each its CPUs");
+            let advice = text!("see who: top; move work away, or give each its CPUs");
             (BoundBy::CpuContention, says, advice)
         }
     };
@@ -165,38 +151,28 @@ pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
         let packets = rate("softirqs-net-rx") + rate("softirqs-net-tx");
         let what = if packets * SOFTIRQ > 0.05 {
             text!(
-                "live-softirqs-net",
                 "{share} of busy time in interrupts and softirqs, {rate} network softirqs a second.",
                 share = Value::Share((times.softirq + times.irq) / times.busy()),
                 rate = thousands(packets.round())
             )
         } else {
             text!(
-                "live-softirqs",
                 "{share} of busy time in interrupts and softirqs, {rate} softirqs a second.",
                 share = Value::Share((times.softirq + times.irq) / times.busy()),
                 rate = thousands(rate("softirqs").round())
             )
         };
-        (
-            what,
-            text!(
-                "live-try-softirqs",
-                "see which: /proc/softirqs, mpstat -I SCPU 1; spread interrupts over CPUs"
-            ),
-        )
+        (what, text!("see which: /proc/softirqs, mpstat -I SCPU 1; spread interrupts over CPUs"))
     } else if reclaimed > 1000.0 || pressure > 0.1 {
         // What is scanned for the limit of a cgroup does not count as scanned for the machine (mm/vmscan.c).
         let what = if reclaimed < 1.0 {
             text!(
-                "live-reclaim-cgroup",
                 "{share} of busy time in the kernel, reclaiming memory under a cgroup's limit: memory pressure {pressure}.",
                 share = Value::Share(share),
                 pressure = Value::Share(pressure)
             )
         } else {
             text!(
-                "live-reclaim",
                 "{share} of busy time in the kernel, reclaiming memory: {rate} pages scanned a second by tasks that want some, \
                  memory pressure {pressure}.",
                 share = Value::Share(share),
@@ -204,7 +180,7 @@ pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
                 pressure = Value::Share(pressure)
             )
         };
-        (what, text!("live-try-memory", "raise the memory limit (memory.max), or use less; vmstat 1"))
+        (what, text!("raise the memory limit (memory.max), or use less; vmstat 1"))
     } else {
         return time::kernel(facts).map(|cause| Cause { share: times.share(times.kernel()), ..cause });
     };
@@ -231,21 +207,19 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
     }
     let mut says = match heard {
         Some((now, idle, _)) => text!(
-            "live-memory",
             "CPUs {busy} busy, but waiting for memory: loads take {now}, {idle} when idle.",
             busy = busy(interval),
             now = Value::Rounded(Box::new(Value::Figure(now, "ns")), 3),
             idle = Value::Rounded(Box::new(Value::Figure(idle, "ns")), 3)
         ),
         None => {
-            text!("live-memory-counted", "CPUs {busy} busy, but waiting for memory.", busy = busy(interval))
+            text!("CPUs {busy} busy, but waiting for memory.", busy = busy(interval))
         }
     };
     // What is counted goes before what is heard.
     let fill = counted.map(|(_, fill)| fill).or_else(|| reference.fill(heard?.0));
     match (counted, fill) {
         (Some((traffic, fill)), _) => says.push(text!(
-            "live-memory-traffic",
             "Memory carries {rate}, {fill} of what it can ({source}).",
             rate = Value::Figure(traffic.bytes_per_second, "B/s"),
             fill = Value::Rounded(Box::new(Value::Share(fill)), 2),
@@ -255,7 +229,6 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
             let interval = interval.probe.as_ref().and_then(|probe| reference.fill_interval(probe));
             let (low, high) = interval.unwrap_or((fill, fill));
             says.push(text!(
-                "live-memory-fill",
                 "By this machine's own curve {fill} of memory bandwidth is in use [{low} – {high}].",
                 fill = Value::Rounded(Box::new(Value::Share(fill)), 2),
                 low = Value::Rounded(Box::new(Value::Share(low)), 2),
@@ -264,16 +237,13 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
         }
         // Where the machine's own loads leave the probe as it is, what it hears is somebody else's.
         (None, None) if !reference.ceilings.probe.is_empty() => return None,
-        (None, None) => says.push(text!(
-            "live-memory-uncalibrated",
-            "Bandwidth in use needs this machine's curve: linespeed, once, while it is idle."
-        )),
+        (None, None) => says
+            .push(text!("Bandwidth in use needs this machine's curve: linespeed, once, while it is idle.")),
     }
     if let Some(node) = fullest_node(interval) {
-        says.push(text!("live-memory-node", "Node {node} is the fullest.", node = node.to_string()));
+        says.push(text!("Node {node} is the fullest.", node = node.to_string()));
     }
-    let advice =
-        text!("live-try-memory-bound", "touch less memory, or spread it over nodes; where: perf mem");
+    let advice = text!("touch less memory, or spread it over nodes; where: perf mem");
     // The CPUs that work wait for what the probe waits for.
     let user = interval.times.share(interval.times.user);
     let heard_full = heard.map_or(0.0, |(_, _, ratio)| 1.0 - 1.0 / ratio);
@@ -281,7 +251,7 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
     let cause = Cause::new(BoundBy::MemoryBandwidth, user * full, says, advice);
     Some(match heard {
         Some((_, _, ratio)) => {
-            let seen = text!("live-probe", "memory probe {ratio} idle", ratio = Value::Factor(ratio));
+            let seen = text!("memory probe {ratio} idle", ratio = Value::Factor(ratio));
             cause.cite(seen, "probe.latency_ns".to_owned())
         }
         None => cause,
@@ -316,22 +286,17 @@ pub(super) fn far(facts: &Facts, interval: &Interval) -> Option<Cause> {
         return None;
     }
     let says = text!(
-        "live-memory-far",
         "CPUs {busy} busy, but waiting for far memory: {remote} of it is on another node, {stalled} of the cores' issue slots wait.",
         busy = busy(interval),
         remote = Value::Rounded(Box::new(Value::Share(share)), 2),
         stalled = Value::Rounded(Box::new(Value::Share(stalled.value())), 2)
     );
     let advice = text!(
-        "live-try-nearer",
         "keep threads and their memory on one node: numactl --cpunodebind=N --membind=N; linespeed plan"
     );
     let user = interval.times.share(interval.times.user);
     let cause = Cause::new(BoundBy::MemoryLatency, user * stalled.value() * share, says, advice);
-    Some(cause.cite(
-        text!("bound-back-end", "issue slots stalled on memory or a unit {share}", share = stalled),
-        stalled,
-    ))
+    Some(cause.cite(text!("issue slots stalled on memory or a unit {share}", share = stalled), stalled))
 }
 
 /// A clock this far below the best seen under such a load is held down.
@@ -347,28 +312,16 @@ pub(super) fn clock(interval: &Interval, reference: &Reference) -> Option<Cause>
     }
     let (now, best) = (Value::Figure(now, "Hz"), Value::Figure(best, "Hz"));
     let mut says = if of_all {
-        text!(
-            "live-clock-of-all",
-            "The clock is held down: {now}, {best} at best with all CPUs busy.",
-            now,
-            best
-        )
+        text!("The clock is held down: {now}, {best} at best with all CPUs busy.", now, best)
     } else {
-        text!("live-clock", "The clock is held down: {now}, {best} at its best.", now, best)
+        text!("The clock is held down: {now}, {best} at its best.", now, best)
     };
     let advice = match interval.sensors.heat_throttled.filter(|share| *share > 0.01) {
         Some(share) => {
-            says.push(text!(
-                "live-clock-heat",
-                "Heat throttled it {share} of the time.",
-                share = Value::Share(share)
-            ));
-            text!("live-try-cooling", "look at fans, airflow and power limits: ipmitool sdr, turbostat")
+            says.push(text!("Heat throttled it {share} of the time.", share = Value::Share(share)));
+            text!("look at fans, airflow and power limits: ipmitool sdr, turbostat")
         }
-        None => text!(
-            "live-try-governor",
-            "look at the governor, power limits and heat: linespeed quiet, turbostat"
-        ),
+        None => text!("look at the governor, power limits and heat: linespeed quiet, turbostat"),
     };
     Some(Cause::new(BoundBy::Clock, lost * busy, says, advice))
 }

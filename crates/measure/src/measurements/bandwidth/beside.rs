@@ -98,10 +98,7 @@ pub(super) fn measure_taken(
     let alone = Summary::from_samples(&alones).median;
     let reported = share.interval.is_some() && share.median.is_finite();
     if !reported {
-        let why = text!(
-            "bandwidth-never-alone",
-            "other programs ran in too many of the turns reserved for the measurement"
-        );
+        let why = text!("other programs ran in too many of the turns reserved for the measurement");
         context.degrade("bandwidth taken", why);
     }
     let (threads, op, stores) = (group.cpus.len(), stream.op, stream.stores);
@@ -126,11 +123,7 @@ fn find_means(context: &mut Context, group: &Group, parts: &[Part], stream: &Str
     if let Ok(Some(_)) = run_alone(Means::Weight, group, parts, stream) {
         return Some(Means::Weight);
     }
-    let reason = text!(
-        "bandwidth-others-unknown",
-        "bandwidth lost to other programs is not measured: SCHED_FIFO is refused: {why}",
-        why
-    );
+    let reason = text!("bandwidth lost to other programs is not measured: SCHED_FIFO is refused: {why}", why);
     context.degrade_with_remedy("bandwidth taken", reason, os::fifo_remedy());
     None
 }

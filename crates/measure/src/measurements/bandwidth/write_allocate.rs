@@ -49,7 +49,6 @@ pub(super) fn measure_avoided(context: &mut Context, groups: &[Group], parts: &[
     let rounds = context.depth.pick(ROUNDS.0, ROUNDS.1, ROUNDS.2);
     if rounds == 0 {
         let why = text!(
-            "bus-bytes-quick",
             "a quick run does not measure whether regular stores read lines first: bus bytes are a range"
         );
         context.coverage.push(Coverage::skipped(BUS_BYTES, why).with_remedy("linespeed run bandwidth"));
@@ -116,7 +115,6 @@ fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Opti
     let unknown = why.map(|why| {
         m.doubt = Some(why.clone().into());
         text!(
-            "bus-bytes-unresolved",
             "how many lines regular stores read first is not resolved: {why}; counters of the memory controllers are not read",
             why
         )

@@ -38,9 +38,9 @@ impl Pages {
         let node = match os::nodes_of_pages(&[start.cast_const()]) {
             Ok(nodes) => match nodes.first() {
                 Some(node) if *node >= 0 => Ok(*node as u32),
-                _ => Err(text!("page-node-unknown", "the kernel does not report the node of the page")),
+                _ => Err(text!("the kernel does not report the node of the page")),
             },
-            Err(error) => Err(text!("page-node-refused", "{error}", error)),
+            Err(error) => Err(text!("{error}", error)),
         };
         Ok((start, node))
     }

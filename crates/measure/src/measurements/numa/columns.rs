@@ -142,10 +142,9 @@ fn plan_size(context: &Context, node: u32, columns: usize, wanted: u64) -> Resul
         return Ok(bytes);
     }
     Err(Unavailable::new(if of_node <= allowed {
-        text!("numa-node-full", "only {free} are free on the node", free = Value::Bytes(free.unwrap_or(0)))
+        text!("only {free} are free on the node", free = Value::Bytes(free.unwrap_or(0)))
     } else {
         text!(
-            "numa-memory-short",
             "at most {allowed} may be used on each of {columns} nodes",
             allowed = Value::Bytes(allowed),
             columns
@@ -236,11 +235,8 @@ pub(crate) fn build(
                 columns.push(column);
             }
             Some(Err(Refused::Bind(error))) => {
-                let why = text!("numa-mbind-refused", "mbind is refused: {error}", error);
-                let remedy = text!(
-                    "numa-allow-mbind",
-                    "allow mbind (a seccomp filter may deny it) and the node in cpuset.mems"
-                );
+                let why = text!("mbind is refused: {error}", error);
+                let remedy = text!("allow mbind (a seccomp filter may deny it) and the node in cpuset.mems");
                 notes.add_skipped(node, Unavailable::new(why).with_remedy(remedy));
             }
             Some(Err(Refused::Map(error))) => {
@@ -276,7 +272,7 @@ fn check_pages(notes: &mut NodeCoverage, column: &mut Column) {
 pub(crate) fn withheld(column: &Column) -> Option<Coverage> {
     let Placement::Share { on_node, .. } = column.placement else { return None };
     let placement = column.placement.describe(column.node);
-    let why = text!("numa-cells-withheld", "cells withheld: {placement}", placement);
+    let why = text!("cells withheld: {placement}", placement);
     let what = format!("numa node {}", column.node);
     (on_node < LEAST_SHARE).then(|| Coverage::skipped(what, why).with_remedy(FREE_MEMORY))
 }

@@ -49,7 +49,7 @@ impl NodeCoverage {
 
     /// The node's memory is not measured at all, and why.
     pub(crate) fn add_skipped(&mut self, node: u32, why: Unavailable) {
-        let reason = text!("node-not-measured", "memory not measured: {why}", why = why.reason);
+        let reason = text!("memory not measured: {why}", why = why.reason);
         self.add(node, Unavailable { reason, ..why }.into_skipped(""));
     }
 
@@ -72,7 +72,6 @@ impl NodeCoverage {
             (self.short_of_memory, "free memory", FREE_MEMORY.into()),
         ] {
             let why = text!(
-                "node-memory-limited",
                 "{what} allowed {size} of memory instead of {wanted}: bandwidth may come partly from caches",
                 what,
                 size = range.describe(|value| bytes(value as u64)),
@@ -81,7 +80,6 @@ impl NodeCoverage {
             said.push((Coverage::degraded("", why).with_remedy(remedy), range.nodes));
         }
         let why = text!(
-            "node-huge-pages-partial",
             "{share} of memory on huge pages: latencies include page walks",
             share = self.walks.describe(percent)
         );

@@ -77,16 +77,16 @@ pub(crate) fn rows(machine: &Machine, cpus: &CpuList) -> Vec<Row> {
 /// Why there is nothing to compare; `None` where there is.
 pub(crate) fn impossible(machine: &Machine, cpus: &CpuList) -> Option<Unavailable> {
     if machine.nodes.len() < 2 {
-        return Some(text!("numa-one-node", "one node: all memory is local").into());
+        return Some(text!("one node: all memory is local").into());
     }
     let (rows, columns) = (rows(machine, cpus), memory_nodes(machine));
     if rows.is_empty() {
-        return Some(text!("numa-cpus-without-node", "no usable CPU reports its node").into());
+        return Some(text!("no usable CPU reports its node").into());
     }
     if columns.is_empty() {
         return Some(
-            Unavailable::new(text!("numa-no-memory-allowed", "no node's memory may be used"))
-                .with_remedy(text!("numa-allow-mems", "allow memory nodes: cpuset.mems of the cgroup")),
+            Unavailable::new(text!("no node's memory may be used"))
+                .with_remedy(text!("allow memory nodes: cpuset.mems of the cgroup")),
         );
     }
     // One cell tells something only where it is remote.
@@ -99,7 +99,6 @@ pub(crate) fn impossible(machine: &Machine, cpus: &CpuList) -> Option<Unavailabl
                 node = rows[0].node
             ))
             .with_remedy(text!(
-                "numa-allow-nodes",
                 "allow more nodes: --cpus, taskset, cpuset.cpus and cpuset.mems of the cgroup"
             )),
         );
