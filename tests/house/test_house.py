@@ -8,6 +8,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import circles  # noqa: E402
+import ratchet  # noqa: E402
 import rust  # noqa: E402
 import sentences  # noqa: E402
 import sizes  # noqa: E402
@@ -95,6 +96,33 @@ class Circles(unittest.TestCase):
         found = self.groups(lib="", a="mod x; use x::X;", a__x="use super::A; use crate::b::B;",
                             b="#[cfg(test)] mod tests { use crate::a::A; }")
         self.assertEqual(found, [])
+
+
+class Ratchet(unittest.TestCase):
+    PAST = [
+        {"most": {"code": 102838, "circles": 0}},
+        {"most": {"code": 82000, "circles": 0}, "allowance": {"shape": 2000}},
+        {"most": {"code": 83000, "circles": 0}, "allowance": {"shape": 2000}, "added": {"shape": 1000}},
+        {"most": {"code": 82500, "circles": 0}, "allowance": {"shape": 2000}, "added": {"shape": 1000}},
+    ]
+
+    def wrong(self, code, added=0, allowance=2000, circles=0):
+        now = {"most": {"code": code, "circles": circles}, "allowance": {"shape": allowance}, "added": {"shape": added}}
+        return len(ratchet.raised(now, self.PAST))
+
+    def test_a_limit_above_its_lowest_is_found(self):
+        self.assertEqual([self.wrong(82500, 1000), self.wrong(81500), self.wrong(80000)], [0, 0, 0])
+        self.assertEqual([self.wrong(82501, 1000), self.wrong(81501), self.wrong(81500, circles=1)], [1, 1, 1])
+
+    def test_a_feature_adds_its_allowance_and_no_more(self):
+        self.assertEqual([self.wrong(83500, 2000), self.wrong(83501, 2001), self.wrong(83501, 2000)], [0, 1, 1])
+        self.assertEqual(self.wrong(81500, allowance=2001), 1)
+        new = {"most": {"code": 81600}, "allowance": {"shape": 2000, "new": 100}, "added": {"new": 100}}
+        self.assertEqual(len(ratchet.raised(new, self.PAST)), 2)
+
+    def test_the_first_limits_with_allowances_begin_it(self):
+        now = {"most": {"code": 90000}, "allowance": {"shape": 2000}}
+        self.assertEqual(ratchet.raised(now, self.PAST[:1]), [])
 
 
 if __name__ == "__main__":
