@@ -98,8 +98,10 @@ fn other_load_is_reported() {
     let found: serde_json::Value =
         serde_json::from_str(&ran(["show".as_ref(), file.as_os_str(), "--json".as_ref()]).succeeds().stdout)
             .unwrap();
-    let finding = &found["diagnosis"]["findings"][0];
-    assert_eq!(finding["rule"], "other-load", "{finding}");
+    // These tests may themselves run at a low priority, which is a finding of its own.
+    let all = found["diagnosis"]["findings"].as_array().unwrap();
+    let first = all.iter().find(|finding| finding["rule"] != "own-priority");
+    assert_eq!(first.unwrap()["rule"], "other-load", "{all:#?}");
     assert!(shown(&file).contains("7.00 CPUs"), "{}", shown(&file));
 }
 
