@@ -125,6 +125,8 @@ step_dependencies() { cargo deny --locked check licenses sources --hide-inclusio
 
 # A CPU is taken offline in mid-run here and put back; LINESPEED_TEST_OFFLINE= ./test native leaves it alone.
 step_native() {
+    # Cases of a property test that names no number of its own; `everything` takes the usual 256.
+    [ -n "$everything" ] || export PROPTEST_CASES=${PROPTEST_CASES:-64}
     LINESPEED_TEST_OFFLINE=${LINESPEED_TEST_OFFLINE-1} cargo test --workspace --no-fail-fast
 }
 
