@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::{MAX_RECORD_BYTES, Misfit, ReadError, Tool};
+use crate::document::{MAX_RECORD_BYTES, ReadError, Tool, memory_of};
 use crate::{Better, Labels, Record, Text, json, regular_file};
 
 /// The version of a baseline's form.
@@ -96,7 +96,7 @@ impl Baseline {
     ///
     /// It is no baseline, or one of a newer form.
     pub fn from_json(text: &[u8]) -> Result<Self, ReadError> {
-        skim::memory_of(text).map_err(|list| ReadError::NotARecord(Misfit::LongList(list)))?;
+        memory_of(text)?;
         let baseline: Self = serde_json::from_slice(text).map_err(ReadError::of_json)?;
         if baseline.baseline > BASELINE_VERSION {
             return Err(ReadError::Newer(baseline.baseline));

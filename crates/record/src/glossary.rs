@@ -4,22 +4,10 @@
 //! Form of an entry: paragraphs that say what it is, and the lines `Also: other, names`, `How: …`, `Usual: …`, `Moves: …` (each may
 //! be absent, each may run over several lines).
 
-use std::sync::LazyLock;
-
-use miniz_oxide::inflate::decompress_to_vec;
-
 use crate::metrics;
 
-/// Packed by `build.rs`.
-static INVENTORY: LazyLock<String> =
-    LazyLock::new(|| unpacked(include_bytes!(concat!(env!("OUT_DIR"), "/inventory.md"))));
-static WORDS: LazyLock<String> =
-    LazyLock::new(|| unpacked(include_bytes!(concat!(env!("OUT_DIR"), "/words.md"))));
-
-/// The text that was packed; tests hold that it is one.
-fn unpacked(packed: &[u8]) -> String {
-    String::from_utf8(decompress_to_vec(packed).unwrap_or_default()).unwrap_or_default()
-}
+const INVENTORY: &str = include_str!("glossary/inventory.md");
+const WORDS: &str = include_str!("glossary/words.md");
 
 /// Lines that begin a part of an entry.
 const LABELS: [&str; 4] = ["Also: ", "How: ", "Usual: ", "Moves: "];
@@ -42,12 +30,12 @@ impl Group {
 
     /// What a record says of a machine and its state.
     pub fn inventory() -> Self {
-        Self { name: "Inventory", entries: sections(&INVENTORY) }
+        Self { name: "Inventory", entries: sections(INVENTORY) }
     }
 
     /// Terms of the field and of reports.
     pub fn words() -> Self {
-        Self { name: "Words", entries: sections(&WORDS) }
+        Self { name: "Words", entries: sections(WORDS) }
     }
 }
 
