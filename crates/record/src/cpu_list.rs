@@ -18,34 +18,21 @@ pub struct CpuList {
 }
 
 /// Why a CPU list could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CpuListError {
     /// Neither a number nor a range of numbers.
+    #[error("{0:?} is not a CPU number or a range; write a list such as 0-3,8")]
     NotANumber(String),
     /// The range ends before it starts.
+    #[error("the range {0:?} ends before it starts")]
     Reversed(String),
     /// A number above [`MAX_CPU`].
+    #[error("{0:?} is above the largest CPU number, {MAX_CPU}")]
     TooLarge(String),
     /// A mask of this many groups of 32 bits, more than there can be CPUs.
+    #[error("a mask of {0} groups exceeds the largest CPU number, {MAX_CPU}")]
     LongMask(usize),
 }
-
-impl fmt::Display for CpuListError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CpuListError::NotANumber(part) => {
-                write!(f, "{part:?} is not a CPU number or a range; write a list such as 0-3,8")
-            }
-            CpuListError::Reversed(part) => write!(f, "the range {part:?} ends before it starts"),
-            CpuListError::TooLarge(part) => write!(f, "{part:?} is above the largest CPU number, {MAX_CPU}"),
-            CpuListError::LongMask(groups) => {
-                write!(f, "a mask of {groups} groups exceeds the largest CPU number, {MAX_CPU}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for CpuListError {}
 
 impl CpuList {
     /// The empty set.
@@ -223,19 +210,12 @@ impl FromStr for CpuList {
                     _ => Err(CpuListError::TooLarge(shown())),
                 }
             };
-            match part.split_once('-') {
-                None => {
-                    let cpu = number(part)?;
-                    ranges.push((cpu, cpu));
-                }
-                Some((from, to)) => {
-                    let (from, to) = (number(from)?, number(to)?);
-                    if to < from {
-                        return Err(CpuListError::Reversed(shown()));
-                    }
-                    ranges.push((from, to));
-                }
+            let (from, to) = part.split_once('-').unwrap_or((part, part));
+            let (from, to) = (number(from)?, number(to)?);
+            if to < from {
+                return Err(CpuListError::Reversed(shown()));
             }
+            ranges.push((from, to));
         }
         Ok(Self::of_ranges(ranges))
     }
@@ -243,19 +223,10 @@ impl FromStr for CpuList {
 
 impl fmt::Display for CpuList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = String::new();
-        for (from, to) in &self.ranges {
-            if !text.is_empty() {
-                text.push(',');
-            }
-            text.push_str(&from.to_string());
-            if to > from {
-                // The kernel writes two neighbours as a range too: 0-1.
-                text.push('-');
-                text.push_str(&to.to_string());
-            }
-        }
-        f.pad(&text)
+        // The kernel writes two neighbours as a range too: 0-1.
+        let range =
+            |(from, to): &(u32, u32)| if to > from { format!("{from}-{to}") } else { from.to_string() };
+        f.pad(&self.ranges.iter().map(range).collect::<Vec<_>>().join(","))
     }
 }
 

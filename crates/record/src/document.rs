@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::extent::{self, LongList};
 use crate::import::Import;
@@ -19,6 +20,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub const MAX_RECORD_BYTES: u64 = 64 << 20;
 
 /// Inventory, conditions, measurements and coverage of one machine at one time.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Record {
@@ -29,13 +31,11 @@ pub struct Record {
     /// When the run began, RFC 3339 in UTC.
     pub started: String,
     /// How long it took, seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
     /// The command line that made it.
     #[serde(default)]
     pub command: Vec<String>,
     /// How thorough it was asked to be; absent where there is no choice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<RunMode>,
     /// How the run ended.
     #[serde(default)]
@@ -56,10 +56,8 @@ pub struct Record {
     #[serde(default)]
     pub diagnosis: Diagnosis,
     /// A machine at work, interval by interval; absent where it was not watched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<Watch>,
     /// Where its figures came from, when other tools measured them; absent for what linespeed measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub import: Option<Import>,
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::baseline::ClassFigure;
 use crate::document::Tool;
@@ -136,6 +137,7 @@ pub struct FactValue {
 }
 
 /// Machines that are held against each other.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Class {
@@ -145,14 +147,12 @@ pub struct Class {
     pub facts: Vec<FactValue>,
     /// Where the machines of a kind are of different speed by a fact: this camp's value of it. Of camps that no fact explains it
     /// is empty.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub camp: Option<Camp>,
     /// How many machines.
     pub machines: u32,
     /// Whether there are enough to say which of them is slow.
     pub judged: bool,
     /// What can be said of machines too few to call one slow.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<Text>,
     /// The machine that is nearest to the medians of all.
     pub medoid: String,

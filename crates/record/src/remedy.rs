@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::cpu_list::CpuList;
 use crate::text::Text;
@@ -67,16 +68,15 @@ impl KnobName {
 }
 
 /// A knob and the value that it is to have: what `linespeed fix` sets.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct KnobValue {
     /// The knob.
     pub knob: KnobName,
     /// The value; absent where it is the one that `linespeed quiet` sets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The CPUs that it is for; absent where it is for all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<CpuList>,
 }
 

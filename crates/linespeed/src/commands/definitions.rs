@@ -85,53 +85,8 @@ pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
 }
 
 fn page(command: clap::Command) -> Result<String, Failure> {
-    let synopsis = synopsis(&command);
     let mut text = Vec::new();
-    clap_mangen::Man::new(command).render(&mut text).map_err(|error| Failure::Output {
-        path: None,
-        error,
-        way_out: "",
-    })?;
-    let text = String::from_utf8_lossy(&text);
-    // The one that clap_mangen writes has no values.
-    let whole = text.split_once(SYNOPSIS).and_then(|(before, rest)| {
-        let (_, after) = rest.split_once("\n.SH ")?;
-        Some(format!("{before}{SYNOPSIS}{synopsis}\n.SH {after}"))
-    });
-    Ok(whole.unwrap_or_else(|| text.into_owned()))
-}
-
-const SYNOPSIS: &str = ".SH SYNOPSIS\n";
-
-/// The command with its flags and what stands behind them, in roff: `linespeed scale [--steps LIST] … [-- COMMAND...]`.
-fn synopsis(command: &clap::Command) -> String {
-    let plain = |text: &str| text.replace('\\', "\\\\").replace('-', "\\-");
-    let bold = |text: &str| format!("\\fB{}\\fR", plain(text));
-    let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
-    let mut words = vec![bold(name)];
-    let mut arguments: Vec<&clap::Arg> = command.get_arguments().filter(|arg| !arg.is_hide_set()).collect();
-    arguments.sort_by_key(|arg| arg.is_positional());
-    for arg in arguments {
-        let takes = arg.get_action().takes_values();
-        let values: Vec<String> =
-            arg.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect();
-        let value = if takes { format!("\\fI{}\\fR", plain(&values.join(" "))) } else { String::new() };
-        let least = arg.get_num_args().map_or(1, |range| range.min_values());
-        let flags =
-            [arg.get_short().map(|c| format!("-{c}")), arg.get_long().map(|long| format!("--{long}"))];
-        let flags: Vec<String> = flags.into_iter().flatten().map(|flag| bold(&flag)).collect();
-        let many = if arg.get_num_args().is_some_and(|range| range.max_values() > 1) { "..." } else { "" };
-        let text = match (flags.is_empty(), takes, least) {
-            (true, ..) if arg.is_last_set() => format!("{} {value}{many}", bold("--")),
-            (true, ..) => format!("{value}{many}"),
-            (false, false, _) => flags.join("|"),
-            (false, true, 0) => format!("{}[={value}]", flags.join("|")),
-            (false, true, _) => format!("{} {value}", flags.join("|")),
-        };
-        words.push(if arg.is_required_set() { text } else { format!("[{text}]") });
-    }
-    if command.has_subcommands() {
-        words.push("[\\fICOMMAND\\fR]".to_owned());
-    }
-    words.join(" ")
+    let failed = |error| Failure::Output { path: None, error, way_out: "" };
+    clap_mangen::Man::new(command).render(&mut text).map_err(failed)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
