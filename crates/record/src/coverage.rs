@@ -6,9 +6,12 @@ use serde_with::skip_serializing_none;
 use crate::{Template, Text};
 
 /// How well one thing was covered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::IntoStaticStr,
+)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum State {
     /// In full.
     Measured,
@@ -23,12 +26,7 @@ pub enum State {
 impl State {
     /// The word for people and JSON.
     pub fn word(self) -> &'static str {
-        match self {
-            State::Measured => "measured",
-            State::Degraded => "degraded",
-            State::Skipped => "skipped",
-            State::Impossible => "impossible",
-        }
+        self.into()
     }
 }
 

@@ -102,19 +102,7 @@ impl CpuList {
 
     /// The CPUs in both sets.
     pub fn intersection(&self, other: &Self) -> Self {
-        let (mut mine, mut others) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());
-        let mut both = Vec::new();
-        while let (Some(&&(a, b)), Some(&&(c, d))) = (mine.peek(), others.peek()) {
-            if a.max(c) <= b.min(d) {
-                both.push((a.max(c), b.min(d)));
-            }
-            if b < d {
-                mine.next();
-            } else {
-                others.next();
-            }
-        }
-        Self { ranges: both }
+        self.iter().filter(|cpu| other.contains(*cpu)).collect()
     }
 
     /// The CPUs in either set.
@@ -124,58 +112,28 @@ impl CpuList {
 
     /// The CPUs of this set that are not in `other`.
     pub fn difference(&self, other: &Self) -> Self {
-        let mut rest = Vec::new();
-        let mut others = other.ranges.iter().peekable();
-        for &(from, to) in &self.ranges {
-            let mut from = from;
-            while others.next_if(|(_, end)| *end < from).is_some() {}
-            let mut ahead = others.clone();
-            let mut open = true;
-            while let Some(&(start, end)) = ahead.next_if(|(start, _)| *start <= to) {
-                if start > from {
-                    rest.push((from, start - 1));
-                }
-                open = end < to;
-                from = end.saturating_add(1);
-                if !open {
-                    break;
-                }
-            }
-            if open {
-                rest.push((from, to));
-            }
-        }
-        Self { ranges: rest }
+        self.iter().filter(|cpu| !other.contains(*cpu)).collect()
     }
 
     /// Whether every CPU of this set is in `other`.
     pub fn is_subset(&self, other: &Self) -> bool {
-        self.intersection(other) == *self
+        self.iter().all(|cpu| other.contains(cpu))
     }
 
     /// Reads the kernel's mask format: comma-separated groups of 32 bits in hexadecimal, most significant first
     /// (`00000000,0000ffff`), as in `shared_cpu_map`.
     pub fn from_mask(text: &str) -> Result<Self, CpuListError> {
-        let mut set = Vec::new();
-        let groups: Vec<&str> = text.trim().split(',').collect();
+        let groups: Vec<&str> = text.trim().split(',').map(str::trim).collect();
         if groups.len() > (MAX_CPU as usize / 32) + 1 {
             return Err(CpuListError::LongMask(groups.len()));
         }
+        let mut set = Vec::new();
         for (index, group) in groups.iter().rev().enumerate() {
-            let group = group.trim();
-            if group.is_empty() || group.len() > 8 {
-                return Err(CpuListError::NotANumber(group.chars().take(20).collect()));
-            }
-            let bits = u32::from_str_radix(group, 16)
-                .map_err(|_| CpuListError::NotANumber(group.chars().take(20).collect()))?;
-            for bit in 0..32 {
-                if bits & (1 << bit) != 0 {
-                    let cpu = index as u32 * 32 + bit;
-                    set.push((cpu, cpu));
-                }
-            }
+            let bits = u32::from_str_radix(group, 16).ok().filter(|_| group.len() <= 8);
+            let bits = bits.ok_or_else(|| CpuListError::NotANumber(group.chars().take(20).collect()))?;
+            set.extend((0..32).filter(|bit| bits & (1 << bit) != 0).map(|bit| index as u32 * 32 + bit));
         }
-        Ok(Self::of_ranges(set))
+        Ok(set.into_iter().collect())
     }
 }
 

@@ -186,9 +186,12 @@ impl From<Finding> for Written {
 }
 
 /// How sure a finding is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::IntoStaticStr,
+)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Confidence {
     /// One reading of the figures; others are possible, or the figures are in doubt.
     Low,
@@ -202,11 +205,7 @@ pub enum Confidence {
 impl Confidence {
     /// The word for people and JSON.
     pub fn word(self) -> &'static str {
-        match self {
-            Confidence::Low => "low",
-            Confidence::Medium => "medium",
-            Confidence::High => "high",
-        }
+        self.into()
     }
 }
 

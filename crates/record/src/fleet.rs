@@ -13,7 +13,7 @@ use crate::text::Text;
 pub const FLEET_VERSION: u32 = 1;
 
 /// What figures share their causes with: of those that say the same, a machine is slow once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, strum::VariantArray)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
@@ -41,18 +41,7 @@ pub enum Family {
 
 impl Family {
     /// All, in the order in which they are told.
-    pub const ALL: [Family; 10] = [
-        Family::Core,
-        Family::SlowestCpu,
-        Family::AllCpus,
-        Family::MemoryLatency,
-        Family::MemoryBandwidth,
-        Family::Nodes,
-        Family::CoreToCore,
-        Family::WakeUp,
-        Family::KernelCosts,
-        Family::Others,
-    ];
+    pub const ALL: &[Family] = <Self as strum::VariantArray>::VARIANTS;
 
     /// The words for people.
     pub fn word(self) -> &'static str {

@@ -28,7 +28,8 @@ mod texts;
 mod words;
 
 /// Which kind of name something is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Kind {
     /// A machine.
     Host,
@@ -56,19 +57,7 @@ pub enum Kind {
 
 impl Kind {
     fn word(self) -> &'static str {
-        match self {
-            Kind::Host => "host",
-            Kind::User => "user",
-            Kind::Command => "command",
-            Kind::Argument => "argument",
-            Kind::Option => "option",
-            Kind::Process => "process",
-            Kind::Group => "group",
-            Kind::File => "file",
-            Kind::Line => "line",
-            Kind::Path => "path",
-            Kind::Address => "address",
-        }
+        self.into()
     }
 }
 

@@ -45,25 +45,20 @@ fn fish_arguments(definition: &clap::Command) -> String {
 /// The definition with the names that can stand in each place. The parser knows them not: it says more of a name that is
 /// wrong than that it is not in a list.
 fn with_names(definition: clap::Command) -> clap::Command {
-    let measurements = PossibleValuesParser::new(MEASUREMENTS.iter().map(|m| m.name));
-    let placements = PossibleValuesParser::new(FILL_ORDERS.iter().map(|order| order.name()));
     // Names of the definition live as long as the program, which ends when they are printed.
-    let known =
-        recipes::list_all(crate::files::recipes().as_deref()).into_iter().map(|(name, _)| &*name.leak());
-    let recipes = PossibleValuesParser::new(known);
-    let references = PossibleValuesParser::new(reference::MACHINES.iter().map(|machine| machine.name));
-    let words = PossibleValuesParser::new(crate::glossary::all().terms().iter().map(|term| term.name));
-    let knobs = PossibleValuesParser::new(::quiet::knobs::KNOBS.iter().map(|knob| knob.name));
-    definition
-        .mut_subcommand("quiet", |quiet| quiet.mut_arg("knobs", |names| names.value_parser(knobs)))
-        .mut_subcommand("run", |run| run.mut_arg("names", |names| names.value_parser(measurements)))
-        .mut_subcommand("scale", |scale| {
-            scale
-                .mut_arg("placement", |placement| placement.value_parser(placements))
-                .mut_arg("recipe", |recipe| recipe.value_parser(recipes))
-        })
-        .mut_subcommand("reference", |command| command.mut_arg("name", |name| name.value_parser(references)))
-        .mut_subcommand("explain", |explain| explain.mut_arg("name", |name| name.value_parser(words)))
+    let recipes = recipes::list_all(files::recipes().as_deref());
+    let places: [(&str, &str, Vec<&str>); 6] = [
+        ("quiet", "knobs", ::quiet::knobs::KNOBS.iter().map(|knob| knob.name).collect()),
+        ("run", "names", MEASUREMENTS.iter().map(|m| m.name).collect()),
+        ("scale", "placement", FILL_ORDERS.iter().map(|order| order.name()).collect()),
+        ("scale", "recipe", recipes.into_iter().map(|(name, _)| &*name.leak()).collect()),
+        ("reference", "name", reference::MACHINES.iter().map(|machine| machine.name).collect()),
+        ("explain", "name", crate::glossary::all().terms().iter().map(|term| term.name).collect()),
+    ];
+    places.into_iter().fold(definition, |all, (command, argument, names)| {
+        let names = PossibleValuesParser::new(names);
+        all.mut_subcommand(command, |one| one.mut_arg(argument, |argument| argument.value_parser(names)))
+    })
 }
 
 /// The main manual page on standard output, or all of them into a folder.
