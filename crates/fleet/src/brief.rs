@@ -8,32 +8,16 @@ use diagnose::{Kind, RowFigure, facts, row_figures, tell_facts};
 use record::comparison::FactKind;
 use record::fleet::Family;
 use record::metrics::Whole;
-use record::{Better, Ended, Labels, Metric, Record, Text, Unwanted, date, detail, metrics};
-
-/// What of a record's figures machines are not held against each other by.
-pub(crate) const UNWANTED: Unwanted = Unwanted { metrics: &NOT_HELD, details: &UNREAD, words: true };
-
-/// Details that are longest of all, and that no figure of [`row_figures`] depends on.
-const UNREAD: [&str; 14] = [
-    detail::ACT_NS.name(),
-    detail::GAPS_PER_SECOND.name(),
-    detail::HALVES.name(),
-    detail::HOPS_PER_SAMPLE.name(),
-    detail::HUGE_SHARE.name(),
-    detail::IDLE_NS.name(),
-    detail::INTERVAL_US.name(),
-    detail::MISSED.name(),
-    detail::NS_PER_HOP_OF_ALL.name(),
-    detail::PAIRS_CUT_BY_INTERRUPTION.name(),
-    detail::PLACEMENT.name(),
-    detail::RAMP_MS_HZ.name(),
-    detail::THREAD.name(),
-    detail::WATCHED_SECONDS.name(),
-];
+use record::{Better, Ended, Labels, Metric, Record, Text, date, metrics};
 
 /// Metrics by which machines are not held against each other, since others say the same or they are a machine's own curve: up to a
 /// third of a record's figures.
 const NOT_HELD: [&str; 2] = ["load.latency_cycles", "probe.latency"];
+
+/// Whether machines are held against each other by figures of this metric.
+pub(crate) fn is_held(metric: &str) -> bool {
+    !NOT_HELD.contains(&metric)
+}
 
 /// A figure that records have, whatever its value in each.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,9 +40,8 @@ impl Figure {
     /// Whether machines are held against each other by it: only what has a better direction, is no share of time, and is not
     /// [`NOT_HELD`].
     pub(crate) fn is_judged(&self) -> bool {
-        let other = NOT_HELD.contains(&self.metric.as_str());
         let share = metrics::find(&self.metric).and_then(Metric::share_of);
-        self.better.is_some() && share != Some(Whole::Time) && !other
+        self.better.is_some() && share != Some(Whole::Time) && is_held(&self.metric)
     }
 
     /// A value as the logarithm of a speed.
@@ -196,7 +179,7 @@ pub struct Brief {
 }
 
 impl Brief {
-    /// Of a record that lies in this file, which is called so. Figures need no samples ([`Record::figures_from_json`]).
+    /// Of a record that lies in this file, which is called so. Figures need no samples ([`Record::keep_summaries`]).
     pub fn from_record(
         record: &Record,
         path: PathBuf,
@@ -252,29 +235,5 @@ impl Brief {
             path,
             called,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_unwanted_of_a_record_changes_nothing_that_is_kept_of_it() {
-        let text = include_bytes!("../../linespeed/tests/records/0.1/main.json");
-        let mut whole = Record::from_json(text).unwrap();
-        let unread = |m: &record::Measurement| UNREAD.iter().filter(|name| m.detail.has_name(name)).count();
-        assert!(whole.measurements.iter().map(unread).sum::<usize>() > 100);
-        whole.measurements.retain(|m| !NOT_HELD.contains(&m.metric.as_str()));
-        whole.measurements.iter_mut().for_each(|m| m.samples.clear());
-        let short = Record::figures_from_json(text, &UNWANTED).unwrap();
-        assert_eq!(short.measurements.iter().map(unread).sum::<usize>(), 0);
-        let known = [(); 2].map(|()| std::sync::Mutex::default());
-        let brief = |record, known| Brief::from_record(record, "a.json".into(), "a.json".into(), known);
-        assert_eq!(brief(&short, &known[0]), brief(&whole, &known[1]));
-        let [one, other] = known.map(|known| known.into_inner().unwrap());
-        // What has a row of its own, by however many figures, is not passed over.
-        assert!(one.figures.iter().any(|figure| figure.metric == "load.parallelism"));
-        assert_eq!((one.figures, one.values), (other.figures, other.values));
     }
 }

@@ -34,7 +34,7 @@ const CLOCK: &[Family] =
 const MEMORY: &[Family] = &[MemoryBandwidth, MemoryLatency, Nodes, AllCpus];
 const CPUS: &[Family] = &[AllCpus, MemoryBandwidth];
 const KERNEL: &[Family] = &[KernelCosts, WakeUp, AllCpus, CoreToCore];
-const ANY: &[Family] = &Family::ALL;
+const ANY: &[Family] = Family::ALL;
 
 /// Of facts that explain a machine equally well the first is named: what decides stands before what follows from it.
 const RULES: [Rule; 31] = [

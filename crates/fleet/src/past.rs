@@ -8,7 +8,7 @@ use record::fleet::Remark;
 use record::history::{HISTORY_VERSION, History};
 use record::phrase::visible;
 use record::store::read_each;
-use record::{Template, Unwanted, date, text};
+use record::{Template, date, text};
 
 use crate::machines::remark;
 use crate::names::Names;
@@ -55,7 +55,7 @@ pub fn read_history(
     let (mut others, mut remarks) = (others, Vec::new());
     let hosts: Vec<String> = asked.hosts.iter().map(|host| names.of_host(host)).collect();
     let read_one = |path: &Path| {
-        let record = read_record(path, names, &Unwanted::default())?;
+        let record = read_record(path, names)?;
         let past = Past::from_record(&record, names.of_file(path), asked.names);
         past.ok_or_else(|| text!(NO_TIME))
     };

@@ -10,12 +10,14 @@ use record::fleet::Remark;
 use record::phrase::visible;
 use record::regular_file::{self, NotRead};
 use record::store::{CEILINGS, read_each};
-use record::{ReadError, Record, Template, Text, Unwanted, text};
+use record::{ReadError, Record, Template, Text, text};
 
-use crate::brief::{Brief, Known, UNWANTED};
+use crate::brief::{Brief, Known, is_held};
 use crate::machines::remark;
 use crate::names::Names;
 
+/// What one record may take of memory while it is read, bytes: twice the largest that import makes.
+const MOST_MEMORY: u64 = 256 << 20;
 /// Folders in folders that are looked into.
 const DEEPEST: usize = 16;
 
@@ -103,19 +105,20 @@ fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<R
 
 /// Reads a file; why it counts for nothing, where it does.
 fn read_one(path: &Path, known: &Mutex<Known>, names: &Names) -> Result<Box<Brief>, Text> {
-    let record = read_record(path, names, &UNWANTED)?;
+    let mut record = read_record(path, names)?;
+    record.measurements.retain(|m| is_held(&m.metric));
     // Boxed, since of a million files that are no records each takes as much room.
     Ok(Box::new(Brief::from_record(&record, path.to_owned(), names.of_file(path), known)))
 }
 
-/// A record with figures, without its samples and what is unwanted of them; why it counts for nothing, where it does.
-pub(crate) fn read_record(path: &Path, names: &Names, unwanted: &Unwanted) -> Result<Record, Text> {
+/// A record with figures, without their samples; why it counts for nothing, where it does.
+pub(crate) fn read_record(path: &Path, names: &Names) -> Result<Record, Text> {
     let content = regular_file::read(path, MAX_RECORD_BYTES).map_err(|error| match error {
         NotRead::Io(_) => text!(UNREADABLE),
         NotRead::NotRegular => text!(NOT_REGULAR),
         NotRead::TooLarge(_) => text!(TOO_LARGE),
     })?;
-    let record = Record::figures_from_json(&content.0, unwanted).map_err(|error| match error {
+    let mut record = Record::from_json_within(&content.0, MOST_MEMORY).map_err(|error| match error {
         ReadError::Io(_) => text!(UNREADABLE),
         ReadError::Empty => text!(EMPTY),
         ReadError::Truncated => text!(HALF),
@@ -125,6 +128,7 @@ pub(crate) fn read_record(path: &Path, names: &Names, unwanted: &Unwanted) -> Re
         ReadError::Newer(_) => text!(NEWER),
         ReadError::TooLarge(_) | ReadError::NoRoom { .. } => text!(TOO_LARGE),
     })?;
+    record.keep_summaries();
     if record.watch.is_some() {
         return Err(text!(WATCH));
     }

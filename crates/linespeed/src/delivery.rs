@@ -37,6 +37,12 @@ pub fn output_file(options: &Options) -> Option<PathBuf> {
     options.out.output.clone().filter(|path| path.as_os_str() != "-")
 }
 
+/// The same, once it was checked that it can be written: before a run whose result it takes.
+pub fn checked_output_file(options: &Options) -> Result<Option<PathBuf>, Failure> {
+    let file = output_file(options);
+    file.as_ref().map_or(Ok(()), |path| files::check_writable(path)).map(|()| file)
+}
+
 /// What `linespeed show` takes for the record in a file whenever it is asked: its name where it lies among the user's own; `None` where
 /// names are left out, and without a file.
 pub fn lasting_name(options: &Options, file: Option<&Path>) -> Option<String> {
@@ -76,8 +82,7 @@ pub fn destination(
     record: &Record,
     short: bool,
 ) -> Result<Option<PathBuf>, Failure> {
-    let file = output_file(options);
-    file.as_ref().map_or(Ok(()), |path| files::check_writable(path))?;
+    let file = checked_output_file(options)?;
     let prom = options.out.prom.as_ref().map_or(Ok(()), |path| files::check_writable(path));
     prom.map_err(|failure| failure.with_way_out(PROM_WAY_OUT))?;
     if is_named(options) {

@@ -1,8 +1,7 @@
 //! What can go wrong, as one line that says what, where and the way out, and the exit code that goes with it.
 
-use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use os::child::{Exit, SpawnError};
 use record::phrase::visible;
@@ -24,11 +23,13 @@ pub fn unknown_name<'a>(kind: &str, name: &str, names: impl Iterator<Item = &'a 
 }
 
 /// Why linespeed stopped.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The command line asks for something that does not exist. Exit code 2.
+    #[error("{0}")]
     Usage(String),
     /// A file of the user's cannot be used.
+    #[error("{}: {}", visible(.path), one_line(.why))]
     Input {
         /// The file.
         path: PathBuf,
@@ -36,6 +37,7 @@ pub enum Failure {
         why: String,
     },
     /// Something cannot be written.
+    #[error("{}", cannot_be_written(.path.as_deref(), .error, .way_out))]
     Output {
         /// The file, `None` for standard output.
         path: Option<PathBuf>,
@@ -45,6 +47,11 @@ pub enum Failure {
         way_out: &'static str,
     },
     /// A record cannot be written where it should be, and lies elsewhere.
+    #[error(
+        "{}: cannot be written: {error}; the record was saved as {} instead",
+        visible(.path),
+        visible(.saved)
+    )]
     Rescued {
         /// Where it should be.
         path: PathBuf,
@@ -54,8 +61,10 @@ pub enum Failure {
         saved: PathBuf,
     },
     /// It cannot be done on this machine.
+    #[error("{0}")]
     Cannot(String),
     /// The command that was to be run cannot be started. Exit code 127 or 126, as shells have it.
+    #[error("{0}")]
     Refused(SpawnError),
 }
 
@@ -84,29 +93,14 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Usage(what) | Failure::Cannot(what) => f.write_str(what),
-            Failure::Refused(refused) => write!(f, "{refused}"),
-            // One line, whatever a file brought into the words.
-            Failure::Input { path, why } => {
-                write!(f, "{}: {}", visible(path), why.split_whitespace().collect::<Vec<_>>().join(" "))
-            }
-            Failure::Output { path: Some(path), error, way_out } => {
-                write!(f, "{}: cannot be written: {error}; {way_out}", visible(path))
-            }
-            Failure::Rescued { path, error, saved } => {
-                write!(
-                    f,
-                    "{}: cannot be written: {error}; the record was saved as {} instead",
-                    visible(path),
-                    visible(saved)
-                )
-            }
-            Failure::Output { path: None, error, .. } => {
-                write!(f, "standard output cannot be written: {error}")
-            }
-        }
+/// One line, whatever a file brought into the words.
+fn one_line(words: &str) -> String {
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn cannot_be_written(path: Option<&Path>, error: &io::Error, way_out: &str) -> String {
+    match path {
+        Some(path) => format!("{}: cannot be written: {error}; {way_out}", visible(path)),
+        None => format!("standard output cannot be written: {error}"),
     }
 }

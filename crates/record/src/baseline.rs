@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
-use crate::document::{MAX_RECORD_BYTES, Misfit, ReadError, Tool};
+use crate::document::{MAX_RECORD_BYTES, ReadError, Tool, memory_of};
 use crate::{Better, Labels, Record, Text, json, regular_file};
 
 /// The version of a baseline's form.
@@ -37,6 +38,7 @@ pub struct ClassBaseline {
 }
 
 /// A figure over the machines of a class.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClassFigure {
@@ -47,7 +49,6 @@ pub struct ClassFigure {
     /// Unit of `median`.
     pub unit: String,
     /// Which direction is better; absent where neither is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
     /// Its place, without what names a place on one machine.
     #[serde(rename = "where")]
@@ -57,7 +58,6 @@ pub struct ClassFigure {
     /// Their median.
     pub median: f64,
     /// The robust standard deviation between machines, of logarithms (0.01 is 1 %); absent where they are too few to tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
 }
 
@@ -96,7 +96,7 @@ impl Baseline {
     ///
     /// It is no baseline, or one of a newer form.
     pub fn from_json(text: &[u8]) -> Result<Self, ReadError> {
-        skim::memory_of(text).map_err(|list| ReadError::NotARecord(Misfit::LongList(list)))?;
+        memory_of(text)?;
         let baseline: Self = serde_json::from_slice(text).map_err(ReadError::of_json)?;
         if baseline.baseline > BASELINE_VERSION {
             return Err(ReadError::Newer(baseline.baseline));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 /// How one run ended; in JSON `{"code": 0}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -83,6 +84,7 @@ pub enum ProbeKind {
 }
 
 /// What a change did to a command, in turn with runs without it.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
     /// What was changed.
@@ -90,12 +92,10 @@ pub struct Probe {
     /// How many times as long it took with the change (CPU time, but for `fewer-cpus`).
     pub ratio: f64,
     /// Its interval, which holds for all probes together; absent where the rounds are too few.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
     /// Rounds.
     pub rounds: u64,
     /// The CPUs that were left to the command, where they were fewer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<String>,
 }
 
@@ -136,6 +136,7 @@ pub struct Around {
 }
 
 /// The most that this machine was seen to do, measured before; what was not measured is absent.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -144,19 +145,14 @@ pub struct Ceilings {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub ipc: BTreeMap<String, f64>,
     /// The core clock, Hz.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_hz: Option<f64>,
     /// The core clock while all CPUs work, Hz: the median CPU's.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_all_hz: Option<f64>,
     /// Memory bandwidth of one CPU, B/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth_one: Option<f64>,
     /// That of all CPUs, B/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth_all: Option<f64>,
     /// Latency of memory, ns.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ns: Option<f64>,
     /// What the memory probe heard at rising load, that without load first.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// The machine's state around the measurements.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,6 +21,7 @@ pub struct Conditions {
 }
 
 /// A knob that was set for the time of a run.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -29,14 +31,13 @@ pub struct Knob {
     /// What it was.
     pub was: String,
     /// What it was during the run; absent where it could not be set.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub set_to: Option<String>,
     /// Why it could not be set.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub not_set: Option<String>,
 }
 
 /// The state at one moment.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -44,47 +45,34 @@ pub struct Snapshot {
     /// Clock settings, one entry for each group of CPUs with the same ones.
     pub clocks: Vec<ClockSetting>,
     /// Whether clocks above nominal are allowed: Intel turbo, AMD and acpi-cpufreq boost, cppc.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub boost: Option<bool>,
     /// The file that said so.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub boost_source: Option<String>,
     /// SMT control: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub smt: Option<String>,
     /// Current clock source of the kernel, and those available.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub clocksource: Option<String>,
     /// Clock sources available.
     pub clocksources: Vec<String>,
     /// Transparent huge pages: `always`, `madvise`, `never`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub thp: Option<String>,
     /// Transparent huge pages, defragmentation: `always`, `defer`, `madvise`…
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub thp_defrag: Option<String>,
     /// Reserved huge pages by page size.
     pub huge_pages: Vec<HugePages>,
     /// Automatic NUMA balancing: 0 off.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub numa_balancing: Option<u32>,
     /// Address-space randomization: 0, 1, 2.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub aslr: Option<u32>,
     /// perf_event_paranoid.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub perf_event_paranoid: Option<i32>,
     /// Kernel same-page merging: 0 off.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ksm: Option<u32>,
     /// zone_reclaim_mode.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub zone_reclaim: Option<u32>,
     /// Load averages over 1, 5 and 15 minutes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<[f64; 3]>,
     /// Tasks runnable now, this one included.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub running: Option<u32>,
     /// Pressure stall information, share of the last 10 s in which some task waited: `cpu`, `memory`, `io`.
     pub pressure: BTreeMap<String, f64>,
@@ -92,53 +80,40 @@ pub struct Snapshot {
     /// `softirq`, `steal`.
     pub cpu_seconds: BTreeMap<String, f64>,
     /// CPU time that this process, its ended children and its threads in the kernel have used since it began, seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub own_cpu_seconds: Option<f64>,
     /// Time for which this process's measuring threads have been ready to run and had no CPU, seconds, since it began.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub own_ready_seconds: Option<f64>,
     /// This process's nice value, -20 to 19.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub own_nice: Option<i32>,
     /// This process's scheduling policy: `other`, `fifo`, `rr`, `batch`, `idle`, `deadline`, `ext`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub own_policy: Option<String>,
     /// CPU weight of this process's cgroup, or of one above it, as a share of the kernel's default (cpu.weight 100,
     /// cpu.shares 1024): the lowest on the way up.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub own_cpu_weight: Option<f64>,
     /// Share of CPU time stolen by the hypervisor since boot (before) or during the run (after).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_share: Option<f64>,
     /// Memory available in bytes, by the kernel's estimate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_available_bytes: Option<u64>,
     /// Swap in use, bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub swap_used_bytes: Option<u64>,
     /// Swap, bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub swap_bytes: Option<u64>,
     /// Pages swapped in and out since boot.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub swapped_pages: Option<(u64, u64)>,
     /// Temperatures in °C by sensor.
     pub temperatures: BTreeMap<String, f64>,
     /// Times that a core or package was throttled for heat since boot, summed over these.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<u64>,
     /// Periods in which the cgroup was throttled by its quota, since it was made.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub quota_throttled: Option<u64>,
     /// Power supply: `mains`, `battery`; absent where there is none to ask.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub power_supply: Option<String>,
     /// Uptime in seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub uptime_seconds: Option<f64>,
 }
 
 /// Clock settings of a group of CPUs.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -146,25 +121,18 @@ pub struct ClockSetting {
     /// The CPUs.
     pub cpus: crate::CpuList,
     /// Scaling driver: `intel_pstate`, `amd-pstate-epp`, `acpi-cpufreq`, `cppc_cpufreq`…
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
     /// Governor: `performance`, `powersave`, `schedutil`…
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
     /// Energy-performance preference.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub epp: Option<String>,
     /// Energy-performance bias, 0 (performance) to 15.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub epb: Option<u32>,
     /// Lower limit set, Hz.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_hz: Option<u64>,
     /// Upper limit set, Hz.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_hz: Option<u64>,
     /// Range of the current clocks of these CPUs in Hz, by the kernel.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub current_hz: Option<(u64, u64)>,
 }
 

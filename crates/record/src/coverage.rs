@@ -1,13 +1,17 @@
 //! What could be measured, what could not, why, and what would make it possible.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::{Template, Text};
 
 /// How well one thing was covered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::IntoStaticStr,
+)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum State {
     /// In full.
     Measured,
@@ -22,12 +26,7 @@ pub enum State {
 impl State {
     /// The word for people and JSON.
     pub fn word(self) -> &'static str {
-        match self {
-            State::Measured => "measured",
-            State::Degraded => "degraded",
-            State::Skipped => "skipped",
-            State::Impossible => "impossible",
-        }
+        self.into()
     }
 }
 
@@ -48,6 +47,7 @@ pub struct Coverage {
 }
 
 /// As it stands in JSON.
+#[skip_serializing_none]
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Written {
@@ -57,13 +57,10 @@ struct Written {
     /// How well.
     state: State,
     /// What the reason is, for programs: it stays when its words change. Absent in records of 0.1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     code: Option<String>,
     /// Why not in full; absent when it was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     /// What would make it possible, as a person would do it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
 }
 
@@ -142,19 +139,23 @@ impl Coverage {
         Self { what: what.into(), state: State::Measured, reason: None, remedy: None }
     }
 
+    fn not_measured(what: impl Into<String>, state: State, reason: impl Into<Text>) -> Self {
+        Self { what: what.into(), state, reason: Some(reason.into()), remedy: None }
+    }
+
     /// In part.
     pub fn degraded(what: impl Into<String>, reason: impl Into<Text>) -> Self {
-        Self { what: what.into(), state: State::Degraded, reason: Some(reason.into()), remedy: None }
+        Self::not_measured(what, State::Degraded, reason)
     }
 
     /// Left out.
     pub fn skipped(what: impl Into<String>, reason: impl Into<Text>) -> Self {
-        Self { what: what.into(), state: State::Skipped, reason: Some(reason.into()), remedy: None }
+        Self::not_measured(what, State::Skipped, reason)
     }
 
     /// Not to be had here.
     pub fn impossible(what: impl Into<String>, reason: impl Into<Text>) -> Self {
-        Self { what: what.into(), state: State::Impossible, reason: Some(reason.into()), remedy: None }
+        Self::not_measured(what, State::Impossible, reason)
     }
 
     /// The topic of a run of `linespeed scale`: all of it, and its single steps.

@@ -18,34 +18,21 @@ pub struct CpuList {
 }
 
 /// Why a CPU list could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CpuListError {
     /// Neither a number nor a range of numbers.
+    #[error("{0:?} is not a CPU number or a range; write a list such as 0-3,8")]
     NotANumber(String),
     /// The range ends before it starts.
+    #[error("the range {0:?} ends before it starts")]
     Reversed(String),
     /// A number above [`MAX_CPU`].
+    #[error("{0:?} is above the largest CPU number, {MAX_CPU}")]
     TooLarge(String),
     /// A mask of this many groups of 32 bits, more than there can be CPUs.
+    #[error("a mask of {0} groups exceeds the largest CPU number, {MAX_CPU}")]
     LongMask(usize),
 }
-
-impl fmt::Display for CpuListError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CpuListError::NotANumber(part) => {
-                write!(f, "{part:?} is not a CPU number or a range; write a list such as 0-3,8")
-            }
-            CpuListError::Reversed(part) => write!(f, "the range {part:?} ends before it starts"),
-            CpuListError::TooLarge(part) => write!(f, "{part:?} is above the largest CPU number, {MAX_CPU}"),
-            CpuListError::LongMask(groups) => {
-                write!(f, "a mask of {groups} groups exceeds the largest CPU number, {MAX_CPU}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for CpuListError {}
 
 impl CpuList {
     /// The empty set.
@@ -115,19 +102,7 @@ impl CpuList {
 
     /// The CPUs in both sets.
     pub fn intersection(&self, other: &Self) -> Self {
-        let (mut mine, mut others) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());
-        let mut both = Vec::new();
-        while let (Some(&&(a, b)), Some(&&(c, d))) = (mine.peek(), others.peek()) {
-            if a.max(c) <= b.min(d) {
-                both.push((a.max(c), b.min(d)));
-            }
-            if b < d {
-                mine.next();
-            } else {
-                others.next();
-            }
-        }
-        Self { ranges: both }
+        self.iter().filter(|cpu| other.contains(*cpu)).collect()
     }
 
     /// The CPUs in either set.
@@ -137,58 +112,28 @@ impl CpuList {
 
     /// The CPUs of this set that are not in `other`.
     pub fn difference(&self, other: &Self) -> Self {
-        let mut rest = Vec::new();
-        let mut others = other.ranges.iter().peekable();
-        for &(from, to) in &self.ranges {
-            let mut from = from;
-            while others.next_if(|(_, end)| *end < from).is_some() {}
-            let mut ahead = others.clone();
-            let mut open = true;
-            while let Some(&(start, end)) = ahead.next_if(|(start, _)| *start <= to) {
-                if start > from {
-                    rest.push((from, start - 1));
-                }
-                open = end < to;
-                from = end.saturating_add(1);
-                if !open {
-                    break;
-                }
-            }
-            if open {
-                rest.push((from, to));
-            }
-        }
-        Self { ranges: rest }
+        self.iter().filter(|cpu| !other.contains(*cpu)).collect()
     }
 
     /// Whether every CPU of this set is in `other`.
     pub fn is_subset(&self, other: &Self) -> bool {
-        self.intersection(other) == *self
+        self.iter().all(|cpu| other.contains(cpu))
     }
 
     /// Reads the kernel's mask format: comma-separated groups of 32 bits in hexadecimal, most significant first
     /// (`00000000,0000ffff`), as in `shared_cpu_map`.
     pub fn from_mask(text: &str) -> Result<Self, CpuListError> {
-        let mut set = Vec::new();
-        let groups: Vec<&str> = text.trim().split(',').collect();
+        let groups: Vec<&str> = text.trim().split(',').map(str::trim).collect();
         if groups.len() > (MAX_CPU as usize / 32) + 1 {
             return Err(CpuListError::LongMask(groups.len()));
         }
+        let mut set = Vec::new();
         for (index, group) in groups.iter().rev().enumerate() {
-            let group = group.trim();
-            if group.is_empty() || group.len() > 8 {
-                return Err(CpuListError::NotANumber(group.chars().take(20).collect()));
-            }
-            let bits = u32::from_str_radix(group, 16)
-                .map_err(|_| CpuListError::NotANumber(group.chars().take(20).collect()))?;
-            for bit in 0..32 {
-                if bits & (1 << bit) != 0 {
-                    let cpu = index as u32 * 32 + bit;
-                    set.push((cpu, cpu));
-                }
-            }
+            let bits = u32::from_str_radix(group, 16).ok().filter(|_| group.len() <= 8);
+            let bits = bits.ok_or_else(|| CpuListError::NotANumber(group.chars().take(20).collect()))?;
+            set.extend((0..32).filter(|bit| bits & (1 << bit) != 0).map(|bit| index as u32 * 32 + bit));
         }
-        Ok(Self::of_ranges(set))
+        Ok(set.into_iter().collect())
     }
 }
 
@@ -223,19 +168,12 @@ impl FromStr for CpuList {
                     _ => Err(CpuListError::TooLarge(shown())),
                 }
             };
-            match part.split_once('-') {
-                None => {
-                    let cpu = number(part)?;
-                    ranges.push((cpu, cpu));
-                }
-                Some((from, to)) => {
-                    let (from, to) = (number(from)?, number(to)?);
-                    if to < from {
-                        return Err(CpuListError::Reversed(shown()));
-                    }
-                    ranges.push((from, to));
-                }
+            let (from, to) = part.split_once('-').unwrap_or((part, part));
+            let (from, to) = (number(from)?, number(to)?);
+            if to < from {
+                return Err(CpuListError::Reversed(shown()));
             }
+            ranges.push((from, to));
         }
         Ok(Self::of_ranges(ranges))
     }
@@ -243,19 +181,10 @@ impl FromStr for CpuList {
 
 impl fmt::Display for CpuList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = String::new();
-        for (from, to) in &self.ranges {
-            if !text.is_empty() {
-                text.push(',');
-            }
-            text.push_str(&from.to_string());
-            if to > from {
-                // The kernel writes two neighbours as a range too: 0-1.
-                text.push('-');
-                text.push_str(&to.to_string());
-            }
-        }
-        f.pad(&text)
+        // The kernel writes two neighbours as a range too: 0-1.
+        let range =
+            |(from, to): &(u32, u32)| if to > from { format!("{from}-{to}") } else { from.to_string() };
+        f.pad(&self.ranges.iter().map(range).collect::<Vec<_>>().join(","))
     }
 }
 

@@ -1,61 +1,28 @@
 //! The time of day in records: RFC 3339 in UTC, whole seconds.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-const DAY: u64 = 86_400;
-/// Days of 400 years, after which the Gregorian calendar repeats.
-const ERA: u64 = 146_097;
-/// From 0000-03-01 to 1970-01-01.
-const EPOCH: u64 = 719_468;
+/// The last second that has four digits of a year, since 1970.
+const LAST: u64 = 253_402_300_799;
 
-/// A time; the beginning of 1970 for one before that.
+/// A moment, `2026-01-02T03:04:05Z`.
 pub fn rfc3339(time: SystemTime) -> String {
     text(time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
 }
 
-/// So many seconds after a time that [`rfc3339`] wrote; `None` for another text.
+/// The moment so many seconds after another; `None` where that is none.
 pub fn later(started: &str, after: f64) -> Option<String> {
-    Some(text(seconds(started)? + after.max(0.0) as u64))
+    Some(text(seconds(started)?.saturating_add(after.max(0.0) as u64)))
 }
 
-/// So many seconds after the beginning of 1970.
 fn text(seconds: u64) -> String {
-    // Years that begin with March end with the leap day. By Howard Hinnant's `civil_from_days`.
-    let days = seconds / DAY + EPOCH;
-    let of_era = days % ERA;
-    let years = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * years + years / 4 - years / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = years + days / ERA * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (seconds % DAY / 3_600, seconds % 3_600 / 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds.min(LAST))).to_string()
 }
 
-/// The seconds after the beginning of 1970 of a time as [`rfc3339`] writes it; `None` for a text that is none.
+/// Seconds since 1970 of a moment in UTC.
 pub fn seconds(text: &str) -> Option<u64> {
-    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
-    let numbers = |text: &str, sign: char| -> Option<[u64; 3]> {
-        let numbers = text.split(sign).map(|part| part.parse().ok()).collect::<Option<Vec<u64>>>()?;
-        numbers.try_into().ok()
-    };
-    let ([year, month, day], [hour, minute, second]) = (numbers(date, '-')?, numbers(time, ':')?);
-    let possible = (1970..=9999).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
-        && hour < 24
-        && minute < 60
-        && second <= 60;
-    if !possible {
-        return None;
-    }
-    // By Howard Hinnant's `days_from_civil`.
-    let (year, from_march) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let of_era = year % 400;
-    let of_year = (153 * from_march + 2) / 5 + day - 1;
-    let days = year / 400 * ERA + of_era * 365 + of_era / 4 - of_era / 100 + of_year;
-    Some((days - EPOCH) * DAY + hour * 3_600 + minute * 60 + second)
+    let time = humantime::parse_rfc3339(text).ok()?;
+    time.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())
 }
 
 #[cfg(test)]

@@ -58,14 +58,6 @@ impl DetailValue for str {
     }
 }
 
-impl DetailValue for f64 {
-    type Read<'a> = f64;
-
-    fn read(value: &Value) -> Option<f64> {
-        value.as_f64().filter(|number| number.is_finite())
-    }
-}
-
 impl DetailValue for u64 {
     type Read<'a> = u64;
 
@@ -73,14 +65,6 @@ impl DetailValue for u64 {
         value
             .as_u64()
             .or_else(|| f64::read(value).filter(|number| *number >= 0.0).map(|number| number as u64))
-    }
-}
-
-impl DetailValue for bool {
-    type Read<'a> = bool;
-
-    fn read(value: &Value) -> Option<bool> {
-        value.as_bool()
     }
 }
 
@@ -104,6 +88,8 @@ macro_rules! read_by_serde {
     };
 }
 read_by_serde!(
+    f64,
+    bool,
     Looks,
     ThreadWaits,
     ThreadsSeen,

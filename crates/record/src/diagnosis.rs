@@ -2,6 +2,7 @@
 //! The types only; the figures come from the `diagnose` crate, which computes them from a record alone.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 pub use crate::bound::{Bound, BoundBy};
 use crate::doubt::Doubt;
@@ -14,6 +15,7 @@ use crate::text::Text;
 use crate::turns::Turns;
 
 /// Everything that follows from a record's figures.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -26,7 +28,6 @@ pub struct Diagnosis {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_reached: Vec<Text>,
     /// CPUs that others used on average during the run, of one command while it ran; absent where that was too short to tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub used_by_others: Option<f64>,
     /// What costs speed, the worst first.
     pub findings: Vec<Finding>,
@@ -37,7 +38,6 @@ pub struct Diagnosis {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_looked_for: Vec<NotLookedFor>,
     /// What the matrices of a machine with several nodes say; absent for one node.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub numa: Option<Numa>,
     /// How each workload scales, one entry a workload and placement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -49,50 +49,40 @@ pub struct Diagnosis {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Layer>,
     /// What each step between two layers costs, and what that says; absent where layers were not timed in turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Overhead>,
     /// How to lay a program out on a machine of several nodes; absent for one node.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
     /// What a command was bound by; only in records of `linespeed stat`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<Bound>,
     /// How commands differ that were run in turn; only in records of `linespeed stat` of several.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<Turns>,
 }
 
 /// What nodes cost a program that ignores them, and whether the firmware tells the truth about their distances.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Numa {
     /// Nodes with memory that were measured.
     pub nodes: u32,
     /// Median latency to a node's own memory, ns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local_ns: Option<f64>,
     /// Median latency to other nodes' memory, ns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_ns: Option<f64>,
     /// The slowest pair and its latency: from, to, ns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest: Option<(u32, u32, f64)>,
     /// Share of accesses that are remote for a program that ignores nodes: (nodes - 1) / nodes.
     pub remote_share: f64,
     /// Latency that such a program sees on average over its accesses, relative to local (1.5 is half more).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignoring_factor: Option<f64>,
     /// The same for bandwidth: what it gets relative to what local accesses would get (0.6 is 40 % less).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_factor: Option<f64>,
     /// Rank correlation of the firmware's distances with the measured latencies, -1 to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance_agreement: Option<f64>,
     /// Pairs whose distance disagrees with what was measured, a phrase each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distance_mismatches: Vec<Text>,
     /// What the worst of them costs a program that follows the table: it takes the slower node for the nearer one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance_loss: Option<Verdict>,
     /// Which figures these are, and what follows, in a sentence or two.
     pub meaning: Text,
@@ -100,6 +90,7 @@ pub struct Numa {
 
 /// A fit of the Universal Scalability Law, X(N) = rate N / (1 + contention (N - 1) + coherency N (N - 1)), to the
 /// throughput of one workload with one placement (Gunther, Guerrilla Capacity Planning, 2007).
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Scaling {
@@ -111,7 +102,6 @@ pub struct Scaling {
     pub points: u32,
     /// Least and most threads of the steps that were fitted. Not all are where siblings begin to share cores: with
     /// `cores-first` those of the cores alone, with other placements those beyond one thread, which alone is alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fitted: Option<(u32, u32)>,
     /// Throughput of one thread by the fit, work/s.
     pub rate: f64,
@@ -124,12 +114,10 @@ pub struct Scaling {
     /// Speed-up of the last step over one thread.
     pub speedup: f64,
     /// Between what the intervals of both steps allow it to lie.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speedup_interval: Option<(f64, f64)>,
     /// Threads of the last step.
     pub threads: u32,
     /// Threads beyond which more of them add less than half of what they should; absent where that was not reached.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee: Option<u32>,
     /// What it means, in sentences.
     pub meaning: Text,
@@ -202,32 +190,27 @@ pub struct SiblingsAdd {
 }
 
 /// One layer of the machine in which a routine was timed.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Layer {
     /// `kernel`, `user`, `guest kernel`, `guest user`.
     pub layer: String,
     /// What the routine was bound to, where that is told: `none`, `cpu 3`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<String>,
     /// `on` or `off`, where that is told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupts: Option<String>,
     /// Time of a pass, in the measurement's unit: the mean of all passes.
     pub time: f64,
     /// The same in seconds, where that was timed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
     /// 95 % interval of a pass's median, where there are samples enough.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
     /// Standard deviation ÷ mean, because the field's tables use it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variation: Option<f64>,
     /// How much longer than the fastest layer all its passes took (0.12 is 12 %).
     pub over: f64,
     /// The interval of that, from the portions that both ran in turn; it holds for all steps together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_interval: Option<(f64, f64)>,
     /// What happened beside it: interrupts, switches, migrations a second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -260,11 +243,11 @@ pub struct Overhead {
 }
 
 /// What differs between two layers, and what it costs.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LayerStep {
     /// What differs, for programs: `overhead-step-interrupts`. Absent in records of 0.1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// What differs: `interrupts`, `not bound to a CPU`.
     pub what: Text,
@@ -283,7 +266,6 @@ pub struct LayerStep {
     pub says: Text,
     /// What the cost would mean for each of the events that were counted beside it: `0.8 µs for each of 250
     /// interrupts/s`; where that cannot be, it says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<Text>,
 }
 
@@ -313,6 +295,7 @@ pub enum Answer {
 }
 
 /// One level of the memory hierarchy as the latency curve shows it.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Level {
@@ -321,19 +304,17 @@ pub struct Level {
     /// Latency on its plateau, ns.
     pub latency_ns: f64,
     /// The same in cycles of the core clock.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_cycles: Option<f64>,
     /// Working set at which the curve leaves it, bytes; absent for memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_bytes: Option<u64>,
     /// What sysfs says that it holds, bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advertised_bytes: Option<u64>,
     /// How the two agree, one sentence.
     pub judgement: Text,
 }
 
 /// One resource and its distance from line speed.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Resource {
@@ -342,15 +323,12 @@ pub struct Resource {
     /// Unit of both figures.
     pub unit: String,
     /// The fastest that the hardware could go.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<f64>,
     /// Where the ceiling comes from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<CeilingSource>,
     /// What was delivered.
     pub delivered: f64,
     /// Share of line speed that is delivered (1 is all of it).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Which figures these are, one sentence.
     pub meaning: Text,
@@ -359,12 +337,9 @@ pub struct Resource {
     pub doubt: Option<Doubt>,
     /// By how much the figure differs between its two interleaved halves, every second sample each, as a share of their mean;
     /// absent where fewer than four samples, or none of them, were kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeatability: Option<f64>,
     /// The range that is usual of such a machine, of the share or in the unit; absent where nothing published tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usual: Option<Text>,
     /// A fact beside it that is no loss of it: the default timer slack of wake-ups, the share of CPU time that others took.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<Text>,
 }

@@ -1,13 +1,14 @@
 //! The record itself: JSON in and out.
 
-use std::fmt;
 use std::io::{Read, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use skim::LongList;
+use serde_with::skip_serializing_none;
 
+use crate::extent::{self, LongList};
 use crate::import::Import;
+use crate::units::{bytes, thousands};
 use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, RunMode, Watch, credible, json};
 
 /// The version of the record's form that this program writes. Within one version fields may be added, and readers
@@ -19,6 +20,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub const MAX_RECORD_BYTES: u64 = 64 << 20;
 
 /// Inventory, conditions, measurements and coverage of one machine at one time.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Record {
@@ -29,13 +31,11 @@ pub struct Record {
     /// When the run began, RFC 3339 in UTC.
     pub started: String,
     /// How long it took, seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
     /// The command line that made it.
     #[serde(default)]
     pub command: Vec<String>,
     /// How thorough it was asked to be; absent where there is no choice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<RunMode>,
     /// How the run ended.
     #[serde(default)]
@@ -56,10 +56,8 @@ pub struct Record {
     #[serde(default)]
     pub diagnosis: Diagnosis,
     /// A machine at work, interval by interval; absent where it was not watched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<Watch>,
     /// Where its figures came from, when other tools measured them; absent for what linespeed measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub import: Option<Import>,
 }
 
@@ -135,31 +133,26 @@ impl Record {
 
     /// Reads a record from JSON text. Figures that cannot be what they say are withheld, and its coverage tells of them.
     pub fn from_json(text: &[u8]) -> Result<Self, ReadError> {
-        Self::read_bounded(text, |text| serde_json::from_slice(text))
+        Self::from_json_within(text, u64::MAX)
     }
 
-    /// The same by this reader of its text.
-    pub(crate) fn read_bounded(
-        text: &[u8],
-        read: impl Fn(&[u8]) -> serde_json::Result<Self>,
-    ) -> Result<Self, ReadError> {
-        memory_of(text)?;
-        Self::read_by(text, read)
-    }
-
-    /// Reads it from JSON whose lists are no longer than they may be.
-    fn read_by(text: &[u8], read: impl Fn(&[u8]) -> serde_json::Result<Self>) -> Result<Self, ReadError> {
+    /// The same unless what is made of the text takes more than `room` bytes of memory.
+    pub fn from_json_within(text: &[u8], room: u64) -> Result<Self, ReadError> {
         #[derive(Deserialize)]
         struct Head {
             schema: Option<u32>,
         }
-        if text.iter().all(u8::is_ascii_whitespace) {
-            return Err(ReadError::Empty);
+        match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            None => return Err(ReadError::Empty),
+            Some(b'[') => return Err(ReadError::NotARecord(Misfit::List)),
+            Some(_) => {}
         }
-        if text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
-            return Err(ReadError::NotARecord(Misfit::List));
+        // Twice what a record of tools' output takes (61 MB of 40,000 figures): the rest is for its tables and how they are drawn.
+        let needed = memory_of(text)?;
+        if needed > room {
+            return Err(ReadError::NoRoom { needed, room });
         }
-        let record = read(text).map_err(|error| {
+        let record: Self = serde_json::from_slice(text).map_err(|error| {
             // A record of another form may fail anywhere: its number says so.
             match serde_json::from_slice(text).map(|head: Head| head.schema) {
                 Ok(None) => ReadError::NotARecord(Misfit::NoSchema),
@@ -168,6 +161,14 @@ impl Record {
             }
         })?;
         record.checked()
+    }
+
+    /// Leaves out samples, distributions, coverage and diagnosis, which are long and of which thousands of records need nothing.
+    pub fn keep_summaries(&mut self) {
+        for m in &mut self.measurements {
+            (m.samples, m.marks, m.distribution, m.origin) = Default::default();
+        }
+        (self.coverage, self.diagnosis) = Default::default();
     }
 
     /// What was read, with figures that cannot be what they say withheld.
@@ -216,12 +217,7 @@ impl Record {
         if text.len() as u64 > MAX_RECORD_BYTES {
             return Err(ReadError::TooLarge(text.len() as u64));
         }
-        // Twice what a record of tools' output takes (61 MB of 40,000 figures): the rest is for its tables and how they are drawn.
-        let needed = memory_of(&text)?;
-        if needed > room.saturating_sub(text.len() as u64) {
-            return Err(ReadError::NoRoom { needed, room });
-        }
-        Self::read_by(&text, |text| serde_json::from_slice(text))
+        Self::from_json_within(&text, room.saturating_sub(text.len() as u64))
     }
 
     /// The JSON Schema of a record.
@@ -230,28 +226,49 @@ impl Record {
     }
 }
 
-fn memory_of(text: &[u8]) -> Result<u64, ReadError> {
-    skim::memory_of(text).map_err(|list| ReadError::NotARecord(Misfit::LongList(list)))
+/// About how many bytes a JSON text takes once it is read.
+pub(crate) fn memory_of(text: &[u8]) -> Result<u64, ReadError> {
+    extent::memory_of(text).map_err(|list| ReadError::NotARecord(Misfit::LongList(list)))
 }
 
 /// Why a record could not be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file could not be read.
+    #[error("{}", cannot_be_read(.0))]
     Io(std::io::Error),
     /// Nothing in it.
+    #[error("is empty; a record is the JSON file that linespeed writes")]
     Empty,
     /// It ends in the middle.
+    #[error("ends in the middle of the JSON; copy it again from where it was written")]
     Truncated,
     /// Not JSON, with where.
+    #[error("is not JSON ({0}); a record is the JSON file that linespeed writes")]
     NotJson(String),
     /// JSON, but no record, with why.
+    #[error("is JSON but not a linespeed record: {0}")]
     NotARecord(Misfit),
     /// Written by a newer linespeed.
+    #[error(
+        "is a record of schema {0}, newer than this linespeed reads ({SCHEMA_VERSION}); \
+         read it with the linespeed that wrote it or a newer one"
+    )]
     Newer(u32),
     /// Larger than any record, in bytes.
+    #[error(
+        "has {} bytes, more than any record ({}); is it the right file?",
+        thousands(*.0 as f64),
+        thousands(MAX_RECORD_BYTES as f64)
+    )]
     TooLarge(u64),
     /// More memory than this process may take.
+    #[error(
+        "takes about {} of memory, and {} are left for this process: read fewer at once, or raise the limit \
+         (memory.max of its cgroup, ulimit -v)",
+        bytes(*.needed),
+        bytes(*.room)
+    )]
     NoRoom {
         /// About what it takes, bytes.
         needed: u64,
@@ -261,13 +278,16 @@ pub enum ReadError {
 }
 
 /// Why JSON is no record.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
     /// A list, where a record is an object.
+    #[error("it is a list, and a record is an object")]
     List,
     /// It has no number of a schema.
+    #[error("it has no \"schema\" number")]
     NoSchema,
     /// A list of CPUs is longer than the machine has CPUs.
+    #[error("a list names {listed} CPUs on a machine of {present}")]
     TooManyCpus {
         /// CPUs in the list.
         listed: usize,
@@ -275,24 +295,17 @@ pub enum Misfit {
         present: usize,
     },
     /// A list is longer than a machine can fill.
+    #[error("its list {:?} has more than {} items", .0.name, thousands(.0.most as f64))]
     LongList(LongList),
     /// A field is missing or of another type, in the parser's words.
+    #[error("{0}")]
     Field(String),
 }
 
-impl fmt::Display for Misfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Misfit::List => f.write_str("it is a list, and a record is an object"),
-            Misfit::NoSchema => f.write_str("it has no \"schema\" number"),
-            Misfit::TooManyCpus { listed, present } => {
-                write!(f, "a list names {listed} CPUs on a machine of {present}")
-            }
-            Misfit::LongList(LongList { name, most }) => {
-                write!(f, "its list {name:?} has more than {} items", crate::units::thousands(*most as f64))
-            }
-            Misfit::Field(why) => f.write_str(why),
-        }
+fn cannot_be_read(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::IsADirectory => "is a folder; name the file of a record".to_owned(),
+        _ => format!("cannot be read: {error}"),
     }
 }
 
@@ -306,45 +319,6 @@ impl ReadError {
         }
     }
 }
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadError::Io(error) if error.kind() == std::io::ErrorKind::IsADirectory => {
-                write!(f, "is a folder; name the file of a record")
-            }
-            ReadError::Io(error) => write!(f, "cannot be read: {error}"),
-            ReadError::Empty => write!(f, "is empty; a record is the JSON file that linespeed writes"),
-            ReadError::Truncated => {
-                write!(f, "ends in the middle of the JSON; copy it again from where it was written")
-            }
-            ReadError::NotJson(why) => {
-                write!(f, "is not JSON ({why}); a record is the JSON file that linespeed writes")
-            }
-            ReadError::NotARecord(why) => write!(f, "is JSON but not a linespeed record: {why}"),
-            ReadError::Newer(version) => write!(
-                f,
-                "is a record of schema {version}, newer than this linespeed reads ({SCHEMA_VERSION}); \
-                 read it with the linespeed that wrote it or a newer one"
-            ),
-            ReadError::NoRoom { needed, room } => write!(
-                f,
-                "takes about {} of memory, and {} are left for this process: read fewer at once, or raise the limit \
-                 (memory.max of its cgroup, ulimit -v)",
-                crate::units::bytes(*needed),
-                crate::units::bytes(*room)
-            ),
-            ReadError::TooLarge(size) => write!(
-                f,
-                "has {} bytes, more than any record ({}); is it the right file?",
-                crate::units::thousands(*size as f64),
-                crate::units::thousands(MAX_RECORD_BYTES as f64)
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ReadError {}
 
 #[cfg(test)]
 mod tests {

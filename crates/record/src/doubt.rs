@@ -1,5 +1,4 @@
-//! Doubts: what stands against a figure. Code decides by their kind; records of 0.1 have no codes, and their doubts are known by
-//! their words here alone.
+//! Doubts: what stands against a figure. Code decides by their kind.
 
 use std::fmt;
 
@@ -23,9 +22,6 @@ const FEW_SAMPLES_OF: Template = Template {
     words: "too few samples ({n}) for an interval; give it more time with --full",
 };
 const UNRELIABLE: Template = Template { code: "doubt-see-notes", words: "unreliable" };
-
-/// How a cause begins in a record of 0.1 that is none.
-const NO_CAUSE_OF_0_1: &str = "no cause seen";
 
 /// Most characters of a doubt in a few words.
 const SHORT: usize = 32;
@@ -145,10 +141,7 @@ impl Doubt {
         }
         let words = self.to_string();
         let (extent, cause) = words.split_once("; ")?;
-        let is_explained = match self.0.code() {
-            Some(code) => code != NOISE_UNEXPLAINED.code,
-            None => !cause.starts_with(NO_CAUSE_OF_0_1),
-        };
+        let is_explained = self.0.code() != Some(NOISE_UNEXPLAINED.code);
         Some(Noise { extent: extent.to_owned(), cause: cause.to_owned(), is_explained })
     }
 
@@ -157,7 +150,7 @@ impl Doubt {
         &self.0
     }
 
-    /// Its code; none in a record of 0.1.
+    /// Its code; another program's words have none.
     pub fn code(&self) -> Option<&str> {
         self.0.code()
     }
@@ -234,9 +227,7 @@ mod tests {
         let extent = || text!("the median is known to ±{width} only", width = Value::Share(0.12));
         let others = || text!("others", "other programs used 1.4 CPUs");
         let unexplained = Doubt::too_noisy_for(extent(), Vec::new());
-        let of_0_1 =
-            Doubt::from("too noisy: the median is known to ±12 % only; no cause seen from here: others");
-        for doubt in [read_back(&unexplained), unexplained, of_0_1] {
+        for doubt in [read_back(&unexplained), unexplained] {
             let explained = read_back(&doubt.explained_by(others()).unwrap());
             let words = explained.to_string();
             assert!(
@@ -247,18 +238,5 @@ mod tests {
             assert!(explained.noise().unwrap().is_explained && explained.explained_by(others()).is_none());
         }
         assert_eq!(Doubt::too_few_samples(3).explained_by(others()), None);
-    }
-
-    #[test]
-    fn records_of_0_1_are_known_by_their_words() {
-        let of = |words: &str| read_back(&words.into());
-        let unexplained = of("too noisy: the median is known to ±12 % only; no cause seen from here: others");
-        assert!(unexplained.kind() == DoubtKind::TooNoisy && !unexplained.noise().unwrap().is_explained);
-        let explained = of("too noisy: samples scatter by ±3 %; the hypervisor took time in 3 of 9 samples");
-        assert!(explained.noise().unwrap().is_explained);
-        assert_eq!(of("too noisy").kind(), DoubtKind::TooNoisy);
-        assert_eq!(of("too few samples (3) for an interval").kind(), DoubtKind::TooFewSamples);
-        let other = of("the chain of adds says 3.34 GHz, the chain of multiplies 4.01 GHz");
-        assert_eq!((other.kind(), other.gist().code()), (DoubtKind::Other, Some(UNRELIABLE.code)));
     }
 }

@@ -1,6 +1,7 @@
 //! What costs speed: a finding, how bad and how sure it is, and rules that could not look.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::evidence::Evidence;
 use crate::remedy::{KnobValue, Remedy};
@@ -78,6 +79,7 @@ impl Finding {
 }
 
 /// As it stands in JSON.
+#[skip_serializing_none]
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Written {
@@ -88,7 +90,7 @@ struct Written {
     /// What, in one line.
     what: Text,
     /// Where: which CPUs, nodes, devices.
-    #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "where")]
     place: Option<Text>,
     /// The figures behind it, each with its place in the record.
     evidence: Vec<Evidence>,
@@ -103,7 +105,6 @@ struct Written {
     #[serde(default)]
     confidence: Confidence,
     /// The resource that it takes from, as in `diagnosis.resources[].name`, where it takes from one of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     resource: Option<String>,
     /// What to do: commands to paste, or what to buy or change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -185,9 +186,12 @@ impl From<Finding> for Written {
 }
 
 /// How sure a finding is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::IntoStaticStr,
+)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Confidence {
     /// One reading of the figures; others are possible, or the figures are in doubt.
     Low,
@@ -201,11 +205,7 @@ pub enum Confidence {
 impl Confidence {
     /// The word for people and JSON.
     pub fn word(self) -> &'static str {
-        match self {
-            Confidence::Low => "low",
-            Confidence::Medium => "medium",
-            Confidence::High => "high",
-        }
+        self.into()
     }
 }
 

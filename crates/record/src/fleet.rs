@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::baseline::ClassFigure;
 use crate::document::Tool;
@@ -12,7 +13,7 @@ use crate::text::Text;
 pub const FLEET_VERSION: u32 = 1;
 
 /// What figures share their causes with: of those that say the same, a machine is slow once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, strum::VariantArray)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
@@ -40,18 +41,7 @@ pub enum Family {
 
 impl Family {
     /// All, in the order in which they are told.
-    pub const ALL: [Family; 10] = [
-        Family::Core,
-        Family::SlowestCpu,
-        Family::AllCpus,
-        Family::MemoryLatency,
-        Family::MemoryBandwidth,
-        Family::Nodes,
-        Family::CoreToCore,
-        Family::WakeUp,
-        Family::KernelCosts,
-        Family::Others,
-    ];
+    pub const ALL: &[Family] = <Self as strum::VariantArray>::VARIANTS;
 
     /// The words for people.
     pub fn word(self) -> &'static str {
@@ -136,6 +126,7 @@ pub struct FactValue {
 }
 
 /// Machines that are held against each other.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Class {
@@ -145,14 +136,12 @@ pub struct Class {
     pub facts: Vec<FactValue>,
     /// Where the machines of a kind are of different speed by a fact: this camp's value of it. Of camps that no fact explains it
     /// is empty.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub camp: Option<Camp>,
     /// How many machines.
     pub machines: u32,
     /// Whether there are enough to say which of them is slow.
     pub judged: bool,
     /// What can be said of machines too few to call one slow.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<Text>,
     /// The machine that is nearest to the medians of all.
     pub medoid: String,

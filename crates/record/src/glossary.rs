@@ -4,22 +4,10 @@
 //! Form of an entry: paragraphs that say what it is, and the lines `Also: other, names`, `How: …`, `Usual: …`, `Moves: …` (each may
 //! be absent, each may run over several lines).
 
-use std::sync::LazyLock;
-
-use miniz_oxide::inflate::decompress_to_vec;
-
 use crate::metrics;
 
-/// Packed by `build.rs`.
-static INVENTORY: LazyLock<String> =
-    LazyLock::new(|| unpacked(include_bytes!(concat!(env!("OUT_DIR"), "/inventory.md"))));
-static WORDS: LazyLock<String> =
-    LazyLock::new(|| unpacked(include_bytes!(concat!(env!("OUT_DIR"), "/words.md"))));
-
-/// The text that was packed; tests hold that it is one.
-fn unpacked(packed: &[u8]) -> String {
-    String::from_utf8(decompress_to_vec(packed).unwrap_or_default()).unwrap_or_default()
-}
+const INVENTORY: &str = include_str!("glossary/inventory.md");
+const WORDS: &str = include_str!("glossary/words.md");
 
 /// Lines that begin a part of an entry.
 const LABELS: [&str; 4] = ["Also: ", "How: ", "Usual: ", "Moves: "];
@@ -42,12 +30,12 @@ impl Group {
 
     /// What a record says of a machine and its state.
     pub fn inventory() -> Self {
-        Self { name: "Inventory", entries: sections(&INVENTORY) }
+        Self { name: "Inventory", entries: sections(INVENTORY) }
     }
 
     /// Terms of the field and of reports.
     pub fn words() -> Self {
-        Self { name: "Words", entries: sections(&WORDS) }
+        Self { name: "Words", entries: sections(WORDS) }
     }
 }
 
@@ -197,14 +185,15 @@ pub fn find_nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) ->
     // A name longer than any that exists is not a slip of the finger, and the distance takes quadratic time.
     const LONGEST: usize = 64;
     const SHORT: usize = 3;
-    let wanted: Vec<char> = fold(name).chars().take(LONGEST + 1).collect();
-    if wanted.len() <= SHORT || wanted.len() > LONGEST {
+    let wanted = fold(name);
+    let length = wanted.chars().count();
+    if length <= SHORT || length > LONGEST {
         return None;
     }
-    let most = (wanted.len() / 4).max(1);
+    let most = (length / 4).max(1);
     names
         .into_iter()
-        .map(|candidate| (edit_distance(&wanted, &fold(candidate).chars().collect::<Vec<_>>()), candidate))
+        .map(|candidate| (strsim::osa_distance(&wanted, &fold(candidate)), candidate))
         .filter(|(far, _)| *far <= most)
         .min_by_key(|(far, _)| *far)
         .map(|(_, candidate)| candidate)
@@ -227,25 +216,6 @@ fn has(text: &[String], wanted: &[String], is: fn(&str, &str) -> bool) -> bool {
         && text
             .windows(wanted.len())
             .any(|some| some.iter().zip(wanted).all(|(word, wanted)| is(word, wanted)))
-}
-
-/// Letters to add, leave out, change or swap with their neighbour to get from `a` to `b` (optimal string alignment).
-fn edit_distance(a: &[char], b: &[char]) -> usize {
-    let width = b.len() + 1;
-    let mut two_up: Vec<usize> = vec![0; width];
-    let mut up: Vec<usize> = (0..width).collect();
-    for (i, from) in a.iter().enumerate() {
-        let mut row = vec![i + 1; width];
-        for (j, to) in b.iter().enumerate() {
-            let mut best = (up[j] + usize::from(from != to)).min(up[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *from == b[j - 1] && a[i - 1] == *to {
-                best = best.min(two_up[j - 1] + 1);
-            }
-            row[j + 1] = best;
-        }
-        two_up = std::mem::replace(&mut up, row);
-    }
-    up[b.len()]
 }
 
 impl Term {
@@ -441,14 +411,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn the_distance_is_one(a in "[a-z]{0,12}", b in "[a-z]{0,12}") {
-            let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-            prop_assert_eq!(edit_distance(&a, &b), edit_distance(&b, &a));
-            prop_assert_eq!(edit_distance(&a, &b) == 0, a == b);
-            prop_assert!(edit_distance(&a, &b) <= a.len().max(b.len()));
-        }
-
         #[test]
         fn nothing_typed_panics(text in "\\PC{0,40}") {
             let own = own();

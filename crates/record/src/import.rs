@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// The tool that a list of published figures is called: nobody can run it.
 pub const PUBLISHED_FIGURES: &str = "published figures";
@@ -56,16 +57,15 @@ pub struct Text {
 }
 
 /// One tool's output within a text.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Output {
     /// The tool.
     pub tool: String,
     /// Its version, where the output tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The command line above it, where there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// The text that it stands in.
     pub text: String,

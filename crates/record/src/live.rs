@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::command_run::{Looks, ThreadWaits};
 
@@ -13,6 +14,7 @@ pub use hardware::{Cores, Remote, Sampled, Traffic};
 pub use said::Said;
 
 /// One interval of a watch. What Linux does not say is absent.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -20,20 +22,16 @@ pub struct Interval {
     /// Its length, s.
     pub seconds: f64,
     /// For how long the machine was suspended in it, s, which `seconds` leaves out.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub suspended: Option<f64>,
     /// CPUs online at its end.
     pub cpus: u64,
     /// What the CPUs did.
     pub times: CpuTimes,
     /// Time for which threads were ready and had no CPU, s, summed over threads.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub run_queue_delay: Option<f64>,
     /// Threads that ran or were ready, on average; by samples of `procs_running`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub runnable: Option<f64>,
     /// Threads in uninterruptible sleep, on average; by samples of `procs_blocked`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked: Option<f64>,
     /// Share of the time in which some task waited: `cpu`, `io`, `memory` (pressure stall information).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -43,31 +41,23 @@ pub struct Interval {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rates: BTreeMap<String, f64>,
     /// The core clock.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
     /// The probe's readings.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<Probe>,
     /// What the sensors say.
     #[serde(skip_serializing_if = "Sensors::is_empty")]
     pub sensors: Sensors,
     /// What the cores' counters say of all that ran.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cores: Option<Cores>,
     /// The same of the cgroup that is watched.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cores_of_group: Option<Cores>,
     /// What samples of user mode say of all that ran.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
     /// What memory carried.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Traffic>,
     /// Memory of other nodes, on machines with several.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub remote: Option<Remote>,
     /// The cgroup that its quota held back most.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<Throttled>,
     /// The processes with the most CPU time, the first of them first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -76,7 +66,6 @@ pub struct Interval {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<Thread>,
     /// The time that `processes` are of, s: where there are many, they are looked at more seldom.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub processes_seconds: Option<f64>,
     /// What threads of these processes waited for.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -84,7 +73,6 @@ pub struct Interval {
     /// How often threads were looked at.
     pub looks: Looks,
     /// What the processes that are meant had and waited for, where those are not all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<Service>,
     /// CPU time of linespeed itself, s.
     pub own_seconds: f64,
@@ -144,6 +132,7 @@ pub struct Clock {
 }
 
 /// The probe's readings of one interval.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -155,10 +144,8 @@ pub struct Probe {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub latency_interval_ns: BTreeMap<u32, (f64, f64)>,
     /// The core's clock by dependent adds, Hz.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_hz: Option<f64>,
     /// How late its timer came, µs: the median.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub late_us: Option<f64>,
 }
 
@@ -171,21 +158,18 @@ impl Probe {
 }
 
 /// What sensors say.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Sensors {
     /// The highest temperature, °C.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub celsius: Option<f64>,
     /// The fastest fan, revolutions a minute.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fan_rpm: Option<f64>,
     /// Power by hwmon, or of all packages by RAPL, W.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub watts: Option<f64>,
     /// Share of the time for which heat held the clock of the worst package or core down.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub heat_throttled: Option<f64>,
 }
 

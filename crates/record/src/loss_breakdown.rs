@@ -2,6 +2,7 @@
 //! step a cause.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::evidence::CeilingSource;
 use crate::metrics::Better;
@@ -37,6 +38,7 @@ pub struct LossBreakdown {
 }
 
 /// One cause and what it takes.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "Rung"))]
@@ -44,12 +46,10 @@ pub struct LossStep {
     /// The cause in a few words.
     pub cause: Text,
     /// The rule whose finding it is, where there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// What it takes, in the breakdown's unit.
     pub takes: f64,
     /// 95 % interval of what it takes, where it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
     /// What is left below it.
     pub leaves: f64,

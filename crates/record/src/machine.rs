@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::{CpuList, Text};
 
@@ -11,6 +12,7 @@ mod memory;
 pub use memory::{Access, MemoryDevice, Node};
 
 /// What a machine is. Every list is in ascending order of its id.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -18,7 +20,6 @@ pub struct Machine {
     /// Instruction set: `x86_64` or `aarch64`.
     pub architecture: String,
     /// The host name, where it is told.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub hostname: Option<String>,
     /// System vendor and product from the firmware, for instance `Dell Inc. PowerEdge R740`.
     pub system: System,
@@ -35,10 +36,8 @@ pub struct Machine {
     /// Every memory slot that the firmware lists, populated or not.
     pub memory_devices: Vec<MemoryDevice>,
     /// How many memory slots the board has by its own count (SMBIOS type 16), where a text may list fewer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_slots: Option<u32>,
     /// Memory that the kernel manages, in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
     /// CPU idle states, deepest last.
     pub idle_states: Vec<IdleState>,
@@ -56,124 +55,97 @@ pub struct Machine {
 }
 
 /// Names from the firmware (DMI) or the device tree.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct System {
     /// Maker of the machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// Product name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub product: Option<String>,
     /// Firmware vendor, version and date.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
     /// Board vendor and name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub board: Option<String>,
 }
 
 /// How many of everything. CPUs online decide packages, dies, clusters and cores.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Counts {
     /// Packages (sockets) with at least one CPU online.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub packages: Option<u32>,
     /// Books of packages (IBM Z).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub books: Option<u32>,
     /// Drawers of books (IBM Z).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub drawers: Option<u32>,
     /// Dies over all packages; absent where the kernel does not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dies: Option<u32>,
     /// Clusters of cores (a shared L2, for instance) over all packages; absent where the kernel does not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub clusters: Option<u32>,
     /// Physical cores over all packages.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cores: Option<u32>,
     /// CPUs online.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus_online: Option<u32>,
     /// CPUs present, online or not.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus_present: Option<u32>,
     /// CPUs on which this process may run; absent for another machine's captured tree.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus_allowed: Option<u32>,
     /// NUMA nodes online.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u32>,
 }
 
 /// The processor's kind and what it can do. On hybrid machines these are the boot CPU's; [`Cpu::kind`] tells
 /// the kinds apart.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Processor {
     /// Vendor as people call it: `GenuineIntel`, `AuthenticAMD`, `HygonGenuine`, `HiSilicon`, `Phytium`, `ARM`…
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// Model name from CPUID, or from MIDR by the tables that lscpu knows.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model_name: Option<String>,
     /// The model's name as the firmware tells it (SMBIOS type 4): on Arm it names the very model
     /// (`Kunpeng 920-4826`), where MIDR names only the core.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub firmware_name: Option<String>,
     /// x86 family.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub family: Option<u32>,
     /// x86 model, or Arm part number.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<u32>,
     /// x86 stepping; on Arm the text `rNpM` in `revision`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stepping: Option<u32>,
     /// Arm variant and revision, `r1p0`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
     /// Arm implementer code.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub implementer: Option<u32>,
     /// Microcode revision, hexadecimal.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub microcode: Option<String>,
     /// Name of the core design where it is known: `Skylake-X/Cascade Lake`, `Zen 2`, `Neoverse N1`…
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub microarchitecture: Option<String>,
     /// Instruction-set features that matter for speed, in a fixed order: `avx2`, `avx512f`, `sve`, `atomics`…
     pub features: Vec<String>,
     /// Widest vectors usable here, in bits.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub vector_bits: Option<u32>,
     /// The cycle counter's rate in Hz (TSC on x86-64, CNTFRQ on aarch64), where the kernel or CPUID tells.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub counter_hz: Option<u64>,
     /// Whether the cycle counter keeps its rate in every state.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub counter_invariant: Option<bool>,
     /// Physical and virtual address bits.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub address_bits: Option<(u32, u32)>,
     /// Nominal (base, sustained) clock in Hz.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub base_hz: Option<u64>,
     /// Highest clock in Hz that any core advertises.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_hz: Option<u64>,
     /// Lowest clock in Hz.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_hz: Option<u64>,
 }
 
 /// One CPU (hardware thread).
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -186,36 +158,26 @@ pub struct Cpu {
     pub allowed: bool,
     /// Core number, counted over the machine from 0 in order of the lowest CPU; not the kernel's `core_id`,
     /// which repeats in every package.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub core: Option<u32>,
     /// Cluster, counted over the machine from 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<u32>,
     /// Die, counted over the machine from 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub die: Option<u32>,
     /// Package, counted over the machine from 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub package: Option<u32>,
     /// NUMA node id as the kernel numbers it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
     /// The CPUs of the same core, this one included; empty when offline.
     pub siblings: CpuList,
     /// Kind of core on a hybrid machine: `performance`, `efficiency`, or by Arm's part (`Cortex-A76`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Highest clock in Hz.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_hz: Option<u64>,
     /// Lowest clock in Hz.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_hz: Option<u64>,
     /// Nominal clock in Hz.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub base_hz: Option<u64>,
     /// The kernel's relative capacity, 1024 for the fastest.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<u32>,
 }
 
@@ -233,6 +195,7 @@ pub enum CacheKind {
 }
 
 /// One cache.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cache {
@@ -241,19 +204,17 @@ pub struct Cache {
     /// What it holds.
     pub kind: CacheKind,
     /// Capacity in bytes; absent where the kernel does not know it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// Line size in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
     /// Associativity.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ways: Option<u32>,
     /// The CPUs that share it; empty where an imported record does not tell. One such cache alone may stand for several.
     pub cpus: CpuList,
 }
 
 /// One idle state of the boot CPU.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -261,50 +222,42 @@ pub struct IdleState {
     /// `POLL`, `C1`, `C6`…
     pub name: String,
     /// Time to wake from it, ns.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_ns: Option<u64>,
     /// Shortest stay for which it pays, ns.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub residency_ns: Option<u64>,
     /// Whether it was switched off.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
 }
 
 /// Idle driver and governor.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Idle {
     /// `intel_idle`, `acpi_idle`, `haltpoll`, `none`…
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
     /// `menu`, `teo`, `haltpoll`…
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
 }
 
 /// The kernel and how it was built and booted.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Kernel {
     /// `6.1.0-18-amd64`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<String>,
     /// The build line.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The distribution, from os-release.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub distribution: Option<String>,
     /// Options on its command line that matter for speed, as written.
     pub options: Vec<String>,
     /// `none`, `voluntary`, `full`, `lazy`, `rt`, or `dynamic` where only that is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption: Option<String>,
     /// Timer interrupts a second, where the configuration can be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub hz: Option<u32>,
     /// CPUs isolated at boot.
     pub isolated: CpuList,
@@ -313,28 +266,26 @@ pub struct Kernel {
     /// Each vulnerability with what the kernel says of it.
     pub mitigations: BTreeMap<String, String>,
     /// Base page size in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub page_bytes: Option<u64>,
 }
 
 /// What this ran in.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Virtualization {
     /// `kvm`, `xen`, `vmware`, `hyperv`…, `none`; absent where it could not be told.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<String>,
     /// `docker`, `podman`, `kubernetes`, `lxc`, `systemd-nspawn`, `wsl`…, `none`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
     /// Whether another program interprets this machine's instructions (QEMU's TCG): its times are not speeds. Absent
     /// where nothing speaks for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub emulated: Option<bool>,
 }
 
 /// What this process is limited to, below what the machine has.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -346,25 +297,18 @@ pub struct Limits {
     /// Nodes whose memory may be used.
     pub memory_nodes: CpuList,
     /// CPU quota of the tightest cgroup, in CPUs (0.5 is half a CPU).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<f64>,
     /// Memory limit of the tightest cgroup, bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
     /// Memory still available under that limit, bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_available_bytes: Option<u64>,
     /// `1` or `2`: which cgroup version set these; absent when none was found.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cgroup_version: Option<u32>,
     /// Highest real-time priority that this process may take; 0 when none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rt_priority: Option<u32>,
     /// Bytes that this process may lock in memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub locked_bytes: Option<u64>,
     /// Effective user is root.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<bool>,
 }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 
 use crate::detail::{self, Detail, DetailKey};
 use crate::doubt::Doubt;
@@ -237,6 +238,7 @@ fn seven_digits(value: f64) -> f64 {
 }
 
 /// One metric at one place.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Measurement {
@@ -245,7 +247,6 @@ pub struct Measurement {
     /// Unit of every value in it.
     pub unit: String,
     /// Which direction is better; absent where neither is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
     /// Where it was measured.
     #[serde(rename = "where")]
@@ -270,10 +271,8 @@ pub struct Measurement {
     /// How another tool measured it, so far as that decides what it may be compared with: `lmbench lat_mem_rd -t`,
     /// `Intel MLC`, `STREAM`, `cyclictest`. Absent for linespeed's own methods. Figures of two methods are not
     /// comparable unless the metric's definition is the same for both.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// The line of a tool's output that it was read from; absent for what linespeed measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
 

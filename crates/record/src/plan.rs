@@ -2,6 +2,7 @@
 //! what that should give. The types only; the `diagnose` crate makes them from a record.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::CpuList;
 use crate::evidence::Evidence;
@@ -24,6 +25,7 @@ pub enum Purpose {
 }
 
 /// How to lay a program out on one machine.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -37,12 +39,10 @@ pub struct Plan {
     /// The processes in order.
     pub processes: Vec<Process>,
     /// Whether to use the siblings of a core; absent where no core has any.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub siblings: Option<Siblings>,
     /// What the layout should give, one entry a kind of program. Modelled from what was measured.
     pub gains: Vec<Gain>,
     /// A level below the nodes: several last-level caches on each.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub caches: Option<CacheDomains>,
     /// What else to set: memory, huge pages, interrupts.
     pub advice: Vec<Advice>,
@@ -54,12 +54,10 @@ pub struct Plan {
     /// What is not known, and how to find it out, a sentence each.
     pub unknown: Vec<Text>,
     /// The record that `linespeed plan` was given; absent for this machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<String>,
     /// Where the figures come from, a sentence each.
     pub sources: Vec<Text>,
     /// What running a command both ways really gave.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
 }
 
@@ -194,6 +192,7 @@ pub struct Piece {
 }
 
 /// A command run as planned and unbound, in turn.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -209,12 +208,10 @@ pub struct Verification {
     /// Work in the same time as planned over unbound, round by round.
     pub ratio: Summary,
     /// What the layout gave: the share of time that running unbound costs (or, where `slower`, that the layout costs).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     /// Whether the layout made it slower.
     pub slower: bool,
     /// Two runs of the same kind in a row differ by this share in the median.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<f64>,
     /// What happened during runs, each with the number of runs.
     pub marks: Vec<(Mark, u32)>,

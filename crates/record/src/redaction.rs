@@ -28,7 +28,8 @@ mod texts;
 mod words;
 
 /// Which kind of name something is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Kind {
     /// A machine.
     Host,
@@ -56,19 +57,7 @@ pub enum Kind {
 
 impl Kind {
     fn word(self) -> &'static str {
-        match self {
-            Kind::Host => "host",
-            Kind::User => "user",
-            Kind::Command => "command",
-            Kind::Argument => "argument",
-            Kind::Option => "option",
-            Kind::Process => "process",
-            Kind::Group => "group",
-            Kind::File => "file",
-            Kind::Line => "line",
-            Kind::Path => "path",
-            Kind::Address => "address",
-        }
+        self.into()
     }
 }
 
@@ -83,30 +72,16 @@ pub fn is_pseudonym(kind: Kind, name: &str) -> bool {
 pub struct Pseudonyms {
     key: Key,
     names: HashMap<(Kind, String), String>,
-    /// Names as they stand in sentences, with their pseudonyms.
-    secrets: HashMap<String, String>,
-    /// Those with signs that no word has.
-    of_several_words: BTreeSet<String>,
-    /// The most places of one at which a part of a word may begin.
-    most_edges: usize,
+    /// Names as they stand in sentences with their pseudonyms, the longest first, by the piece that they begin with.
+    secrets: HashMap<String, Vec<(String, String)>>,
     /// Names that sentences are not looked through for.
     common: BTreeSet<(Kind, String)>,
 }
 
-/// Places of a name, and of a word behind one of its own, at which a part may end: no path has as many folders.
-const MOST_EDGES: usize = 64;
-
 impl Pseudonyms {
     /// Pseudonyms that follow from this key.
     pub fn new(key: Key) -> Self {
-        Self {
-            key,
-            names: HashMap::new(),
-            secrets: HashMap::new(),
-            of_several_words: BTreeSet::new(),
-            most_edges: 0,
-            common: BTreeSet::new(),
-        }
+        Self { key, names: HashMap::new(), secrets: HashMap::new(), common: BTreeSet::new() }
     }
 
     /// The pseudonym of a name.
@@ -174,11 +149,12 @@ impl Pseudonyms {
             self.common.insert((kind, part.to_owned()));
             return;
         }
-        if part.contains(|c| !is_of_word(c)) {
-            self.of_several_words.insert(part.to_owned());
+        let first = part.get(..edges(part).get(1).copied().unwrap_or(part.len())).unwrap_or(part);
+        let alike = self.secrets.entry(first.to_owned()).or_default();
+        if !alike.iter().any(|(name, _)| name == part) {
+            alike.push((part.to_owned(), pseudonym.to_owned()));
+            alike.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
         }
-        self.most_edges = self.most_edges.max(edges(part).len().min(MOST_EDGES));
-        self.secrets.entry(part.to_owned()).or_insert_with(|| pseudonym.to_owned());
     }
 
     /// A word of a command line. `own`: of linespeed's, whose options stay.
@@ -225,74 +201,39 @@ impl Pseudonyms {
 
     /// A sentence without names.
     pub fn sentence(&mut self, text: &str) -> String {
-        let mut left = text;
-        let mut redacted = String::with_capacity(text.len());
-        while let Some(start) = left.find(is_of_word) {
-            let (before, rest) = left.split_at(start);
-            redacted.push_str(before);
-            let end = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
-            let (word, after) = rest.split_at(end);
-            redacted.push_str(&self.in_sentence(word));
-            left = after;
-        }
-        redacted.push_str(left);
-        let mut spaced: Vec<&String> = self.of_several_words.iter().collect();
-        spaced.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
-        for name in spaced {
-            if let Some(pseudonym) = self.secrets.get(name).filter(|_| redacted.contains(name.as_str())) {
-                redacted = redacted.replace(name, pseudonym);
+        // What is a name by its looks.
+        for word in text.split(|c| !is_of_word(c)) {
+            for part in word.trim_end_matches(['.', ':', ',']).split('=') {
+                match part {
+                    _ if is_in_a_home(part) => drop(self.of(Kind::Path, part)),
+                    _ if is_address(part) => drop(self.of(Kind::Address, part)),
+                    _ if part.contains('@') => drop(self.of(Kind::User, part)),
+                    _ => {}
+                }
             }
         }
-        redacted
+        self.without_names(text)
     }
 
-    /// A word of a sentence: a name, `key=name`, a path with one in it, an address.
-    fn in_sentence(&mut self, word: &str) -> String {
-        let bare = word.trim_end_matches(['.', ':', ',']);
-        let tail = word.get(bare.len()..).unwrap_or_default();
-        if let Some(pseudonym) = self.secrets.get(bare) {
-            return format!("{pseudonym}{tail}");
+    /// A text without the names that stand in it by themselves (`server-7-20260102T010000Z.json`, `/srv/server/log`), of those that
+    /// begin at one place the longest.
+    fn without_names(&self, text: &str) -> String {
+        let edges = edges(text);
+        let mut redacted = String::with_capacity(text.len());
+        let mut at = 0;
+        while let (Some(start), Some(next)) = (edges.get(at), edges.get(at + 1)) {
+            let (rest, piece) =
+                (text.get(*start..).unwrap_or_default(), text.get(*start..*next).unwrap_or_default());
+            let mut alike = self.secrets.get(piece).into_iter().flatten();
+            let found = alike.find_map(|(name, pseudonym)| {
+                let end =
+                    rest.starts_with(name.as_str()).then(|| edges.binary_search(&(start + name.len())).ok());
+                Some((end.flatten()?, pseudonym))
+            });
+            let (end, shown) = found.map_or((at + 1, piece), |(end, pseudonym)| (end, pseudonym.as_str()));
+            redacted.push_str(shown);
+            at = end;
         }
-        let names_itself = |part: &str| is_in_a_home(part) || is_address(part) || part.contains('@');
-        if !bare.split('=').any(names_itself) {
-            return self.without_parts(bare) + tail;
-        }
-        let parts: Vec<String> = bare
-            .split('=')
-            .map(|part| match part {
-                _ if self.secrets.contains_key(part) => self.without_parts(part),
-                _ if is_in_a_home(part) => self.of(Kind::Path, part),
-                _ if is_address(part) => self.of(Kind::Address, part),
-                _ if part.contains('@') => self.of(Kind::User, part),
-                _ => self.without_parts(part),
-            })
-            .collect();
-        parts.join("=") + tail
-    }
-
-    /// A word without the names that are parts of it by themselves (`server-7-20260102T010000Z.json`, `/srv/server/log`), the
-    /// longest first.
-    fn without_parts(&self, word: &str) -> String {
-        let edges = edges(word);
-        if edges.len() < 3 {
-            return self.secrets.get(word).cloned().unwrap_or_else(|| word.to_owned());
-        }
-        let mut redacted = String::with_capacity(word.len());
-        let (mut done, mut at) = (0, 0);
-        while let Some(start) = edges.get(at).copied() {
-            let ends = edges.iter().enumerate().skip(at + 1).take(self.most_edges).rev();
-            let found = ends
-                .filter_map(|(next, end)| Some((next, *end, self.secrets.get(word.get(start..*end)?)?)))
-                .next();
-            let Some((next, end, pseudonym)) = found else {
-                at += 1;
-                continue;
-            };
-            redacted.push_str(word.get(done..start).unwrap_or_default());
-            redacted.push_str(pseudonym);
-            (done, at) = (end, next);
-        }
-        redacted.push_str(word.get(done..).unwrap_or_default());
         redacted
     }
 }

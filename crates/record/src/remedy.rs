@@ -3,14 +3,18 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::cpu_list::CpuList;
 use crate::text::Text;
 
 /// A knob of `linespeed quiet` that remedies set, by its name there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr, strum::VariantArray,
+)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum KnobName {
     /// Boost: `on` or `off`.
     Boost,
@@ -36,47 +40,24 @@ pub enum KnobName {
 
 impl KnobName {
     /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Boost,
-        Self::Governor,
-        Self::Epp,
-        Self::Epb,
-        Self::ClockRange,
-        Self::IdleStates,
-        Self::GuestHalt,
-        Self::Smt,
-        Self::NumaBalancing,
-        Self::Thp,
-    ];
+    pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// Its name among the knobs of `linespeed quiet`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Boost => "boost",
-            Self::Governor => "governor",
-            Self::Epp => "epp",
-            Self::Epb => "epb",
-            Self::ClockRange => "clock-range",
-            Self::IdleStates => "idle-states",
-            Self::GuestHalt => "guest-halt",
-            Self::Smt => "smt",
-            Self::NumaBalancing => "numa-balancing",
-            Self::Thp => "thp",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
 /// A knob and the value that it is to have: what `linespeed fix` sets.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct KnobValue {
     /// The knob.
     pub knob: KnobName,
     /// The value; absent where it is the one that `linespeed quiet` sets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The CPUs that it is for; absent where it is for all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<CpuList>,
 }
 
@@ -126,9 +107,6 @@ impl Remedy {
 
     /// As a record has them: the words of each, and which part of them is a command.
     pub(crate) fn read_all(words: Vec<String>, commands: Vec<Option<String>>) -> Vec<Self> {
-        if commands.len() != words.len() {
-            return words.iter().map(|words| Self::of_words(words)).collect();
-        }
         let read = |(words, command): (String, Option<String>)| {
             let before = command.as_ref().and_then(|command| words.strip_suffix(command.as_str()));
             match before.map(|before| before.strip_suffix(": ")) {
@@ -137,10 +115,10 @@ impl Remedy {
                 None => Self::advice(words),
             }
         };
-        words.into_iter().zip(commands).map(read).collect()
+        words.into_iter().zip(commands.into_iter().chain(std::iter::repeat(None))).map(read).collect()
     }
 
-    /// Of words alone, as in records of 0.1: a command is what begins with a program that remedies name.
+    /// Of words alone: a command is what begins with a program that remedies name.
     pub fn of_words(words: &str) -> Self {
         if is_command(words) {
             return Self::command(words);
@@ -162,35 +140,14 @@ impl fmt::Display for Remedy {
     }
 }
 
-/// Programs and words of the shell that a command in a record of 0.1 begins with.
-const PROGRAMS: &[&str] = &[
-    "cat",
-    "chrt",
-    "cpupower",
-    "docker",
-    "echo",
-    "export",
-    "for",
-    "grep",
-    "linespeed",
-    "mount",
-    "nice",
-    "numactl",
-    "numastat",
-    "perf",
-    "ps",
-    "sudo",
-    "sysctl",
-    "systemctl",
-    "taskset",
-    "top",
-    "ulimit",
-];
+/// Programs and words of the shell that a command begins with.
+const PROGRAMS: &str = "cat chrt cpupower docker echo export for grep linespeed mount nice numactl numastat perf ps sudo sysctl \
+                        systemctl taskset top ulimit";
 
 fn is_command(words: &str) -> bool {
     let begins = |step: &str| {
         let first = step.trim_start().split(' ').next().unwrap_or_default();
-        PROGRAMS.contains(&first) || first.starts_with('/')
+        PROGRAMS.split(' ').any(|program| program == first) || first.starts_with('/')
     };
     // Prose goes on after a comma, or names another thing to do behind a semicolon or a colon.
     let mut steps = words.split("; ");
@@ -219,7 +176,7 @@ mod tests {
     #[test]
     fn in_words_alone_only_commands_are_offered_for_pasting() {
         let paste = "echo always | sudo tee /sys/kernel/mm/transparent_hugepage/enabled";
-        assert_eq!(Remedy::read_all(vec![paste.to_owned()], Vec::new()), [Remedy::command(paste)]);
+        assert_eq!(Remedy::of_words(paste), Remedy::command(paste));
         assert_eq!(Remedy::of_words("at boot: sudo x --args=x"), Remedy::both("at boot", "sudo x --args=x"));
         for advice in
             ["size working sets by what is measured", "who: ps -e | head; which: cat /proc/interrupts"]

@@ -1,28 +1,27 @@
 //! The JSON Schemas of what linespeed writes. Their texts lie in `schema/`, so that the program need not carry what makes
-//! them of the types; a test makes them anew and holds them against the files. `build.rs` packs them.
+//! them of the types; a test makes them anew and holds them against the files.
 //!
 //! After a change of a type: `RENEW_SCHEMA=1 cargo test -p linespeed-record schema`, which renews Python's classes, too.
 
-use miniz_oxide::inflate::decompress_to_vec;
 use serde_json::Value;
 
 /// The schema of a record.
-pub(crate) const RECORD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/record.json"));
+pub(crate) const RECORD: &str = include_str!("schema/record.json");
 /// The schema of a comparison.
-pub(crate) const COMPARISON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/comparison.json"));
+pub(crate) const COMPARISON: &str = include_str!("schema/comparison.json");
 /// The schema of what is said of a fleet.
-pub(crate) const FLEET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/fleet.json"));
+pub(crate) const FLEET: &str = include_str!("schema/fleet.json");
 /// The schema of a history.
-pub(crate) const HISTORY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/history.json"));
+pub(crate) const HISTORY: &str = include_str!("schema/history.json");
 /// The schema of a check.
-pub(crate) const CHECK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/check.json"));
+pub(crate) const CHECK: &str = include_str!("schema/check.json");
 /// The schema of a line of live.
-pub(crate) const LIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/live.json"));
+pub(crate) const LIVE: &str = include_str!("schema/live.json");
 
 /// A schema of these.
-pub(crate) fn read(packed: &[u8]) -> Value {
-    // The test below holds that these are packed JSON.
-    serde_json::from_slice(&decompress_to_vec(packed).unwrap_or_default()).unwrap_or_default()
+pub(crate) fn read(text: &str) -> Value {
+    // The test below holds that these are JSON.
+    serde_json::from_str(text).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -73,7 +72,7 @@ mod tests {
             } else {
                 let renew = "RENEW_SCHEMA=1 cargo test -p linespeed-record schema";
                 assert!(
-                    decompress_to_vec(known).is_ok_and(|known| known == reported.as_bytes()),
+                    known == reported,
                     "src/schema/{name} is not that of the types any more; renew it: {renew}"
                 );
             }

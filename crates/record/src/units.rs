@@ -1,8 +1,6 @@
 //! Figures as people write them: `3.42 GHz`, `98.4 ns`, `2 MiB`, `21.3 GB/s`; and sizes and durations as people
 //! type them: `64M`, `64MiB`, `5s`, `2m`.
 
-use std::fmt;
-
 /// A figure with its unit, with three significant digits and the prefix that suits it.
 ///
 /// Units of a record: `Hz`, `B/s` (decimal prefixes, as every bandwidth tool prints), `B` (binary), `ns`, `s`,
@@ -162,34 +160,29 @@ pub fn bound(share: f64) -> f64 {
 }
 
 /// A text that is no figure of its kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     /// No size.
+    #[error("{0:?} is not a size; write 64K, 64MiB, 1.5G or a number of bytes")]
     NotASize(String),
     /// No duration.
+    #[error("{0:?} is not a duration; write 500ms, 5s or 2m")]
     NotADuration(String),
 }
 
-impl fmt::Display for UnitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotASize(text) => {
-                write!(f, "{text:?} is not a size; write 64K, 64MiB, 1.5G or a number of bytes")
-            }
-            Self::NotADuration(text) => write!(f, "{text:?} is not a duration; write 500ms, 5s or 2m"),
-        }
-    }
+/// The number that a text begins with, and the unit behind it.
+fn split_number(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    Some((number.parse().ok()?, unit.trim()))
 }
-
-impl std::error::Error for UnitError {}
 
 /// Reads a size as people type it: `4096`, `64K`, `64M`, `64MiB`, `1.5G`, `10MB` (decimal).
 pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     let wrong = || UnitError::NotASize(text.to_owned());
-    let text_trimmed = text.trim();
-    let split = text_trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text_trimmed.len());
-    let number: f64 = text_trimmed[..split].parse().map_err(|_| wrong())?;
-    let scale: f64 = match text_trimmed[split..].trim().to_ascii_lowercase().as_str() {
+    let (number, unit) = split_number(text).ok_or_else(wrong)?;
+    let scale: f64 = match unit.to_ascii_lowercase().as_str() {
         "" | "b" => 1.0,
         "k" | "kib" => 1024.0,
         "m" | "mib" => 1024.0 * 1024.0,
@@ -208,10 +201,8 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
 /// Reads a duration as people type it: `5s`, `2m`, `500ms`, `1h`, `250us`; a bare number is seconds.
 pub fn parse_seconds(text: &str) -> Result<f64, UnitError> {
     let wrong = || UnitError::NotADuration(text.to_owned());
-    let text_trimmed = text.trim();
-    let split = text_trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text_trimmed.len());
-    let number: f64 = text_trimmed[..split].parse().map_err(|_| wrong())?;
-    let scale = match text_trimmed[split..].trim() {
+    let (number, unit) = split_number(text).ok_or_else(wrong)?;
+    let scale = match unit {
         "" | "s" => 1.0,
         "ms" => 1e-3,
         "us" | "µs" => 1e-6,

@@ -208,7 +208,7 @@ mod tests {
         ] {
             assert!(ProvenFigure::of(&knob, None).is_none(), "{knob:?}");
         }
-        for knob in KnobName::ALL.into_iter().take(7) {
+        for knob in KnobName::ALL.iter().copied().take(7) {
             assert!(ProvenFigure::of(&KnobValue::as_quiet(knob), None).is_some(), "{knob:?}");
         }
     }

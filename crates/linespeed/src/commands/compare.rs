@@ -9,11 +9,11 @@ use report::forms::{Form, Forms};
 use report::terminal;
 
 use super::gate;
-use crate::delivery::{hand_out, output_file};
+use crate::delivery::{checked_output_file, hand_out};
 use crate::failure::Failure;
 use crate::options::{Compare, Options};
 use crate::redaction::redact_sources;
-use crate::{files, sources};
+use crate::sources;
 
 /// Records from which on only what a comparison needs of each is kept in memory.
 const MANY: usize = 16;
@@ -39,9 +39,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         return Err(Failure::Usage("standard input can be one record only: give - once".to_owned()));
     }
     let terms = options.measuring.gate_terms()?;
-    if let Some(path) = output_file(options) {
-        files::check_writable(&path)?;
-    }
+    checked_output_file(options)?;
     gate::check_junit(asked.junit.as_ref())?;
     let prepare = |record: &mut Record| {
         if count > MANY {

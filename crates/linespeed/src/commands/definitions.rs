@@ -45,25 +45,20 @@ fn fish_arguments(definition: &clap::Command) -> String {
 /// The definition with the names that can stand in each place. The parser knows them not: it says more of a name that is
 /// wrong than that it is not in a list.
 fn with_names(definition: clap::Command) -> clap::Command {
-    let measurements = PossibleValuesParser::new(MEASUREMENTS.iter().map(|m| m.name));
-    let placements = PossibleValuesParser::new(FILL_ORDERS.iter().map(|order| order.name()));
     // Names of the definition live as long as the program, which ends when they are printed.
-    let known =
-        recipes::list_all(crate::files::recipes().as_deref()).into_iter().map(|(name, _)| &*name.leak());
-    let recipes = PossibleValuesParser::new(known);
-    let references = PossibleValuesParser::new(reference::MACHINES.iter().map(|machine| machine.name));
-    let words = PossibleValuesParser::new(crate::glossary::all().terms().iter().map(|term| term.name));
-    let knobs = PossibleValuesParser::new(::quiet::knobs::KNOBS.iter().map(|knob| knob.name));
-    definition
-        .mut_subcommand("quiet", |quiet| quiet.mut_arg("knobs", |names| names.value_parser(knobs)))
-        .mut_subcommand("run", |run| run.mut_arg("names", |names| names.value_parser(measurements)))
-        .mut_subcommand("scale", |scale| {
-            scale
-                .mut_arg("placement", |placement| placement.value_parser(placements))
-                .mut_arg("recipe", |recipe| recipe.value_parser(recipes))
-        })
-        .mut_subcommand("reference", |command| command.mut_arg("name", |name| name.value_parser(references)))
-        .mut_subcommand("explain", |explain| explain.mut_arg("name", |name| name.value_parser(words)))
+    let recipes = recipes::list_all(files::recipes().as_deref());
+    let places: [(&str, &str, Vec<&str>); 6] = [
+        ("quiet", "knobs", ::quiet::knobs::KNOBS.iter().map(|knob| knob.name).collect()),
+        ("run", "names", MEASUREMENTS.iter().map(|m| m.name).collect()),
+        ("scale", "placement", FILL_ORDERS.iter().map(|order| order.name()).collect()),
+        ("scale", "recipe", recipes.into_iter().map(|(name, _)| &*name.leak()).collect()),
+        ("reference", "name", reference::MACHINES.iter().map(|machine| machine.name).collect()),
+        ("explain", "name", crate::glossary::all().terms().iter().map(|term| term.name).collect()),
+    ];
+    places.into_iter().fold(definition, |all, (command, argument, names)| {
+        let names = PossibleValuesParser::new(names);
+        all.mut_subcommand(command, |one| one.mut_arg(argument, |argument| argument.value_parser(names)))
+    })
 }
 
 /// The main manual page on standard output, or all of them into a folder.
@@ -85,53 +80,8 @@ pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
 }
 
 fn page(command: clap::Command) -> Result<String, Failure> {
-    let synopsis = synopsis(&command);
     let mut text = Vec::new();
-    clap_mangen::Man::new(command).render(&mut text).map_err(|error| Failure::Output {
-        path: None,
-        error,
-        way_out: "",
-    })?;
-    let text = String::from_utf8_lossy(&text);
-    // The one that clap_mangen writes has no values.
-    let whole = text.split_once(SYNOPSIS).and_then(|(before, rest)| {
-        let (_, after) = rest.split_once("\n.SH ")?;
-        Some(format!("{before}{SYNOPSIS}{synopsis}\n.SH {after}"))
-    });
-    Ok(whole.unwrap_or_else(|| text.into_owned()))
-}
-
-const SYNOPSIS: &str = ".SH SYNOPSIS\n";
-
-/// The command with its flags and what stands behind them, in roff: `linespeed scale [--steps LIST] … [-- COMMAND...]`.
-fn synopsis(command: &clap::Command) -> String {
-    let plain = |text: &str| text.replace('\\', "\\\\").replace('-', "\\-");
-    let bold = |text: &str| format!("\\fB{}\\fR", plain(text));
-    let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
-    let mut words = vec![bold(name)];
-    let mut arguments: Vec<&clap::Arg> = command.get_arguments().filter(|arg| !arg.is_hide_set()).collect();
-    arguments.sort_by_key(|arg| arg.is_positional());
-    for arg in arguments {
-        let takes = arg.get_action().takes_values();
-        let values: Vec<String> =
-            arg.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect();
-        let value = if takes { format!("\\fI{}\\fR", plain(&values.join(" "))) } else { String::new() };
-        let least = arg.get_num_args().map_or(1, |range| range.min_values());
-        let flags =
-            [arg.get_short().map(|c| format!("-{c}")), arg.get_long().map(|long| format!("--{long}"))];
-        let flags: Vec<String> = flags.into_iter().flatten().map(|flag| bold(&flag)).collect();
-        let many = if arg.get_num_args().is_some_and(|range| range.max_values() > 1) { "..." } else { "" };
-        let text = match (flags.is_empty(), takes, least) {
-            (true, ..) if arg.is_last_set() => format!("{} {value}{many}", bold("--")),
-            (true, ..) => format!("{value}{many}"),
-            (false, false, _) => flags.join("|"),
-            (false, true, 0) => format!("{}[={value}]", flags.join("|")),
-            (false, true, _) => format!("{} {value}", flags.join("|")),
-        };
-        words.push(if arg.is_required_set() { text } else { format!("[{text}]") });
-    }
-    if command.has_subcommands() {
-        words.push("[\\fICOMMAND\\fR]".to_owned());
-    }
-    words.join(" ")
+    let failed = |error| Failure::Output { path: None, error, way_out: "" };
+    clap_mangen::Man::new(command).render(&mut text).map_err(failed)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }

@@ -6,16 +6,14 @@ use record::{metrics, store};
 use report::forms::Forms;
 use report::terminal;
 
-use crate::delivery::{hand_out, output_file};
+use crate::delivery::{checked_output_file, hand_out};
 use crate::failure::{Failure, unknown_name};
 use crate::options::{History, Options};
-use crate::{files, redaction, sources};
+use crate::{redaction, sources};
 
 /// Reads, finds what changed, and prints.
 pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
-    if let Some(path) = output_file(options) {
-        files::check_writable(&path)?;
-    }
+    checked_output_file(options)?;
     for name in &asked.figures {
         check_name(name)?;
     }

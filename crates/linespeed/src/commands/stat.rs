@@ -28,21 +28,36 @@ use crate::{ceilings, files, output};
 use report::forms::Forms;
 use runs::{Repeat, Runs, repeat};
 
+/// What runs of one command and of several begin with.
+struct Begun<'a> {
+    stop: &'static Stop,
+    began: Instant,
+    /// The CPUs that this process may use, where that is told.
+    allowed: Option<CpuList>,
+    /// Those that commands are bound to.
+    cpus: Option<&'a CpuList>,
+}
+
+impl<'a> Begun<'a> {
+    fn new(options: &'a Options) -> Result<Self, Failure> {
+        let (stop, began) = (signals::install(), Instant::now());
+        let (allowed, cpus) = (pin::allowed(), options.measuring.cpus.as_ref());
+        if let (Some(cpus), Some(allowed)) = (cpus, &allowed) {
+            super::measuring::check_cpus(cpus, allowed)?;
+        }
+        Ok(Self { stop, began, allowed, cpus })
+    }
+}
+
 /// Runs the command, or watches processes, and reports; returns its exit code.
 pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let commands = stat.commands(!options.measuring.fail_on.is_empty())?;
     if commands.len() > 1 {
         return turns::run(options, stat, &commands);
     }
-    let stop = signals::install();
-    let began = Instant::now();
+    let Begun { stop, began, allowed, cpus } = Begun::new(options)?;
     let found = stat.pid.iter().map(|pid| Attached::find(*pid)).collect::<Result<Vec<Attached>, _>>();
     let attached = found.map_err(|error| Failure::Cannot(error.to_string()))?;
-    let allowed = pin::allowed();
-    let cpus = options.measuring.cpus.as_ref();
-    if let (Some(cpus), Some(allowed)) = (cpus, &allowed) {
-        super::measuring::check_cpus(cpus, allowed)?;
-    }
     let mut record = new_record();
     if let (true, Some(path)) = (stat.perf(), output_file(options)) {
         files::check_writable(&path)?;

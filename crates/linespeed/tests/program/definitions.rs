@@ -89,29 +89,6 @@ fn completions_offer_the_names_that_can_stand_in_a_place() {
 }
 
 #[test]
-fn a_synopsis_says_which_flags_take_what() {
-    let folder = folder();
-    ran(["man".as_ref(), folder.path().as_os_str()]).succeeds();
-    let synopsis = |command: &str| {
-        let page = std::fs::read_to_string(folder.path().join(format!("linespeed-{command}.1"))).unwrap();
-        let (_, rest) = page.split_once(".SH SYNOPSIS\n").unwrap();
-        let text = rest.split_once("\n.SH").unwrap().0.replace("\\fB", "").replace("\\fI", "");
-        text.replace("\\fR", "").replace('\\', "")
-    };
-    let scale = synopsis("scale");
-    for words in
-        ["linespeed scale ", "[--steps LIST]", "[-r|--repeat N]", "[-i|--ignore-failure]", "[-- COMMAND...]"]
-    {
-        assert!(scale.contains(words), "no {words:?} in {scale}");
-    }
-    let stat = synopsis("stat");
-    assert!(stat.contains("[--perf-format[=FORM]]") && stat.ends_with(" [COMMAND...]"), "{stat}");
-    assert!(
-        synopsis("run").ends_with("[MEASUREMENT...]") && synopsis("show").ends_with(" RECORD [PARTS...]")
-    );
-}
-
-#[test]
 fn help_is_a_command_too() {
     let reported = ran(["help", "stat"]).succeeds().stdout;
     assert!(reported.contains("Usage: linespeed stat") && reported.contains("--perf-format"), "{reported}");

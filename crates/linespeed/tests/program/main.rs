@@ -21,7 +21,6 @@ mod limited;
 mod live;
 mod live_weather;
 mod offline;
-mod old_records;
 mod one_screen;
 mod output;
 mod overhead;

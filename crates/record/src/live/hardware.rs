@@ -3,20 +3,19 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// What the cores' counters say.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Cores {
     /// Instructions a cycle, user mode and kernel together.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ipc: Option<f64>,
     /// Those of user mode.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ipc_user: Option<f64>,
     /// Those of the kernel.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ipc_kernel: Option<f64>,
     /// Shares of the issue slots: `retiring`, `bad-speculation`, `frontend-bound`, `backend-bound`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -26,6 +25,7 @@ pub struct Cores {
 }
 
 /// What memory carried, as its controllers or caches counted it.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -33,13 +33,10 @@ pub struct Traffic {
     /// Bytes read and written, B/s.
     pub bytes_per_second: f64,
     /// Those read, where they are counted apart.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<f64>,
     /// Those written.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub written: Option<f64>,
     /// Share of the time for which the memory's buses carried data, where that is counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bus: Option<f64>,
     /// Where it comes from: `uncore_imc`, `amd_umc`, `resctrl`…
     pub source: String,
@@ -74,17 +71,15 @@ pub struct Sampled {
 }
 
 /// Pages of other nodes, as shares of all.
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Remote {
     /// Of the pages taken in the interval, those on another node than the CPU that took them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub taken: Option<f64>,
     /// Of the accesses that NUMA balancing sampled (hinting faults), those to another node's memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub touched: Option<f64>,
     /// Of the pages that the watched processes have, those on nodes on whose CPUs none of their threads was.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<f64>,
 }

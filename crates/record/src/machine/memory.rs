@@ -1,10 +1,12 @@
 //! A machine's memory: its NUMA nodes and its slots.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::CpuList;
 
 /// One NUMA node.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -14,30 +16,25 @@ pub struct Node {
     /// CPUs online on it; empty for a memory-only node.
     pub cpus: CpuList,
     /// Memory in bytes; 0 for a node without memory, absent where the kernel does not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// Free memory in bytes when it was read.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub free_bytes: Option<u64>,
     /// The firmware's distances (SLIT) to every node of this list, in the list's order; 10 is local.
     pub distances: Vec<u32>,
     /// Whether this process may take memory from it.
     pub allowed: bool,
     /// Bytes of the cache in front of its memory (a memory-side cache).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_side_cache_bytes: Option<u64>,
     /// The kernel's tier of its memory: the lower, the faster; memory of DRAM is mostly 4. Absent before Linux 6.1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_tier: Option<u32>,
     /// Bytes of DAX devices whose memory is this node's: of CXL, or persistent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dax_bytes: Option<u64>,
     /// How its memory is reached from the nearest CPUs, by the firmware (HMAT).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
 }
 
 /// What the firmware's table (HMAT) tells of a node's memory, as read by the nearest CPUs.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -45,55 +42,41 @@ pub struct Access {
     /// The nodes of these CPUs; empty where the kernel does not tell.
     pub initiators: CpuList,
     /// Latency of a read, ns.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub read_latency_ns: Option<u64>,
     /// Bandwidth of reads, B/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub read_bytes_per_second: Option<u64>,
 }
 
 /// One memory slot from SMBIOS type 17.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MemoryDevice {
     /// Slot, for instance `CPU0_DIMMA0`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub locator: Option<String>,
     /// Bank, for instance `P0 CHANNEL A`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bank: Option<String>,
     /// Size in bytes; absent for an empty slot.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// `DDR4`, `DDR5`, `HBM2`…
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Form factor: `DIMM`, `SODIMM`…
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<String>,
     /// Highest speed that the device supports, MT/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rated_mt_s: Option<u32>,
     /// Speed that it runs at, MT/s.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub configured_mt_s: Option<u32>,
     /// Data width in bits, 64 for most.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub data_bits: Option<u32>,
     /// Ranks.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
     /// Maker.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// Part number.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
     /// Channel, read from the locators where they tell; devices of one channel carry the same text.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
     /// NUMA node or package, read from the locators where they tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
 }

@@ -20,150 +20,52 @@ pub(super) enum Holds {
     Argv,
 }
 
-/// Texts by the end of their path; `[]` is an element of a list, `*` what a map holds under a key. The longest end counts.
-const TEXTS: &[(&str, Holds)] = &[
-    (".command[]", Own),
-    (".verification.command[]", Argv),
-    (".machine.hostname", Name(Kind::Host)),
-    (".kernel.version", BuildLine),
-    (".kernel.options[]", Name(Kind::Option)),
-    (".import.name", Name(Kind::Host)),
-    (".import.texts[].name", Name(Kind::File)),
-    (".import.outputs[].command", Name(Kind::Line)),
-    (".text", Name(Kind::File)),
-    (".origin.says", Name(Kind::Line)),
-    (".origins[].says", Name(Kind::Line)),
-    (".examples[].says", Name(Kind::Line)),
-    (".inventory.*.says", Name(Kind::Line)),
-    (".processes[].name", Name(Kind::Process)),
-    (".threads[].name", Name(Kind::Process)),
-    (".throttled.group", Name(Kind::Group)),
-    (".watch.of", Name(Kind::Group)),
-    (".ceilings.records.*", Name(Kind::File)),
-    (".gains[].program", Name(Kind::Command)),
-    (".plan.record", Name(Kind::File)),
-    (".plan.sources[]", Sentence),
-    (".where.*", Sentence),
-    (".where.thread", Name(Kind::Process)),
-    // Sentences.
-    (".advice[]", Sentence),
-    (".about", Sentence),
-    (".beside[]", Sentence),
-    (".beside", Sentence),
-    (".cause", Sentence),
-    (".cautions[]", Sentence),
-    (".ceiling_is", Sentence),
-    (".claim", Sentence),
-    (".commands[]", Sentence),
-    (".delivered_is", Sentence),
-    (".distance_mismatches[]", Sentence),
-    (".doubt", Sentence),
-    (".each", Sentence),
-    (".explained[]", Sentence),
-    (".floor_says", Sentence),
-    (".from", Sentence),
-    (".how", Sentence),
-    (".judgement", Sentence),
-    (".line_speed", Sentence),
-    (".lines[]", Sentence),
-    (".meaning", Sentence),
-    (".method", Sentence),
-    (".missing", Sentence),
-    (".not_reached[]", Sentence),
-    (".not_set", Sentence),
-    (".notes[]", Sentence),
-    (".reason", Sentence),
-    (".remedy", Sentence),
-    (".remedy[]", Sentence),
-    (".remedy_commands[]", Sentence),
-    (".says", Sentence),
-    (".summary", Sentence),
-    (".undo[]", Sentence),
-    (".undo_commands[]", Sentence),
-    (".unknown[]", Sentence),
-    (".usual", Sentence),
-    (".what", Sentence),
-    (".where", Sentence),
-    (".why", Sentence),
-    (".with", Sentence),
-    (".without", Sentence),
-    (".workload", Sentence),
-    // Details of measurements, by their keys.
-    (".detail.attached_ended", Technical),
-    (".detail.attached_to", Technical),
-    (".detail.command[]", Argv),
-    (".detail.left_behind[]", Name(Kind::Process)),
-    (".detail.program", Name(Kind::Command)),
-    (".detail.run_under", Name(Kind::Command)),
-    (".detail.within", Name(Kind::Group)),
-    (".detail.*", Sentence),
-    // Words of a fixed vocabulary, hardware and settings.
-    (".architecture", Technical),
-    (".bank", Technical),
-    (".board", Technical),
-    (".boost_source", Technical),
-    (".bound", Technical),
-    (".by", Technical),
-    (".channel", Technical),
-    (".clocksource", Technical),
-    (".clocksources[]", Technical),
-    (".code", Technical),
-    (".container", Technical),
-    (".days.*", Technical),
-    (".distribution", Technical),
-    (".doubt_code", Technical),
-    (".driver", Technical),
-    (".epp", Technical),
-    (".features[]", Technical),
-    (".firmware", Technical),
-    (".firmware_name", Technical),
-    (".form", Technical),
-    (".governor", Technical),
-    (".hypervisor", Technical),
-    (".idle_states[].name", Technical),
-    (".interrupts", Technical),
-    (".kind", Technical),
-    (".knobs[].name", Technical),
-    (".layer", Technical),
-    (".levels[].name", Technical),
-    (".locator", Technical),
-    (".metric", Technical),
-    (".microarchitecture", Technical),
-    (".microcode", Technical),
-    (".mitigations.*", Technical),
-    (".model_name", Technical),
-    (".own_policy", Technical),
-    (".part", Technical),
-    (".placement", Technical),
-    (".power_supply", Technical),
-    (".preemption", Technical),
-    (".product", Technical),
-    (".release", Technical),
-    (".resource", Technical),
-    (".resources[].name", Technical),
-    (".revision", Technical),
-    (".rule", Technical),
-    (".set_to", Technical),
-    (".smt", Technical),
-    (".source", Technical),
-    (".started", Technical),
-    (".state", Technical),
-    (".thp", Technical),
-    (".thp_defrag", Technical),
-    (".tool", Technical),
-    (".tool.name", Technical),
-    (".unit", Technical),
-    (".value", Technical),
-    (".vendor", Technical),
-    (".version", Technical),
-    (".was", Technical),
+/// Ends of paths of texts, by what these hold; `[]` is an element of a list, `*` what a map holds under a key. The longest end counts.
+const TEXTS: &[(Holds, &str)] = &[
+    (Own, ".command[]"),
+    (Argv, ".verification.command[] .detail.command[]"),
+    (Name(Kind::Host), ".machine.hostname .import.name"),
+    (Name(Kind::Option), ".kernel.options[]"),
+    (Name(Kind::File), ".import.texts[].name .text .ceilings.records.* .plan.record"),
+    (
+        Name(Kind::Line),
+        "
+        .import.outputs[].command .origin.says .origins[].says .examples[].says .inventory.*.says
+        ",
+    ),
+    (Name(Kind::Process), ".processes[].name .threads[].name .where.thread .detail.left_behind[]"),
+    (Name(Kind::Group), ".throttled.group .watch.of .detail.within"),
+    (Name(Kind::Command), ".gains[].program .detail.program .detail.run_under"),
+    (BuildLine, ".kernel.version"),
+    (
+        Sentence,
+        "
+        .plan.sources[] .where.* .advice[] .about .beside[] .beside .cause .cautions[] .ceiling_is .claim
+        .commands[] .delivered_is .distance_mismatches[] .doubt .each .explained[] .floor_says .from .how
+        .judgement .line_speed .lines[] .meaning .method .missing .not_reached[] .not_set .notes[] .reason
+        .remedy .remedy[] .remedy_commands[] .says .summary .undo[] .undo_commands[] .unknown[] .usual .what
+        .where .why .with .without .workload .detail.*
+        ",
+    ),
+    (
+        Technical,
+        "
+        .detail.attached_ended .detail.attached_to .architecture .bank .board .boost_source .bound .by
+        .channel .clocksource .clocksources[] .code .container .days.* .distribution .doubt_code .driver
+        .epp .features[] .firmware .firmware_name .form .governor .hypervisor .idle_states[].name
+        .interrupts .kind .knobs[].name .layer .levels[].name .locator .metric .microarchitecture .microcode
+        .mitigations.* .model_name .own_policy .part .placement .power_supply .preemption .product .release
+        .resource .resources[].name .revision .rule .set_to .smt .source .started .state .thp .thp_defrag
+        .tool .tool.name .unit .value .vendor .version .was
+        ",
+    ),
 ];
 
 /// What the text at a path holds; `None` where nothing declares it.
 pub(super) fn declared(path: &str) -> Option<Holds> {
     // The element of a list or map is what its end says, or as the list is.
-    let fits = TEXTS.iter().filter(|(end, _)| matches(path, end));
-    fits.max_by_key(|(end, _)| end.len()).map(|(_, holds)| *holds)
+    let ends = TEXTS.iter().flat_map(|(holds, ends)| ends.split_whitespace().map(|end| (*holds, end)));
+    ends.filter(|(_, end)| matches(path, end)).max_by_key(|(_, end)| end.len()).map(|(holds, _)| holds)
 }
 
 /// Whether a path ends so; a `*` at the end of `end` stands for any key.

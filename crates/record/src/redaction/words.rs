@@ -6,76 +6,17 @@ pub(super) const PROGRAM: &str = "linespeed";
 pub(super) const BETWEEN: &str = ":::";
 
 /// linespeed's own commands.
-const COMMANDS: [&str; 26] = [
-    "check",
-    "compare",
-    "completions",
-    "explain",
-    "fix",
-    "fleet",
-    "help",
-    "history",
-    "import",
-    "inspect",
-    "list",
-    "live",
-    "ls",
-    "man",
-    "overhead",
-    "plan",
-    "prune",
-    "quiet",
-    "records",
-    "reference",
-    "run",
-    "scale",
-    "schema",
-    "show",
-    "stat",
-    "record",
-];
+const COMMANDS: &str = "
+    check compare completions explain fix fleet help history import inspect list live ls man overhead
+    plan prune quiet records reference run scale schema show stat record
+    ";
 
 /// What else stands on its command line and names nothing: measurements, and values of options.
-const VALUES: [&str; 38] = [
-    "all",
-    "always",
-    "auto",
-    "bandwidth",
-    "bash",
-    "clock",
-    "core-to-core",
-    "costs",
-    "csv",
-    "elvish",
-    "fish",
-    "kernel",
-    "latency",
-    "loaded-latency",
-    "nagios",
-    "never",
-    "noisy",
-    "note",
-    "npd",
-    "numa",
-    "parallelism",
-    "power-draw",
-    "powershell",
-    "record",
-    "rm",
-    "scaling",
-    "serious",
-    "slower",
-    "slurm",
-    "smt-yield",
-    "stat",
-    "stolen",
-    "text",
-    "user",
-    "wakeup",
-    "warning",
-    "workloads",
-    "zsh",
-];
+const VALUES: &str = "
+    all always auto bandwidth bash clock core-to-core costs csv elvish fish kernel latency
+    loaded-latency nagios never noisy note npd numa parallelism power-draw powershell record rm scaling
+    serious slower slurm smt-yield stat stolen text user wakeup warning workloads zsh
+    ";
 
 /// The shortest words and units of sentences.
 const SHORT: [&str; 68] = [
@@ -87,10 +28,14 @@ const SHORT: [&str; 68] = [
 
 /// Whether sentences have this word, whatever is called so.
 pub(super) fn is_of_sentences(word: &str) -> bool {
-    word == PROGRAM || COMMANDS.contains(&word) || SHORT.contains(&word)
+    word == PROGRAM || has(COMMANDS, word) || SHORT.contains(&word)
 }
 
 /// Whether linespeed's own command line has this word, whatever is called so.
 pub fn is_own_word(word: &str) -> bool {
-    COMMANDS.contains(&word) || VALUES.contains(&word)
+    has(COMMANDS, word) || has(VALUES, word)
+}
+
+fn has(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|one| one == word)
 }

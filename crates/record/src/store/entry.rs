@@ -4,32 +4,19 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
-use skim::Part;
+use serde::{Deserialize, Serialize};
 
-use crate::{RunMode, regular_file};
+use crate::{RunMode, document, regular_file};
 
 /// The metrics that a run of everything has on any machine; a record without one of them is of a part.
 pub(super) const OF_A_WHOLE_RUN: [&str; 3] = ["core.clock", "load.latency", "memory.bandwidth"];
 
-/// What a list of records needs of each.
-const LISTED: Part = Part::Only(&[
-    ("started", Part::Whole),
-    ("command", Part::Whole),
-    ("mode", Part::Whole),
-    ("machine", Part::Only(&[("hostname", Part::Whole)])),
-    (
-        "measurements",
-        Part::Each(&Part::Only(&[("metric", Part::Whole), ("summary", Part::Only(&[("n", Part::Whole)]))])),
-    ),
-    ("import", Part::Whole),
-]);
-
 /// A record in a folder, by its beginning and what it is of.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its file.
+    #[serde(skip)]
     pub path: PathBuf,
     /// When it began.
     pub started: String,
@@ -44,6 +31,7 @@ pub struct Entry {
     /// Whether other tools measured it.
     pub imported: bool,
     /// The labels that it has.
+    #[serde(skip)]
     pub labels: Vec<String>,
 }
 
@@ -91,8 +79,8 @@ impl Entry {
         struct Count {
             n: u64,
         }
-        let text = skim::skim(text, &LISTED);
-        let head: Head = serde_json::from_slice(&text).ok()?;
+        document::memory_of(text).ok()?;
+        let head: Head = serde_json::from_slice(text).ok()?;
         let figures = head.measurements.into_iter().filter(|figure| figure.summary.n > 0);
         let metrics: BTreeSet<Cow<str>> = figures.map(|figure| figure.metric).collect();
         Some(Self {
@@ -110,5 +98,5 @@ impl Entry {
 
 /// What a file in a folder of records holds; anything can lie there.
 pub(super) fn content(path: &Path) -> Option<Vec<u8>> {
-    Some(regular_file::read(path, crate::document::MAX_RECORD_BYTES).ok()?.0)
+    Some(regular_file::read(path, document::MAX_RECORD_BYTES).ok()?.0)
 }

@@ -1,7 +1,7 @@
 //! What a list tells of each record of a folder, kept beside them: a file that did not change is not read again. The index is
 //! lost, damaged or of another program without consequence; a file of which it does not know exactly the present state is read.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
 use super::{list_names, read_each};
-use crate::{RunMode, regular_file};
+use crate::regular_file;
 
 /// The index's file. Its ending keeps it from being taken for a record.
 pub(super) const NAME: &str = "records.index";
 /// Changes with what stands in an index, and with how a record's file is understood.
-const VERSION: u32 = 1;
-/// Larger ones are neither read nor written: a few hundred thousand records.
+const VERSION: u32 = 2;
+/// Larger ones are neither read nor written: some eighty thousand records.
 const MOST_BYTES: u64 = 64 << 20;
 /// A file that was changed so many seconds ago may change again without a trace: clocks of file systems are coarse.
 const SETTLED: i64 = 2;
@@ -27,8 +27,6 @@ const SETTLED: i64 = 2;
 struct Index {
     /// [`VERSION`].
     index: u32,
-    /// Sets of metrics that records have.
-    metrics: Vec<BTreeSet<String>>,
     /// By the name of each file.
     files: BTreeMap<String, Known>,
 }
@@ -39,7 +37,7 @@ struct Known {
     /// Which state of the file that was.
     of: State,
     /// What was read; `None` where it is no record.
-    is: Option<Brief>,
+    is: Option<Entry>,
 }
 
 /// What tells a file from what it was before: size, inode, last change of its content and of itself in seconds and nanoseconds.
@@ -57,18 +55,6 @@ impl State {
     }
 }
 
-/// An [`Entry`] but for its file and labels.
-#[derive(Clone, Serialize, Deserialize)]
-struct Brief {
-    started: String,
-    host: String,
-    command: Vec<String>,
-    mode: Option<RunMode>,
-    /// By index in [`Index::metrics`].
-    metrics: usize,
-    imported: bool,
-}
-
 impl Index {
     /// The index of a folder; an empty one where there is none that this program wrote.
     fn read(path: &Path) -> Self {
@@ -80,39 +66,7 @@ impl Index {
     /// What is known of a file in this state.
     fn entry(&self, path: &Path, state: State) -> Option<Option<Entry>> {
         let known = self.files.get(path.file_name()?.to_str()?).filter(|known| known.of == state)?;
-        let Some(brief) = &known.is else { return Some(None) };
-        Some(Some(Entry {
-            path: path.to_owned(),
-            started: brief.started.clone(),
-            host: brief.host.clone(),
-            command: brief.command.clone(),
-            mode: brief.mode,
-            metrics: self.metrics.get(brief.metrics)?.clone(),
-            imported: brief.imported,
-            labels: Vec::new(),
-        }))
-    }
-
-    /// The index of these files.
-    fn of<'a>(files: impl Iterator<Item = (&'a Path, State, Option<&'a Entry>)>) -> Self {
-        let mut sets: HashMap<&BTreeSet<String>, usize> = HashMap::new();
-        let mut index = Self { index: VERSION, ..Self::default() };
-        for (path, of, entry) in files {
-            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-            let is = entry.map(|entry| Brief {
-                started: entry.started.clone(),
-                host: entry.host.clone(),
-                command: entry.command.clone(),
-                mode: entry.mode,
-                metrics: *sets.entry(&entry.metrics).or_insert_with(|| {
-                    index.metrics.push(entry.metrics.clone());
-                    index.metrics.len() - 1
-                }),
-                imported: entry.imported,
-            });
-            index.files.insert(name.to_owned(), Known { of, is });
-        }
-        index
+        Some(known.is.as_ref().map(|entry| Entry { path: path.to_owned(), ..entry.clone() }))
     }
 }
 
@@ -154,9 +108,12 @@ pub(super) fn entries(
     }
     if is_new {
         let settled = files.iter().zip(&all).filter(|((_, state), _)| state.is_settled(now));
-        let known = settled
-            .filter_map(|((path, state), entry)| Some((path.as_path(), *state, entry.as_ref()?.as_ref())));
-        let text = serde_json::to_string(&Index::of(known)).unwrap_or_default();
+        let known = settled.filter_map(|((path, of), entry)| {
+            let name = path.file_name()?.to_str()?.to_owned();
+            Some((name, Known { of: *of, is: entry.clone()? }))
+        });
+        let index = Index { index: VERSION, files: known.collect() };
+        let text = serde_json::to_string(&index).unwrap_or_default();
         if (1..=MOST_BYTES).contains(&(text.len() as u64)) {
             save(&place, &text);
         }

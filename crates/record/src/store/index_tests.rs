@@ -133,10 +133,10 @@ fn an_index_that_may_not_be_of_these_files_is_not_trusted() {
     assert_eq!((folder.list(-3600).1, folder.path(index::NAME).exists()), (1, false));
     let (right, ..) = folder.list(60);
     let good = std::fs::read_to_string(folder.path(index::NAME)).unwrap();
-    let other_version = good.replacen("\"index\":1", "\"index\":0", 1);
-    let other_set = good.replacen("\"metrics\":0", "\"metrics\":9", 1);
-    assert!(other_version != good && other_set != good);
-    for bad in ["", "{", "[]", "\0\0\0", &good[..good.len() - 1], &other_version, &other_set] {
+    let other_version = good.replacen("\"index\":2", "\"index\":1", 1);
+    let other_type = good.replacen("\"metrics\":[", "\"metrics\":[9,", 1);
+    assert!(other_version != good && other_type != good);
+    for bad in ["", "{", "[]", "\0\0\0", &good[..good.len() - 1], &other_version, &other_type] {
         std::fs::write(folder.path(index::NAME), bad).unwrap();
         assert_eq!(folder.list(60), (right.clone(), 1, 1), "{bad}");
         assert_eq!(std::fs::read_to_string(folder.path(index::NAME)).unwrap(), good);

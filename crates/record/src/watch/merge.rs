@@ -1,6 +1,7 @@
 //! Two intervals that follow one another as one: times are summed, rates and readings averaged by their time.
 
 use std::collections::BTreeMap;
+use std::ops::Add;
 
 use crate::command_run::{LockWaits, Looks, ThreadWaits};
 use crate::live::{
@@ -8,222 +9,191 @@ use crate::live::{
     Traffic,
 };
 
-/// What both tell as the mean by their lengths; what one alone tells stands for both.
-fn mean(a: Option<f64>, b: Option<f64>, (of_a, of_b): (f64, f64)) -> Option<f64> {
+/// What both tell as one; what one alone tells stands for both.
+fn both<T>(a: Option<T>, b: Option<T>, join: impl FnOnce(T, T) -> T) -> Option<T> {
     match (a, b) {
-        (Some(a), Some(b)) if of_a + of_b > 0.0 => Some((a * of_a + b * of_b) / (of_a + of_b)),
+        (Some(a), Some(b)) => Some(join(a, b)),
         (a, b) => a.or(b),
     }
 }
 
-fn means<K: Ord + Clone>(a: BTreeMap<K, f64>, b: BTreeMap<K, f64>, lengths: (f64, f64)) -> BTreeMap<K, f64> {
-    let names = a.keys().chain(b.keys()).cloned().collect::<std::collections::BTreeSet<K>>();
-    let of = |name: K| {
-        let value = mean(a.get(&name).copied(), b.get(&name).copied(), lengths)?;
-        Some((name, value))
-    };
-    names.into_iter().filter_map(of).collect()
+/// How much each of two counts in their mean.
+#[derive(Clone, Copy)]
+struct Weights(f64, f64);
+
+impl Weights {
+    fn mean(self, a: f64, b: f64) -> f64 {
+        let all = self.0 + self.1;
+        if all > 0.0 { (a * self.0 + b * self.1) / all } else { a }
+    }
+
+    fn of(self, a: Option<f64>, b: Option<f64>) -> Option<f64> {
+        both(a, b, |a, b| self.mean(a, b))
+    }
+
+    fn of_each<K: Ord>(self, mut a: BTreeMap<K, f64>, b: BTreeMap<K, f64>) -> BTreeMap<K, f64> {
+        for (name, b) in b {
+            a.entry(name).and_modify(|a| *a = self.mean(*a, b)).or_insert(b);
+        }
+        a
+    }
 }
 
-fn highest(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    a.into_iter().chain(b).reduce(f64::max)
-}
-
-fn add_waits(all: &mut ThreadWaits, more: ThreadWaits) {
+fn join_waits(mut all: ThreadWaits, more: ThreadWaits) -> ThreadWaits {
     for (what, waits) in more {
         let sum = all.entry(what).or_default();
         sum.threads += waits.threads;
         sum.again += waits.again;
-        sum.locks = match (sum.locks, waits.locks) {
-            (Some(a), Some(b)) => Some(LockWaits {
-                blocked: a.blocked + b.blocked,
-                mutex: a.mutex + b.mutex,
-                active: a.active + b.active,
-                stuck: a.stuck.min(b.stuck),
-            }),
-            (a, b) => a.or(b),
-        };
+        sum.locks = both(sum.locks, waits.locks, |a, b| LockWaits {
+            blocked: a.blocked + b.blocked,
+            mutex: a.mutex + b.mutex,
+            active: a.active + b.active,
+            stuck: a.stuck.min(b.stuck),
+        });
+    }
+    all
+}
+
+fn join_looks(a: Looks, b: Looks) -> Looks {
+    Looks {
+        all: a.all + b.all,
+        idle: a.idle + b.idle,
+        active: a.active + b.active,
+        most_active: a.most_active.max(b.most_active),
+        unread: a.unread + b.unread,
     }
 }
 
-fn add_looks(all: &mut Looks, more: Looks) {
-    all.all += more.all;
-    all.idle += more.idle;
-    all.active += more.active;
-    all.most_active = all.most_active.max(more.most_active);
-    all.unread += more.unread;
-}
-
-fn join_service(a: Option<Service>, b: Option<Service>) -> Option<Service> {
-    let (Some(mut all), Some(more)) = (a.clone(), b.clone()) else { return a.or(b) };
-    all.seconds += more.seconds;
+fn join_service(mut all: Service, more: Service) -> Service {
     for (state, seconds) in more.states {
         *all.states.entry(state).or_default() += seconds;
     }
-    add_waits(&mut all.waits, more.waits);
-    add_looks(&mut all.looks, more.looks);
-    all.sampled = join_sampled(all.sampled.take(), more.sampled);
-    all.below = all.below.max(more.below);
-    all.threads = all.threads.max(more.threads);
-    all.ended = all.ended.max(more.ended);
-    Some(all)
+    Service {
+        seconds: all.seconds + more.seconds,
+        states: all.states,
+        waits: join_waits(all.waits, more.waits),
+        looks: join_looks(all.looks, more.looks),
+        sampled: both(all.sampled, more.sampled, join_sampled),
+        below: all.below.max(more.below),
+        threads: all.threads.max(more.threads),
+        ended: all.ended.max(more.ended),
+    }
 }
 
 /// The group that was held back more; the same group in both for as long as in both.
-fn join_throttled(a: Option<Throttled>, b: Option<Throttled>, lengths: (f64, f64)) -> Option<Throttled> {
-    let (Some(a), Some(b)) = (a.clone(), b.clone()) else { return a.or(b) };
+fn join_throttled(a: Throttled, b: Throttled, weights: Weights) -> Throttled {
     if a.group == b.group {
-        let periods = mean(Some(a.periods), Some(b.periods), lengths).unwrap_or_default();
-        return Some(Throttled { seconds: a.seconds + b.seconds, used: a.used + b.used, periods, ..a });
+        let periods = weights.mean(a.periods, b.periods);
+        return Throttled { seconds: a.seconds + b.seconds, used: a.used + b.used, periods, ..a };
     }
-    Some(if b.seconds > a.seconds { b } else { a })
+    if b.seconds > a.seconds { b } else { a }
 }
 
-fn join_cores(a: Option<Cores>, b: Option<Cores>, lengths: (f64, f64)) -> Option<Cores> {
-    let (Some(a), Some(b)) = (a.clone(), b.clone()) else { return a.or(b) };
-    Some(Cores {
-        ipc: mean(a.ipc, b.ipc, lengths),
-        ipc_user: mean(a.ipc_user, b.ipc_user, lengths),
-        ipc_kernel: mean(a.ipc_kernel, b.ipc_kernel, lengths),
-        top_down: means(a.top_down, b.top_down, lengths),
+fn join_cores(a: Cores, b: Cores, weights: Weights) -> Cores {
+    Cores {
+        ipc: weights.of(a.ipc, b.ipc),
+        ipc_user: weights.of(a.ipc_user, b.ipc_user),
+        ipc_kernel: weights.of(a.ipc_kernel, b.ipc_kernel),
+        top_down: weights.of_each(a.top_down, b.top_down),
         coverage: a.coverage.min(b.coverage),
-    })
+    }
 }
 
 /// Shares are averaged by their numbers. Samples of a longer time than an interval are in both, so that these are not summed.
-fn join_sampled(a: Option<Sampled>, b: Option<Sampled>) -> Option<Sampled> {
-    let (Some(a), Some(b)) = (a.clone(), b.clone()) else { return a.or(b) };
-    let numbers = (a.samples as f64, b.samples as f64);
-    let share = |a: f64, b: f64| mean(Some(a), Some(b), numbers).unwrap_or_default();
-    Some(Sampled {
+fn join_sampled(a: Sampled, b: Sampled) -> Sampled {
+    let weights = Weights(a.samples as f64, b.samples as f64);
+    Sampled {
         samples: a.samples.max(b.samples),
         unread: a.unread.max(b.unread),
-        far: share(a.far, b.far),
-        sequential: share(a.sequential, b.sequential),
-        working_set: highest(a.working_set, b.working_set),
-        hidden: share(a.hidden, b.hidden),
-        shared: share(a.shared, b.shared),
-        spinning: share(a.spinning, b.spinning),
-    })
+        far: weights.mean(a.far, b.far),
+        sequential: weights.mean(a.sequential, b.sequential),
+        working_set: both(a.working_set, b.working_set, f64::max),
+        hidden: weights.mean(a.hidden, b.hidden),
+        shared: weights.mean(a.shared, b.shared),
+        spinning: weights.mean(a.spinning, b.spinning),
+    }
 }
 
-fn join_traffic(a: Option<Traffic>, b: Option<Traffic>, lengths: (f64, f64)) -> Option<Traffic> {
-    let (Some(a), Some(b)) = (a.clone(), b.clone()) else { return a.or(b) };
-    let all = mean(Some(a.bytes_per_second), Some(b.bytes_per_second), lengths);
-    Some(Traffic {
-        bytes_per_second: all.unwrap_or(b.bytes_per_second),
-        read: mean(a.read, b.read, lengths),
-        written: mean(a.written, b.written, lengths),
-        bus: mean(a.bus, b.bus, lengths),
+fn join_traffic(a: Traffic, b: Traffic, weights: Weights) -> Traffic {
+    Traffic {
+        bytes_per_second: weights.mean(a.bytes_per_second, b.bytes_per_second),
+        read: weights.of(a.read, b.read),
+        written: weights.of(a.written, b.written),
+        bus: weights.of(a.bus, b.bus),
         source: b.source,
         doubtful: a.doubtful || b.doubtful,
-    })
+    }
 }
 
-fn join_remote(a: Option<Remote>, b: Option<Remote>, lengths: (f64, f64)) -> Option<Remote> {
-    let (Some(a), Some(b)) = (a, b) else { return a.or(b) };
-    Some(Remote {
-        taken: mean(a.taken, b.taken, lengths),
-        touched: mean(a.touched, b.touched, lengths),
-        held: mean(a.held, b.held, lengths),
-    })
+fn join_probe(a: Probe, b: Probe, weights: Weights) -> Probe {
+    let mut intervals = a.latency_interval_ns;
+    for (node, b) in b.latency_interval_ns {
+        let join = |a: &mut (f64, f64)| *a = (weights.mean(a.0, b.0), weights.mean(a.1, b.1));
+        intervals.entry(node).and_modify(join).or_insert(b);
+    }
+    Probe {
+        latency_ns: weights.of_each(a.latency_ns, b.latency_ns),
+        latency_interval_ns: intervals,
+        clock_hz: weights.of(a.clock_hz, b.clock_hz),
+        late_us: weights.of(a.late_us, b.late_us),
+    }
 }
 
 /// Takes the interval that follows into this one; of processes at most so many stay.
 pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
-    let lengths = (all.seconds, next.seconds);
-    // In whole, so that a field that is added is joined, too.
-    let Interval {
-        seconds,
-        suspended,
-        cpus,
-        times: CpuTimes { user, system, irq, softirq, iowait, idle, steal },
-        run_queue_delay,
-        runnable,
-        blocked,
-        pressure,
-        rates,
-        clock,
-        probe,
-        sensors: Sensors { celsius, fan_rpm, watts, heat_throttled },
-        cores,
-        cores_of_group,
-        sampled,
-        traffic,
-        remote,
-        throttled,
-        processes,
-        threads,
-        processes_seconds,
-        waits,
-        looks,
-        service,
-        own_seconds,
-    } = next;
-    all.seconds += seconds;
-    all.suspended = all.suspended.map_or(suspended, |sum| Some(sum + suspended.unwrap_or(0.0)));
-    all.cpus = cpus;
-    all.times.user += user;
-    all.times.system += system;
-    all.times.irq += irq;
-    all.times.softirq += softirq;
-    all.times.iowait += iowait;
-    all.times.idle += idle;
-    all.times.steal += steal;
+    let mut a = std::mem::take(all);
+    let weights = Weights(a.seconds, next.seconds);
+    let seconds = a.seconds + next.seconds;
     // A sum over the time that it is told of, as a share of all of it.
-    let delay = |sum: Option<f64>, of: f64| sum.map(|sum| sum / of.max(1e-9));
-    let a_second = mean(delay(all.run_queue_delay, lengths.0), delay(run_queue_delay, lengths.1), lengths);
-    all.run_queue_delay = a_second.map(|share| share * all.seconds);
-    all.runnable = mean(all.runnable, runnable, lengths);
-    all.blocked = mean(all.blocked, blocked, lengths);
-    all.pressure = means(std::mem::take(&mut all.pressure), pressure, lengths);
-    all.rates = means(std::mem::take(&mut all.rates), rates, lengths);
-    all.clock = match (all.clock.take(), clock) {
-        (Some(a), Some(b)) => {
-            let hz = mean(Some(a.hz), Some(b.hz), lengths).unwrap_or(a.hz);
-            Some(Clock { hz, source: b.source })
-        }
-        (a, b) => a.or(b),
-    };
-    all.probe = match (all.probe.take(), probe) {
-        (Some(a), Some(b)) => Some(Probe {
-            latency_interval_ns: {
-                let end = |of: &Probe, end: fn(&(f64, f64)) -> f64| {
-                    of.latency_interval_ns.iter().map(|(node, range)| (*node, end(range))).collect()
-                };
-                let means = |which: fn(&(f64, f64)) -> f64| means(end(&a, which), end(&b, which), lengths);
-                let (low, mut high): (_, BTreeMap<u32, f64>) =
-                    (means(|range| range.0), means(|range| range.1));
-                low.into_iter().filter_map(|(node, low)| Some((node, (low, high.remove(&node)?)))).collect()
-            },
-            latency_ns: means(a.latency_ns, b.latency_ns, lengths),
-            clock_hz: mean(a.clock_hz, b.clock_hz, lengths),
-            late_us: mean(a.late_us, b.late_us, lengths),
+    let share = |sum: Option<f64>, of: f64| sum.map(|sum| sum / of.max(1e-9));
+    let delay = weights.of(share(a.run_queue_delay, weights.0), share(next.run_queue_delay, weights.1));
+    add_processes(&mut a.processes, &next.processes, most);
+    add_threads(&mut a.threads, &next.threads, most);
+    // In whole, so that a field that is added is joined, too.
+    *all = Interval {
+        seconds,
+        suspended: both(a.suspended, next.suspended, Add::add),
+        cpus: next.cpus,
+        times: CpuTimes {
+            user: a.times.user + next.times.user,
+            system: a.times.system + next.times.system,
+            irq: a.times.irq + next.times.irq,
+            softirq: a.times.softirq + next.times.softirq,
+            iowait: a.times.iowait + next.times.iowait,
+            idle: a.times.idle + next.times.idle,
+            steal: a.times.steal + next.times.steal,
+        },
+        run_queue_delay: delay.map(|share| share * seconds),
+        runnable: weights.of(a.runnable, next.runnable),
+        blocked: weights.of(a.blocked, next.blocked),
+        pressure: weights.of_each(a.pressure, next.pressure),
+        rates: weights.of_each(a.rates, next.rates),
+        clock: both(a.clock, next.clock, |a, b| Clock { hz: weights.mean(a.hz, b.hz), source: b.source }),
+        probe: both(a.probe, next.probe, |a, b| join_probe(a, b, weights)),
+        sensors: Sensors {
+            celsius: both(a.sensors.celsius, next.sensors.celsius, f64::max),
+            fan_rpm: both(a.sensors.fan_rpm, next.sensors.fan_rpm, f64::max),
+            watts: weights.of(a.sensors.watts, next.sensors.watts),
+            heat_throttled: weights.of(a.sensors.heat_throttled, next.sensors.heat_throttled),
+        },
+        cores: both(a.cores, next.cores, |a, b| join_cores(a, b, weights)),
+        cores_of_group: both(a.cores_of_group, next.cores_of_group, |a, b| join_cores(a, b, weights)),
+        sampled: both(a.sampled, next.sampled, join_sampled),
+        traffic: both(a.traffic, next.traffic, |a, b| join_traffic(a, b, weights)),
+        remote: both(a.remote, next.remote, |a, b| Remote {
+            taken: weights.of(a.taken, b.taken),
+            touched: weights.of(a.touched, b.touched),
+            held: weights.of(a.held, b.held),
         }),
-        (a, b) => a.or(b),
+        throttled: both(a.throttled, next.throttled, |a, b| join_throttled(a, b, weights)),
+        processes: a.processes,
+        threads: a.threads,
+        processes_seconds: both(a.processes_seconds, next.processes_seconds, Add::add),
+        waits: join_waits(a.waits, next.waits),
+        looks: join_looks(a.looks, next.looks),
+        service: both(a.service, next.service, join_service),
+        own_seconds: a.own_seconds + next.own_seconds,
     };
-    all.sensors = Sensors {
-        celsius: highest(all.sensors.celsius, celsius),
-        fan_rpm: highest(all.sensors.fan_rpm, fan_rpm),
-        watts: mean(all.sensors.watts, watts, lengths),
-        heat_throttled: mean(all.sensors.heat_throttled, heat_throttled, lengths),
-    };
-    all.cores = join_cores(all.cores.take(), cores, lengths);
-    all.cores_of_group = join_cores(all.cores_of_group.take(), cores_of_group, lengths);
-    all.sampled = join_sampled(all.sampled.take(), sampled);
-    all.traffic = join_traffic(all.traffic.take(), traffic, lengths);
-    all.remote = join_remote(all.remote.take(), remote, lengths);
-    all.throttled = join_throttled(all.throttled.take(), throttled, lengths);
-    add_processes(&mut all.processes, &processes, most);
-    add_threads(&mut all.threads, &threads, most);
-    all.processes_seconds = match (all.processes_seconds, processes_seconds) {
-        (Some(a), Some(b)) => Some(a + b),
-        (a, b) => a.or(b),
-    };
-    add_waits(&mut all.waits, waits);
-    add_looks(&mut all.looks, looks);
-    all.service = join_service(all.service.take(), service);
-    all.own_seconds += own_seconds;
 }
 
 /// Adds the time of processes, each known by its number and name; those with the most stay.

@@ -9,11 +9,11 @@ use record::redaction::Pseudonyms;
 use report::forms::Forms;
 use report::terminal;
 
-use crate::delivery::{is_named, keep, output_file, write_form};
+use crate::delivery::{checked_output_file, is_named, keep, write_form};
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::output;
 use crate::redaction::redact_with;
-use crate::{files, output};
 
 /// The file that a watch is kept in.
 pub struct Kept<'a> {
@@ -28,10 +28,7 @@ pub struct Kept<'a> {
 impl<'a> Kept<'a> {
     /// Checks that the file, where one is asked for, can be written.
     pub fn checked(options: &'a Options) -> Result<Self, Failure> {
-        let file = output_file(options);
-        if let Some(path) = &file {
-            files::check_writable(path)?;
-        }
+        let file = checked_output_file(options)?;
         if options.out.label.is_some() && !is_named(options) {
             let words = "--label names a record that is kept: write it with --output FILE";
             return Err(Failure::Usage(words.to_owned()));

@@ -1,20 +1,17 @@
 //! Several commands under `linespeed stat`, in turn.
 
-use std::time::Instant;
-
 use experiment::rounds::Turn;
 use experiment::turns::{self, EarlyEnd, Extent, InTurn, InTurns, Observer, Request};
 use machine::Root;
 use measure::command::{Job, Run};
 use os::child::{Exit, Guard, Hint, Process, SpawnError};
-use os::{pin, signals};
 use record::phrase::count_noun;
 use record::turns::Turns;
 use record::{CpuList, Ended, units};
 
-use super::{add_ceilings, deliver, finish};
+use super::{Begun, add_ceilings, deliver, finish};
 use crate::commands::quiet::tuned_session;
-use crate::commands::{gate, measuring, new_record};
+use crate::commands::{gate, new_record};
 use crate::delivery;
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Stat};
@@ -29,13 +26,7 @@ pub(super) const WORTH_TELLING: f64 = 2.0;
 pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]]) -> Result<u8, Failure> {
     let terms = options.measuring.gate_terms()?;
     gate::check_junit(stat.junit.as_ref())?;
-    let stop = signals::install();
-    let began = Instant::now();
-    let allowed = pin::allowed();
-    let cpus = options.measuring.cpus.as_ref();
-    if let (Some(cpus), Some(allowed)) = (cpus, &allowed) {
-        measuring::check_cpus(cpus, allowed)?;
-    }
+    let Begun { stop, began, allowed, cpus } = Begun::new(options)?;
     let mut record = new_record();
     let tuned = tuned_session::for_measuring(options)?;
     let found = machine::inspect(&Root::live());

@@ -1,11 +1,9 @@
 //! How much a record's text asks for, before memory is taken for it: a few bytes of JSON can stand for many of a list.
 
-use crate::marks::string_end;
-
 /// CPUs of the largest kernel that can be built (NR_CPUS of x86, arch/x86/Kconfig), and so its nodes and siblings at most.
 const MOST_CPUS: usize = 8192;
 /// The most items of a list that a record may have: samples, figures of every pair of a thousand CPUs.
-pub const MOST_ITEMS: usize = 1 << 20;
+const MOST_ITEMS: usize = 1 << 20;
 /// Lists of which a machine has no more than CPUs.
 const OF_CPUS: [&[u8]; 6] = [b"cpus", b"siblings", b"nodes", b"idle_states", b"memory_slots", b"notes"];
 /// Moments of a watch, which keeps a few hundred.
@@ -27,6 +25,7 @@ pub struct LongList {
     pub most: usize,
 }
 
+/// An object or a list that has not ended.
 struct Open<'a> {
     name: &'a [u8],
     most: usize,
@@ -38,45 +37,41 @@ struct Open<'a> {
 /// # Errors
 ///
 /// A list is too long.
-pub fn memory_of(text: &[u8]) -> Result<u64, LongList> {
+pub(crate) fn memory_of(text: &[u8]) -> Result<u64, LongList> {
     let mut bytes = 0;
     let mut open: Vec<Open> = Vec::new();
     let (mut word, mut name): (&[u8], &[u8]) = (b"", b"");
     let mut rest = text;
-    while let Some([byte, after @ ..]) = rest.iter().position(is_mark).and_then(|at| rest.get(at..)) {
+    while let Some((byte, after)) = rest.split_first() {
         rest = after;
         match byte {
             b'"' => {
-                (word, rest) = string(after);
+                (word, rest) = split_string(after);
                 bytes += word.len() as u64 + VALUE;
             }
             b':' => name = word,
             b'{' | b'[' => {
-                let list = *byte == b'[';
-                bytes += if list { LIST } else { OBJECT };
-                let most = match list {
-                    false => usize::MAX,
-                    true if OF_CPUS.contains(&name) => MOST_CPUS,
-                    true if name == b"moments" => MOST_MOMENTS,
-                    true => MOST_ITEMS,
+                let most = match byte {
+                    b'{' => usize::MAX,
+                    _ if OF_CPUS.contains(&name) => MOST_CPUS,
+                    _ if name == b"moments" => MOST_MOMENTS,
+                    _ => MOST_ITEMS,
                 };
+                bytes += if *byte == b'{' { OBJECT } else { LIST };
                 open.push(Open { name, most, items: 1 });
                 name = b"";
                 if open.len() > MOST_DEEP {
                     break;
                 }
             }
-            b'}' | b']' => {
-                open.pop();
-            }
+            b'}' | b']' => drop(open.pop()),
             b',' => {
                 bytes += VALUE;
-                if let Some(list) = open.last_mut() {
-                    list.items += 1;
-                    if list.items > list.most {
-                        let name = String::from_utf8_lossy(list.name).into_owned();
-                        return Err(LongList { name, most: list.most });
-                    }
+                let Some(list) = open.last_mut() else { continue };
+                list.items += 1;
+                if list.items > list.most {
+                    let name = String::from_utf8_lossy(list.name).into_owned();
+                    return Err(LongList { name, most: list.most });
                 }
             }
             _ => {}
@@ -85,25 +80,15 @@ pub fn memory_of(text: &[u8]) -> Result<u64, LongList> {
     Ok(bytes)
 }
 
-/// By its number: whether a byte has a meaning between values.
-const MARKS: [bool; 256] = {
-    let mut marks = [false; 256];
-    let all = b"\":{[}],";
-    let mut at = 0;
-    while at < all.len() {
-        marks[all[at] as usize] = true;
-        at += 1;
-    }
-    marks
-};
-
-fn is_mark(byte: &u8) -> bool {
-    MARKS[usize::from(*byte)]
-}
-
-/// A string up to its end, and what follows that.
-fn string(text: &[u8]) -> (&[u8], &[u8]) {
-    let end = string_end(text, 0).unwrap_or(text.len());
+/// A string up to its closing quote, and what follows that.
+fn split_string(text: &[u8]) -> (&[u8], &[u8]) {
+    let mut escaped = false;
+    let ends = |byte: &u8| {
+        let ends = *byte == b'"' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        ends
+    };
+    let end = text.iter().position(ends).unwrap_or(text.len());
     (text.get(..end).unwrap_or_default(), text.get(end + 1..).unwrap_or_default())
 }
 
