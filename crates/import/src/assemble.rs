@@ -100,20 +100,20 @@ pub(crate) fn assemble(
 }
 
 fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Snapshot) {
-    let told = &lscpu.machine;
+    let values = &lscpu.machine;
     let text = |of: &Values, key| of.text(key).map(str::to_owned);
-    if let Some(word) = told.text(key::ARCHITECTURE) {
+    if let Some(word) = values.text(key::ARCHITECTURE) {
         machine.architecture = architecture(word).to_owned();
     }
     let is_x86 = machine.architecture == "x86_64";
     let (own, kind) = (&mut machine.processor, lscpu.kinds.first().cloned().unwrap_or_default());
-    own.vendor = own.vendor.take().or(text(told, key::VENDOR));
+    own.vendor = own.vendor.take().or(text(values, key::VENDOR));
     own.model_name = own.model_name.take().or(text(&kind, key::MODEL_NAME));
     let named = facts.sockets.iter().find_map(|socket| Fact::value_of(&socket.name));
     // QEMU puts its board's version where the processor's name belongs.
     let named = named.filter(|name| !name.starts_with("pc-") && !name.starts_with("virt-"));
     own.firmware_name = own.firmware_name.take().or(named).or(text(&kind, key::FIRMWARE_NAME));
-    own.address_bits = told.text(key::ADDRESS_SIZES).and_then(parse_address_bits).or(own.address_bits);
+    own.address_bits = values.text(key::ADDRESS_SIZES).and_then(parse_address_bits).or(own.address_bits);
     let hz = |key| lscpu.kinds.iter().filter_map(move |kind| kind.number(key));
     own.max_hz = hz(key::MAX_MHZ).max().or(own.max_hz);
     own.min_hz = hz(key::MIN_MHZ).min().or(own.min_hz);
@@ -124,7 +124,7 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
         own.stepping = stepping.and_then(|text| text.parse().ok()).or(own.stepping);
         if let (Some(vendor), Some(family), Some(model)) = (&own.vendor, own.family, own.model) {
             let stepping = own.stepping.unwrap_or(0);
-            let flags = told.text(key::FLAGS).unwrap_or_default();
+            let flags = values.text(key::FLAGS).unwrap_or_default();
             let identity = machine::x86_names::Identity { vendor, family, model, stepping, flags };
             own.microarchitecture =
                 machine::x86_names::microarchitecture(&identity).map(|design| design.to_string());
@@ -134,7 +134,7 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     } else {
         own.revision = stepping.filter(|text| text.starts_with('r')).or(own.revision.take());
     }
-    if let Some(flags) = told.text(key::FLAGS) {
+    if let Some(flags) = values.text(key::FLAGS) {
         own.features = machine::features::select(&machine.architecture, flags);
         let bits = machine::features::vector_bits(&machine.architecture, &own.features);
         own.vector_bits = bits.filter(|_| !lscpu.cut_flags);
@@ -142,7 +142,7 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     let virtualization = &mut machine.virtualization;
     // The CPU itself says whether there is one.
     let bare = || (is_x86 && !lscpu.has_flag("hypervisor")?).then(|| "none".to_owned());
-    let vendor = told.text(key::HYPERVISOR).map(hypervisor);
+    let vendor = values.text(key::HYPERVISOR).map(hypervisor);
     virtualization.hypervisor = vendor.or_else(bare).or(virtualization.hypervisor.take());
     let own = &mut machine.processor;
     let mut names = own.model_name.iter().chain(&own.firmware_name);
@@ -155,7 +155,7 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     for (name, text) in &lscpu.vulnerabilities {
         machine.kernel.mitigations.insert(name.clone(), text.value.clone());
     }
-    state.boost = told.number(key::BOOST).map(|on| on == 1).or(state.boost);
+    state.boost = values.number(key::BOOST).map(|on| on == 1).or(state.boost);
 }
 
 /// The word for a hypervisor that lscpu names by its vendor.

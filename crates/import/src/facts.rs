@@ -99,36 +99,36 @@ pub(crate) mod key {
 
 /// What one label of lscpu's list says: clocks in Hz, switches as 0 and 1.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Told {
+pub(crate) enum Datum {
     Text(String),
     Number(u64),
     Cpus(CpuList),
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for Datum {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Told::Text(text) => f.write_str(text),
-            Told::Number(number) => number.fmt(f),
-            Told::Cpus(cpus) => cpus.fmt(f),
+            Datum::Text(text) => f.write_str(text),
+            Datum::Number(number) => number.fmt(f),
+            Datum::Cpus(cpus) => cpus.fmt(f),
         }
     }
 }
 
 /// What is told of a machine or a kind of core, by [`key`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Values(BTreeMap<&'static str, Fact<Told>>);
+pub(crate) struct Values(BTreeMap<&'static str, Fact<Datum>>);
 
 impl Values {
-    pub(crate) fn get(&self, key: &str) -> Option<&Fact<Told>> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Fact<Datum>> {
         self.0.get(key)
     }
 
-    pub(crate) fn value_mut(&mut self, key: &str) -> Option<&mut Told> {
+    pub(crate) fn value_mut(&mut self, key: &str) -> Option<&mut Datum> {
         self.0.get_mut(key).map(|fact| &mut fact.value)
     }
 
-    pub(crate) fn put(&mut self, key: &'static str, fact: Fact<Told>) {
+    pub(crate) fn put(&mut self, key: &'static str, fact: Fact<Datum>) {
         self.0.insert(key, fact);
     }
 
@@ -142,7 +142,7 @@ impl Values {
     }
 
     pub(crate) fn number(&self, key: &str) -> Option<u64> {
-        if let Told::Number(number) = self.get(key)?.value { Some(number) } else { None }
+        if let Datum::Number(number) = self.get(key)?.value { Some(number) } else { None }
     }
 
     /// A number of things, none of which is more than 65,536.
@@ -151,11 +151,11 @@ impl Values {
     }
 
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
-        if let Told::Text(text) = &self.get(key)?.value { Some(text) } else { None }
+        if let Datum::Text(text) = &self.get(key)?.value { Some(text) } else { None }
     }
 
     pub(crate) fn cpus(&self, key: &str) -> Option<&CpuList> {
-        if let Told::Cpus(cpus) = &self.get(key)?.value { Some(cpus) } else { None }
+        if let Datum::Cpus(cpus) = &self.get(key)?.value { Some(cpus) } else { None }
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn is_one_of(word: &str, words: &str) -> bool {
 }
 
 /// What one table says for a word.
-pub(crate) fn find<'a, T: Copy>(table: &'a [(&str, T)], word: &str) -> Option<T> {
+pub(crate) fn find<T: Copy>(table: &[(&str, T)], word: &str) -> Option<T> {
     table.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
 }
 

@@ -105,28 +105,20 @@ fn from_list(lscpu: &Lscpu) -> Vec<Cpu> {
         .collect()
 }
 
-/// Which of the rows' core numbers name cores. A kernel of Arm may number them within clusters that lscpu does not show: cores of
-/// as many CPUs as they come to by chance, each CPU with an L1d of its own. Where the package is not told (`-y` on IBM Z), the
-/// number may be that of a core of each.
+/// The core that a row names, and its L1d where that is needed beside: a kernel of Arm may number cores within clusters that lscpu
+/// does not show, so that by their numbers they have as many CPUs as they come to by chance, each with an L1d of its own.
 fn cores_of(rows: &[&CpuRow]) -> impl Fn(&CpuRow) -> Option<(u32, Option<u32>)> {
-    let key = |row: &CpuRow| (row.socket, row.cluster, row.core);
     let l1 = |row: &CpuRow| row.caches.iter().find(|(name, _)| name == "L1d").map(|(_, number)| *number);
     let mut cores: BTreeMap<_, Vec<Option<u32>>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.online && row.core.is_some()) {
-        cores.entry(key(row)).or_default().push(l1(row));
+        cores.entry((row.socket, row.cluster, row.core)).or_default().push(l1(row));
     }
     let sizes: BTreeSet<usize> = cores.values().map(Vec::len).collect();
     let apart = |l1: &Vec<Option<u32>>| {
         l1.len() > 1 && !l1.contains(&None) && l1.iter().collect::<BTreeSet<_>>().len() == l1.len()
     };
     let by_l1 = sizes.len() > 1 && cores.values().any(apart);
-    let is_one = |l1: &[Option<u32>]| l1.iter().all(|own| own.is_some() && *own == l1[0]);
-    let unknown: BTreeSet<_> = cores
-        .into_iter()
-        .filter(|((socket, ..), l1)| socket.is_none() && l1.len() > 1 && !by_l1 && !is_one(l1))
-        .map(|(key, _)| key)
-        .collect();
-    move |row| row.core.filter(|_| !unknown.contains(&key(row))).map(|core| (core, l1(row).filter(|_| by_l1)))
+    move |row| Some((row.core?, l1(row).filter(|_| by_l1)))
 }
 
 fn from_rows(rows: &[&CpuRow]) -> Vec<Cpu> {

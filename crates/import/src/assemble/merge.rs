@@ -7,7 +7,7 @@ use record::import::{Contradiction, Origin, Withheld};
 
 use crate::error::{Clash, Error};
 use crate::facts::{
-    Fact, Facts, Lscpu, Numactl, Told, Values, architecture, contradict, key, parse_cache_name,
+    Datum, Fact, Facts, Lscpu, Numactl, Values, architecture, contradict, key, parse_cache_name,
 };
 
 /// The outputs of lscpu as one: the later ones add to the first, or say how the machine was then. Two that cannot be of
@@ -78,7 +78,7 @@ fn add(merged: &mut Lscpu, mut next: Lscpu) {
 }
 
 /// The processors that a word for an architecture is of: one runs kernels and programs of several.
-fn family(word: &Told) -> String {
+fn family(word: &Datum) -> String {
     let word = word.to_string();
     match architecture(&word) {
         word if word.starts_with("armv") || word == "armhf" => "aarch64".to_owned(),

@@ -15,8 +15,11 @@ use crate::tool::{Fit, Reader, Tool};
 const TITLES: &str =
     "Basic |Processor, Processes|Context switching|*Local* |*Remote* |File & VM|Memory latencies";
 
-/// The columns that are read, by what their head says: metric, operation, and the power of ten of microseconds or MB of 10^6 bytes.
-const COLUMNS: &[(&str, (&str, Option<&str>, i32))] = &[
+/// A metric, an operation, and the power of ten of microseconds or MB of 10^6 bytes.
+type Column = (&'static str, Option<&'static str>, i32);
+
+/// The columns that are read, by what their head says.
+const COLUMNS: &[(&str, Column)] = &[
     ("null call", ("cost.syscall", None, 3)),
     ("2p/0K ctxsw", ("cost.context_switch", None, 3)),
     ("Mem read", ("memory.bandwidth", Some("read"), 6)),

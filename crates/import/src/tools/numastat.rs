@@ -45,19 +45,15 @@ fn columns(text: &str) -> Option<Vec<Option<u32>>> {
 impl Reader for NumastatReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let text = line.text.trim();
-        if text.is_empty() {
-            return Fit::Between;
-        }
         if text.starts_with(HEAD) {
             return if std::mem::replace(&mut self.head, true) { Fit::Over } else { Fit::Taken };
-        }
-        let is_rule = text.bytes().all(|b| b == b'-' || b == b' ');
-        if is_rule || text.starts_with("Token ") && text.ends_with("not in hash table.") {
-            return Fit::Taken;
         }
         if let Some(columns) = columns(text) {
             self.columns = columns;
             return Fit::Taken;
+        }
+        if scan::begins(text, "-----|Token ") || text.is_empty() {
+            return if text.is_empty() { Fit::Between } else { Fit::Taken };
         }
         let (name, figures) = text.split_once(' ').unwrap_or((text, ""));
         let figures = scan::all(scan::words(figures), parse_plain);
@@ -78,18 +74,13 @@ impl Reader for NumastatReader {
         let mut output = Numactl::default();
         for ((_, field), row) in ROWS.into_iter().zip(std::mem::take(&mut self.rows)) {
             let Some((.., line)) = row.first() else { continue };
-            let what = format!("machine.nodes[].{field}");
             let (sums, nodes): (Vec<_>, Vec<_>) = row.iter().partition(|(node, ..)| node.is_none());
             let all: f64 = nodes.iter().map(|(_, value, _)| value).sum();
-            let why = match sums.last() {
-                None => Some("the sum of all nodes is missing, so nodes may be, too".to_owned()),
-                Some((_, sum, _)) if (sum - all).abs() > ROUNDED_BY * (nodes.len() + 1) as f64 => {
-                    Some(format!("the nodes have {all:.2} MB together, and the sum says {sum:.2}"))
-                }
-                Some(_) => None,
-            };
-            if let Some(why) = why {
-                sink.withhold(&what, why, line.line());
+            // Where the sum is missing, nodes may be, too.
+            let sum = sums.last().map_or(f64::INFINITY, |(_, sum, _)| *sum);
+            if (sum - all).abs() > ROUNDED_BY * (nodes.len() + 1) as f64 {
+                let why = format!("the nodes have {all:.2} MB together, and the sum of all says {sum:.2}");
+                sink.withhold(&format!("machine.nodes[].{field}"), why, line.line());
                 continue;
             }
             for (node, value, line) in nodes {

@@ -4,7 +4,7 @@ use record::CpuList;
 
 use super::labels::{Label, is_on};
 use crate::cache_size::Printed;
-use crate::facts::{self, CacheFact, Fact, Lscpu, Told, Values, key};
+use crate::facts::{self, CacheFact, Datum, Fact, Lscpu, Values, key};
 use crate::line::Line;
 use crate::scan;
 use crate::sink::Sink;
@@ -90,7 +90,7 @@ impl List {
     }
 
     pub(super) fn more_flags(&mut self, more: &str) {
-        let Some(Told::Text(flags)) = self.output.machine.value_mut(key::FLAGS) else { return };
+        let Some(Datum::Text(flags)) = self.output.machine.value_mut(key::FLAGS) else { return };
         if flags.len() < LONGEST_FLAGS {
             let (last, first) = (flags.rsplit(' ').next(), more.split(' ').next());
             self.output.glued_flags.push(last.into_iter().chain(first).collect());
@@ -135,8 +135,8 @@ impl List {
                 let key = key.strip_suffix("_mask").unwrap_or(key);
                 let Some((of, path, how)) = scan::find(VALUES, key) else { return };
                 match read(how, value, self.masks) {
-                    Ok(Some(told)) => {
-                        let fact = sink.fact(path, told, line);
+                    Ok(Some(datum)) => {
+                        let fact = sink.fact(path, datum, line);
                         self.put(key, of, matches!(how, How::Count(_) | How::Cpus), fact, sink);
                     }
                     Ok(None) => {}
@@ -147,7 +147,7 @@ impl List {
     }
 
     /// Adds what is told. Of what a list tells once of a machine the later value would hide the former.
-    fn put(&mut self, key: &'static str, of: Of, once: bool, fact: Fact<Told>, sink: &mut Sink) {
+    fn put(&mut self, key: &'static str, of: Of, once: bool, fact: Fact<Datum>, sink: &mut Sink) {
         let kind = self.output.kinds.last();
         let known = if of == Of::Kind { kind } else { Some(&self.output.machine) };
         let known = known.and_then(|values| values.get(key));
@@ -194,25 +194,25 @@ impl List {
 }
 
 /// A value; `None` where it tells nothing, and why where it cannot be true.
-fn read(how: How, value: &str, masks: bool) -> Result<Option<Told>, String> {
+fn read(how: How, value: &str, masks: bool) -> Result<Option<Datum>, String> {
     Ok(match how {
         How::Text => {
-            Some(machine::text::clean_to(value, 1000)).filter(|text| !text.is_empty()).map(Told::Text)
+            Some(machine::text::clean_to(value, 1000)).filter(|text| !text.is_empty()).map(Datum::Text)
         }
-        How::Flags => Some(Told::Text(value.chars().take(LONGEST_FLAGS).collect())),
+        How::Flags => Some(Datum::Text(value.chars().take(LONGEST_FLAGS).collect())),
         How::Count(most) => {
             let count = value.parse().ok().filter(|count| (1..=u64::from(most)).contains(count));
             let why = || format!("{value:.60} is not a number of them that a machine can have");
-            Some(Told::Number(count.ok_or_else(why)?))
+            Some(Datum::Number(count.ok_or_else(why)?))
         }
-        How::Id => value.parse::<u32>().ok().map(|id| Told::Number(id.into())),
-        How::Cpus => Some(Told::Cpus(cpus(value, masks)?)),
+        How::Id => value.parse::<u32>().ok().map(|id| Datum::Number(id.into())),
+        How::Cpus => Some(Datum::Cpus(cpus(value, masks)?)),
         How::Mhz => {
             let why = || format!("{value:.60} MHz is not a clock that a processor can have");
-            Some(Told::Number(facts::parse_mhz(value).ok_or_else(why)?))
+            Some(Datum::Number(facts::parse_mhz(value).ok_or_else(why)?))
         }
-        How::Bits => facts::parse_address_bits(value).map(|_| Told::Text(value.to_owned())),
-        How::Switch => is_on(value).map(|on| Told::Number(on.into())),
+        How::Bits => facts::parse_address_bits(value).map(|_| Datum::Text(value.to_owned())),
+        How::Switch => is_on(value).map(|on| Datum::Number(on.into())),
     })
 }
 
