@@ -50,6 +50,7 @@ struct Open {
 }
 
 /// Texts that are being read, one after the other.
+#[derive(Default)]
 pub struct Importer {
     sections: Sections,
     texts: Vec<Text>,
@@ -70,19 +71,7 @@ pub struct Importer {
 impl Importer {
     /// Nothing read yet.
     pub fn new(split: Split) -> Self {
-        Self {
-            sections: Sections::new(split),
-            texts: Vec::new(),
-            text: String::new(),
-            open: None,
-            command: None,
-            used: BTreeSet::new(),
-            command_goes_on: false,
-            not_understood: NotUnderstood::default(),
-            lines: 0,
-            entries: 0,
-            error: None,
-        }
+        Self { sections: Sections::new(split), ..Self::default() }
     }
 
     /// Reads one text to its end. `name` is how origins call it.
