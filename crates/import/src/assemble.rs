@@ -10,7 +10,7 @@ use record::import::{Contradiction, Import, NotUnderstood, Text, Withheld};
 use record::{Coverage, Machine, Measurement, Record, Snapshot, detail, text};
 
 use crate::error::Error;
-use crate::facts::{CoreKind, Fact, Facts, Lscpu, architecture};
+use crate::facts::{Fact, Facts, Lscpu, Values, architecture, key, parse_address_bits};
 use crate::sections::Section;
 use crate::sink::Draft;
 
@@ -70,12 +70,12 @@ pub(crate) fn assemble(
         draft.inventory.extend(cpus::by_firmware(&facts, &mut machine));
     }
     caches::fill(&lscpu, &facts, &mut machine, &mut coverage);
-    if let Some(hz) = &lscpu.current_hz {
+    if let Some(hz) = lscpu.machine.number(key::MHZ) {
         // Of several CPUs nobody tells whose it is.
         let only = machine.cpus.iter().map(|cpu| cpu.id).filter(|_| machine.cpus.len() == 1);
         state.clocks.push(record::conditions::ClockSetting {
             cpus: only.collect(),
-            current_hz: Some((hz.value, hz.value)),
+            current_hz: Some((hz, hz)),
             ..Default::default()
         });
     }
@@ -100,40 +100,50 @@ pub(crate) fn assemble(
 }
 
 fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Snapshot) {
-    if let Some(fact) = &lscpu.architecture {
-        machine.architecture = architecture(&fact.value).to_owned();
+    let values = &lscpu.machine;
+    let text = |of: &Values, key| of.text(key).map(str::to_owned);
+    if let Some(word) = values.text(key::ARCHITECTURE) {
+        machine.architecture = architecture(word).to_owned();
     }
-    let flags = Fact::value_of(&lscpu.flags);
     let is_x86 = machine.architecture == "x86_64";
     let (own, kind) = (&mut machine.processor, lscpu.kinds.first().cloned().unwrap_or_default());
-    own.vendor = own.vendor.take().or(Fact::value_of(&lscpu.vendor));
-    own.model_name = own.model_name.take().or(Fact::value_of(&kind.model_name));
+    own.vendor = own.vendor.take().or(text(values, key::VENDOR));
+    own.model_name = own.model_name.take().or(text(&kind, key::MODEL_NAME));
     let named = facts.sockets.iter().find_map(|socket| Fact::value_of(&socket.name));
     // QEMU puts its board's version where the processor's name belongs.
     let named = named.filter(|name| !name.starts_with("pc-") && !name.starts_with("virt-"));
-    own.firmware_name = own.firmware_name.take().or(named).or(Fact::value_of(&kind.firmware_name));
-    own.address_bits = Fact::value_of(&lscpu.address_bits).or(own.address_bits);
-    own.max_hz = lscpu.kinds.iter().filter_map(|kind| Fact::value_of(&kind.max_hz)).max().or(own.max_hz);
-    own.min_hz = lscpu.kinds.iter().filter_map(|kind| Fact::value_of(&kind.min_hz)).min().or(own.min_hz);
+    own.firmware_name = own.firmware_name.take().or(named).or(text(&kind, key::FIRMWARE_NAME));
+    own.address_bits = values.text(key::ADDRESS_SIZES).and_then(parse_address_bits).or(own.address_bits);
+    let hz = |key| lscpu.kinds.iter().filter_map(move |kind| kind.number(key));
+    own.max_hz = hz(key::MAX_MHZ).max().or(own.max_hz);
+    own.min_hz = hz(key::MIN_MHZ).min().or(own.min_hz);
+    let stepping = text(&kind, key::STEPPING);
     if is_x86 {
-        x86(own, &kind, lscpu);
+        own.family = kind.count(key::FAMILY).or(own.family);
+        own.model = kind.count(key::MODEL).or(own.model);
+        own.stepping = stepping.and_then(|text| text.parse().ok()).or(own.stepping);
+        if let (Some(vendor), Some(family), Some(model)) = (&own.vendor, own.family, own.model) {
+            let stepping = own.stepping.unwrap_or(0);
+            let flags = values.text(key::FLAGS).unwrap_or_default();
+            let identity = machine::x86_names::Identity { vendor, family, model, stepping, flags };
+            own.microarchitecture =
+                machine::x86_names::microarchitecture(&identity).map(|design| design.to_string());
+        }
+        let both = lscpu.has_flag("constant_tsc").zip(lscpu.has_flag("nonstop_tsc"));
+        own.counter_invariant = both.map(|(constant, nonstop)| constant && nonstop);
     } else {
-        own.revision =
-            Fact::value_of(&kind.stepping).filter(|text| text.starts_with('r')).or(own.revision.take());
+        own.revision = stepping.filter(|text| text.starts_with('r')).or(own.revision.take());
     }
-    if let Some(flags) = &flags {
+    if let Some(flags) = values.text(key::FLAGS) {
         own.features = machine::features::select(&machine.architecture, flags);
         let bits = machine::features::vector_bits(&machine.architecture, &own.features);
         own.vector_bits = bits.filter(|_| !lscpu.cut_flags);
     }
     let virtualization = &mut machine.virtualization;
     // The CPU itself says whether there is one.
-    let bare = || {
-        let bare = is_x86 && !lscpu.has_flag("hypervisor")?;
-        bare.then(|| "none".to_owned())
-    };
-    let fact = Fact::value_of(&lscpu.hypervisor).map(|vendor| hypervisor(&vendor)).or_else(bare);
-    virtualization.hypervisor = fact.or(virtualization.hypervisor.take());
+    let bare = || (is_x86 && !lscpu.has_flag("hypervisor")?).then(|| "none".to_owned());
+    let vendor = values.text(key::HYPERVISOR).map(hypervisor);
+    virtualization.hypervisor = vendor.or_else(bare).or(virtualization.hypervisor.take());
     let own = &mut machine.processor;
     let mut names = own.model_name.iter().chain(&own.firmware_name);
     let in_name = names.clone().find_map(|name| machine::hz_in_name(name));
@@ -145,29 +155,13 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     for (name, text) in &lscpu.vulnerabilities {
         machine.kernel.mitigations.insert(name.clone(), text.value.clone());
     }
-    state.boost = Fact::value_of(&lscpu.boost).or(state.boost);
-}
-
-fn x86(own: &mut record::machine::Processor, kind: &CoreKind, lscpu: &Lscpu) {
-    own.family = Fact::value_of(&kind.family).or(own.family);
-    own.model = Fact::value_of(&kind.model).or(own.model);
-    own.stepping = Fact::value_of(&kind.stepping).and_then(|text| text.parse().ok()).or(own.stepping);
-    if let (Some(vendor), Some(family), Some(model)) = (&own.vendor, own.family, own.model) {
-        let stepping = own.stepping.unwrap_or(0);
-        let flags = lscpu.flags.as_ref().map_or("", |flags| flags.value.as_str());
-        let identity = machine::x86_names::Identity { vendor, family, model, stepping, flags };
-        own.microarchitecture =
-            machine::x86_names::microarchitecture(&identity).map(|design| design.to_string());
-    }
-    let both = lscpu.has_flag("constant_tsc").zip(lscpu.has_flag("nonstop_tsc"));
-    own.counter_invariant = both.map(|(constant, nonstop)| constant && nonstop);
+    state.boost = values.number(key::BOOST).map(|on| on == 1).or(state.boost);
 }
 
 /// The word for a hypervisor that lscpu names by its vendor.
 fn hypervisor(vendor: &str) -> String {
     match vendor {
-        "Microsoft" => "hyperv".to_owned(),
-        "Windows Subsystem for Linux" => "hyperv".to_owned(),
+        "Microsoft" | "Windows Subsystem for Linux" => "hyperv".to_owned(),
         vendor => vendor.to_lowercase(),
     }
 }

@@ -1,6 +1,7 @@
 //! What inventory tools told, before the outputs of one machine are put together.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use record::CpuList;
 use record::cpu_list::CpuListError;
@@ -65,72 +66,116 @@ pub(crate) struct Facts {
     pub memory: Option<Fact<u64>>,
 }
 
+/// What lscpu's list tells of, as `labels.txt` and [`Values`] call it.
+pub(crate) mod key {
+    pub(crate) const ADDRESS_SIZES: &str = "address_sizes";
+    pub(crate) const ARCHITECTURE: &str = "architecture";
+    pub(crate) const BOOST: &str = "boost";
+    pub(crate) const CACHE: &str = "cache";
+    pub(crate) const CLUSTERS: &str = "clusters";
+    pub(crate) const CORES_PER_CLUSTER: &str = "cores_per_cluster";
+    pub(crate) const CORES_PER_SOCKET: &str = "cores_per_socket";
+    pub(crate) const CPUS: &str = "cpus";
+    pub(crate) const FAMILY: &str = "family";
+    pub(crate) const FIRMWARE_NAME: &str = "firmware_name";
+    pub(crate) const FLAGS: &str = "flags";
+    pub(crate) const HYPERVISOR: &str = "hypervisor";
+    pub(crate) const MAX_MHZ: &str = "max_mhz";
+    pub(crate) const MHZ: &str = "mhz";
+    pub(crate) const MIN_MHZ: &str = "min_mhz";
+    pub(crate) const MODEL: &str = "model";
+    pub(crate) const MODEL_NAME: &str = "model_name";
+    pub(crate) const NODES: &str = "nodes";
+    pub(crate) const NODE_CPUS: &str = "node_cpus";
+    pub(crate) const OFFLINE: &str = "offline";
+    pub(crate) const ONLINE: &str = "online";
+    pub(crate) const OP_MODES: &str = "op_modes";
+    pub(crate) const SOCKETS: &str = "sockets";
+    pub(crate) const STEPPING: &str = "stepping";
+    pub(crate) const THREADS_PER_CORE: &str = "threads_per_core";
+    pub(crate) const VENDOR: &str = "vendor";
+    pub(crate) const VULNERABILITY: &str = "vulnerability";
+}
+
+/// What one label of lscpu's list says: clocks in Hz, switches as 0 and 1.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Datum {
+    Text(String),
+    Number(u64),
+    Cpus(CpuList),
+}
+
+impl fmt::Display for Datum {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Datum::Text(text) => f.write_str(text),
+            Datum::Number(number) => number.fmt(f),
+            Datum::Cpus(cpus) => cpus.fmt(f),
+        }
+    }
+}
+
+/// What is told of a machine or a kind of core, by [`key`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Values(BTreeMap<&'static str, Fact<Datum>>);
+
+impl Values {
+    pub(crate) fn get(&self, key: &str) -> Option<&Fact<Datum>> {
+        self.0.get(key)
+    }
+
+    pub(crate) fn value_mut(&mut self, key: &str) -> Option<&mut Datum> {
+        self.0.get_mut(key).map(|fact| &mut fact.value)
+    }
+
+    pub(crate) fn put(&mut self, key: &'static str, fact: Fact<Datum>) {
+        self.0.insert(key, fact);
+    }
+
+    /// Adds what was told later.
+    pub(crate) fn extend(&mut self, later: &Values) {
+        self.0.extend(later.0.clone());
+    }
+
+    pub(crate) fn remove(&mut self, key: &str) {
+        self.0.remove(key);
+    }
+
+    pub(crate) fn number(&self, key: &str) -> Option<u64> {
+        if let Datum::Number(number) = self.get(key)?.value { Some(number) } else { None }
+    }
+
+    /// A number of things, none of which is more than 65,536.
+    pub(crate) fn count(&self, key: &str) -> Option<u32> {
+        self.number(key).and_then(|count| u32::try_from(count).ok())
+    }
+
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
+        if let Datum::Text(text) = &self.get(key)?.value { Some(text) } else { None }
+    }
+
+    pub(crate) fn cpus(&self, key: &str) -> Option<&CpuList> {
+        if let Datum::Cpus(cpus) = &self.get(key)?.value { Some(cpus) } else { None }
+    }
+}
+
 /// One output of lscpu.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lscpu {
-    /// `x86_64`, `aarch64`…
-    pub architecture: Option<Fact<String>>,
-    /// CPUs present.
-    pub cpus: Option<Fact<u32>>,
-    /// CPUs online.
-    pub online: Option<Fact<CpuList>>,
-    /// CPUs offline.
-    pub offline: Option<Fact<CpuList>>,
-    /// NUMA nodes.
-    pub nodes: Option<Fact<u32>>,
+    /// What is told once.
+    pub machine: Values,
+    /// One entry for each kind of core: all there are, but on hybrid machines.
+    pub kinds: Vec<Values>,
     /// CPUs of each node.
     pub node_cpus: BTreeMap<u32, Fact<CpuList>>,
-    /// One entry for each kind of core.
-    pub kinds: Vec<CoreKind>,
-    /// Vendor.
-    pub vendor: Option<Fact<String>>,
-    /// Features, separated by spaces.
-    pub flags: Option<Fact<String>>,
-    /// What stood on either side of each margin that they were broken at, as one word: perhaps it was one.
+    /// What stood on either side of each margin that the flags were broken at, as one word: perhaps it was one.
     pub glued_flags: Vec<String>,
     /// The text ended within them.
     pub cut_flags: bool,
     /// Caches in the order of the output.
     pub caches: Vec<Fact<CacheFact>>,
-    /// `46 bits physical, 48 bits virtual`.
-    pub address_bits: Option<Fact<(u32, u32)>>,
-    /// The hypervisor.
-    pub hypervisor: Option<Fact<String>>,
-    /// Whether boost is on.
-    pub boost: Option<Fact<bool>>,
-    /// A clock of the moment, Hz; of which CPU is not told.
-    pub current_hz: Option<Fact<u64>>,
     /// What the kernel does about each vulnerability.
     pub vulnerabilities: BTreeMap<String, Fact<String>>,
-}
-
-/// One kind of core: all there are, but on hybrid machines.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct CoreKind {
-    /// Model name.
-    pub model_name: Option<Fact<String>>,
-    /// The model's name as the firmware tells it.
-    pub firmware_name: Option<Fact<String>>,
-    /// x86 family.
-    pub family: Option<Fact<u32>>,
-    /// x86 model.
-    pub model: Option<Fact<u32>>,
-    /// Stepping, or Arm's `r1p0`.
-    pub stepping: Option<Fact<String>>,
-    /// Threads of a core.
-    pub threads_per_core: Option<Fact<u32>>,
-    /// Cores of a package.
-    pub cores_per_socket: Option<Fact<u32>>,
-    /// Cores of a cluster.
-    pub cores_per_cluster: Option<Fact<u32>>,
-    /// Packages.
-    pub sockets: Option<Fact<u32>>,
-    /// Clusters.
-    pub clusters: Option<Fact<u32>>,
-    /// Highest clock, Hz.
-    pub max_hz: Option<Fact<u64>>,
-    /// Lowest clock, Hz.
-    pub min_hz: Option<Fact<u64>>,
 }
 
 /// One kind of cache as lscpu tells it.
@@ -155,8 +200,6 @@ pub(crate) struct CpuRow {
     pub core: Option<u32>,
     /// Its package.
     pub socket: Option<u32>,
-    /// The drawer and the book that its package is in.
-    pub rack: [Option<u32>; 2],
     /// Its cluster.
     pub cluster: Option<u32>,
     /// Its node.
@@ -227,7 +270,7 @@ impl Lscpu {
     /// Whether the CPU has a feature of those that every kernel tells; `None` where flags may be missing. x86 kernels tell
     /// them in an order, and `lahf_lm`, which all of its 64-bit CPUs have, stands behind those that are asked for.
     pub(crate) fn has_flag(&self, name: &str) -> Option<bool> {
-        let flags = &self.flags.as_ref()?.value;
+        let flags = self.machine.text(key::FLAGS)?;
         let has = |name: &str| flags.split_ascii_whitespace().any(|flag| flag == name);
         match has(name) {
             true => Some(true),
@@ -237,6 +280,21 @@ impl Lscpu {
             }
         }
     }
+}
+
+/// Clocks that a processor can have, MHz: the lowest idle clock that drivers advertise to above the record of overclocking.
+const MHZ: std::ops::RangeInclusive<f64> = 1.0..=10_000.0;
+
+/// Hz of a clock that a processor can have, of megahertz as printed.
+pub(crate) fn parse_mhz(text: &str) -> Option<u64> {
+    let (mhz, _) = parse_number(text).filter(|(mhz, _)| MHZ.contains(mhz))?;
+    Some((mhz * 1e6).round() as u64)
+}
+
+/// `46 bits physical, 48 bits virtual`
+pub(crate) fn parse_address_bits(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse::<u32>().ok());
+    Some((numbers.next()?, numbers.next()?)).filter(|bits| bits.0 <= 64 && bits.1 <= 64)
 }
 
 /// The one word for an architecture that `uname`, Debian and the kernel call differently.

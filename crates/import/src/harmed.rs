@@ -13,8 +13,6 @@ enum Harm {
     Head(u16),
     /// It begins there.
     Tail(u16),
-    /// What is no digit and no part of a number is gone at a place.
-    Letter(u16),
     /// Another text stands behind it, or before it.
     Joined(usize, bool),
     /// Blanks at the ends of lines are gone, or other ones between words.
@@ -109,18 +107,6 @@ impl Harm {
                 let lines = lines(text);
                 lines[place(lines.len(), *at)..].concat()
             }
-            Harm::Letter(at) => {
-                // Signs and separators of numbers, and the letters of units.
-                let of_a_number = |c: char| c.is_ascii_digit() || ",.-+':x\nkKMGmunµ".contains(c);
-                let from = text.floor_char_boundary(place(text.len(), *at));
-                match text[from..].char_indices().find(|(_, c)| !of_a_number(*c)) {
-                    Some((offset, c)) => {
-                        let at = from + offset;
-                        format!("{}{}", &text[..at], &text[at + c.len_utf8()..])
-                    }
-                    None => text.to_owned(),
-                }
-            }
             Harm::Joined(which, behind) => {
                 let Some(other) = fitting(name, *which) else { return (text.to_owned(), None) };
                 let Ok(more) = std::str::from_utf8(&other.bytes) else { return (text.to_owned(), None) };
@@ -155,7 +141,7 @@ fn parts(place: &str) -> (String, BTreeSet<String>) {
         return (place.to_owned(), BTreeSet::new());
     }
     let (metric, labels) = place.split_once(' ').unwrap_or((place, ""));
-    // Names may hold anything, and a letter of them may be gone.
+    // Names may hold anything.
     let named = |label: &&str| {
         label.contains('=') && !["workload=", "event=", "--"].iter().any(|start| label.starts_with(start))
     };
@@ -164,18 +150,17 @@ fn parts(place: &str) -> (String, BTreeSet<String>) {
 }
 
 /// Whether a value is that of the whole text: a text may have lost its end.
-fn is_value(read: &str, whole: &str, letter: bool) -> bool {
+fn is_value(read: &str, whole: &str) -> bool {
     if let (Ok(read), Ok(whole)) = (read.parse::<f64>(), whole.parse::<f64>()) {
         // Of a table that is lost the sum of its parts may be left, without the table's rounding.
         return (read - whole).abs() <= whole.abs() * 1e-6;
     }
     let is_text = read.parse::<f64>().is_err() && read.contains(char::is_alphabetic);
-    read == whole || is_text && (letter || whole.starts_with(read.trim_end_matches('…').trim()))
+    read == whole || is_text && whole.starts_with(read.trim_end_matches('…').trim())
 }
 
 /// The figures of a harmed text that are not those of whole ones, as lines. What is marked as doubtful is no promise.
 fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
-    let letter = matches!(harm, Harm::Letter(_));
     let fewer_lines = matches!(harm, Harm::Lines(..) | Harm::Head(_) | Harm::Tail(_));
     // Names that linespeed gives in the order in which it reads; and a count of what is left is what is left.
     let counted = |place: &str, name: &str| {
@@ -194,22 +179,20 @@ fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
     let mut all = Vec::new();
     for ((place, name), values) in harmed.0.iter().filter(|((_, name), _)| !name.ends_with('?')) {
         let (list, labels) = parts(place);
-        // A last line that is cut is said to be, and of threads together fewer are told. Where the name of a cache lost a
-        // letter, it is another.
+        // A last line that is cut is said to be, and of threads together fewer are told.
         let said = matches!(harm, Harm::Head(_)) && place.starts_with("machine")
-            || (fewer_lines || letter) && place.starts_with("wakeup.");
+            || fewer_lines && place.starts_with("wakeup.");
         // Two texts tell together which CPUs share a cache.
         let shared =
             matches!(harm, Harm::Joined(..)) && place.starts_with("machine.caches") && name != "bytes";
-        let renamed = letter && place.starts_with("machine.caches");
-        if counted(place, name) || said || shared || renamed {
+        if counted(place, name) || said || shared {
             continue;
         }
         for value in values {
             let mut same = known
                 .iter()
                 .filter(|((other, of), what, _)| *what == name && *other == list && labels.is_subset(of));
-            if !same.any(|(_, _, values)| values.iter().any(|whole| is_value(value, whole, letter))) {
+            if !same.any(|(_, _, values)| values.iter().any(|whole| is_value(value, whole))) {
                 all.push(format!("{place} {name}={value}"));
             }
         }
@@ -241,7 +224,7 @@ fn check(text: &Text, content: &str, harm: &Harm) -> Result<(), String> {
 /// Every kind of harm, those that have a place at so many of them.
 fn harms(places: u32, seed: usize) -> Vec<Harm> {
     let at = |count: u32| (0..count).map(move |step| (step * 65_535 / count) as u16);
-    let each = |at: u16| [Harm::Lines(at, 1), Harm::Lines(at, 3), Harm::Head(at), Harm::Letter(at)];
+    let each = |at: u16| [Harm::Lines(at, 1), Harm::Lines(at, 3), Harm::Head(at)];
     let mut all: Vec<Harm> = at(places).flat_map(each).collect();
     all.extend(at(places / 2).map(Harm::Tail));
     all.extend((0..places as usize / 3).map(|step| Harm::Joined(step * 37 + seed, step % 2 == 0)));
@@ -274,21 +257,4 @@ fn a_text_that_came_to_harm_tells_no_other_figure() {
     }
     let wrong: Vec<String> = found.into_values().collect();
     assert!(wrong.is_empty(), "{} texts and kinds of harm:\n{}", wrong.len(), wrong.join("\n"));
-}
-
-/// A letter lost where the whole grid once found another figure.
-#[test]
-fn a_letter_that_is_lost_there_tells_no_other_figure() {
-    for (name, at) in [
-        ("debian-12/hyperfine-markdown", 51_881),
-        ("debian-13/hyperfine-markdown", 51_881),
-        ("debian-13/perf-A", 43_690),
-        ("debian-sid/perf-per-socket", 4_095),
-    ] {
-        let (text, content) = texts_in_utf8()
-            .into_iter()
-            .find(|(text, _)| text.name == name)
-            .unwrap_or_else(|| panic!("{name} is committed"));
-        assert_eq!(check(text, content, &Harm::Letter(at)), Ok(()));
-    }
 }

@@ -1,7 +1,7 @@
 //! The way of each line of a text: to the reader whose output it stands in, to a tool whose output it begins, or to those
 //! that nobody understands.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 
 use record::command_line::conditions;
@@ -26,9 +26,6 @@ const MOST_BETWEEN: u32 = 6;
 /// Blank lines that may lie between two lines of an output.
 const MOST_BLANK: u32 = 12;
 
-/// Lines that one broken line may have become.
-const MOST_JOINED: u32 = 4;
-
 /// Brackets that stand on one line.
 const LONGEST_BRACKETS: usize = 8;
 
@@ -43,8 +40,6 @@ struct Open {
     output: Output,
     between: u32,
     blank: u32,
-    /// The beginning of a broken line, its number, and of how many lines it consists.
-    broken: Option<(String, u64, u32)>,
     devices: devices::Before,
     /// The line that began it.
     first: String,
@@ -54,16 +49,8 @@ struct Open {
     under: Option<String>,
 }
 
-/// The tools whose output has followed the command, by their place in the list.
-#[derive(Default)]
-struct Used {
-    /// A bit each.
-    of_any: u32,
-    /// With the part that the output is of: a bit each, by part.
-    of_section: BTreeMap<usize, u32>,
-}
-
 /// Texts that are being read, one after the other.
+#[derive(Default)]
 pub struct Importer {
     sections: Sections,
     texts: Vec<Text>,
@@ -71,7 +58,8 @@ pub struct Importer {
     /// Boxed: it is taken and put back for each line.
     open: Option<Box<Open>>,
     command: Option<Command>,
-    used: Used,
+    /// The tools whose output has followed the command, by their place in the list, each with the part that it is of.
+    used: BTreeSet<(usize, usize)>,
     command_goes_on: bool,
     not_understood: NotUnderstood,
     lines: u64,
@@ -83,19 +71,7 @@ pub struct Importer {
 impl Importer {
     /// Nothing read yet.
     pub fn new(split: Split) -> Self {
-        Self {
-            sections: Sections::new(split),
-            texts: Vec::new(),
-            text: String::new(),
-            open: None,
-            command: None,
-            used: Used::default(),
-            command_goes_on: false,
-            not_understood: NotUnderstood::default(),
-            lines: 0,
-            entries: 0,
-            error: None,
-        }
+        Self { sections: Sections::new(split), ..Self::default() }
     }
 
     /// Reads one text to its end. `name` is how origins call it.
@@ -291,8 +267,7 @@ impl Importer {
 
     /// A command line: the outputs that follow are its.
     fn begin(&mut self, command: &str, number: u64) {
-        self.used.of_any = 0;
-        self.used.of_section.clear();
+        self.used.clear();
         self.command = None;
         if command.is_empty() {
             return;
@@ -315,33 +290,10 @@ impl Importer {
     /// Offers a line to the reader of the open output, then to every tool; whether somebody took it.
     fn offer(&mut self, line: Line, label: Option<&str>) -> bool {
         let Some(mut open) = self.open.take() else { return self.open_with(line, label) };
-        if let Some((beginning, number, lines)) = open.broken.take() {
-            // A mail breaks lines at blanks, a terminal wherever its margin is.
-            let (front, back) = (beginning.trim_end(), line.text.trim_start());
-            let mut unfinished = None;
-            for joined in [format!("{front} {back}"), format!("{front}{back}")] {
-                match self.ask(&mut open, Line { number, text: &joined }) {
-                    Fit::Taken => {
-                        open.taken(line.number);
-                        self.open = Some(open);
-                        return true;
-                    }
-                    Fit::Unfinished => unfinished = unfinished.or(Some(joined)),
-                    Fit::Between | Fit::Over => {}
-                }
-            }
-            if let Some(joined) = unfinished.filter(|_| lines < MOST_JOINED) {
-                open.broken = Some((joined, number, lines + 1));
-                self.open = Some(open);
-                return true;
-            }
-            self.add_unknown_of(open.section, Line { number, text: &beginning });
-        }
         let fit = self.ask(&mut open, line);
         let blank = fit == Fit::Between && line.text.trim().is_empty();
         match fit {
             Fit::Taken => open.taken(line.number),
-            Fit::Unfinished => open.broken = Some((line.text.to_owned(), line.number, 1)),
             Fit::Between if blank => open.blank += 1,
             Fit::Between | Fit::Over => open.between += 1,
         }
@@ -350,7 +302,7 @@ impl Importer {
         if over {
             self.close();
         }
-        matches!(fit, Fit::Taken | Fit::Unfinished) || blank || self.open_with(line, label)
+        fit == Fit::Taken || blank || self.open_with(line, label)
     }
 
     /// Opens an output that `line` begins; an output that was open ends there.
@@ -359,7 +311,8 @@ impl Importer {
             return true;
         }
         for (at, tool) in TOOLS.iter().enumerate() {
-            let fresh = self.command.as_ref().filter(|_| self.used.of_any & 1 << at == 0);
+            let fresh =
+                self.command.as_ref().filter(|_| self.used.range((at, 0)..(at + 1, 0)).next().is_none());
             // In a table the rows of several machines stand below one command.
             let opens =
                 opens(tool, line, fresh) || label.is_some() && opens(tool, line, self.command.as_ref());
@@ -372,10 +325,7 @@ impl Importer {
                 self.error = Some(Error::TooManyMachines);
                 return true;
             }
-            let fresh = self
-                .command
-                .clone()
-                .filter(|_| self.used.of_section.get(&section).is_none_or(|tools| tools & 1 << at == 0));
+            let fresh = self.command.clone().filter(|_| !self.used.contains(&(at, section)));
             let output = Output {
                 tool: tool.name.to_owned(),
                 version: None,
@@ -387,13 +337,12 @@ impl Importer {
             let under = fresh.as_ref().and_then(|command| conditions(&command.text));
             let reader = (tool.reader)(fresh.as_ref());
             if self.command.is_some() {
-                self.used.of_any |= 1 << at;
-                *self.used.of_section.entry(section).or_default() |= 1 << at;
+                self.used.insert((at, section));
             }
             let draft = &mut self.sections.get(section).draft;
             draft.version = None;
             let (devices, entries) = (devices::Before::of(draft), draft.entries());
-            let (between, blank, broken, first) = (0, 0, None, quote(line.text).to_owned());
+            let (between, blank, first) = (0, 0, quote(line.text).to_owned());
             let mut open = Box::new(Open {
                 tool,
                 reader,
@@ -401,17 +350,14 @@ impl Importer {
                 output,
                 between,
                 blank,
-                broken,
                 devices,
                 first,
                 entries,
                 under,
             });
-            match self.ask(&mut open, line) {
-                Fit::Taken => {}
-                Fit::Unfinished => open.broken = Some((line.text.to_owned(), line.number, 1)),
-                // It looked like that tool's and is not.
-                Fit::Between | Fit::Over => continue,
+            // It looked like that tool's and is not.
+            if self.ask(&mut open, line) != Fit::Taken {
+                continue;
             }
             self.open = Some(open);
             return true;
@@ -436,9 +382,6 @@ impl Importer {
     /// Ends the open output.
     fn close(&mut self) {
         let Some(mut open) = self.open.take() else { return };
-        if let Some((beginning, number, _)) = open.broken.take() {
-            self.add_unknown_of(open.section, Line { number, text: &beginning });
-        }
         let section = self.sections.get(open.section);
         let mut sink = Sink::new(&mut section.draft, open.tool.name, &self.text);
         sink.under = open.under.take();

@@ -35,6 +35,7 @@ mod numbers;
 mod prompts;
 #[cfg(test)]
 mod real;
+mod scan;
 mod sections;
 mod sink;
 mod split;

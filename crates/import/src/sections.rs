@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use record::detail;
 use record::import::{NotUnderstood, Origin};
 
-use crate::facts::Fact;
+use crate::facts::{Datum, Fact, key};
 use crate::limits::{MOST_EXAMPLES, MOST_MACHINES};
 use crate::line::{Line, quote};
 use crate::sink::Draft;
@@ -150,8 +150,8 @@ impl Sections {
             // What is put together of several lines lacks the last one's part, too.
             let Some(first) = cut.map(|output| output.lines.0) else { continue };
             for lscpu in &mut section.draft.facts.lscpu {
-                let is_last = |fact: &Fact<String>| fact.origin.line == number && fact.origin.text == text;
-                lscpu.cut_flags |= lscpu.flags.as_ref().is_some_and(is_last);
+                let is_last = |fact: &Fact<Datum>| fact.origin.line == number && fact.origin.text == text;
+                lscpu.cut_flags |= lscpu.machine.get(key::FLAGS).is_some_and(is_last);
             }
             let note = format!(
                 "{text}: it ends within line {number}, with no line end; what stands there may be cut off"

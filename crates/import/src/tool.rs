@@ -33,9 +33,6 @@ pub(crate) enum Fit {
     Between,
     /// The output ended before it; the line is somebody else's.
     Over,
-    /// It belongs to the output and seems to go on in the next line, as where a mail was wrapped at its margin. Nothing
-    /// has been taken from it: it is offered again, with the next line's text behind it and its own number.
-    Unfinished,
 }
 
 /// Reads one output, line by line. State is the reader's; what it learns goes into the sink at once or at the end.

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use record::machine::Cache;
 use record::{Coverage, CpuList, Machine};
 
-use crate::facts::{CacheFact, CacheRow, Facts, Lscpu, parse_cache_name};
+use crate::facts::{CacheFact, CacheRow, Facts, Lscpu, key, parse_cache_name};
 
 /// Most caches of one kind.
 const MOST: u32 = 8192;
@@ -103,12 +103,9 @@ fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
 /// Whether the number of CPUs shows that not all cores have as many threads: cores of two kinds.
 fn some_cores_have_siblings(lscpu: &Lscpu, machine: &Machine) -> bool {
     let [kind] = lscpu.kinds.as_slice() else { return false };
-    let all = kind
-        .threads_per_core
-        .as_ref()
-        .zip(machine.counts.cores)
-        .map(|(threads, cores)| threads.value * cores);
-    lscpu.offline.is_none() && all.is_some() && all != machine.counts.cpus_present
+    let threads = kind.count(key::THREADS_PER_CORE).zip(machine.counts.cores);
+    let all = threads.map(|(threads, cores)| threads.saturating_mul(cores));
+    lscpu.machine.get(key::OFFLINE).is_none() && all.is_some() && all != machine.counts.cpus_present
 }
 
 /// Whether the numbers and sizes can be of cores of one kind: as many of each for every core, none without a size.

@@ -7,7 +7,7 @@ use record::import::{Contradiction, Origin};
 use record::machine::{Cpu, Node};
 use record::{Coverage, CpuList, Machine};
 
-use crate::facts::{CoreKind, CpuRow, Fact, Facts, Lscpu, Numactl, contradict};
+use crate::facts::{CpuRow, Fact, Facts, Lscpu, Numactl, Values, contradict, key};
 
 /// Fills counts, CPUs and nodes.
 pub(super) fn fill(
@@ -19,8 +19,8 @@ pub(super) fn fill(
 ) {
     let rows = rows(&facts.rows);
     let counts = &mut machine.counts;
-    counts.cpus_present = Fact::value_of(&lscpu.cpus).or(counts.cpus_present);
-    counts.cpus_online = Fact::value_of(&lscpu.online).map(|list| list.len() as u32).or(counts.cpus_online);
+    counts.cpus_present = lscpu.machine.count(key::CPUS).or(counts.cpus_present);
+    counts.cpus_online = lscpu.machine.cpus(key::ONLINE).map(|list| list.len() as u32).or(counts.cpus_online);
     cores(lscpu, facts, machine, contradictions);
     let cpus = if rows.is_empty() { from_list(lscpu) } else { from_rows(&rows) };
     if !cpus.is_empty() {
@@ -48,40 +48,34 @@ fn rows(all: &[CpuRow]) -> Vec<&CpuRow> {
 
 fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &mut Vec<Contradiction>) {
     let counts = &mut machine.counts;
+    let product = |kind: &Values, one, other| kind.count(one)?.checked_mul(kind.count(other)?);
     let mut cores = Some(0_u32);
     for kind in &lscpu.kinds {
-        let of_kind = match (&kind.cores_per_socket, &kind.sockets) {
-            (Some(cores), Some(sockets)) => cores.value.checked_mul(sockets.value),
-            // One kind of core spread over clusters has no packages (Arm without firmware tables).
-            _ => match (&kind.cores_per_cluster, &kind.clusters) {
-                (Some(cores), Some(clusters)) => cores.value.checked_mul(clusters.value),
-                _ => None,
-            },
-        };
+        // One kind of core spread over clusters has no packages (Arm without firmware tables).
+        let of_kind = product(kind, key::CORES_PER_SOCKET, key::SOCKETS)
+            .or_else(|| product(kind, key::CORES_PER_CLUSTER, key::CLUSTERS));
         cores = cores.zip(of_kind).and_then(|(sum, more)| sum.checked_add(more));
     }
     if let [kind] = lscpu.kinds.as_slice() {
-        counts.packages = Fact::value_of(&kind.sockets).or(counts.packages);
-        counts.clusters = Fact::value_of(&kind.clusters).or(counts.clusters);
+        counts.packages = kind.count(key::SOCKETS).or(counts.packages);
+        counts.clusters = kind.count(key::CLUSTERS).or(counts.clusters);
     }
     let most = counts.cpus_present.unwrap_or(u32::MAX);
     if lscpu.kinds.len() > 1 {
         // Kinds that share a package count its cores as one kind's alone; with one thread a core each CPU is one.
-        let single =
-            |kind: &CoreKind| kind.threads_per_core.as_ref().is_some_and(|threads| threads.value == 1);
-        let all = counts.cpus_online.or(counts.cpus_present).filter(|_| lscpu.kinds.iter().all(single));
-        cores = all.or(cores);
+        let single = lscpu.kinds.iter().all(|kind| kind.count(key::THREADS_PER_CORE) == Some(1));
+        cores = counts.cpus_online.or(counts.cpus_present).filter(|_| single).or(cores);
     }
     counts.cores = cores.filter(|cores| (1..=most).contains(cores)).or(counts.cores);
     // Fewer sockets are an excerpt.
     let whole: Vec<_> = facts.sockets.iter().filter(|socket| socket.whole).collect();
-    let fact = lscpu.kinds.first().and_then(|kind| kind.sockets.as_ref());
-    if let (Some(fact), Some(named)) = (fact, whole.iter().find_map(|socket| socket.name.as_ref()))
-        && (fact.value as usize) < whole.len()
+    let sockets = lscpu.kinds.first().and_then(|kind| kind.count(key::SOCKETS).zip(kind.get(key::SOCKETS)));
+    if let (Some((count, fact)), Some(named)) =
+        (sockets, whole.iter().find_map(|socket| socket.name.as_ref()))
+        && (count as usize) < whole.len()
     {
         let says = format!(
-            "lscpu tells {} packages, and dmidecode lists {} that are populated; the record follows lscpu",
-            fact.value,
+            "lscpu tells {count} packages, and dmidecode lists {} that are populated; the record follows lscpu",
             whole.len()
         );
         contradictions.push(contradict(says, &fact.origin, &named.origin));
@@ -104,48 +98,38 @@ pub(super) fn by_firmware(facts: &Facts, machine: &mut Machine) -> Vec<(String, 
 }
 
 fn from_list(lscpu: &Lscpu) -> Vec<Cpu> {
-    let Some(online) = Fact::value_of(&lscpu.online) else { return Vec::new() };
-    let offline = Fact::value_of(&lscpu.offline).unwrap_or_default();
-    let all = online.union(&offline);
+    let Some(online) = lscpu.machine.cpus(key::ONLINE) else { return Vec::new() };
+    let all = online.union(lscpu.machine.cpus(key::OFFLINE).unwrap_or(&CpuList::new()));
     all.iter()
         .map(|id| Cpu { id, online: online.contains(id), allowed: online.contains(id), ..Cpu::default() })
         .collect()
 }
 
-/// Which of the rows' core numbers name cores. A kernel of Arm may number them within clusters that lscpu does not show: cores of
-/// as many CPUs as they come to by chance, each CPU with an L1d of its own. Where the package is not told (`-y` on IBM Z), the
-/// number may be that of a core of each.
+/// The core that a row names, and its L1d where that is needed beside: a kernel of Arm may number cores within clusters that lscpu
+/// does not show, so that by their numbers they have as many CPUs as they come to by chance, each with an L1d of its own.
 fn cores_of(rows: &[&CpuRow]) -> impl Fn(&CpuRow) -> Option<(u32, Option<u32>)> {
-    let key = |row: &CpuRow| (row.rack, row.socket, row.cluster, row.core);
     let l1 = |row: &CpuRow| row.caches.iter().find(|(name, _)| name == "L1d").map(|(_, number)| *number);
     let mut cores: BTreeMap<_, Vec<Option<u32>>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.online && row.core.is_some()) {
-        cores.entry(key(row)).or_default().push(l1(row));
+        cores.entry((row.socket, row.cluster, row.core)).or_default().push(l1(row));
     }
     let sizes: BTreeSet<usize> = cores.values().map(Vec::len).collect();
     let apart = |l1: &Vec<Option<u32>>| {
         l1.len() > 1 && !l1.contains(&None) && l1.iter().collect::<BTreeSet<_>>().len() == l1.len()
     };
     let by_l1 = sizes.len() > 1 && cores.values().any(apart);
-    let is_one = |l1: &[Option<u32>]| l1.iter().all(|own| own.is_some() && *own == l1[0]);
-    let unknown: BTreeSet<_> = cores
-        .into_iter()
-        .filter(|((_, socket, ..), l1)| socket.is_none() && l1.len() > 1 && !by_l1 && !is_one(l1))
-        .map(|(key, _)| key)
-        .collect();
-    move |row| row.core.filter(|_| !unknown.contains(&key(row))).map(|core| (core, l1(row).filter(|_| by_l1)))
+    move |row| Some((row.core?, l1(row).filter(|_| by_l1)))
 }
 
 fn from_rows(rows: &[&CpuRow]) -> Vec<Cpu> {
     let core_of = cores_of(rows);
-    let mut numbers: [BTreeMap<[Option<u32>; 6], u32>; 3] = Default::default();
+    let mut numbers: [BTreeMap<[Option<u32>; 4], u32>; 3] = Default::default();
     let mut cpus: Vec<Cpu> = rows
         .iter()
         .map(|row| {
             // Counted over the machine in order of the lowest CPU, whatever lscpu's own numbers are.
-            let [drawer, book] = row.rack;
             let (core, l1) = core_of(row).unzip();
-            let place = [drawer, book, row.socket, row.cluster, l1.flatten(), core];
+            let place = [row.socket, row.cluster, l1.flatten(), core];
             let mut number = |kind: usize, parts: usize| {
                 let mut own = place;
                 own[parts..].fill(None);
@@ -158,9 +142,9 @@ fn from_rows(rows: &[&CpuRow]) -> Vec<Cpu> {
                 id: row.cpu,
                 online: row.online,
                 allowed: row.online,
-                core: number(0, 6),
-                package: number(1, 3),
-                cluster: number(2, 4),
+                core: number(0, 4),
+                package: number(1, 1),
+                cluster: number(2, 2),
                 node: row.node,
                 max_hz: row.hz.0,
                 min_hz: row.hz.1,
@@ -239,12 +223,12 @@ fn nodes(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
         }
     }
     let counted = numactl.available.as_ref().map(|fact| (fact.value, &fact.origin));
-    if let (Some(lscpu), Some((nodes, origin))) = (&lscpu.nodes, counted)
-        && lscpu.value != nodes
+    if let (Some(count), Some(fact), Some((nodes, origin))) =
+        (lscpu.machine.count(key::NODES), lscpu.machine.get(key::NODES), counted)
+        && count != nodes
     {
-        let says =
-            format!("lscpu tells {} and numactl {nodes}; the record follows numactl", plural(lscpu.value));
-        contradictions.push(contradict(says, &lscpu.origin, origin));
+        let says = format!("lscpu tells {} and numactl {nodes}; the record follows numactl", plural(count));
+        contradictions.push(contradict(says, &fact.origin, origin));
     }
     let mut ids: Vec<u32> = if numactl.nodes.is_empty() {
         lscpu.node_cpus.keys().copied().collect()
@@ -280,9 +264,10 @@ fn nodes(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
     // Nodes without CPUs are counted, and lscpu may leave them out of its lists.
     let listed = ids.len() as u32;
     let in_lists: CpuList = lscpu.node_cpus.values().flat_map(|list| list.value.iter()).collect();
-    let all = lscpu.online.as_ref().is_some_and(|online| online.value.is_subset(&in_lists));
-    let listed = Some(listed).filter(|_| listed > 0 && (square || all || lscpu.nodes.is_some()));
-    let nodes = counted.map(|(nodes, _)| nodes).or(listed.max(Fact::value_of(&lscpu.nodes)));
+    let all = lscpu.machine.cpus(key::ONLINE).is_some_and(|online| online.is_subset(&in_lists));
+    let listed =
+        Some(listed).filter(|_| listed > 0 && (square || all || lscpu.machine.get(key::NODES).is_some()));
+    let nodes = counted.map(|(nodes, _)| nodes).or(listed.max(lscpu.machine.count(key::NODES)));
     machine.counts.nodes = nodes.or(machine.counts.nodes);
     let by_cpu: BTreeMap<u32, u32> =
         machine.nodes.iter().flat_map(|node| node.cpus.iter().map(move |cpu| (cpu, node.id))).collect();
@@ -315,12 +300,13 @@ fn within(lscpu: &Lscpu, numactl: &Numactl, machine: &mut Machine, contradiction
     let known: CpuList = machine.cpus.iter().map(|cpu| cpu.id).collect();
     let Some(beyond) = machine.nodes.iter().find(|node| !node.cpus.is_subset(&known)) else { return };
     let fact = numactl.nodes.get(&beyond.id).and_then(|node| node.cpus.as_ref());
-    let origins = [lscpu.online.as_ref(), fact.or(lscpu.node_cpus.get(&beyond.id))];
+    let of_node = fact.or(lscpu.node_cpus.get(&beyond.id)).map(|fact| &fact.origin);
+    let origins = [lscpu.machine.get(key::ONLINE).map(|fact| &fact.origin), of_node];
     let says = format!(
         "the machine's CPUs are {known}, and node {} has {}; the record follows the first",
         beyond.id, beyond.cpus
     );
-    let origins = origins.into_iter().flatten().map(|fact| fact.origin.clone()).collect();
+    let origins = origins.into_iter().flatten().cloned().collect();
     contradictions.push(Contradiction { says, origins });
     for node in &mut machine.nodes {
         node.cpus = node.cpus.intersection(&known);

@@ -6,7 +6,9 @@ use record::CpuList;
 use record::import::{Contradiction, Origin, Withheld};
 
 use crate::error::{Clash, Error};
-use crate::facts::{Fact, Facts, Lscpu, Numactl, architecture, contradict, parse_cache_name};
+use crate::facts::{
+    Datum, Fact, Facts, Lscpu, Numactl, Values, architecture, contradict, key, parse_cache_name,
+};
 
 /// The outputs of lscpu as one: the later ones add to the first, or say how the machine was then. Two that cannot be of
 /// the same machine are refused.
@@ -14,15 +16,19 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
     let mut outputs = outputs.iter();
     let mut merged = outputs.next().cloned().unwrap_or_default();
     for next in outputs {
-        one_family(&merged.architecture, &next.architecture)?;
-        same(&merged.cpus, &next.cpus)?;
-        same(&merged.vendor, &next.vendor)?;
+        let differ = |key| {
+            let both = merged.machine.get(key).zip(next.machine.get(key));
+            both.filter(|(one, other)| one.value != other.value)
+        };
+        if let Some((one, other)) =
+            differ(key::ARCHITECTURE).filter(|(one, other)| family(&one.value) != family(&other.value))
+        {
+            return Err(several(&one.origin, &other.origin));
+        }
+        same(&merged.machine, &next.machine, &[key::CPUS, key::VENDOR])?;
         for (one, other) in merged.kinds.iter().zip(&next.kinds) {
-            same(&one.model_name, &other.model_name)?;
-            same(&one.family, &other.family)?;
-            same(&one.model, &other.model)?;
-            same(&one.sockets, &other.sockets)?;
-            same(&one.cores_per_socket, &other.cores_per_socket)?;
+            let keys = [key::MODEL_NAME, key::FAMILY, key::MODEL, key::SOCKETS, key::CORES_PER_SOCKET];
+            same(one, other, &keys)?;
         }
         for (one, other) in merged.caches.iter().zip(&next.caches) {
             let is_one = (one.value.level, one.value.kind) == (other.value.level, other.value.kind);
@@ -30,20 +36,10 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
                 return Err(several(&one.origin, &other.origin));
             }
         }
-        let nodes = merged.nodes.as_ref().zip(next.nodes.as_ref());
-        if let Some((one, other)) = nodes.filter(|(one, other)| one.value != other.value) {
-            let says = format!(
-                "lscpu tells {} NUMA nodes and later {}; the record follows the later output",
-                one.value, other.value
-            );
-            contradictions.push(contradict(says, &one.origin, &other.origin));
-        }
-        for (what, one, other) in
-            [("CPUs online", &merged.online, &next.online), ("CPUs offline", &merged.offline, &next.offline)]
+        for (what, key) in
+            [("NUMA nodes", key::NODES), ("CPUs online", key::ONLINE), ("CPUs offline", key::OFFLINE)]
         {
-            if let (Some(one), Some(other)) = (one, other)
-                && one.value != other.value
-            {
+            if let Some((one, other)) = differ(key) {
                 let says = format!(
                     "lscpu tells {what} in two ways: {} and later {}; the record follows the later output",
                     one.value, other.value
@@ -51,79 +47,54 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
                 contradictions.push(contradict(says, &one.origin, &other.origin));
             }
         }
-        add(&mut merged, next);
+        add(&mut merged, next.clone());
     }
     Ok(merged)
 }
 
-fn add(merged: &mut Lscpu, next: &Lscpu) {
-    fn later<T: Clone>(mine: &mut Option<T>, other: &Option<T>) {
-        if other.is_some() {
-            mine.clone_from(other);
-        }
-    }
+fn add(merged: &mut Lscpu, mut next: Lscpu) {
     // What a package manager is for tells less than the list that counts the CPUs.
-    if merged.architecture.is_none() || next.cpus.is_some() {
-        later(&mut merged.architecture, &next.architecture);
+    if merged.machine.get(key::ARCHITECTURE).is_some() && next.machine.get(key::CPUS).is_none() {
+        next.machine.remove(key::ARCHITECTURE);
     }
-    later(&mut merged.cpus, &next.cpus);
-    if next.online.is_some() {
+    if next.machine.get(key::ONLINE).is_some() {
         // Who tells all CPUs online tells none offline.
-        merged.offline = None;
+        merged.machine.remove(key::OFFLINE);
     }
-    later(&mut merged.online, &next.online);
-    later(&mut merged.offline, &next.offline);
-    later(&mut merged.nodes, &next.nodes);
-    later(&mut merged.vendor, &next.vendor);
-    if next.flags.is_some() {
-        merged.glued_flags.clone_from(&next.glued_flags);
-        merged.cut_flags = next.cut_flags;
+    if next.machine.get(key::FLAGS).is_some() {
+        (merged.glued_flags, merged.cut_flags) = (next.glued_flags, next.cut_flags);
     }
-    later(&mut merged.flags, &next.flags);
-    later(&mut merged.address_bits, &next.address_bits);
-    later(&mut merged.hypervisor, &next.hypervisor);
-    later(&mut merged.boost, &next.boost);
-    later(&mut merged.current_hz, &next.current_hz);
+    merged.machine.extend(&next.machine);
     if !next.kinds.is_empty() {
-        merged.kinds.clone_from(&next.kinds);
+        merged.kinds = next.kinds;
     }
     if !next.caches.is_empty() {
-        merged.caches.clone_from(&next.caches);
+        merged.caches = next.caches;
     }
     if !next.node_cpus.is_empty() {
-        merged.node_cpus.clone_from(&next.node_cpus);
+        merged.node_cpus = next.node_cpus;
     }
-    merged.vulnerabilities.extend(next.vulnerabilities.clone());
+    merged.vulnerabilities.extend(next.vulnerabilities);
 }
 
-/// As [`same`]; one processor runs kernels and programs of several architectures.
-fn one_family(one: &Option<Fact<String>>, other: &Option<Fact<String>>) -> Result<(), Error> {
-    let family = |fact: &Option<Fact<String>>| {
-        let word = architecture(&fact.as_ref()?.value).to_owned();
-        let is_arm = word.starts_with("armv") || word == "armhf";
-        let is_x86 = word.starts_with('i') && word.ends_with("86");
-        Some(if is_arm {
-            "aarch64".to_owned()
-        } else if is_x86 {
-            "x86_64".to_owned()
-        } else {
-            word
-        })
-    };
-    match (one, other) {
-        (Some(one_fact), Some(other_fact)) if family(one) != family(other) => {
-            Err(several(&one_fact.origin, &other_fact.origin))
-        }
-        _ => Ok(()),
+/// The processors that a word for an architecture is of: one runs kernels and programs of several.
+fn family(word: &Datum) -> String {
+    let word = word.to_string();
+    match architecture(&word) {
+        word if word.starts_with("armv") || word == "armhf" => "aarch64".to_owned(),
+        word if word.starts_with('i') && word.ends_with("86") => "x86_64".to_owned(),
+        word => word.to_owned(),
     }
 }
 
 /// Two statements of what one machine can have only one of.
-fn same<T: PartialEq>(one: &Option<Fact<T>>, other: &Option<Fact<T>>) -> Result<(), Error> {
-    match (one, other) {
-        (Some(one), Some(other)) if one.value != other.value => Err(several(&one.origin, &other.origin)),
-        _ => Ok(()),
+fn same(one: &Values, other: &Values, keys: &[&str]) -> Result<(), Error> {
+    for (one, other) in keys.iter().filter_map(|key| one.get(key).zip(other.get(key))) {
+        if one.value != other.value {
+            return Err(several(&one.origin, &other.origin));
+        }
     }
+    Ok(())
 }
 
 fn several(one: &Origin, other: &Origin) -> Error {
@@ -156,13 +127,13 @@ pub(super) fn rows(facts: &Facts, lscpu: &Lscpu) -> Result<Option<Withheld>, Err
     let why = |why: &str, origin: &Origin| {
         Ok(Some(Withheld { what: "machine.cpus".to_owned(), why: why.to_owned(), origin: origin.clone() }))
     };
-    if let Some(list) = &lscpu.online {
-        let offline = lscpu.offline.as_ref().map(|list| list.value.clone()).unwrap_or_default();
+    if let Some((list, fact)) = lscpu.machine.cpus(key::ONLINE).zip(lscpu.machine.get(key::ONLINE)) {
+        let offline = lscpu.machine.cpus(key::OFFLINE).cloned().unwrap_or_default();
         let online: CpuList = facts.rows.iter().filter(|row| row.online).map(|row| row.cpu).collect();
-        if !all.is_subset(&list.value.union(&offline)) {
-            return Err(several(&list.origin, &first.origin));
+        if !all.is_subset(&list.union(&offline)) {
+            return Err(several(&fact.origin, &first.origin));
         }
-        if !list.value.is_subset(&online) {
+        if !list.is_subset(&online) {
             return why("rows are missing: not all CPUs online have one", &first.origin);
         }
     }
@@ -201,11 +172,11 @@ pub(super) fn numactl(outputs: &[Numactl], lscpu: &Lscpu) -> Result<(), Error> {
         }
         known = Some(first);
         let all_reported = output.nodes.values().all(|node| node.cpus.is_some());
-        if let Some(cpus) = &lscpu.cpus
+        if let Some((cpus, fact)) = lscpu.machine.count(key::CPUS).zip(lscpu.machine.get(key::CPUS))
             && all_reported
-            && count > cpus.value as usize
+            && count > cpus as usize
         {
-            return Err(several(&cpus.origin, &first.origin));
+            return Err(several(&fact.origin, &first.origin));
         }
     }
     Ok(())

@@ -253,9 +253,6 @@ fn core_numbers_that_name_no_cores_are_not_believed() {
     // Performance cores have two threads, and an L1d for both.
     let hybrid = "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,0,,0,0,0,0\n1,0,0,0,,0,0,0,0\n2,1,0,0,,8,8,1,0\n3,2,0,0,,9,9,1,0\n";
     assert_eq!(cores(hybrid), Some(3));
-    // IBM Z with `-y`: a socket that is not told, and a core 0 in each.
-    let zvm = "# CPU,Core,Socket,Node\n0,0,-,\n1,0,-,\n2,0,-,\n3,0,-,\n";
-    assert_eq!(cores(zvm), None);
     let no_sockets = "# CPU,Core,Socket,Node\n0,0,,\n1,1,,\n";
     assert_eq!(cores(no_sockets), Some(2));
 }

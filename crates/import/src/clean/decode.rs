@@ -4,8 +4,8 @@ use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 use crate::limits::LONGEST_LINE;
 
-/// Of so many bytes at its beginning a text's encoding and line ends are told.
-const SAMPLE: u64 = 1 << 16;
+/// Bytes that are read at once.
+const PIECE: u64 = 1 << 16;
 
 /// How the bytes are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +26,6 @@ pub(super) enum RawLine {
 pub(super) struct RawLines<R> {
     source: BufReader<Chain<Cursor<Vec<u8>>, R>>,
     encoding: Encoding,
-    /// What ends a line: LF; CR alone, as on Macs of old, where the text's beginning has no LF.
-    end: u8,
     bytes: u64,
     unfinished: bool,
 }
@@ -35,24 +33,17 @@ pub(super) struct RawLines<R> {
 impl<R: Read> RawLines<R> {
     pub(super) fn new(mut source: R) -> io::Result<Self> {
         let mut sample = Vec::new();
-        source.by_ref().take(SAMPLE).read_to_end(&mut sample)?;
+        source.by_ref().take(3).read_to_end(&mut sample)?;
         let (encoding, mark) = match sample.as_slice() {
             [0xef, 0xbb, 0xbf, ..] => (Encoding::Utf8, 3),
             [0xff, 0xfe, ..] => (Encoding::Utf16 { big_endian: false }, 2),
             [0xfe, 0xff, ..] => (Encoding::Utf16 { big_endian: true }, 2),
-            raw => (without_mark(raw), 0),
+            _ => (Encoding::Utf8, 0),
         };
-        let has = |end: u8| match encoding {
-            Encoding::Utf8 => sample.contains(&end),
-            Encoding::Utf16 { big_endian } => {
-                sample.chunks_exact(2).any(|pair| unit(pair, big_endian) == u16::from(end))
-            }
-        };
-        let end = if has(b'\r') && !has(b'\n') { b'\r' } else { b'\n' };
         let mut sample = Cursor::new(sample);
         sample.set_position(mark);
         let source = BufReader::new(sample.chain(source));
-        Ok(Self { source, encoding, end, bytes: mark, unfinished: false })
+        Ok(Self { source, encoding, bytes: mark, unfinished: false })
     }
 
     /// Bytes read so far.
@@ -89,9 +80,9 @@ impl<R: Read> RawLines<R> {
         let mut piece = Vec::new();
         loop {
             piece.clear();
-            let read = self.source.by_ref().take(SAMPLE).read_until(self.end, &mut piece)?;
+            let read = self.source.by_ref().take(PIECE).read_until(b'\n', &mut piece)?;
             self.bytes += read as u64;
-            let ended = piece.pop_if(|last| *last == self.end).is_some();
+            let ended = piece.pop_if(|last| *last == b'\n').is_some();
             if line.len() <= LONGEST_LINE {
                 line.extend_from_slice(&piece);
             }
@@ -112,7 +103,7 @@ impl<R: Read> RawLines<R> {
                 break false;
             }
             let unit = unit(&pair, big_endian);
-            if unit == u16::from(self.end) {
+            if unit == u16::from(b'\n') {
                 break true;
             }
             if units.len() <= LONGEST_LINE {
@@ -126,20 +117,6 @@ impl<R: Read> RawLines<R> {
 fn unit(pair: &[u8], big_endian: bool) -> u16 {
     let pair = [pair[0], pair[1]];
     if big_endian { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
-}
-
-/// UTF-16 that does not say so: Latin letters with a zero byte on the same side of each.
-fn without_mark(raw: &[u8]) -> Encoding {
-    let sample = &raw[..raw.len().min(64)];
-    let pairs = sample.chunks_exact(2);
-    let all = |zero: usize| sample.len() >= 8 && pairs.clone().all(|p| p[zero] == 0 && p[1 - zero] != 0);
-    if all(1) {
-        Encoding::Utf16 { big_endian: false }
-    } else if all(0) {
-        Encoding::Utf16 { big_endian: true }
-    } else {
-        Encoding::Utf8
-    }
 }
 
 /// A line of a mail that is quoted-printable, and whether it goes on in the next.

@@ -97,19 +97,14 @@ fn entity(text: &str) -> Option<(char, usize)> {
     Some((character, end + 1))
 }
 
-/// The line without the marks of quoting before it (`> `, also nested), and whether there were any.
-pub(super) fn without_quotes(line: &str) -> (&str, bool) {
+/// The line without the marks of quoting before it (`> `, also nested).
+pub(super) fn without_quotes(line: &str) -> &str {
     let mut text = line;
-    let mut quoted = false;
-    loop {
-        let trimmed = text.trim_start_matches(' ');
-        match trimmed.strip_prefix('>') {
-            // Indentation behind the mark's own space is the tool's.
-            Some(after) => text = after.strip_prefix(' ').unwrap_or(after),
-            None => return (text, quoted),
-        }
-        quoted = true;
+    while let Some(after) = text.trim_start_matches(' ').strip_prefix('>') {
+        // Indentation behind the mark's own space is the tool's.
+        text = after.strip_prefix(' ').unwrap_or(after);
     }
+    text
 }
 
 /// Whether a line begins or ends a code block.

@@ -40,8 +40,6 @@ pub(crate) struct Cleaned {
     pub kind: Kind,
     /// Whether it stands in a code block.
     pub in_fence: bool,
-    /// Whether it was quoted, as mails and Markdown do (`> `).
-    pub quoted: bool,
 }
 
 /// The lines of a text.
@@ -151,8 +149,8 @@ impl Piecewise<'_> {
 
     /// A line of a piece of text from which codes and tags are gone.
     fn read(&mut self, piece: &str) -> Cleaned {
-        let (text, quoted) = markup::without_quotes(piece);
-        let mut line = Cleaned { quoted, ..Cleaned::empty(self.number, *self.in_fence) };
+        let text = markup::without_quotes(piece);
+        let mut line = Cleaned::empty(self.number, *self.in_fence);
         if markup::is_fence(text) {
             line.kind = Kind::Frame;
             *self.in_fence = !*self.in_fence;
@@ -180,7 +178,7 @@ impl Cleaned {
     }
 
     fn empty(number: u64, in_fence: bool) -> Self {
-        Self { number, text: String::new(), label: None, kind: Kind::Text, in_fence, quoted: false }
+        Self { number, text: String::new(), label: None, kind: Kind::Text, in_fence }
     }
 }
 

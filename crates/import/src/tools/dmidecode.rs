@@ -11,6 +11,7 @@ use record::import::Origin;
 
 use crate::facts::{self, Fact};
 use crate::line::Line;
+use crate::scan;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
 
@@ -44,25 +45,16 @@ fn begins(text: &str) -> Option<(Option<u32>, u32)> {
 
 /// What a command line asks for: `-t memory`, `-t 17`, `--type processor`.
 fn asked(command: &Command) -> Option<u32> {
-    let mut words = command.text.split_whitespace();
-    words.find(|word| word.ends_with("dmidecode"))?;
-    while let Some(word) = words.next() {
-        let kind = match word {
-            "-t" | "--type" => words.next()?,
-            "|" => return None,
-            word => match word.strip_prefix("-t").or_else(|| word.strip_prefix("--type=")) {
-                Some(kind) => kind,
-                None => continue,
-            },
-        };
-        return match kind.trim_matches(['"', '\'']) {
-            "memory" | "17" => Some(17),
-            "processor" | "4" => Some(4),
-            "system" | "1" => Some(1),
-            _ => None,
-        };
+    let own = command.text.split('|').next()?;
+    let mut words = own.split(['=', ' ']).skip_while(|word| !word.ends_with("dmidecode"));
+    let option = words.find(|word| word.starts_with("-t") || *word == "--type")?;
+    let kind = option.strip_prefix("-t").filter(|kind| !kind.is_empty()).or_else(|| words.next())?;
+    match kind.trim_matches(['"', '\'']) {
+        "memory" | "17" => Some(17),
+        "processor" | "4" => Some(4),
+        "system" | "1" => Some(1),
+        _ => None,
     }
-    None
 }
 
 /// dmidecode.
@@ -80,22 +72,11 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
 }
 
 fn reader(command: Option<&Command>) -> Box<dyn Reader> {
-    let kind = command.filter(|command| command.text.contains('|')).and_then(asked);
-    Box::new(Text {
-        searched: kind,
-        structure: None,
-        arrays: BTreeSet::new(),
-        seen: BTreeSet::new(),
-        slots: 0,
-        memory: Default::default(),
-        closed: false,
-        head: None,
-        populated: Populated::default(),
-        array: None,
-        raw: RawTable::default(),
-    })
+    let searched = command.filter(|command| command.text.contains('|')).and_then(asked);
+    Box::new(Text { searched, ..Text::default() })
 }
 
+#[derive(Default)]
 struct Text {
     /// The type of the structures that single lines without a head are of.
     searched: Option<u32>,
@@ -119,6 +100,10 @@ struct Text {
     /// Arrays of system memory that were seen, and those that devices name.
     memory: (BTreeSet<String>, BTreeSet<String>),
 }
+
+/// What stands above the table.
+const PREAMBLE: &str = "Getting SMBIOS data|SMBIOS |Legacy DMI|Scanning /dev/mem|Reading SMBIOS|Table at|Using SMBIOS|\
+    /dev/mem: |/sys/firmware/dmi/tables/|Can't read memory";
 
 /// Most slots that are believed of one array.
 const MOST_SLOTS: u32 = machine::smbios::MAX_DEVICES as u32;
@@ -158,35 +143,16 @@ impl Reader for Text {
             }
             None => {}
         }
-        let preamble = [
-            "Getting SMBIOS data",
-            "SMBIOS ",
-            "Legacy DMI",
-            "Scanning /dev/mem",
-            "Reading SMBIOS",
-            "Table at",
-            "Using SMBIOS",
-            "/dev/mem: ",
-            "/sys/firmware/dmi/tables/",
-            "Can't read memory",
-            "# No SMBIOS nor DMI entry point",
-        ];
         if text.starts_with('#') {
-            let known = ["SMBIOS implementations newer", "fully supported by this version"];
             let comment = text.trim_start_matches('#').trim();
-            return if known.iter().any(|words| comment.starts_with(words)) {
-                Fit::Taken
-            } else {
-                Fit::Between
-            };
+            let known = "SMBIOS implementations newer|fully supported by this version";
+            return if scan::begins(comment, known) { Fit::Taken } else { Fit::Between };
         }
         if self.bytes(text, line, sink) {
             return Fit::Taken;
         }
         if self.structure.is_none() && self.searched.is_none() {
-            let known = preamble.iter().any(|words| text.starts_with(words))
-                || text.ends_with("structures occupying")
-                || text.contains("structures occupying");
+            let known = scan::begins(text, PREAMBLE) || text.contains("structures occupying");
             return if known { Fit::Taken } else { Fit::Over };
         }
         self.field(text, line, sink)
@@ -252,7 +218,7 @@ impl Text {
         let value = facts::strip_comment(value);
         let a_key = key.len() <= 40 && key.is_ascii() && key.starts_with(|c: char| c.is_ascii_uppercase());
         let searched = self.searched;
-        if !a_key || !indented && searched.is_none() && !value_of_known(key) {
+        if !a_key || !indented && searched.is_none() && !scan::is_one_of(key, KEYS) {
             return Fit::Between;
         }
         let repeated = |open: &Structure| {
@@ -337,50 +303,11 @@ impl Text {
 }
 
 /// Keys that are believed without indentation, as where a mail or a page lost it.
-fn value_of_known(key: &str) -> bool {
-    const KEYS: &[&str] = &[
-        "Array Handle",
-        "Error Information Handle",
-        "Total Width",
-        "Data Width",
-        "Size",
-        "Form Factor",
-        "Set",
-        "Locator",
-        "Bank Locator",
-        "Type",
-        "Type Detail",
-        "Speed",
-        "Manufacturer",
-        "Serial Number",
-        "Asset Tag",
-        "Part Number",
-        "Rank",
-        "Configured Clock Speed",
-        "Configured Memory Speed",
-        "Minimum Voltage",
-        "Maximum Voltage",
-        "Configured Voltage",
-        "Memory Technology",
-        "Version",
-        "Socket Designation",
-        "Family",
-        "ID",
-        "Voltage",
-        "External Clock",
-        "Max Speed",
-        "Current Speed",
-        "Status",
-        "Upgrade",
-        "Core Count",
-        "Core Enabled",
-        "Thread Count",
-        "Product Name",
-        "Vendor",
-        "Release Date",
-    ];
-    KEYS.contains(&key)
-}
+const KEYS: &str = "Array Handle|Error Information Handle|Total Width|Data Width|Size|Form Factor|Set|Locator|Bank Locator|\
+    Type|Type Detail|Speed|Manufacturer|Serial Number|Asset Tag|Part Number|Rank|Configured Clock Speed|\
+    Configured Memory Speed|Minimum Voltage|Maximum Voltage|Configured Voltage|Memory Technology|Version|\
+    Socket Designation|Family|ID|Voltage|External Clock|Max Speed|Current Speed|Status|Upgrade|Core Count|\
+    Core Enabled|Thread Count|Product Name|Vendor|Release Date";
 
 #[cfg(test)]
 mod tests;

@@ -1,77 +1,69 @@
-//! lmbench: `stream` (and its `-v 2`, STREAM2) and `lat_mem_rd`.
-//!
-//! `stream` prints nanoseconds per element as latency, which they are not: they become `stream.ns_per_element`. Its MB are
-//! 10^6 bytes, those of the sizes of `lat_mem_rd` 2^20.
+//! lmbench's `stream` (and its `-v 2`, STREAM2). It prints nanoseconds per element as latency, which they are not: they become
+//! `stream.ns_per_element`. Its MB are 10^6 bytes.
 
+use record::command_line::CommandLine;
 use record::{Label, Labels, Measurement, detail};
 
 use crate::line::Line;
-use crate::numbers;
+use crate::numbers::parse_whole;
+use crate::scan;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
-use record::command_line::CommandLine;
 
 /// What a line of `stream` says: its family, whether it is the time of an element (ns) or else a rate (B/s), the
 /// operation and the figure.
-fn stream_line(text: &str) -> Option<(&'static str, bool, &str, f64)> {
-    let rest = text.trim();
-    let (family, rest) = match rest.strip_prefix("STREAM2 ") {
-        Some(rest) => ("STREAM2", rest),
-        None => ("STREAM", rest.strip_prefix("STREAM ")?),
-    };
-    let (front, value) = rest.split_once(':')?;
-    let mut words = front.split_whitespace();
-    let (op, what) = (words.next()?, words.next()?);
-    let mut value = value.split_whitespace();
-    let (number, unit) = (value.next()?, value.next()?);
-    let (latency, number) = match (what, unit) {
-        ("latency", "nanoseconds") => (true, numbers::parse_decimal(number)?),
-        ("bandwidth", "MB/sec") => (false, numbers::parse_scaled(number, 6)?),
+fn stream_line(text: &str) -> Option<(&str, bool, &str, f64)> {
+    let (front, value) = scan::pair(text)?;
+    let words: Vec<&str> = front.split(' ').collect();
+    let [family @ ("STREAM" | "STREAM2"), op, what] = words[..] else { return None };
+    scan::is_one_of(op, "copy|scale|add|triad|fill|daxpy|sum").then_some(())?;
+    let (latency, unit) = match what {
+        "latency" => (true, ("nanoseconds", 0)),
+        "bandwidth" => (false, ("MB/sec", 6)),
         _ => return None,
     };
-    words.next().is_none().then_some((family, latency, op, number))
+    Some((family, latency, op, scan::quantity(value, &[unit])?))
+}
+
+/// The command line above an output of one of these programs.
+pub(super) fn above(command: Option<&Command>, programs: &[&str]) -> CommandLine {
+    CommandLine::above(command.map(|command| command.text.as_str()), programs)
 }
 
 /// lmbench's `stream`.
-pub(super) const STREAM: Tool =
-    Tool { name: "lmbench stream", opens: |line, _| stream_line(line.text).is_some(), reader: reader_stream };
-
-fn reader_stream(command: Option<&Command>) -> Box<dyn Reader> {
-    let line = CommandLine::above(command.map(|command| command.text.as_str()), &["stream", "bw_stream"]);
-    Box::new(StreamReader { line, seen: Vec::new() })
-}
+pub(super) const STREAM: Tool = Tool {
+    name: "lmbench stream",
+    opens: |line, _| stream_line(line.text).is_some(),
+    reader: |command| {
+        Box::new(StreamReader { line: above(command, &["stream", "bw_stream"]), seen: Vec::new() })
+    },
+};
 
 /// How many processes ran at once: `-P`.
-fn processes(line: &CommandLine) -> u64 {
-    line.option(&["-P"]).and_then(numbers::parse_whole).unwrap_or(1)
+pub(super) fn processes(line: &CommandLine) -> u64 {
+    line.option(&["-P"]).and_then(parse_whole).unwrap_or(1)
 }
 
 struct StreamReader {
     line: CommandLine,
-    /// Operations and figures that were read, to know where the next output begins.
-    seen: Vec<(String, bool)>,
+    /// What was read, to know where the next output begins.
+    seen: Vec<(String, String, bool)>,
 }
 
 impl Reader for StreamReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let Some((family, latency, op, number)) = stream_line(line.text) else { return Fit::Between };
-        let op = op.to_ascii_lowercase();
-        if !matches!(op.as_str(), "copy" | "scale" | "add" | "triad" | "fill" | "daxpy" | "sum") {
-            return Fit::Between;
-        }
-        let figure = (format!("{family} {op}"), latency);
+        let figure = (family.to_owned(), op.to_owned(), latency);
         if self.seen.contains(&figure) {
             return Fit::Over;
         }
         self.seen.push(figure);
         let threads = processes(&self.line);
-        let place =
-            Labels::new().with_label(Label::Op, op.as_str()).with_known(Label::Node, self.line.node());
+        let place = Labels::new().with_label(Label::Op, op).with_known(Label::Node, self.line.node());
         let m = if latency {
-            let several = Some(threads).filter(|threads| *threads > 1);
             let place = place.with_known(Label::Cpu, self.line.cpu());
             Measurement::exact("stream.ns_per_element", place, vec![number])
-                .with_known_detail(detail::PROCESSES, several)
+                .with_known_detail(detail::PROCESSES, Some(threads).filter(|threads| *threads > 1))
         } else {
             let place = place
                 .with_label(Label::BytesCounted, "stream")
@@ -82,92 +74,6 @@ impl Reader for StreamReader {
         let array = self.line.option(&["-M"]).and_then(|size| record::units::parse_bytes(size).ok());
         let mut m = m.with_known_detail(detail::ARRAY_BYTES, array);
         m.method = Some(format!("lmbench {}", if family == "STREAM" { "stream" } else { "stream -v 2" }));
-        sink.add_figure(m, line);
-        Fit::Taken
-    }
-}
-
-/// lmbench's `lat_mem_rd`.
-pub(super) const LAT_MEM_RD: Tool = Tool {
-    name: "lmbench lat_mem_rd",
-    opens: |line, _| stride(line.text).is_some(),
-    reader: |command| {
-        Box::new(LatencyReader {
-            line: CommandLine::above(command.map(|command| command.text.as_str()), &["lat_mem_rd"]),
-            stride: None,
-        })
-    },
-};
-
-/// `"stride=64`
-fn stride(text: &str) -> Option<u64> {
-    let rest = text.trim().trim_start_matches(['"', '“', '”']).strip_prefix("stride=")?;
-    numbers::parse_whole(rest.trim_end_matches(['"', '“', '”']))
-}
-
-/// `64.00000 117.323`
-fn point(text: &str) -> Option<(f64, f64)> {
-    let mut words = text.split_whitespace();
-    let (size, ns) = (words.next()?, words.next()?);
-    let (_, fraction) = size.split_once(['.', ','])?;
-    // Sizes carry five digits behind the point (`%.5f`), latencies three.
-    (fraction.len() == 5 && words.next().is_none()).then_some(())?;
-    Some((numbers::parse_decimal(size)?, numbers::parse_decimal(ns)?))
-}
-
-/// Half of the last of five digits behind the point of a MiB, in bytes.
-const ROUNDED_BY: f64 = 0.5e-5 * 1_048_576.0;
-
-/// The size that was printed rounded: of all that it may be the multiple of the largest power of two.
-fn roundest(bytes: f64) -> u64 {
-    let multiple = |shift: u32| {
-        let step = (1_u64 << shift) as f64;
-        (bytes / step).round() * step
-    };
-    let fits = |size: &f64| (size - bytes).abs() <= ROUNDED_BY;
-    (3..=30).rev().map(multiple).find(fits).unwrap_or(bytes.round()) as u64
-}
-
-struct LatencyReader {
-    line: CommandLine,
-    stride: Option<u64>,
-}
-
-impl LatencyReader {
-    /// How it was measured: `-t` walks at random and not along the stride, which prefetchers follow.
-    fn method(&self) -> String {
-        let thrash = if self.line.has("-t") { " -t" } else { "" };
-        match self.stride {
-            Some(stride) => format!("lmbench lat_mem_rd{thrash}, stride {stride}"),
-            None => format!("lmbench lat_mem_rd{thrash}"),
-        }
-    }
-}
-
-impl Reader for LatencyReader {
-    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        if let Some(stride) = stride(line.text) {
-            if self.stride.is_some() {
-                return Fit::Over;
-            }
-            self.stride = Some(stride);
-            return Fit::Taken;
-        }
-        let Some((mib, ns)) = point(line.text) else { return Fit::Between };
-        let bytes = mib * 1048576.0;
-        if !(1.0..1e15).contains(&bytes) {
-            sink.withhold("load.latency", format!("a working set of {mib} MiB cannot be"), line);
-            return Fit::Taken;
-        }
-        let bytes = roundest(bytes);
-        let place = Labels::new()
-            .with_label(Label::Bytes, bytes)
-            .with_known(Label::Cpu, self.line.cpu())
-            .with_known(Label::Node, self.line.node());
-        let several = Some(processes(&self.line)).filter(|processes| *processes > 1);
-        let mut m =
-            Measurement::exact("load.latency", place, vec![ns]).with_known_detail(detail::PROCESSES, several);
-        m.method = Some(self.method());
         sink.add_figure(m, line);
         Fit::Taken
     }

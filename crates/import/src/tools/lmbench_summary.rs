@@ -1,161 +1,121 @@
 //! The tables of lmbench's `make see`, of which records have: null calls, switches of two processes without data, reads and
 //! writes of memory. The rule below each head says where the columns are, since cells may be empty.
 
+use std::collections::BTreeSet;
+
 use record::{Label, Labels, Measurement, detail};
 
 use crate::line::{Line, PendingLine};
 use crate::numbers;
+use crate::scan;
 use crate::sink::Sink;
 use crate::tool::{Fit, Reader, Tool};
 
 /// How the tables begin, and what is said above one of latencies.
-const TITLES: &[&str] = &[
-    "Basic ",
-    "Processor, Processes",
-    "Context switching",
-    "*Local* ",
-    "*Remote* ",
-    "File & VM",
-    "Memory latencies",
+const TITLES: &str =
+    "Basic |Processor, Processes|Context switching|*Local* |*Remote* |File & VM|Memory latencies";
+
+/// A metric, an operation, and the power of ten of microseconds or MB of 10^6 bytes.
+type Column = (&'static str, Option<&'static str>, i32);
+
+/// The columns that are read, by what their head says.
+const COLUMNS: &[(&str, Column)] = &[
+    ("null call", ("cost.syscall", None, 3)),
+    ("2p/0K ctxsw", ("cost.context_switch", None, 3)),
+    ("Mem read", ("memory.bandwidth", Some("read"), 6)),
+    ("Mem write", ("memory.bandwidth", Some("write"), 6)),
 ];
 
 /// lmbench's summary.
 pub(super) const LMBENCH_SUMMARY: Tool = Tool {
     name: "lmbench summary",
-    opens: |line, _| is_head(line.text) || title(line.text),
+    opens: |line, _| line.text.trim_start().starts_with("L M B E N C H") || title(line.text),
     reader: |_| Box::new(SummaryReader::default()),
 };
 
-fn is_head(text: &str) -> bool {
-    text.trim_start().starts_with("L M B E N C H")
-}
-
 fn title(text: &str) -> bool {
-    TITLES.iter().any(|title| text.starts_with(title)) && text.contains(" - ") && text.contains(" is better")
+    scan::begins(text, TITLES) && text.contains(" - ") && text.contains(" is better")
 }
 
-/// The columns of a rule `--------- ------------- ---- ----`, as places in characters.
-fn rule(text: &str) -> Option<Vec<(usize, usize)>> {
-    let mut spans = Vec::new();
-    let mut from = 0;
-    for word in text.trim_end().split(' ') {
-        let length = word.len();
-        if length > 0 {
-            word.bytes().all(|b| b == b'-').then_some(())?;
-            spans.push((from, from + length));
-        }
-        from += length + 1;
-    }
-    (spans.len() > 2).then_some(spans)
+/// Where the columns of a rule `--------- ------------- ---- ----` end, in bytes.
+fn rule(text: &str) -> Option<Vec<usize>> {
+    let mut end = 0;
+    let ends = text.trim_end().split(' ').map(|word| {
+        end += word.len() + 1;
+        word.bytes().all(|b| b == b'-').then_some((word.len(), end - 1))
+    });
+    let ends: Vec<_> = ends.collect::<Option<_>>()?;
+    let ends: Vec<usize> = ends.into_iter().filter(|(length, _)| *length > 0).map(|(_, end)| end).collect();
+    (ends.len() > 2).then_some(ends)
 }
 
 #[derive(Default)]
 struct SummaryReader {
     /// The lines above the rule, since the title.
     head: Vec<String>,
-    columns: Vec<(usize, usize)>,
-    in_table: bool,
+    /// Where the columns of the table end that has begun.
+    columns: Vec<usize>,
     /// Each figure: metric and operation, value, line.
-    found: Vec<(&'static str, &'static str, f64, PendingLine)>,
-    /// A host's row of a table, to know another's.
-    hosts: Vec<String>,
-}
-
-/// The metric, its operation and the power of ten of its unit, by what the head says above a column.
-fn metric(head: &str) -> Option<(&'static str, &'static str, i32)> {
-    Some(match head {
-        // Microseconds, and MB of 10^6 bytes.
-        "null call" => ("cost.syscall", "", 3),
-        "2p/0K ctxsw" => ("cost.context_switch", "", 3),
-        "Mem read" => ("memory.bandwidth", "read", 6),
-        "Mem write" => ("memory.bandwidth", "write", 6),
-        _ => return None,
-    })
+    found: Vec<(&'static str, Option<&'static str>, f64, PendingLine)>,
+    /// Those of the tables' rows.
+    hosts: BTreeSet<String>,
 }
 
 /// What stands between two places of a line.
 fn cut(text: &str, from: usize, to: usize) -> &str {
-    let at = |place: usize| text.char_indices().nth(place).map_or(text.len(), |(at, _)| at);
-    text.get(at(from)..at(to)).unwrap_or_default().trim()
-}
-
-impl SummaryReader {
-    fn row(&mut self, line: Line) -> Fit {
-        let host = cut(line.text, 0, self.columns.first().map_or(0, |column| column.1));
-        if host.is_empty() {
-            return Fit::Between;
-        }
-        if !self.hosts.iter().any(|known| known == host) {
-            self.hosts.push(host.to_owned());
-        }
-        for pair in self.columns.windows(2).skip(1) {
-            let (from, to) = (pair[0].1, pair[1].1);
-            let words: Vec<&str> =
-                self.head.iter().map(|head| cut(head, from, to)).filter(|word| !word.is_empty()).collect();
-            let Some((metric, op, exponent)) = metric(&words.join(" ")) else { continue };
-            let cell = cut(line.text, from, to);
-            // Values of 10,000 and more are printed as `11.K`: two digits of them.
-            if let Some(value) =
-                numbers::parse_scaled(cell, exponent).filter(|_| numbers::parse_plain(cell).is_some())
-            {
-                self.found.push((metric, op, value, line.into()));
-            }
-        }
-        Fit::Taken
-    }
+    text.get(from..to.min(text.len())).unwrap_or_default().trim()
 }
 
 impl Reader for SummaryReader {
     fn line(&mut self, line: Line, _: &mut Sink) -> Fit {
         let text = line.text.trim_end();
-        if text.trim().is_empty() {
-            self.in_table = false;
+        if text.is_empty() {
+            self.columns.clear();
             return Fit::Between;
         }
         if title(text) {
-            (self.head, self.in_table) = (Vec::new(), false);
+            self.head.clear();
             self.columns.clear();
-            return Fit::Taken;
-        }
-        if self.in_table {
-            return self.row(line);
-        }
-        if let Some(columns) = rule(text) {
-            (self.columns, self.in_table) = (columns, true);
-            return Fit::Taken;
-        }
-        let whole_rule = text.trim().bytes().all(|b| b == b'-');
-        if is_head(text) || whole_rule || text.contains("(Alpha software") || text.contains("(WARNING") {
-            return Fit::Taken;
-        }
-        if self.head.len() < 4 && (self.head.is_empty() == text.starts_with("Host")) {
+        } else if let Some(first) = self.columns.first() {
+            let host = cut(text, 0, *first);
+            if host.is_empty() {
+                return Fit::Between;
+            }
+            self.hosts.insert(host.to_owned());
+            for pair in self.columns.windows(2).skip(1) {
+                let of = |line: &str| cut(line, pair[0], pair[1]).to_owned();
+                let head: Vec<String> = self.head.iter().map(|line| of(line)).collect();
+                let Some((metric, op, exponent)) = scan::find(COLUMNS, head.join(" ").trim()) else {
+                    continue;
+                };
+                // Values of 10,000 and more are printed as `11.K`: two digits of them.
+                let cell = Some(of(text)).filter(|cell| numbers::parse_plain(cell).is_some());
+                let value = cell.and_then(|cell| numbers::parse_scaled(&cell, exponent));
+                self.found.extend(value.map(|value| (metric, op, value, line.into())));
+            }
+        } else if let Some(columns) = rule(text) {
+            self.columns = columns;
+        } else if scan::begins(text.trim(), "L M B E N C H|----|(Alpha software|(WARNING") {
+        } else if self.head.len() < 4 && self.head.is_empty() == text.starts_with("Host") {
             self.head.push(text.to_owned());
-            return Fit::Taken;
+        } else {
+            return Fit::Between;
         }
-        Fit::Between
+        Fit::Taken
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        if let Some((.., line)) = self.found.first() {
-            sink.withhold("lmbench", "its other columns have no metric".to_owned(), line.line());
+        let Some((first, .., line)) = self.found.first() else { return };
+        sink.withhold("lmbench", "its other columns have no metric".to_owned(), line.line());
+        let kinds: BTreeSet<_> = self.found.iter().map(|(metric, op, ..)| (metric, op)).collect();
+        if self.hosts.len() > 1 || kinds.len() < self.found.len() {
+            let why = "the tables have several rows, of runs or hosts".to_owned();
+            return sink.withhold(first, why, line.line());
         }
-        for (at, (metric, op, value, line)) in self.found.iter().enumerate() {
-            let same =
-                |(_, other): &(usize, &(&str, &str, f64, PendingLine))| (other.0, other.1) == (*metric, *op);
-            if self.hosts.len() > 1 || self.found.iter().enumerate().filter(same).count() > 1 {
-                if at == 0 {
-                    sink.withhold(
-                        metric,
-                        "the tables have several rows, of runs or hosts".to_owned(),
-                        line.line(),
-                    );
-                }
-                continue;
-            }
-            let place = match *op {
-                "" => Labels::new(),
-                op => Labels::new().with_label(Label::Op, op).with_label(Label::BytesCounted, "stream"),
-            };
+        for (metric, op, value, line) in &self.found {
+            let place = Labels::new()
+                .with_known(Label::Op, *op)
+                .with_known(Label::BytesCounted, op.map(|_| "stream"));
             let mut m = Measurement::exact(metric, place, vec![*value])
                 .with_detail(detail::FROM, "lmbench's summary");
             m.method = Some("lmbench".to_owned());

@@ -4,22 +4,10 @@
 use record::{Label, Labels, Measurement, detail};
 
 use crate::line::Line;
-use crate::numbers;
+use crate::numbers::{parse_decimal, parse_scaled, parse_whole};
+use crate::scan;
 use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
-
-/// Headings of its parts.
-const PARTS: &[(&str, Part)] = &[
-    ("Measuring idle latencies", Part::Latency),
-    ("Measuring Peak", Part::Peak),
-    ("Measuring Maximum Memory Bandwidths", Part::Peak),
-    ("Measuring Memory Bandwidths between nodes", Part::Between),
-    ("Measuring Loaded Latencies", Part::Loaded),
-    ("Measuring cache-to-cache", Part::Caches),
-];
-
-/// Most nodes of a matrix.
-const MOST_NODES: usize = 1024;
+use crate::tool::{Fit, Reader, Tool};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Part {
@@ -32,32 +20,60 @@ enum Part {
     Caches,
 }
 
-fn part(text: &str) -> Option<Part> {
-    PARTS.iter().find(|(start, _)| text.starts_with(start)).map(|(_, part)| *part)
-}
+/// Headings of its parts.
+const PARTS: &[(&str, Part)] = &[
+    ("Measuring idle latencies", Part::Latency),
+    ("Measuring Peak", Part::Peak),
+    ("Measuring Maximum Memory Bandwidths", Part::Peak),
+    ("Measuring Memory Bandwidths between nodes", Part::Between),
+    ("Measuring Loaded Latencies", Part::Loaded),
+    ("Measuring cache-to-cache", Part::Caches),
+];
+
+/// What stands before the nodes of a matrix's columns.
+const HEADS: &[(&str, ())] = &[
+    ("Writer Numa Node", ()),
+    ("Reader Numa Node", ()),
+    ("Numa node", ()),
+    ("Numa Node", ()),
+    ("Memory node", ()),
+    ("Socket", ()),
+    ("Node", ()),
+];
+
+/// Mixes of reads and writes by the words of the peak bandwidths, in lower case.
+const MIXES: &[(&str, &str)] = &[
+    ("all reads", "read"),
+    ("3:1 reads-writes", "3:1 reads-writes"),
+    ("2:1 reads-writes", "2:1 reads-writes"),
+    ("1:1 reads-writes", "1:1 reads-writes"),
+    ("stream-triad like", "triad"),
+];
+
+/// What it says beside its figures.
+const TALK: &str = "Bandwidths are in|Using |Will take|Inject|Delay|=====|Command line parameters|***|Unable to|Latency and|Please ";
 
 /// `Intel(R) Memory Latency Checker - v3.9`
 fn version(text: &str) -> Option<&str> {
     let (_, rest) = text.strip_prefix("Intel(")?.split_once("Memory Latency Checker")?;
-    Some(rest.trim_matches(|c: char| c == '-' || c.is_whitespace()))
+    Some(rest.trim_start_matches(|c: char| "-vV".contains(c) || c.is_whitespace()))
+}
+
+/// The nanoseconds of `Each iteration took 250.3 core clocks (    78.2    ns)`.
+fn iteration(text: &str) -> Option<f64> {
+    let (_, inner) = text.strip_prefix("Each iteration took ")?.split_once('(')?;
+    scan::quantity(inner.strip_suffix(')')?, &[("ns", 0)])
 }
 
 /// Intel MLC.
-pub(super) const MLC: Tool = Tool { name: "Intel MLC", opens, reader: |_| Box::new(MlcReader::default()) };
-
-fn opens(line: Line, _: Option<&Command>) -> bool {
-    let text = line.text.trim();
-    version(text).is_some() || part(text).is_some() || iteration(text).is_some()
-}
-
-/// What the rows of a matrix say, and who owns the address.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Home {
-    #[default]
-    Unknown,
-    Writer,
-    Reader,
-}
+pub(super) const MLC: Tool = Tool {
+    name: "Intel MLC",
+    opens: |line, _| {
+        let text = line.text.trim();
+        version(text).is_some() || scan::find_start(PARTS, text).is_some() || iteration(text).is_some()
+    },
+    reader: |_| Box::new(MlcReader::default()),
+};
 
 #[derive(Default)]
 struct MlcReader {
@@ -66,10 +82,11 @@ struct MlcReader {
     done: Vec<Part>,
     /// Node numbers of the matrix's columns.
     columns: Vec<u64>,
-    home: Home,
+    /// Whether the writer owns the address, or the reader.
+    writer_owns: Option<bool>,
     traffic: Option<&'static str>,
     random: bool,
-    figures: u64,
+    begun: bool,
     /// The table under this heading has rows.
     has_rows: bool,
     /// Another table has begun after them.
@@ -77,157 +94,98 @@ struct MlcReader {
 }
 
 impl MlcReader {
-    fn method(&self) -> String {
-        match &self.version {
+    fn push(&mut self, metric: &'static str, place: Labels, value: f64) -> Measurement {
+        self.begun = true;
+        let mut m = Measurement::exact(metric, place, vec![value]);
+        m.method = Some(match &self.version {
             Some(version) => format!("Intel MLC {version}"),
             None => "Intel MLC".to_owned(),
-        }
+        });
+        m
     }
 
-    fn push(&mut self, mut m: Measurement, line: Line, sink: &mut Sink) {
-        m.method = Some(self.method());
-        self.figures += 1;
-        sink.add_figure(m, line);
-    }
-
-    /// `Numa node         0         1`, `Memory node`, `Socket`, `Writer Numa Node     0         1`
-    fn head(&mut self, text: &str) -> bool {
-        let labels = [
-            "Writer Numa Node",
-            "Reader Numa Node",
-            "Numa node",
-            "Numa Node",
-            "Memory node",
-            "Socket",
-            "Node",
-        ];
-        let Some(rest) = labels.iter().find_map(|label| text.strip_prefix(label)) else { return false };
-        let numbers: Option<Vec<u64>> =
-            rest.split_whitespace().take(MOST_NODES).map(numbers::parse_whole).collect();
-        if let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) {
-            self.columns = numbers;
+    /// `Numa node         0         1`, or above it a head of rows alone.
+    fn head(&mut self, text: &str) -> Option<()> {
+        let ((), rest) = scan::find_start(HEADS, text)?;
+        if let Some(nodes) = scan::all(scan::words(rest), parse_whole).filter(|nodes| !nodes.is_empty()) {
+            self.columns = nodes;
             self.in_second |= self.has_rows && self.part != Part::Caches;
         }
-        true
+        Some(())
     }
 
     /// A row of a matrix: its node, then a figure or `-` for each column.
-    fn row(&mut self, text: &str, line: Line, sink: &mut Sink) -> bool {
-        let mut words = text.split_whitespace();
-        let Some(from) = words.next().and_then(numbers::parse_whole) else { return false };
-        let cells: Vec<&str> = words.take(MOST_NODES).collect();
-        let figure = |cell: &&str| matches!(*cell, "-" | "N/A") || numbers::parse_decimal(cell).is_some();
-        if cells.is_empty() || cells.len() != self.columns.len() || !cells.iter().all(figure) {
-            return false;
-        }
+    fn row(&mut self, line: Line, sink: &mut Sink) -> Option<()> {
+        let words = scan::words(line.text);
+        let (from, cells) = words.split_first()?;
+        let from = parse_whole(from)?;
+        let exponent = if self.part == Part::Between { 6 } else { 0 };
+        let cell = |cell: &str| match cell {
+            "-" | "N/A" => Some(None),
+            cell => parse_scaled(cell, exponent).map(Some),
+        };
+        let cells = scan::all(cells.iter().copied(), cell)?;
+        (!cells.is_empty() && cells.len() == self.columns.len()).then_some(())?;
         self.has_rows = true;
         if self.in_second {
             let metric = if self.part == Part::Between { "numa.bandwidth" } else { "numa.latency" };
             let why = "a second table under one heading: what its figures are of is not known".to_owned();
             sink.withhold(metric, why, line);
-            return true;
+            return Some(());
         }
-        for (to, cell) in self.columns.clone().into_iter().zip(cells) {
-            let exponent = if self.part == Part::Between { 6 } else { 0 };
-            let Some(value) = numbers::parse_scaled(cell, exponent) else { continue };
+        for (to, value) in self.columns.clone().into_iter().zip(cells) {
+            let Some(value) = value else { continue };
             let place = Labels::new();
+            let between = |place: Labels| place.with_label(Label::From, from).with_label(Label::To, to);
             let m = match self.part {
-                Part::Latency => Measurement::exact(
-                    "numa.latency",
-                    place.with_label(Label::From, from).with_label(Label::To, to),
-                    vec![value],
-                ),
+                Part::Latency => self.push("numa.latency", between(place), value),
                 Part::Between => {
-                    let place = place
-                        .with_label(Label::From, from)
-                        .with_label(Label::To, to)
-                        .with_label(Label::Op, self.traffic.unwrap_or("read"));
-                    Measurement::exact("numa.bandwidth", place, vec![value])
+                    let op = self.traffic.unwrap_or("read");
+                    self.push("numa.bandwidth", between(place).with_label(Label::Op, op), value)
                 }
-                Part::Caches => {
+                _ => {
+                    let home = self.writer_owns.map(|writer| if writer { from } else { to });
                     let place = place
                         .with_label(Label::State, "hitm")
                         .with_label(Label::WriterNode, from)
-                        .with_label(Label::ReaderNode, to);
-                    let place = match self.home {
-                        Home::Writer => place.with_label(Label::Home, from),
-                        Home::Reader => place.with_label(Label::Home, to),
-                        Home::Unknown => place,
-                    };
-                    Measurement::exact("core_to_core.latency", place, vec![value])
+                        .with_label(Label::ReaderNode, to)
+                        .with_known(Label::Home, home);
+                    self.push("core_to_core.latency", place, value)
                 }
-                _ => return false,
             };
-            let m = if self.random { m.with_detail(detail::ACCESS, "random") } else { m };
-            self.push(m, line, sink);
+            sink.add_figure(m.with_known_detail(detail::ACCESS, self.random.then_some("random")), line);
         }
-        true
+        Some(())
     }
 
-    /// `ALL Reads        :    225097.1`
-    fn peak(&mut self, text: &str, line: Line, sink: &mut Sink) -> bool {
-        let Some((front, value)) = text.rsplit_once(':') else { return false };
-        let Some(value) = numbers::parse_scaled(value, 6) else { return false };
-        let op = match front.trim().to_ascii_lowercase().as_str() {
-            "all reads" => "read",
-            "3:1 reads-writes" => "3:1 reads-writes",
-            "2:1 reads-writes" => "2:1 reads-writes",
-            "1:1 reads-writes" => "1:1 reads-writes",
-            "stream-triad like" => "triad",
-            _ => return false,
-        };
-        // All threads of the machine; how many they are is not told. Of writes it counts what memory carries.
-        let place = Labels::new().with_label(Label::Op, op);
-        self.push(Measurement::exact("memory.bandwidth", place, vec![value]), line, sink);
-        true
+    /// `ALL Reads        :    225097.1`: of all threads of the machine; how many they are is not told. Of writes it counts what
+    /// memory carries.
+    fn peak(&mut self, text: &str) -> Option<Measurement> {
+        let (front, value) = text.rsplit_once(':')?;
+        let op = scan::find(MIXES, front.trim().to_ascii_lowercase().as_str())?;
+        Some(self.push("memory.bandwidth", Labels::new().with_label(Label::Op, op), parse_scaled(value, 6)?))
     }
 
     /// ` 00000    261.50     225452.5`: delay, ns, MB/s.
-    fn loaded(&mut self, text: &str, line: Line, sink: &mut Sink) -> bool {
-        let words: Vec<&str> = text.split_whitespace().take(4).collect();
-        let [delay, ns, rate] = words[..] else { return false };
-        let delay_digits = delay.len() == 5 && delay.bytes().all(|b| b.is_ascii_digit());
-        let (Some(ns), Some(rate)) = (numbers::parse_decimal(ns), numbers::parse_scaled(rate, 6)) else {
-            return false;
-        };
-        if !delay_digits || rate < 0.0 {
-            return false;
-        }
+    fn loaded(&mut self, text: &str) -> Option<Measurement> {
+        let words = scan::words(text);
+        let [delay, ns, rate] = words[..] else { return None };
+        let rate = parse_scaled(rate, 6).filter(|rate| *rate >= 0.0 && delay.len() == 5)?;
+        parse_whole(&format!("1{delay}"))?;
         let place = Labels::new().with_label(Label::Bandwidth, rate.round());
-        let m = Measurement::exact("memory.loaded_latency", place, vec![ns])
-            .with_detail(detail::DELAY, delay)
-            .with_detail(detail::TRAFFIC, self.traffic.unwrap_or("read"));
-        self.push(m, line, sink);
-        true
+        let m = self.push("memory.loaded_latency", place, parse_decimal(ns)?);
+        Some(m.with_detail(detail::DELAY, delay).with_detail(detail::TRAFFIC, self.traffic.unwrap_or("read")))
     }
 
     /// `Local Socket L2->L2 HIT  latency    51.6`
-    fn local(&mut self, text: &str, line: Line, sink: &mut Sink) -> bool {
-        let Some(rest) = text.strip_prefix("Local Socket L2->L2 ") else { return false };
-        let words: Vec<&str> = rest.split_whitespace().take(4).collect();
-        let [state, "latency", value] = words[..] else { return false };
-        let state = match state {
-            "HIT" => "hit",
-            "HITM" => "hitm",
-            _ => return false,
-        };
-        let Some(value) = numbers::parse_decimal(value) else { return false };
-        let m = Measurement::exact(
-            "core_to_core.latency",
-            Labels::new().with_label(Label::State, state),
-            vec![value],
-        )
-        .with_detail(detail::WITHIN, "package");
-        self.push(m, line, sink);
-        true
+    fn local(&mut self, text: &str) -> Option<Measurement> {
+        let words = scan::words(text.strip_prefix("Local Socket L2->L2 ")?);
+        let [state, "latency", value] = words[..] else { return None };
+        let state = scan::find(&[("HIT", "hit"), ("HITM", "hitm")], state)?;
+        let place = Labels::new().with_label(Label::State, state);
+        let m = self.push("core_to_core.latency", place, parse_decimal(value)?);
+        Some(m.with_detail(detail::WITHIN, "package"))
     }
-}
-
-/// `Each iteration took 250.3 core clocks (    78.2    ns)`
-fn iteration(text: &str) -> Option<f64> {
-    let rest = text.strip_prefix("Each iteration took ")?;
-    let (_, inner) = rest.split_once('(')?;
-    numbers::parse_decimal(inner.trim_end().strip_suffix(')')?.trim_end().strip_suffix("ns")?)
 }
 
 impl Reader for MlcReader {
@@ -237,29 +195,21 @@ impl Reader for MlcReader {
             return Fit::Between;
         }
         if let Some(version) = version(text) {
-            if self.version.is_some() || self.figures > 0 {
+            if self.version.is_some() || self.begun {
                 return Fit::Over;
             }
-            let version = version.trim_start_matches(['v', 'V']);
             sink.version(version);
             self.version = Some(version.to_owned());
             return Fit::Taken;
         }
-        if let Some(part) = part(text) {
+        if let Some((part, rest)) = scan::find_start(PARTS, text) {
             if self.done.contains(&part) {
                 return Fit::Over;
             }
             self.done.push(part);
-            self.part = part;
             self.columns.clear();
-            (self.has_rows, self.in_second) = (false, false);
-            self.traffic = None;
-            self.random = text.contains("random");
-            return Fit::Taken;
-        }
-        if let Some(ns) = iteration(text) {
-            let m = Measurement::exact("numa.latency", Labels::new(), vec![ns]);
-            self.push(m, line, sink);
+            (self.part, self.has_rows, self.in_second) = (part, false, false);
+            (self.traffic, self.random) = (None, rest.contains("random"));
             return Fit::Taken;
         }
         if text.to_ascii_lowercase().starts_with("using read-only traffic") {
@@ -276,31 +226,28 @@ impl Reader for MlcReader {
             self.part = Part::None;
         }
         if text.starts_with("Remote Socket L2->L2") {
-            self.home = if text.contains("writer") { Home::Writer } else { Home::Reader };
+            self.writer_owns = Some(text.contains("writer"));
             self.columns.clear();
             return Fit::Taken;
         }
-        let known = match self.part {
-            Part::Latency | Part::Between => self.head(text) || self.row(text, line, sink),
-            Part::Caches => self.head(text) || self.row(text, line, sink) || self.local(text, line, sink),
-            Part::Peak => self.peak(text, line, sink),
-            Part::Loaded => self.loaded(text, line, sink),
-            Part::None => false,
+        let figure = match self.part {
+            _ if iteration(text).is_some() => {
+                iteration(text).map(|ns| self.push("numa.latency", Labels::new(), ns))
+            }
+            Part::Peak => self.peak(text),
+            Part::Loaded => self.loaded(text),
+            Part::Caches => self.local(text),
+            _ => None,
         };
-        let comment = [
-            "Bandwidths are in",
-            "Using ",
-            "Will take",
-            "Inject",
-            "Delay",
-            "=====",
-            "Command line parameters",
-            "***",
-            "Unable to",
-            "Latency and",
-            "Please ",
-        ];
-        if known || comment.iter().any(|start| text.starts_with(start)) { Fit::Taken } else { Fit::Between }
+        let matrix = matches!(self.part, Part::Latency | Part::Between | Part::Caches);
+        if let Some(m) = figure {
+            sink.add_figure(m, line);
+        } else if !scan::begins(text, TALK)
+            && !(matrix && (self.head(text).is_some() || self.row(line, sink).is_some()))
+        {
+            return Fit::Between;
+        }
+        Fit::Taken
     }
 }
 

@@ -3,6 +3,7 @@
 mod cyclictest;
 pub(crate) mod dmidecode;
 mod hyperfine;
+mod lat_mem_rd;
 mod lmbench;
 mod lmbench_summary;
 mod lscpu;
@@ -36,7 +37,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     stress_ng::STRESS_NG,
     stress_ng::STRESS_NG_YAML,
     lmbench::STREAM,
-    lmbench::LAT_MEM_RD,
+    lat_mem_rd::LAT_MEM_RD,
     lmbench_summary::LMBENCH_SUMMARY,
     stream::MC_CALPIN,
     mlc::MLC,

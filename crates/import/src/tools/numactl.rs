@@ -4,8 +4,9 @@ use record::CpuList;
 
 use crate::facts::{self, Fact, Numactl as Facts};
 use crate::line::Line;
+use crate::scan;
 use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
+use crate::tool::{Fit, Reader, Tool};
 
 /// Most nodes believed; Linux has at most 1024.
 const MOST_NODES: u32 = 1024;
@@ -13,60 +14,52 @@ const MOST_NODES: u32 = 1024;
 /// What a line tells.
 enum Says<'a> {
     Available(u32),
-    Cpus(u32, &'a str),
-    Memory { node: u32, free: bool, value: &'a str },
+    /// CPUs, size or free memory of a node.
+    Node(u32, &'a str, &'a str),
     DistancesFollow,
     Columns(Vec<u32>),
     Row(u32, Vec<u32>),
 }
 
 fn says(text: &str) -> Option<Says<'_>> {
-    let text = facts::strip_comment(text);
+    let node = |text: &str| text.trim().parse().ok().filter(|node| *node < MOST_NODES);
     if let Some(rest) = text.strip_prefix("available:") {
         return rest.split_whitespace().next()?.parse().ok().map(Says::Available);
     }
-    if let Some(rest) = text.strip_prefix("node") {
-        let rest = rest.trim_start();
-        if rest == "distances:" {
-            return Some(Says::DistancesFollow);
+    let Some(rest) = text.strip_prefix("node") else {
+        let (id, row) = scan::pair(text)?;
+        return Some(Says::Row(node(id)?, numbers(row)?));
+    };
+    match scan::pair(rest) {
+        None => numbers(rest).map(Says::Columns),
+        Some(("distances", "")) => Some(Says::DistancesFollow),
+        Some((head, value)) => {
+            let (id, what) = head.split_once(' ')?;
+            scan::is_one_of(what, "cpus|size|free").then_some(Says::Node(node(id)?, what, value))
         }
-        let (head, value) = match rest.split_once(':') {
-            Some((head, value)) => (head, value.trim()),
-            None => return numbers(rest).map(Says::Columns),
-        };
-        let (node, what) = head.split_once(' ')?;
-        let node = node.parse().ok().filter(|node| *node < MOST_NODES)?;
-        return match what.trim() {
-            "cpus" => Some(Says::Cpus(node, value)),
-            what @ ("size" | "free") => Some(Says::Memory { node, free: what == "free", value }),
-            _ => None,
-        };
     }
-    let (node, row) = text.split_once(':')?;
-    let node = node.trim().parse().ok().filter(|node| *node < MOST_NODES)?;
-    numbers(row).map(|row| Says::Row(node, row))
 }
 
 /// Numbers separated by spaces, at least one.
 fn numbers(text: &str) -> Option<Vec<u32>> {
-    let numbers: Option<Vec<u32>> = text.split_whitespace().map(|word| word.parse().ok()).collect();
-    numbers.filter(|numbers| !numbers.is_empty() && numbers.len() <= MOST_NODES as usize * 64)
+    scan::all(scan::words(text), |word| word.parse().ok()).filter(|numbers| !numbers.is_empty())
 }
 
 /// `numactl -H`.
 pub(super) const NUMACTL: Tool = Tool {
     name: "numactl -H",
-    opens,
+    opens: |line, _| {
+        scan::begins(line.text.trim(), "available: |node ")
+            && matches!(
+                says(facts::strip_comment(line.text)),
+                Some(Says::Available(_) | Says::Node(_, "cpus", _) | Says::DistancesFollow)
+            )
+    },
     reader: |_| Box::new(Hardware { output: Facts::default(), open: Open::Nothing, rows: false }),
 };
 
-fn opens(line: Line, _: Option<&Command>) -> bool {
-    let text = line.text.trim();
-    (text.starts_with("available: ") && text.contains("node") || text.starts_with("node "))
-        && matches!(says(text), Some(Says::Available(_) | Says::Cpus(..) | Says::DistancesFollow))
-}
-
 /// What a line of numbers alone would go on, where a mail was wrapped.
+#[derive(Clone, Copy)]
 enum Open {
     Nothing,
     Cpus(u32),
@@ -83,76 +76,66 @@ struct Hardware {
 
 impl Reader for Hardware {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        let text = line.text.trim();
+        let text = facts::strip_comment(line.text);
         if text.is_empty() {
             self.open = Open::Nothing;
             return Fit::Between;
         }
         let Some(says) = says(text) else { return self.goes_on(text) };
+        let mut open = Open::Nothing;
         match says {
-            Says::Available(count) => {
-                if !self.output.nodes.is_empty() {
-                    return Fit::Over;
-                }
-                self.open = Open::Nothing;
-                if (1..=MOST_NODES).contains(&count) {
-                    self.output.available = Some(sink.fact("machine.counts.nodes", count, line));
-                } else {
-                    sink.withhold(
-                        "machine.counts.nodes",
-                        format!("{count} nodes: no machine has them"),
-                        line,
-                    );
-                }
+            Says::Available(_) if !self.output.nodes.is_empty() => return Fit::Over,
+            Says::Available(count) if !(1..=MOST_NODES).contains(&count) => {
+                let why = format!("{count} nodes: no machine has them");
+                sink.withhold("machine.counts.nodes", why, line);
             }
-            Says::Cpus(node, list) => {
-                if self.output.nodes.get(&node).is_some_and(|known| known.cpus.is_some()) {
+            Says::Available(count) => {
+                self.output.available = Some(sink.fact("machine.counts.nodes", count, line));
+            }
+            Says::Node(node, "cpus", list) => {
+                let entry = self.output.nodes.entry(node).or_default();
+                if entry.cpus.is_some() {
                     return Fit::Over;
                 }
                 let path = format!("machine.nodes[{node}].cpus");
-                let Some(cpus) = cpus(list) else {
-                    sink.withhold(&path, format!("{list:.60} is no list of CPUs"), line);
-                    return Fit::Taken;
-                };
-                let cpus = sink.fact(path, cpus, line);
-                self.output.nodes.entry(node).or_default().cpus = Some(cpus);
-                self.open = Open::Cpus(node);
-            }
-            Says::Memory { node, free, value } => {
-                self.open = Open::Nothing;
-                // It prints no other unit.
-                let size = facts::parse_size(value).filter(|_| value.ends_with("MB"));
-                let Some((bytes, _)) = size else {
-                    let (what, why) =
-                        (format!("machine.nodes[{node}].bytes"), format!("{value:.60} is no size in MB"));
-                    sink.withhold(&what, why, line);
-                    return Fit::Taken;
-                };
-                let field = if free { "free_bytes" } else { "bytes" };
-                let bytes = Some(sink.fact(format!("machine.nodes[{node}].{field}"), bytes, line));
-                let entry = self.output.nodes.entry(node).or_default();
-                *(if free { &mut entry.free } else { &mut entry.bytes }) = bytes;
-            }
-            Says::DistancesFollow => {
-                self.rows = true;
-                self.open = Open::Nothing;
-            }
-            Says::Columns(columns) => {
-                if !self.rows {
-                    return Fit::Between;
+                match cpus(list) {
+                    Some(cpus) => entry.cpus = Some(sink.fact(path, cpus, line)),
+                    None => sink.withhold(&path, format!("{list:.60} is no list of CPUs"), line),
                 }
+                open = Open::Cpus(node);
+            }
+            Says::Node(node, what, value) => {
+                let entry = self.output.nodes.entry(node).or_default();
+                let (field, of) = if what == "free" {
+                    (&mut entry.free, "free_bytes")
+                } else {
+                    (&mut entry.bytes, "bytes")
+                };
+                let path = format!("machine.nodes[{node}].{of}");
+                // It prints no other unit.
+                match facts::parse_size(value).filter(|_| value.ends_with("MB")) {
+                    Some((bytes, _)) => *field = Some(sink.fact(path, bytes, line)),
+                    None => sink.withhold(&path, format!("{value:.60} is no size in MB"), line),
+                }
+            }
+            Says::DistancesFollow => self.rows = true,
+            Says::Columns(_) | Says::Row(..) if !self.rows => return Fit::Between,
+            Says::Columns(columns) => {
                 self.output.columns = columns;
-                self.open = Open::Columns;
+                open = Open::Columns;
+            }
+            Says::Row(node, _)
+                if self.output.columns.is_empty() || self.output.distances.contains_key(&node) =>
+            {
+                return Fit::Over;
             }
             Says::Row(node, row) => {
-                if !self.rows || self.output.columns.is_empty() || self.output.distances.contains_key(&node) {
-                    return if self.rows { Fit::Over } else { Fit::Between };
-                }
                 let row = sink.fact(format!("machine.nodes[{node}].distances"), row, line);
                 self.output.distances.insert(node, row);
-                self.open = Open::Row(node);
+                open = Open::Row(node);
             }
         }
+        self.open = open;
         Fit::Taken
     }
 
@@ -177,36 +160,27 @@ impl Reader for Hardware {
 
 /// `0 1 2 3`, since 2.0.18 `0-3 8-11`.
 pub(super) fn cpus(list: &str) -> Option<CpuList> {
-    let words: Vec<&str> = list.split_whitespace().collect();
-    // No number begins with a zero: two are one where the blank between is lost.
-    let glued = words.iter().any(|word| word.len() > 1 && word.starts_with('0') && !word.starts_with("0-"));
-    (!glued).then(|| words.join(",").parse().ok()).flatten()
+    list.split_whitespace().collect::<Vec<_>>().join(",").parse().ok()
 }
 
 impl Hardware {
+    /// A line of numbers alone.
     fn goes_on(&mut self, text: &str) -> Fit {
-        if let Open::Cpus(node) = self.open {
-            let list = self.output.nodes.get_mut(&node).and_then(|node| node.cpus.as_mut());
-            let (Some(list), Some(more)) = (list, cpus(text)) else { return Fit::Between };
-            list.value = list.value.union(&more);
-            return Fit::Taken;
-        }
-        let Some(more) = numbers(text) else { return Fit::Between };
-        match self.open {
-            Open::Nothing | Open::Cpus(_) => return Fit::Between,
-            Open::Columns => {
-                if self.output.columns.len() + more.len() > MOST_NODES as usize {
-                    return Fit::Between;
-                }
+        let more = numbers(text).filter(|more| more.len() <= MOST_NODES as usize);
+        match (self.open, more) {
+            (Open::Cpus(node), _) => {
+                let list = self.output.nodes.get_mut(&node).and_then(|node| node.cpus.as_mut());
+                let (Some(list), Some(more)) = (list, cpus(text)) else { return Fit::Between };
+                list.value = list.value.union(&more);
+            }
+            (Open::Columns, Some(more)) if self.output.columns.len() < MOST_NODES as usize => {
                 self.output.columns.extend(more);
             }
-            Open::Row(node) => {
-                let columns = self.output.columns.len();
-                match self.output.distances.get_mut(&node) {
-                    Some(row) if row.value.len() + more.len() <= columns => row.value.extend(more),
-                    _ => return Fit::Between,
-                }
-            }
+            (Open::Row(node), Some(more)) => match self.output.distances.get_mut(&node) {
+                Some(row) if row.value.len() < self.output.columns.len() => row.value.extend(more),
+                _ => return Fit::Between,
+            },
+            _ => return Fit::Between,
         }
         Fit::Taken
     }

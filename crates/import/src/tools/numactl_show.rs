@@ -4,22 +4,14 @@ use record::CpuList;
 
 use super::numactl::cpus;
 use crate::line::Line;
+use crate::scan;
 use crate::sink::Sink;
 use crate::tool::{Fit, Reader, Tool};
 
-/// Its labels, in the order in which it prints them.
-const LABELS: &[&str] = &[
-    "policy",
-    "preferred node",
-    "interleavenode",
-    "interleavemask",
-    "physcpubind",
-    "cpubind",
-    "nodebind",
-    "membind",
-    "preferred",
-    "weighted interleavemask",
-];
+/// Its labels whose values are lists of numbers.
+const LISTS: &str =
+    "interleavenode|interleavemask|physcpubind|cpubind|nodebind|membind|preferred|weighted interleavemask";
+const MODES: &str = "default|preferred|bind|interleave|local|weighted interleave|preferred many";
 
 /// `numactl --show`.
 pub(super) const NUMACTL_SHOW: Tool = Tool {
@@ -30,18 +22,14 @@ pub(super) const NUMACTL_SHOW: Tool = Tool {
 
 /// The label and the value of a line: `physcpubind: 0 1 2 3`.
 fn field(text: &str) -> Option<(&str, &str)> {
-    let (label, value) = text.trim().split_once(':')?;
-    let is_list = |value: &str| value.bytes().all(|b| b.is_ascii_digit() || b" -,".contains(&b));
+    let (label, value) = scan::pair(text)?;
+    let is_list = || value.bytes().all(|b| b.is_ascii_digit() || b" -,".contains(&b));
     let known = match label {
-        "policy" => {
-            let mode = value.trim();
-            let modes = ["default", "preferred", "bind", "interleave", "local", "weighted interleave"];
-            modes.contains(&mode.strip_suffix(" many").unwrap_or(mode))
-        }
+        "policy" => scan::is_one_of(value, MODES),
         "preferred node" => true,
-        label => LABELS.contains(&label) && is_list(value),
+        label => scan::is_one_of(label, LISTS) && is_list(),
     };
-    known.then_some((label, value.trim()))
+    known.then_some((label, value))
 }
 
 #[derive(Default)]
@@ -53,15 +41,12 @@ struct ShowReader {
 
 impl Reader for ShowReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        let text = line.text.trim();
-        if text.is_empty() {
-            self.cpus = false;
-            return Fit::Between;
-        }
-        let Some((label, value)) = field(text) else {
+        let limits = &mut sink.draft.machine.limits;
+        let was_cpus = std::mem::take(&mut self.cpus);
+        let Some((label, value)) = field(line.text) else {
             // Of which list a further line of numbers is, only its place tells; without it the list is not whole.
-            if std::mem::take(&mut self.cpus) && cpus(text).is_some() {
-                sink.draft.machine.limits.affinity = CpuList::new();
+            if was_cpus && !line.text.trim().is_empty() && cpus(line.text).is_some() {
+                limits.affinity = CpuList::new();
                 sink.withhold("machine.limits.affinity", "it is broken into several lines".to_owned(), line);
                 return Fit::Taken;
             }
@@ -72,18 +57,12 @@ impl Reader for ShowReader {
         }
         self.seen.push(label.to_owned());
         self.cpus = label == "physcpubind";
-        let limits = &mut sink.draft.machine.limits;
-        let path = match label {
-            "physcpubind" => {
-                limits.affinity = cpus(value).unwrap_or_default();
-                "machine.limits.affinity"
-            }
-            "membind" => {
-                limits.memory_nodes = cpus(value).unwrap_or_default();
-                "machine.limits.memory_nodes"
-            }
+        let (list, path) = match label {
+            "physcpubind" => (&mut limits.affinity, "machine.limits.affinity"),
+            "membind" => (&mut limits.memory_nodes, "machine.limits.memory_nodes"),
             _ => return Fit::Taken,
         };
+        *list = cpus(value).unwrap_or_default();
         sink.note(path, line);
         Fit::Taken
     }

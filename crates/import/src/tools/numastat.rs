@@ -1,10 +1,9 @@
 //! `numastat -m`: the memory of each node, in MB of 2^20 bytes.
 
-use std::collections::BTreeMap;
-
-use crate::facts::{Fact, Numactl};
+use crate::facts::Numactl;
 use crate::line::{Line, PendingLine};
-use crate::numbers;
+use crate::numbers::parse_plain;
+use crate::scan;
 use crate::sink::Sink;
 use crate::tool::{Fit, Reader, Tool};
 
@@ -14,6 +13,9 @@ const HEAD: &str = "Per-node system memory usage (in MB";
 /// How far a sum of printed figures may be from the printed sum, MB for each: they have two digits behind the point.
 const ROUNDED_BY: f64 = 0.011;
 
+/// The rows that are read, and where they belong.
+const ROWS: [(&str, &str); 2] = [("MemTotal", "bytes"), ("MemFree", "free_bytes")];
+
 /// `numastat -m`.
 pub(super) const NUMASTAT: Tool = Tool {
     name: "numastat -m",
@@ -21,112 +23,72 @@ pub(super) const NUMASTAT: Tool = Tool {
     reader: |_| Box::new(NumastatReader::default()),
 };
 
-/// A row's figures by node.
-type Row = BTreeMap<u32, (f64, PendingLine)>;
-
 #[derive(Default)]
 struct NumastatReader {
     head: bool,
-    /// The nodes of the columns of this part of the table, and whether their sum stands behind them.
-    columns: Vec<u32>,
-    sum: bool,
-    total: Row,
-    free: Row,
-    /// The sums that were printed.
-    sums: [Option<(f64, PendingLine)>; 2],
+    /// The nodes of the columns of this part of the table; `None` for their sum.
+    columns: Vec<Option<u32>>,
+    /// Each row's figures so far, by column.
+    rows: [Vec<(Option<u32>, f64, PendingLine)>; 2],
 }
 
 /// `Node 0          Node 1           Total`
-fn columns(text: &str) -> Option<(Vec<u32>, bool)> {
-    let words: Vec<&str> = text.split_whitespace().take(4096).collect();
-    let (nodes, sum) = match words.split_last() {
-        Some((&"Total", nodes)) => (nodes, true),
-        _ => (words.as_slice(), false),
+fn columns(text: &str) -> Option<Vec<Option<u32>>> {
+    let text = text.replace("Node ", "Node");
+    let node = |word: &str| match word.strip_prefix("Node") {
+        Some(id) => id.parse().ok().map(Some),
+        None => (word == "Total").then_some(None),
     };
-    let pair = |pair: &[&str]| (pair.len() == 2 && pair[0] == "Node").then(|| pair[1].parse().ok()).flatten();
-    let nodes: Option<Vec<u32>> = nodes.chunks(2).map(pair).collect();
-    nodes.filter(|nodes| !nodes.is_empty() || sum).map(|nodes| (nodes, sum))
-}
-
-impl NumastatReader {
-    fn row(&mut self, name: &str, figures: &[f64], line: Line) {
-        let (row, sum) = match name {
-            "MemTotal" => (&mut self.total, &mut self.sums[0]),
-            "MemFree" => (&mut self.free, &mut self.sums[1]),
-            _ => return,
-        };
-        for (node, value) in self.columns.iter().zip(figures) {
-            row.insert(*node, (*value, line.into()));
-        }
-        if self.sum
-            && let Some(value) = figures.last()
-        {
-            *sum = Some((*value, line.into()));
-        }
-    }
+    scan::all(scan::words(text.trim()), node).filter(|columns| !columns.is_empty())
 }
 
 impl Reader for NumastatReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let text = line.text.trim();
-        if text.is_empty() {
-            return Fit::Between;
-        }
         if text.starts_with(HEAD) {
-            if self.head {
-                return Fit::Over;
-            }
-            self.head = true;
+            return if std::mem::replace(&mut self.head, true) { Fit::Over } else { Fit::Taken };
+        }
+        if let Some(columns) = columns(text) {
+            self.columns = columns;
             return Fit::Taken;
         }
-        let is_rule = text.bytes().all(|b| b == b'-' || b == b' ');
-        if is_rule || text.starts_with("Token ") && text.ends_with("not in hash table.") {
-            return Fit::Taken;
+        if scan::begins(text, "-----|Token ") || text.is_empty() {
+            return if text.is_empty() { Fit::Between } else { Fit::Taken };
         }
-        if let Some((columns, sum)) = columns(text) {
-            (self.columns, self.sum) = (columns, sum);
-            return Fit::Taken;
-        }
-        let mut words = text.split_whitespace();
-        let name = words.next().unwrap_or_default();
-        let figures: Option<Vec<f64>> = words.take(4096).map(numbers::parse_plain).collect();
-        let whole = self.columns.len() + usize::from(self.sum);
-        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic());
-        let Some(figures) = figures.filter(|figures| is_name && whole > 0 && !figures.is_empty()) else {
+        let (name, figures) = text.split_once(' ').unwrap_or((text, ""));
+        let figures = scan::all(scan::words(figures), parse_plain);
+        let Some(figures) = figures.filter(|figures| !self.columns.is_empty() && !figures.is_empty()) else {
             return if self.columns.is_empty() { Fit::Between } else { Fit::Over };
         };
-        if figures.len() != whole {
-            let why = format!("{} figures of {whole} columns", figures.len());
+        if figures.len() != self.columns.len() {
+            let why = format!("{} figures of {} columns", figures.len(), self.columns.len());
             sink.withhold("machine.nodes[].bytes", why, line);
-            return Fit::Taken;
+        } else if let Some(at) = ROWS.iter().position(|(row, _)| *row == name) {
+            let cells = self.columns.iter().zip(figures);
+            self.rows[at].extend(cells.map(|(node, value)| (*node, value, line.into())));
         }
-        self.row(name, &figures, line);
         Fit::Taken
     }
 
     fn end(&mut self, sink: &mut Sink) {
         let mut output = Numactl::default();
-        for (at, field) in ["bytes", "free_bytes"].into_iter().enumerate() {
-            let row = std::mem::take(if at == 0 { &mut self.total } else { &mut self.free });
-            let all: f64 = row.values().map(|(value, _)| value).sum();
-            let Some((sum, line)) = self.sums[at].take() else {
-                if let Some((_, line)) = row.values().next() {
-                    let why = "the sum of all nodes is missing, so nodes may be, too".to_owned();
-                    sink.withhold(&format!("machine.nodes[].{field}"), why, line.line());
-                }
-                continue;
-            };
-            if (sum - all).abs() > ROUNDED_BY * (row.len() + 1) as f64 {
-                let why = format!("the nodes have {all:.2} MB together, and the sum says {sum:.2}");
+        for ((_, field), row) in ROWS.into_iter().zip(std::mem::take(&mut self.rows)) {
+            let Some((.., line)) = row.first() else { continue };
+            let (sums, nodes): (Vec<_>, Vec<_>) = row.iter().partition(|(node, ..)| node.is_none());
+            let all: f64 = nodes.iter().map(|(_, value, _)| value).sum();
+            // Where the sum is missing, nodes may be, too.
+            let sum = sums.last().map_or(f64::INFINITY, |(_, sum, _)| *sum);
+            if (sum - all).abs() > ROUNDED_BY * (nodes.len() + 1) as f64 {
+                let why = format!("the nodes have {all:.2} MB together, which no sum behind them says");
                 sink.withhold(&format!("machine.nodes[].{field}"), why, line.line());
                 continue;
             }
-            for (id, (value, line)) in row {
+            for (node, value, line) in nodes {
+                let Some(id) = *node else { continue };
                 let bytes = (value * 1_048_576.0).round() as u64;
-                let path = format!("machine.nodes[{id}].{field}");
-                let fact: Fact<u64> = sink.fact(path, bytes, line.line());
+                let fact = sink.fact(format!("machine.nodes[{id}].{field}"), bytes, line.line());
                 let node = output.nodes.entry(id).or_default();
-                *(if at == 0 { &mut node.bytes } else { &mut node.free }) = Some(fact);
+                *(if field == "bytes" { &mut node.bytes } else { &mut node.free }) = Some(fact);
             }
         }
         if !output.nodes.is_empty() {

@@ -1,15 +1,16 @@
 //! `openssl speed`, versions 0.9.8 to 3.x: rates of ciphers and digests by block size, of signatures and key exchanges;
-//! the table that people read and the lines of `-mr` and `-multi`.
+//! the table that people read and the lines of `-mr`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use record::command_line::CommandLine;
 use record::{Label, Labels, Measurement, detail};
 
 use crate::line::{Line, PendingLine};
-use crate::numbers;
+use crate::numbers::{parse_plain, parse_scaled, parse_whole};
+use crate::scan;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
-use record::command_line::CommandLine;
 
 /// Block sizes in bytes that every version takes where no option says other: up to 1.0.2 without the last.
 const SIZES: &[u64] = &[16, 64, 256, 1024, 8192, 16384];
@@ -17,179 +18,151 @@ const SIZES: &[u64] = &[16, 64, 256, 1024, 8192, 16384];
 /// Most block sizes of a row.
 const MOST_SIZES: usize = 16;
 
+/// Rows of one output; `openssl speed` of everything has about 100, and a child of `-multi` sends each again.
+const MOST_ROWS: usize = 8192;
+
+/// What columns of a table of signatures are, by what stands before `/s`.
+const WORKS: &[(&str, &str)] = &[
+    ("sign", "signatures"),
+    ("signs", "signatures"),
+    ("verify", "verifications"),
+    ("encr", "encryptions"),
+    ("encr.", "encryptions"),
+    ("encrypt", "encryptions"),
+    ("decr", "decryptions"),
+    ("decr.", "decryptions"),
+    ("decrypt", "decryptions"),
+    ("keygen", "keys made"),
+    ("keygens", "keys made"),
+    ("encaps", "encapsulations"),
+    ("decaps", "decapsulations"),
+    ("op", "exchanges"),
+];
+
+/// A family of keys, what its figures are (RSA encrypts, too, since 3.2), and the field of the first.
+type Family = (&'static str, &'static [&'static str], usize);
+
+/// Lines of `-mr` for keys.
+const FAMILIES: &[(&str, Family)] = &[
+    ("F2", ("rsa", &["signatures", "verifications", "encryptions", "decryptions"], 3)),
+    ("F3", ("dsa", &["signatures", "verifications"], 3)),
+    ("F4", ("ecdsa", &["signatures", "verifications"], 3)),
+    ("F5", ("ecdh", &["exchanges"], 3)),
+    ("F6", ("eddsa", &["signatures", "verifications"], 4)),
+    ("F7", ("sm2", &["signatures", "verifications"], 4)),
+    ("F8", ("ffdh", &["exchanges"], 3)),
+];
+
+/// What it prints while it works, and of itself.
+const TALK: &str = "Doing |built on: |options:|compiler: |CPUINFO: |The 'numbers' are in|available timing options|\
+    timing function used|You have chosen to measure|You will get|instead of user CPU|options: |Forked child |version: |OpenSSL ";
+
 /// A row of rates: `aes-256 ige      89602.86k    97498.37k …`, with its name and bytes a second by column.
 fn row(text: &str) -> Option<(String, Vec<f64>)> {
-    if !text.contains('k') {
-        return None;
-    }
-    let last = text.rsplit(char::is_whitespace).find(|word| !word.is_empty())?;
-    if !last.contains('.') || !last.starts_with(|c: char| c.is_ascii_digit()) {
+    if !text.contains("k") || !text.contains('.') {
         return None;
     }
     let words: Vec<&str> = text.split_whitespace().take(MOST_SIZES + 12).collect();
     // The last rate of a line that was cut by hand may lack its k.
-    let rate =
-        |word: &str| numbers::parse_plain(word.strip_suffix('k').unwrap_or(word)).filter(|rate| *rate >= 0.0);
-    let printed = |word: &&&str| {
+    let rate = |word: &str| {
         let digits = word.strip_suffix('k').unwrap_or(word);
-        digits.split_once('.').is_some_and(|(_, fraction)| fraction.len() == 2) && rate(word).is_some()
+        digits.split_once('.').filter(|(_, fraction)| fraction.len() == 2)?;
+        parse_plain(digits).filter(|rate| *rate >= 0.0).and_then(|_| parse_scaled(digits, 3))
     };
-    let count = words.iter().rev().take_while(printed).count();
+    let count = words.iter().rev().take_while(|word| rate(word).is_some()).count();
     let (name, rates) = words.split_at(words.len() - count);
     let marked = rates.iter().filter(|word| word.ends_with('k')).count();
-    let named = (1..=4).contains(&name.len()) && name[0].starts_with(|c: char| c.is_ascii_alphabetic());
-    if !named || !(1..=MOST_SIZES).contains(&count) || marked == 0 || marked + 1 < count {
-        return None;
-    }
     let readable = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_/()+.".contains(c));
-    let rates: Option<Vec<f64>> =
-        rates.iter().map(|word| numbers::parse_scaled(word.strip_suffix('k').unwrap_or(word), 3)).collect();
-    name.iter().all(readable).then_some(())?;
-    Some((name.join(" "), rates?))
+    let named = (1..=4).contains(&name.len())
+        && name[0].starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.iter().all(readable);
+    let fits = named && (1..=MOST_SIZES).contains(&count) && marked > 0 && marked + 1 >= count;
+    fits.then_some(())?;
+    Some((name.join(" "), scan::all(rates.iter().copied(), rate)?))
 }
 
-/// The block sizes of `type           1024 bytes   8192 bytes`, of `type             16 bytes     64 bytes`.
+/// The block sizes of `type             16 bytes     64 bytes`.
 fn head(text: &str) -> Option<Vec<u64>> {
-    let rest = text.trim().strip_prefix("type")?;
-    let words: Vec<&str> = rest.split_whitespace().take(2 * MOST_SIZES).collect();
-    let sizes: Option<Vec<u64>> = words
-        .chunks(2)
-        .map(|pair| numbers::parse_whole(pair[0]).filter(|_| pair.get(1) == Some(&"bytes")))
-        .collect();
-    sizes.filter(|sizes| !sizes.is_empty())
+    let rest = text.strip_prefix("type")?.replace(" bytes", "b");
+    let size = |word: &str| word.strip_suffix('b').and_then(parse_whole);
+    scan::all(scan::words(&rest), size).filter(|sizes| !sizes.is_empty())
 }
 
-/// A row of signatures: `rsa 2048 bits 0.000260s 0.000016s   3846.2  60815.2`,
-/// ` 256 bits ecdsa (nistp256)   0.0000s   0.0001s  51115.7  16839.8`, ` 253 bits ecdh (X25519)   0.0000s  31633.0`.
-fn keys(text: &str) -> Option<(String, Vec<f64>)> {
-    if !text.contains("bits ") {
-        return None;
-    }
+/// A row of keys, and whether it is of one with a name alone:
+///
+/// ```text
+/// rsa 2048 bits 0.000260s 0.000016s   3846.2  60815.2
+///  256 bits ecdsa (nistp256)   0.0000s   0.0001s  51115.7  16839.8
+///  ML-KEM-512 0.000012s 0.000010s 0.000015s   83333.3  100000.0  66666.7
+/// ```
+fn keys(text: &str) -> Option<(String, bool, Vec<f64>)> {
     let words: Vec<&str> = text.split_whitespace().take(16).collect();
-    let at = words.iter().position(|word| *word == "bits")?;
-    let seconds = |word: &&&str| word.strip_suffix('s').and_then(numbers::parse_plain).is_some();
-    let times = words.iter().skip_while(|word| !seconds(word)).take_while(seconds).count();
-    let first = words.iter().position(|word| seconds(&word))?;
-    let rates: Option<Vec<f64>> =
-        words[first + times..].iter().map(|word| numbers::parse_plain(word)).collect();
-    let rates = rates.filter(|rates| !rates.is_empty() && rates.len() <= 4)?;
-    (at <= 2 && first > at).then_some(())?;
-    Some((words[..first].join(" "), rates))
+    let seconds = |word: &&str| word.strip_suffix('s').and_then(parse_plain).is_some();
+    let first = words.iter().position(seconds)?;
+    let times = words[first..].iter().take_while(|word| seconds(word)).count();
+    let rates = scan::all(words[first + times..].iter().copied(), parse_plain)?;
+    let bits = words[..first].iter().take(3).any(|word| *word == "bits");
+    let named = first == 1 && times == 3 && rates.len() == 3;
+    let fits = (bits || named) && (1..=4).contains(&rates.len());
+    fits.then(|| (words[..first].join(" "), !bits, rates))
 }
 
-/// A row of key encapsulations or signatures, since 3.2: `ML-KEM-512 0.000012s 0.000010s 0.000015s   83333.3  100000.0
-/// 66666.7`.
-fn named_keys(text: &str) -> Option<(String, Vec<f64>)> {
-    let words: Vec<&str> = text.split_whitespace().take(8).collect();
-    let [name, times @ .., _, _, _] = words.as_slice() else { return None };
-    let seconds = |word: &&str| word.strip_suffix('s').and_then(numbers::parse_plain).is_some();
-    let rates: Option<Vec<f64>> =
-        words[words.len() - 3..].iter().map(|word| numbers::parse_plain(word)).collect();
-    (times.len() == 3 && times.iter().all(seconds)).then_some(((*name).to_owned(), rates?))
-}
-
-/// What the columns of a table of signatures are: `sign    verify    sign/s verify/s`.
-fn key_head(text: &str) -> Option<Vec<String>> {
+/// What the columns of a table of keys are: `sign    verify    sign/s verify/s`.
+fn key_head(text: &str) -> Option<Vec<&'static str>> {
     // Most lines have no such column, and every line is asked.
-    if !text.ends_with("/s") {
-        return None;
-    }
-    let columns: Vec<String> = text
-        .split_whitespace()
-        .take(16)
-        .filter_map(|word| word.strip_suffix("/s"))
-        .map(str::to_owned)
-        .collect();
-    let words = text.split_whitespace().count();
-    let known = [
-        "sign", "verify", "op", "encr", "decr", "encr.", "decr.", "encrypt", "decrypt", "keygen", "encaps",
-        "decaps", "keygens", "signs",
-    ];
-    let all = columns.iter().all(|column| known.contains(&column.as_str()));
-    (!columns.is_empty() && all && words <= 2 * columns.len()).then_some(columns)
+    text.ends_with("/s").then_some(())?;
+    let rates = text.split_whitespace().filter_map(|word| word.strip_suffix("/s"));
+    let works = scan::all(rates, |word| scan::find(WORKS, word))?;
+    (text.split_whitespace().count() <= 2 * works.len()).then_some(works)
 }
 
 /// A line of `-mr`, or of what a child of `-multi` sent: `+F:22:aes-256-ige:89602860.00:…`, `Got: +F:… from 0`.
 fn machine_line(text: &str) -> Option<(Vec<&str>, Option<u64>)> {
-    let (rest, child) = match text.strip_prefix("Got: ") {
-        Some(rest) => {
-            let (line, child) = rest.rsplit_once(" from ")?;
-            (line, Some(numbers::parse_whole(child)?))
-        }
+    let sent = text.strip_prefix("Got: ").and_then(|rest| rest.rsplit_once(" from "));
+    let (rest, child) = match sent {
+        Some((rest, child)) => (rest, Some(parse_whole(child)?)),
         None => (text, None),
     };
-    let rest = rest.trim().strip_prefix('+')?;
-    let fields: Vec<&str> = rest.split(':').take(MOST_SIZES + 4).collect();
+    let fields: Vec<&str> = rest.strip_prefix('+')?.split(':').take(MOST_SIZES + 4).collect();
     let numbered = |letter: char| {
         fields[0].strip_prefix(letter).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
     };
-    // What it begins to do, by the kind of work.
-    let doing = fields[0].len() <= 4
-        && fields[0].starts_with('D')
-        && fields[0].bytes().all(|b| b.is_ascii_uppercase());
+    let doing = fields[0].len() <= 4 && fields[0].starts_with('D');
     let known = fields[0] == "H" || doing || numbered('F') || numbered('R');
     (known && fields.len() > 1).then_some((fields, child))
-}
-
-/// What a child sent and a margin cut: `Got: +F:22:aes-256-ige:89602860.00:9749`.
-fn is_cut(text: &str) -> bool {
-    text == "Got:"
-        || text.starts_with("Got: +") && machine_line(text).is_none_or(|(_, child)| child.is_none())
 }
 
 /// `16801049 aes-256 ige's in 3.00s`: the end of a line that began with `Doing`.
 fn is_count(text: &str) -> bool {
     let Some((number, rest)) = text.split_once(' ') else { return false };
-    let Some((_, seconds)) = rest.rsplit_once(" in ") else { return false };
-    number.bytes().all(|b| b.is_ascii_digit())
-        && seconds.strip_suffix('s').and_then(numbers::parse_plain).is_some()
-}
-
-/// What it prints while it works, and of itself.
-fn is_talk(text: &str) -> bool {
-    let starts = [
-        "Doing ",
-        "version: ",
-        "built on: ",
-        "options:",
-        "compiler: ",
-        "CPUINFO: ",
-        "OpenSSL ",
-        "Forked child ",
-        "The 'numbers' are in",
-        "available timing options",
-        "timing function used",
-        "You have chosen to measure",
-        "You will get",
-        "instead of user CPU",
-        "options: ",
-        "You have chosen",
-    ];
-    starts.iter().any(|start| text.starts_with(start))
+    let seconds = rest.rsplit_once(" in ").and_then(|(_, seconds)| seconds.strip_suffix('s'));
+    number.bytes().all(|b| b.is_ascii_digit()) && seconds.and_then(parse_plain).is_some()
 }
 
 /// `openssl speed`.
-pub(super) const OPENSSL_SPEED: Tool = Tool { name: "openssl speed", opens, reader };
+pub(super) const OPENSSL_SPEED: Tool = Tool {
+    name: "openssl speed",
+    opens,
+    reader: |command| {
+        let command = CommandLine::above(command.map(|command| command.text.as_str()), &["openssl"]);
+        Box::new(SpeedReader { command, ..SpeedReader::default() })
+    },
+};
 
 fn opens(line: Line, command: Option<&Command>) -> bool {
     let text = line.text.trim();
     let speed = || command.is_some_and(|command| command.text.contains("speed"));
     row(text).is_some_and(|(name, rates)| rates.len() >= 5 || name.contains('-') || speed())
         || machine_line(text).is_some_and(|(fields, _)| fields[0].starts_with(['F', 'H', 'D']) || speed())
-        || is_cut(text)
-        || text.starts_with("The 'numbers' are in 1000s of bytes per second")
+        || scan::begins(
+            text,
+            "The 'numbers' are in 1000s of bytes per second|You have chosen to measure elapsed time",
+        )
         || head(text).is_some()
-        || is_talk(text) && speed()
+        || scan::begins(text, TALK) && speed()
         || text.starts_with("Doing ") && text.contains("size blocks")
-        || text.starts_with("You have chosen to measure elapsed time")
         || keys(text).is_some()
-        || named_keys(text).is_some()
         || key_head(text).is_some_and(|columns| columns.len() > 1 || speed())
-}
-
-fn reader(command: Option<&Command>) -> Box<dyn Reader> {
-    let command = CommandLine::above(command.map(|command| command.text.as_str()), &["openssl"]);
-    Box::new(SpeedReader { command, ..SpeedReader::default() })
 }
 
 /// A rate that a row printed.
@@ -204,170 +177,64 @@ struct Rate {
     assumed: bool,
 }
 
-/// What one child of `-multi` measured.
-struct Child {
-    number: u64,
-    name: String,
-    rates: Vec<f64>,
-    line: PendingLine,
-}
-
 #[derive(Default)]
 struct SpeedReader {
     command: CommandLine,
     version: Option<String>,
     sizes: Vec<u64>,
-    columns: Vec<String>,
+    columns: Vec<&'static str>,
     rates: Vec<Rate>,
     seen: BTreeSet<String>,
-    children: Vec<Child>,
-    child_sizes: Vec<u64>,
     forked: u64,
+    /// A line that a child sent was cut, so that what follows may be its figures.
+    cut: bool,
     /// It told while it worked what it was doing, which children of `-multi` do in another form.
     alone: bool,
     /// Wall-clock time and not that of CPUs was measured.
     elapsed: bool,
 }
 
-/// Rates a second of what `-mr` prints for signatures: versions before 1.1 print the seconds of one there. A public-key
-/// operation takes less than a second and more than a nanosecond anywhere, so that the figures themselves tell which; where
-/// they do not agree, nothing is known.
-fn each_second(figures: Vec<f64>) -> Option<Vec<f64>> {
-    let slow = |value: &&f64| **value < 1.0;
-    match figures.iter().filter(slow).count() {
-        0 => Some(figures),
-        // `+F5` has the other form of its figure behind it.
-        _ if figures.len() == 2 && (figures[0] * figures[1] - 1.0).abs() < 0.05 => {
-            let rate = figures[0].max(figures[1]);
-            Some(vec![rate])
-        }
-        slow if slow == figures.len() && figures.iter().all(|value| *value > 0.0) => {
-            Some(figures.iter().map(|seconds| 1.0 / seconds).collect())
-        }
-        _ => None,
-    }
-}
-
-/// The longest line that a child of `-multi` sends.
-const LONGEST_SENT: usize = 1000;
-
-/// Rows of one output; `openssl speed` of everything has about 100, and a child of `-multi` sends each again.
-const MOST_ROWS: usize = 8192;
-
 impl SpeedReader {
-    fn sizes_of(&self, count: usize, printed: &[u64]) -> (Vec<Option<u64>>, bool) {
-        if printed.len() == count {
-            return (printed.iter().copied().map(Some).collect(), false);
-        }
-        let asked = self.command.option(&["-bytes"]).and_then(numbers::parse_whole);
-        if count == 1 && asked.is_some() {
-            return (vec![asked], false);
-        }
-        if printed.is_empty() && asked.is_none() && matches!(count, 5 | 6) {
-            return (SIZES[..count].iter().copied().map(Some).collect(), true);
-        }
-        (vec![None; count], false)
-    }
-
-    fn take_row(&mut self, name: &str, rates: &[f64], printed: &[u64], line: Line) {
-        let (sizes, assumed) = self.sizes_of(rates.len(), printed);
-        let (name, pending) = (name.to_owned(), PendingLine::from(line));
-        for (value, bytes) in rates.iter().zip(sizes) {
-            self.rates.push(Rate {
-                name: name.clone(),
-                bytes,
-                work: None,
-                value: *value,
-                line: pending.clone(),
-                assumed,
-            });
+    fn take_row(&mut self, name: &str, rates: &[f64], line: Line) {
+        let asked = self.command.option(&["-bytes"]).and_then(parse_whole);
+        let assumed = self.sizes.is_empty() && asked.is_none() && matches!(rates.len(), 5 | 6);
+        let sizes = if assumed { SIZES } else { &self.sizes };
+        for (at, value) in rates.iter().enumerate() {
+            let printed = sizes.get(at).copied().filter(|_| assumed || sizes.len() == rates.len());
+            let bytes = printed.or(asked.filter(|_| rates.len() == 1));
+            let (name, line) = (name.to_owned(), line.into());
+            self.rates.push(Rate { name, bytes, work: None, value: *value, line, assumed });
         }
     }
 
-    fn machine(&mut self, fields: &[&str], child: Option<u64>, line: Line) -> Fit {
-        let rates = |from: usize| {
-            fields[from.min(fields.len())..].iter().map(|field| numbers::parse_plain(field)).collect()
-        };
+    fn take_keys(&mut self, name: &str, works: &[&'static str], rates: &[f64], line: Line) {
+        for (work, value) in works.iter().zip(rates) {
+            let (name, work, line) = (name.to_owned(), Some(*work), line.into());
+            self.rates.push(Rate { name, bytes: None, work, value: *value, line, assumed: false });
+        }
+    }
+
+    fn machine(&mut self, fields: &[&str], line: Line) -> Option<()> {
+        let figures = |from: usize| scan::all(fields.get(from..)?.iter().copied(), parse_plain);
         match fields[0] {
-            "H" => {
-                let sizes: Option<Vec<u64>> =
-                    fields[1..].iter().map(|size| numbers::parse_whole(size)).collect();
-                self.child_sizes = sizes.unwrap_or_default();
+            "H" => self.sizes = scan::all(fields[1..].iter().copied(), parse_whole).unwrap_or_default(),
+            "F" => self.take_row(fields.get(2)?, &figures(3)?, line),
+            kind if kind.starts_with('F') => {
+                let (family, works, first) = scan::find(FAMILIES, kind)?;
+                // A public-key operation takes less than a second: what is less than 1 is the seconds of one.
+                let (rates, seconds): (Vec<f64>, Vec<f64>) =
+                    figures(first)?.into_iter().partition(|rate| *rate >= 1.0);
+                (seconds.is_empty() || kind == "F5" && !rates.is_empty()).then_some(())?;
+                self.take_keys(&format!("{family} {} bits", fields[2]), works, &rates, line);
             }
-            "F" if fields.len() > 3 => {
-                let rates: Option<Vec<f64>> = rates(3);
-                let Some(rates) = rates else { return Fit::Between };
-                let name = fields[2];
-                match child {
-                    Some(number) => {
-                        self.forked = self.forked.max(number.saturating_add(1));
-                        self.children.push(Child { number, name: name.to_owned(), rates, line: line.into() })
-                    }
-                    // Of several processes it may be one's alone, whose mark is lost.
-                    None if self.forked > 0 && !self.command.has("-mr") => return Fit::Between,
-                    None => {
-                        let sizes = self.child_sizes.clone();
-                        self.take_row(name, &rates, &sizes, line);
-                    }
-                }
-            }
-            "F2" | "F3" | "F4" | "F5" | "F6" | "F7" | "F8" if child.is_none() => {
-                let (family, works, first): (_, &[&str], usize) = match fields[0] {
-                    // Since 3.2 it encrypts and decrypts, too.
-                    "F2" => ("rsa", &["sign", "verify", "encr", "decr"], 3),
-                    "F3" => ("dsa", &["sign", "verify"], 3),
-                    "F4" => ("ecdsa", &["sign", "verify"], 3),
-                    "F5" => ("ecdh", &["op"], 3),
-                    // Their curve is named.
-                    "F6" => ("eddsa", &["sign", "verify"], 4),
-                    "F7" => ("sm2", &["sign", "verify"], 4),
-                    _ => ("ffdh", &["op"], 3),
-                };
-                let rates: Option<Vec<f64>> = rates(first);
-                let (Some(rates), Some(bits)) = (rates, fields.get(2)) else { return Fit::Between };
-                let Some(rates) = each_second(rates) else { return Fit::Between };
-                let columns: Vec<String> = works.iter().map(|work| (*work).to_owned()).collect();
-                self.take_keys(&format!("{family} {bits} bits"), &columns, &rates, line);
-            }
-            // Encapsulations and signatures by a number that only the program's own list explains.
-            "F9" | "F10" => return Fit::Between,
             _ => {}
         }
-        Fit::Taken
-    }
-
-    fn full(&self) -> bool {
-        self.seen.len() + self.children.len() >= MOST_ROWS || self.rates.len() >= MOST_ROWS * 4
-    }
-
-    fn take_keys(&mut self, name: &str, columns: &[String], rates: &[f64], line: Line) {
-        let (name, pending) = (name.to_owned(), PendingLine::from(line));
-        for (column, value) in columns.iter().zip(rates) {
-            let work = match column.as_str() {
-                "sign" | "signs" => "signatures",
-                "verify" => "verifications",
-                "encr" | "encr." | "encrypt" => "encryptions",
-                "decr" | "decr." | "decrypt" => "decryptions",
-                "keygen" | "keygens" => "keys made",
-                "encaps" => "encapsulations",
-                "decaps" => "decapsulations",
-                _ => "exchanges",
-            };
-            let rate = Rate {
-                name: name.clone(),
-                bytes: None,
-                work: Some(work),
-                value: *value,
-                line: pending.clone(),
-                assumed: false,
-            };
-            self.rates.push(rate);
-        }
+        Some(())
     }
 
     /// How many processes ran, where it is told.
     fn threads(&self) -> Option<u64> {
-        let multi = self.command.option(&["-multi"]).and_then(numbers::parse_whole);
+        let multi = self.command.option(&["-multi"]).and_then(parse_whole);
         let alone = (self.alone || self.command.words.len() > 1)
             && !self.command.has("-multi")
             && self.command.option(&["-async_jobs"]).is_none();
@@ -382,52 +249,18 @@ impl SpeedReader {
         }
         let upper =
             name.bytes().any(|b| b.is_ascii_uppercase()) && !name.bytes().any(|b| b.is_ascii_lowercase());
-        let old = self.version.as_deref().is_some_and(|v| v.starts_with("1.") || v.starts_with("0."));
+        let old = self.version.as_deref().is_some_and(|version| scan::begins(version, "1.|0."));
         upper || old && ["-cbc", "-ige", "-gcm", "-ctr", "-ecb"].iter().any(|mode| name.ends_with(mode))
     }
 
     fn workload(&self, name: &str) -> String {
-        let joined = name.split_whitespace().collect::<Vec<_>>().join("-");
-        let canonical = if name.contains(" bits") { name.to_owned() } else { joined };
-        let evp = if self.evp(name) && !name.contains(" bits") { "-evp " } else { "" };
+        let bits = name.contains(" bits");
+        let canonical = if bits { name.to_owned() } else { name.replace(' ', "-") };
         // What is done to the bytes is another work.
-        let how: String = ["-decrypt", "-aead"]
-            .iter()
-            .filter(|option| self.command.has(option))
-            .map(|option| format!("{option} "))
-            .collect();
-        format!("openssl speed {how}{evp}{}", canonical.to_ascii_lowercase())
-    }
-
-    /// What the children did together, where no table says it.
-    fn sum_children(&mut self) {
-        let asked = self.command.option(&["-multi"]).and_then(numbers::parse_whole);
-        let mut by_name: BTreeMap<&str, Vec<&Child>> = BTreeMap::new();
-        for child in &self.children {
-            by_name.entry(child.name.as_str()).or_default().push(child);
-        }
-        let folded = |name: &str| name.to_ascii_lowercase().replace(' ', "-");
-        let printed: BTreeSet<String> = self.rates.iter().map(|rate| folded(&rate.name)).collect();
-        let mut sums: Vec<(String, Vec<f64>, PendingLine, u64)> = Vec::new();
-        for (name, of) in by_name {
-            let mut numbers: Vec<u64> = of.iter().map(|child| child.number).collect();
-            numbers.sort_unstable();
-            let forked = self.forked == 0 || self.forked == numbers.len() as u64;
-            let all = numbers.iter().enumerate().all(|(at, number)| at as u64 == *number);
-            let same = of.iter().all(|child| child.rates.len() == of[0].rates.len());
-            let as_many = asked.is_none_or(|asked| asked == numbers.len() as u64);
-            if !all || !same || !as_many || !forked || printed.contains(&folded(name)) {
-                continue;
-            }
-            let sum = |column: usize| of.iter().map(|child| child.rates[column]).sum::<f64>();
-            let rates: Vec<f64> = (0..of[0].rates.len()).map(sum).collect();
-            sums.push((name.to_owned(), rates, of[0].line.clone(), numbers.len() as u64));
-        }
-        let sizes = self.child_sizes.clone();
-        for (name, rates, line, processes) in sums {
-            self.forked = processes;
-            self.take_row(&name, &rates, &sizes, line.line());
-        }
+        let decrypt = if self.command.has("-decrypt") { "-decrypt " } else { "" };
+        let aead = if self.command.has("-aead") { "-aead " } else { "" };
+        let evp = if self.evp(name) && !bits { "-evp " } else { "" };
+        format!("openssl speed {decrypt}{aead}{evp}{}", canonical.to_ascii_lowercase())
     }
 }
 
@@ -437,93 +270,80 @@ impl Reader for SpeedReader {
         if text.is_empty() {
             return Fit::Between;
         }
-        if self.full() {
+        if self.seen.len() >= MOST_ROWS || self.rates.len() >= MOST_ROWS * 4 {
             return Fit::Over;
         }
-        if is_cut(text) && text.len() < LONGEST_SENT {
-            return Fit::Unfinished;
-        }
         if let Some((name, rates)) = row(text) {
-            if self.seen.contains(&name) {
+            if !self.seen.insert(name.clone()) {
                 return Fit::Over;
             }
-            // A row that mail broke at its margin goes on in the next line.
+            // A row that was cut.
             if rates.len() < self.sizes.len() {
-                return Fit::Unfinished;
+                return Fit::Between;
             }
-            let sizes = std::mem::take(&mut self.sizes);
-            self.take_row(&name, &rates, &sizes, line);
-            self.sizes = sizes;
-            self.seen.insert(name);
-            return Fit::Taken;
-        }
-        if let Some((fields, child)) = machine_line(text) {
+            self.take_row(&name, &rates, line);
+        } else if let Some((fields, child)) = machine_line(text) {
             // What is done next is another run's where rates stand already.
             if fields[0].starts_with('D') && !self.rates.is_empty() {
                 return Fit::Over;
             }
-            return self.machine(&fields, child, line);
-        }
-        if let Some(sizes) = head(text) {
+            // What the children did together stands in a table behind.
+            self.forked = self.forked.max(child.map_or(0, |child| child.saturating_add(1)));
+            let several = self.cut || self.forked > 0 && !self.command.has("-mr");
+            if child.is_none() && fields[0] == "F" && several {
+                let why = "of several processes it may be one's alone, whose mark is lost".to_owned();
+                sink.withhold("workload.throughput", why, line);
+                return Fit::Taken;
+            }
+            if child.is_none() && self.machine(&fields, line).is_none() {
+                return Fit::Between;
+            }
+        } else if let Some(sizes) = head(text) {
             self.sizes = sizes;
-            return Fit::Taken;
-        }
-        if let Some(columns) = key_head(text) {
+        } else if let Some(columns) = key_head(text) {
             self.columns = columns;
-            return Fit::Taken;
-        }
-        if let Some((name, rates)) = named_keys(text).filter(|_| self.columns.len() == 3) {
-            // Keys of RSA are made for either.
-            let kind = if self.columns.iter().any(|column| column == "encaps") { "kem" } else { "signature" };
-            let name = format!("{kind} {name}");
+        } else if let Some((name, named, rates)) = keys(text) {
+            let name = match named {
+                // Keys of RSA are made for either.
+                true if self.columns.contains(&"encapsulations") => format!("kem {name}"),
+                true if self.columns.len() == 3 => format!("signature {name}"),
+                true => return Fit::Between,
+                false => name,
+            };
             if !self.seen.insert(name.clone()) {
                 return Fit::Over;
             }
-            let columns = self.columns.clone();
-            self.take_keys(&name, &columns, &rates, line);
-            return Fit::Taken;
-        }
-        if let Some((name, rates)) = keys(text) {
-            if self.seen.contains(&name) {
-                return Fit::Over;
-            }
-            self.seen.insert(name.clone());
             let columns = match self.columns.len() {
-                0 if rates.len() > 1 => ["sign", "verify", "encr", "decr"].map(str::to_owned).to_vec(),
-                0 => vec!["op".to_owned()],
+                0 if rates.len() > 1 => FAMILIES[0].1.1.to_vec(),
+                0 => vec!["exchanges"],
                 _ => self.columns.clone(),
             };
             self.take_keys(&name, &columns, &rates, line);
-            return Fit::Taken;
-        }
-        let version = text.strip_prefix("version: ").or_else(|| text.strip_prefix("OpenSSL "));
-        if let Some(version) = version.and_then(|rest| rest.split_whitespace().next()) {
+        } else if let Some(((), rest)) = scan::find_start(&[("version: ", ()), ("OpenSSL ", ())], text) {
             if self.version.is_some() {
                 return Fit::Over;
             }
-            if version.starts_with(|c: char| c.is_ascii_digit()) {
-                sink.version(version);
-                self.version = Some(version.to_owned());
-            }
-            return Fit::Taken;
-        }
-        if let Some(child) = text.strip_prefix("Forked child ").and_then(numbers::parse_whole) {
+            let version =
+                rest.split(' ').next().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+            version.into_iter().for_each(|version| sink.version(version));
+            self.version = version.map(str::to_owned);
+        } else if let Some(child) = text.strip_prefix("Forked child ").and_then(parse_whole) {
             self.forked = self.forked.max(child.saturating_add(1));
-            return Fit::Taken;
-        }
-        // After the figures of one run, this is the next one's.
-        if text.starts_with("Doing ") {
+        } else if text.starts_with("Doing ") {
+            // After the figures of one run, this is the next one's.
             if !self.rates.is_empty() {
                 return Fit::Over;
             }
             self.alone = true;
+        } else if !scan::begins(text, TALK) && !is_count(text) {
+            self.cut |= text.starts_with("Got:");
+            return Fit::Between;
         }
         self.elapsed |= text.starts_with("You have chosen to measure elapsed time");
-        if is_talk(text) || is_count(text) { Fit::Taken } else { Fit::Between }
+        Fit::Taken
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        self.sum_children();
         let threads = self.threads();
         for rate in &self.rates {
             let name = self.workload(&rate.name);
@@ -538,9 +358,7 @@ impl Reader for SpeedReader {
                 .with_detail(detail::WORK, rate.work.unwrap_or("B"))
                 .with_known_detail(detail::BYTES_FROM, assumed)
                 .with_known_detail(detail::CLOCK, elapsed);
-            if threads.is_none() {
-                m.doubt = Some("how many processes ran is not told".into());
-            }
+            m.doubt = threads.is_none().then(|| "how many processes ran is not told".into());
             sink.add_figure(m, rate.line.line());
         }
     }

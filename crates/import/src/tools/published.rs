@@ -60,7 +60,7 @@ impl Reader for PublishedReader {
                 Ok((path, value)) => self.facts.push((path, value, line.into())),
                 Err(why) => sink.withhold(
                     &format!("machine.{}", fact.split([' ', '=']).next().unwrap_or_default()),
-                    why.to_string(),
+                    why,
                     line,
                 ),
             }
@@ -82,7 +82,7 @@ impl Reader for PublishedReader {
                 let source = self.source.as_deref().filter(|source| !source.is_empty());
                 sink.add_figure(m.with_known_detail(detail::PUBLISHED_IN, source), line);
             }
-            Err(why) => sink.withhold(name, why.to_string(), line),
+            Err(why) => sink.withhold(name, why, line),
         }
         Fit::Taken
     }
@@ -113,64 +113,28 @@ impl Reader for PublishedReader {
 }
 
 /// Why a line is no figure and no fact.
-#[derive(Debug, thiserror::Error)]
-enum Unreadable {
-    #[error("write machine.PATH = VALUE, as in machine.counts.packages = 2")]
-    NoEquals,
-    #[error("{0:?} is not a clock; write 2.5 GHz")]
-    NotAClock(String),
-    #[error("{0:?} is no unit of a clock")]
-    NoClockUnit(String),
-    #[error("{0}")]
-    NotASize(units::UnitError),
-    #[error("0 cannot be")]
-    Zero,
-    #[error("{0} is more or less than a machine can have")]
-    BeyondMachines(String),
-    #[error("an inventory has no {0}; `linespeed schema` prints what it has")]
-    NoSuchPath(String),
-    #[error("{0} does not fit there: {1}")]
-    DoesNotFit(String, serde_json::Error),
-    #[error("{0}")]
-    NotJson(serde_json::Error),
-    #[error("the value is missing")]
-    NoValue,
-    #[error("the unit is missing")]
-    NoUnit,
-    #[error("{0:?} is not a number")]
-    NotANumber(String),
-    #[error("{:?} is no unit of {}, which is in {}", .0, .1.name, .1.unit)]
-    NotItsUnit(String, &'static Metric),
-    #[error("{0:?} is no key=value; quote what has blanks")]
-    NotAPair(String),
-    #[error("{} has no key {}; it has {}, method, note, doubt", .1.name, .0, list_keys(.1))]
-    NoSuchKey(String, &'static Metric),
-    #[error("{0:?} is no bandwidth; write 2867.2MB/s")]
-    NotABandwidth(String),
-    #[error("{0:?} is no unit of bandwidth")]
-    NoBandwidthUnit(String),
-    #[error("a quotation has no end")]
-    OpenQuote,
-}
+type Why = String;
 
 fn list_keys(metric: &Metric) -> String {
     metric.keys.iter().map(|label| label.name()).collect::<Vec<_>>().join(", ")
 }
 
 /// `counts.packages = 2` as a path and its value, proven to be a part of an inventory.
-fn parse_fact(text: &str) -> Result<(Vec<String>, Value), Unreadable> {
-    let (path, value) = text.split_once('=').ok_or(Unreadable::NoEquals)?;
+fn parse_fact(text: &str) -> Result<(Vec<String>, Value), Why> {
+    let (path, value) =
+        text.split_once('=').ok_or("write machine.PATH = VALUE, as in machine.counts.packages = 2")?;
     // `memory_devices[0].ranks` is `memory_devices.0.ranks`.
     let path = path.trim().replace('[', ".").replace(']', "");
     let path: Vec<String> = path.split('.').map(str::to_owned).collect();
     let value = value.trim();
     let last = path.last().map_or("", String::as_str);
     let parsed = if last.ends_with("_hz") && last != "current_hz" {
-        let (number, unit) = split_quantity(value).ok_or_else(|| Unreadable::NotAClock(value.to_owned()))?;
-        let hertz = scale(number, unit, "Hz").ok_or_else(|| Unreadable::NoClockUnit(unit.to_owned()))?;
+        let (number, unit) =
+            split_quantity(value).ok_or_else(|| format!("{value:?} is not a clock; write 2.5 GHz"))?;
+        let hertz = scale(number, unit, "Hz").ok_or_else(|| format!("{unit:?} is no unit of a clock"))?;
         Value::from(hertz.max(0.0).round() as u64)
     } else if (last == "bytes" || last.ends_with("_bytes")) && !value.starts_with('[') {
-        Value::from(units::parse_bytes(value).map_err(Unreadable::NotASize)?)
+        Value::from(units::parse_bytes(value).map_err(|error| error.to_string())?)
     } else {
         // A list of numbers may stand without brackets.
         let list: Option<Vec<u64>> = value.split(',').map(|number| number.trim().parse().ok()).collect();
@@ -180,21 +144,23 @@ fn parse_fact(text: &str) -> Result<(Vec<String>, Value), Unreadable> {
         }
     };
     if parsed.as_u64() == Some(0) {
-        return Err(Unreadable::Zero);
+        return Err("0 cannot be".to_owned());
     }
     if parsed.as_f64().is_some_and(|number| !is_possible(&path, number)) {
-        return Err(Unreadable::BeyondMachines(value.to_owned()));
+        return Err(format!("{value} is more or less than a machine can have"));
     }
     // An entry of a list is tried as its first; whether it follows on the others is seen when all facts are put in.
     let index = |key: &String| if key.parse::<usize>().is_ok() { "0".to_owned() } else { key.clone() };
     let trial: Vec<String> = path.iter().map(index).collect();
-    let mut whole = serde_json::to_value(Machine::default()).map_err(Unreadable::NotJson)?;
+    let no_such_path =
+        || format!("an inventory has no {}; `linespeed schema` prints what it has", print_path(&path));
+    let mut whole = serde_json::to_value(Machine::default()).map_err(|error| error.to_string())?;
     if !put_at(&mut whole, &trial, parsed.clone()) {
-        return Err(Unreadable::NoSuchPath(print_path(&path)));
+        return Err(no_such_path());
     }
     let machine: Machine =
-        serde_json::from_value(whole).map_err(|error| Unreadable::DoesNotFit(value.to_owned(), error))?;
-    let back = serde_json::to_value(machine).map_err(Unreadable::NotJson)?;
+        serde_json::from_value(whole).map_err(|error| format!("{value} does not fit there: {error}"))?;
+    let back = serde_json::to_value(machine).map_err(|error| error.to_string())?;
     // What is no part of an inventory does not come back.
     let kept = trial.iter().try_fold(&back, |value, key| match value {
         Value::Array(list) => list.get(key.parse::<usize>().ok()?),
@@ -202,7 +168,7 @@ fn parse_fact(text: &str) -> Result<(Vec<String>, Value), Unreadable> {
     });
     match kept {
         Some(_) => Ok((path, parsed)),
-        None => Err(Unreadable::NoSuchPath(print_path(&path))),
+        None => Err(no_such_path()),
     }
 }
 
@@ -261,21 +227,22 @@ fn put_at(value: &mut Value, path: &[String], new: Value) -> bool {
 }
 
 /// The rest of a figure's line: `117.323 ns bytes=64MiB cpu=0 node=0 method="lmbench lat_mem_rd"`.
-fn parse_figure(metric: &'static Metric, rest: &str) -> Result<Measurement, Unreadable> {
+fn parse_figure(metric: &'static Metric, rest: &str) -> Result<Measurement, Why> {
     let words = split_words(rest)?;
     let mut words = words.iter();
-    let number = words.next().ok_or(Unreadable::NoValue)?;
-    let unit = words.next().ok_or(Unreadable::NoUnit)?;
+    let number = words.next().ok_or("the value is missing")?;
+    let unit = words.next().ok_or("the unit is missing")?;
     let bare =
         numbers::parse_plain(number).or_else(|| numbers::parse_whole(number).map(|value| value as f64));
-    let exact = bare.ok_or_else(|| Unreadable::NotANumber(number.clone()))?;
-    let (value, work) =
-        convert(exact, number, unit, metric).ok_or_else(|| Unreadable::NotItsUnit(unit.clone(), metric))?;
+    let exact = bare.ok_or_else(|| format!("{number:?} is not a number"))?;
+    let (value, work) = convert(exact, number, unit, metric)
+        .ok_or_else(|| format!("{unit:?} is no unit of {}, which is in {}", metric.name, metric.unit))?;
     let mut place = Labels::new();
     let mut m =
         Measurement::exact(metric.name, Labels::new(), vec![value]).with_known_detail(detail::WORK, work);
     for word in words {
-        let (key, value) = word.split_once('=').ok_or_else(|| Unreadable::NotAPair(word.clone()))?;
+        let (key, value) =
+            word.split_once('=').ok_or_else(|| format!("{word:?} is no key=value; quote what has blanks"))?;
         match key {
             "method" => m.method = Some(value.to_owned()),
             "doubt" => m.doubt = Some(value.into()),
@@ -284,7 +251,10 @@ fn parse_figure(metric: &'static Metric, rest: &str) -> Result<Measurement, Unre
             "class" if metric.name == "core_to_core.latency" => m = m.with_detail(detail::CLASS, value),
             key => match metric.keys.iter().find(|known| known.name() == key) {
                 Some(known) => place = place.with_label(*known, parse_label(key, value)?),
-                None => return Err(Unreadable::NoSuchKey(key.to_owned(), metric)),
+                None => {
+                    let (name, keys) = (metric.name, list_keys(metric));
+                    return Err(format!("{name} has no key {key}; it has {keys}, method, note, doubt"));
+                }
             },
         }
     }
@@ -293,16 +263,16 @@ fn parse_figure(metric: &'static Metric, rest: &str) -> Result<Measurement, Unre
 }
 
 /// A key's value: a number, a size, a switch or a word, as records of measured figures have it.
-fn parse_label(key: &str, value: &str) -> Result<Key, Unreadable> {
+fn parse_label(key: &str, value: &str) -> Result<Key, Why> {
     if key == "bytes" {
-        return Ok(Key::Count(units::parse_bytes(value).map_err(Unreadable::NotASize)?));
+        return Ok(Key::Count(units::parse_bytes(value).map_err(|error| error.to_string())?));
     }
     if key == "bandwidth" {
         let (number, unit) =
-            split_quantity(value).ok_or_else(|| Unreadable::NotABandwidth(value.to_owned()))?;
+            split_quantity(value).ok_or_else(|| format!("{value:?} is no bandwidth; write 2867.2MB/s"))?;
         // As in records, a bare number is bytes a second.
         let unit = if unit.is_empty() { "B/s" } else { unit };
-        let rate = scale(number, unit, "B/s").ok_or_else(|| Unreadable::NoBandwidthUnit(unit.to_owned()))?;
+        let rate = scale(number, unit, "B/s").ok_or_else(|| format!("{unit:?} is no unit of bandwidth"))?;
         return Ok(Key::Number(rate));
     }
     // Lists of CPUs are words, even of one CPU; so are names of pages and workloads.
@@ -373,7 +343,7 @@ fn scale(number: &str, unit: &str, into: &str) -> Option<f64> {
 }
 
 /// Words; blanks within quotes (`"…"`, `'…'`) belong to a word.
-fn split_words(text: &str) -> Result<Vec<String>, Unreadable> {
+fn split_words(text: &str) -> Result<Vec<String>, Why> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut inside = None;
@@ -391,7 +361,7 @@ fn split_words(text: &str) -> Result<Vec<String>, Unreadable> {
         }
     }
     if inside.is_some() {
-        return Err(Unreadable::OpenQuote);
+        return Err("a quotation has no end".to_owned());
     }
     if !word.is_empty() {
         words.push(word);

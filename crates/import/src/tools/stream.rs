@@ -1,36 +1,28 @@
 //! John McCalpin's STREAM, versions 5.x: the table of best rates, with what the program says of its arrays and threads.
 
+use record::command_line::CommandLine;
 use record::{Label, Labels, Measurement, detail};
 
 use crate::line::{Line, PendingLine};
-use crate::numbers;
+use crate::numbers::{parse_decimal, parse_scaled, parse_whole};
+use crate::scan;
 use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
-use record::command_line::CommandLine;
+use crate::tool::{Fit, Reader, Tool};
 
-/// `Copy:           12345.6     0.012345     0.012345     0.012345`: the best rate in B/s, of a figure in a power of ten of
-/// them, then seconds.
+const OPS: &[(&str, &str)] = &[("Copy:", "copy"), ("Scale:", "scale"), ("Add:", "add"), ("Triad:", "triad")];
+
+/// `Copy:           12345.6     0.012345     0.012345     0.012345`: what is done, its best rate in B/s, of a figure in a power
+/// of ten of them, and its average seconds.
 fn row(text: &str, exponent: i32) -> Option<(&'static str, f64, f64)> {
     let mut words = text.split_whitespace();
-    let op = match words.next()? {
-        "Copy:" => "copy",
-        "Scale:" => "scale",
-        "Add:" => "add",
-        "Triad:" => "triad",
-        _ => return None,
-    };
-    let rate = numbers::parse_scaled(words.next()?, exponent)?;
-    let average = numbers::parse_decimal(words.next()?)?;
-    let _ = numbers::parse_decimal(words.next()?)?;
-    Some((op, rate, average))
+    let op = scan::find(OPS, words.next()?)?;
+    let (rate, average) = (parse_scaled(words.next()?, exponent)?, parse_decimal(words.next()?)?);
+    parse_decimal(words.next()?).map(|_| (op, rate, average))
 }
 
-/// The unit of the rates below a head, as a power of ten; `None` for one that is not known.
-type Unit = Option<i32>;
-
-/// The head of the rates: `Function    Best Rate MB/s  Avg time     Min time     Max time`; HPCC has `Function      Rate (GB/s)
-/// Avg time     Min time     Max time`.
-fn head(text: &str) -> Option<Unit> {
+/// The unit of the rates below `Function    Best Rate MB/s  Avg time …`, of HPCC `Function      Rate (GB/s)   Avg time …`, as a
+/// power of ten; within, `None` for one that is not known.
+fn head(text: &str) -> Option<Option<i32>> {
     let units = [("MB/s", 6), ("GB/s", 9)];
     let unit = || units.iter().find(|(unit, _)| text.contains(unit)).map(|(_, exponent)| *exponent);
     (text.contains("Function") && text.contains("Rate")).then(unit)
@@ -40,22 +32,27 @@ fn head(text: &str) -> Option<Unit> {
 const LEAST_HEADLESS: f64 = 1e9;
 
 /// STREAM.
-pub(super) const MC_CALPIN: Tool = Tool { name: "STREAM", opens, reader };
+pub(super) const MC_CALPIN: Tool = Tool {
+    name: "STREAM",
+    opens: |line, command| {
+        let text = line.text.trim();
+        // Its first line is a rule, which many texts have.
+        let rule = text.len() == 61 && text.bytes().all(|b| b == b'-');
+        let asked = || command.is_some_and(|command| command.text.contains("stream"));
+        rule && asked() || text.starts_with(VERSION) || head(text).is_some() || row(text, 6).is_some()
+    },
+    reader: |command| {
+        let line = command.map(|command| CommandLine::read(&command.text)).unwrap_or_default();
+        Box::new(StreamReader { line, ..StreamReader::default() })
+    },
+};
 
-fn opens(line: Line, command: Option<&Command>) -> bool {
-    let text = line.text.trim();
-    // Its first line is a rule, which many texts have.
-    let rule = text.len() == 61 && text.bytes().all(|b| b == b'-');
-    if rule {
-        return command.is_some_and(|command| command.text.contains("stream"));
-    }
-    text.starts_with("STREAM version") || head(text).is_some() || row(text, 6).is_some()
-}
+const VERSION: &str = "STREAM version";
 
-fn reader(command: Option<&Command>) -> Box<dyn Reader> {
-    let line = command.map(|command| CommandLine::read(&command.text)).unwrap_or_default();
-    Box::new(StreamReader { line, ..StreamReader::default() })
-}
+/// What it says beside its figures.
+const TALK: &str = "Memory per array|Total memory|Each kernel will|The *best*|will be used to compute|Your clock \
+    granularity|Each test |(= |Increase the size|you are not getting|WARNING|For best results|precision of your|\
+    Checking|The total memory|Printing one line|Solution Validates|-----";
 
 #[derive(Default)]
 struct StreamReader {
@@ -67,106 +64,59 @@ struct StreamReader {
     /// What is done, its rate and its average time.
     rows: Vec<(&'static str, f64, f64, PendingLine)>,
     /// The unit of the rates, where there is a head.
-    unit: Option<Unit>,
+    unit: Option<Option<i32>>,
     begun: bool,
     failed: bool,
-}
-
-impl StreamReader {
-    fn take_note(&mut self, text: &str) -> bool {
-        let whole = |word: &str| numbers::parse_whole(word.trim_end_matches(','));
-        let number = |rest: &str| rest.split_whitespace().find_map(whole);
-        let of_element = ["per array element", "per DOUBLE PRECISION word"];
-        if let Some(rest) = text.strip_prefix("Array size =") {
-            self.elements = rest.split_whitespace().next().and_then(whole);
-        } else if text.starts_with("This system uses") && of_element.iter().any(|of| text.contains(of)) {
-            self.element_bytes = number(text);
-        } else if let Some(rest) = text.strip_prefix("Number of Threads counted =") {
-            self.threads = number(rest);
-        } else if let Some(rest) = text.strip_prefix("Number of Threads requested =") {
-            self.threads = self.threads.or(number(rest));
-        } else if text.starts_with("Solution Validates") {
-            self.failed = false;
-        } else if text.starts_with("Failed Validation") {
-            self.failed = true;
-        } else {
-            let starts = [
-                "Memory per array",
-                "Total memory required",
-                "Each kernel will",
-                "The *best*",
-                "will be used to compute",
-                "Your clock granularity",
-                "Each test below",
-                "(= ",
-                "Increase the size",
-                "you are not getting",
-                "WARNING",
-                "For best results",
-                "precision of your",
-                "Checking",
-                "Total memory",
-                "Each test is run",
-                "The total memory",
-                "Printing one line",
-                "-----",
-            ];
-            return starts.iter().any(|start| text.starts_with(start));
-        }
-        true
-    }
 }
 
 impl Reader for StreamReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let text = line.text.trim();
-        if text.starts_with("STREAM version") {
+        let number = || text.split([' ', ',']).find_map(parse_whole);
+        if text.starts_with(VERSION) {
             if self.begun {
                 return Fit::Over;
             }
-            self.begun = true;
             let version = text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-            let version = version.or_else(|| text.split("Revision: ").nth(1)?.split_whitespace().next());
-            if let Some(version) = version {
-                sink.version(version);
-                self.version = Some(version.to_owned());
-            }
-            return Fit::Taken;
-        }
-        if let Some((op, rate, average)) = row(text, self.unit.flatten().unwrap_or(6)) {
+            version.into_iter().for_each(|version| sink.version(version));
+            self.version = version.map(str::to_owned);
+        } else if let Some((op, rate, average)) = row(text, self.unit.flatten().unwrap_or(6)) {
             if self.rows.iter().any(|(known, ..)| *known == op) {
                 return Fit::Over;
             }
-            self.begun = true;
             self.rows.push((op, rate, average, line.into()));
-            return Fit::Taken;
-        }
-        if let Some(unit) = head(text) {
+        } else if let Some(unit) = head(text) {
             if !self.rows.is_empty() {
                 return Fit::Over;
             }
             self.unit = Some(unit);
-            return Fit::Taken;
+        } else if text.starts_with("Array size =") {
+            self.elements = number();
+        } else if text.starts_with("This system uses") && text.contains(" per ") {
+            self.element_bytes = number();
+        } else if text.starts_with("Number of Threads counted =") {
+            self.threads = number();
+        } else if text.starts_with("Number of Threads requested =") {
+            self.threads = self.threads.or(number());
+        } else if text.starts_with("Failed Validation") {
+            self.failed = true;
+        } else if !scan::begins(text, TALK) {
+            return Fit::Between;
         }
-        if !text.is_empty() && self.take_note(text) {
-            self.begun |= !text.starts_with('-');
-            return Fit::Taken;
-        }
-        Fit::Between
+        self.begun |= !text.starts_with('-');
+        Fit::Taken
     }
 
     fn end(&mut self, sink: &mut Sink) {
         // Built without OpenMP it has one thread, and says nothing of threads.
         let threads = self.threads.or(self.elements.map(|_| 1));
         let bytes = self.elements.map(|elements| elements.saturating_mul(self.element_bytes.unwrap_or(8)));
-        let no_unit = match self.unit {
-            Some(unit) => unit.is_none(),
-            None => self.rows.iter().any(|(_, rate, ..)| *rate < LEAST_HEADLESS),
-        };
+        let small = self.rows.iter().any(|(_, rate, ..)| *rate < LEAST_HEADLESS);
         for (op, rate, average, line) in &self.rows {
-            let why = match (self.failed, no_unit) {
-                (true, _) => Some("STREAM says that its results are wrong"),
-                (_, true) => Some("the unit of the rates is not known"),
+            let why = match self.unit {
+                _ if self.failed => Some("STREAM says that its results are wrong"),
+                Some(None) => Some("the unit of the rates is not known"),
+                None if small => Some("the unit of the rates is not known"),
                 _ => None,
             };
             if let Some(why) = why {

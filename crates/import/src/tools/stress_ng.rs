@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use record::{Label, Labels, Measurement, detail};
 
 use crate::line::{Line, PendingLine};
-use crate::numbers;
+use crate::numbers::{parse_plain, parse_whole};
+use crate::scan;
 use crate::sink::Sink;
 use crate::tool::{Fit, Reader, Tool};
 
@@ -19,9 +20,7 @@ pub(super) const STRESS_NG: Tool = Tool {
 /// `--yaml`.
 pub(super) const STRESS_NG_YAML: Tool = Tool {
     name: "stress-ng --yaml",
-    opens: |line, _| {
-        line.text.trim() == "system-info:" || line.text.trim().starts_with("stress-ng-version: ")
-    },
+    opens: |line, _| scan::begins(line.text.trim(), "system-info:|stress-ng-version: "),
     reader: |_| Box::new(YamlReader::default()),
 };
 
@@ -29,37 +28,19 @@ pub(super) const STRESS_NG_YAML: Tool = Tool {
 fn message(text: &str) -> Option<&str> {
     let (_, rest) = text.trim().strip_prefix("stress-ng: ")?.split_once('[')?;
     let (process, message) = rest.split_once(']')?;
-    numbers::parse_whole(process).map(|_| message.trim())
+    parse_whole(process).map(|_| message.trim())
 }
 
-/// What one stressor did.
-#[derive(Default)]
-struct Done {
-    name: String,
-    rate: Option<f64>,
-    user: Option<f64>,
-    system: Option<f64>,
-    instances: Option<u64>,
-    line: PendingLine,
-}
-
-impl Done {
-    fn publish(self, sink: &mut Sink) {
-        let Some(rate) = self.rate else { return };
-        // As its command line has it: other instances are other work.
-        let instances = self.instances.map(|instances| format!(" {instances}")).unwrap_or_default();
-        let name = format!("stress-ng --{}{instances}", self.name);
-        let place = || Labels::new().with_label(Label::Workload, name.as_str());
-        let m = Measurement::exact("workload.throughput", place(), vec![rate]);
-        sink.add_figure(m.with_detail(detail::WORK, "bogo ops"), self.line.line());
-        for (state, seconds) in [("user", self.user), ("system", self.system)] {
-            let Some(seconds) = seconds else { continue };
-            let m = Measurement::exact(
-                "workload.cpu_time",
-                place().with_label(Label::State, state),
-                vec![seconds],
-            );
-            sink.add_figure(m, self.line.line());
+/// What one stressor did: its work, its rate, its seconds of user and of system.
+fn publish(work: &str, figures: [Option<f64>; 3], line: Line, sink: &mut Sink) {
+    let [Some(rate), user, system] = figures else { return };
+    let name = format!("stress-ng --{work}");
+    let place = Labels::new().with_label(Label::Workload, name.as_str());
+    let m = Measurement::exact("workload.throughput", place, vec![rate]);
+    sink.add_figure(m.with_detail(detail::WORK, "bogo ops"), line);
+    for (state, seconds) in [("user", user), ("system", system)] {
+        if let Some(seconds) = seconds {
+            sink.add_figure(scan::run_time(Some(&name), Some(state), seconds), line);
         }
     }
 }
@@ -78,67 +59,60 @@ impl Reader for TextReader {
         } else if let Some(hogs) = message.strip_prefix("dispatching hogs: ") {
             let counted = hogs.split(", ").filter_map(|hog| hog.split_once(' '));
             self.instances =
-                counted.filter_map(|(n, name)| Some((name.to_owned(), numbers::parse_whole(n)?))).collect();
-        } else if message.starts_with("stressor ") && message.contains("bogo ops") {
-            self.in_table = true;
-        } else if message.starts_with("(secs)") {
-            // The heading's second line.
-        } else if let Some(row) = self.row(message, line).filter(|_| self.in_table) {
-            row.publish(sink);
+                counted.filter_map(|(n, name)| Some((name.to_owned(), parse_whole(n)?))).collect();
+        } else if scan::begins(message, "stressor |(secs)") {
+            self.in_table |= message.contains("bogo ops");
         } else {
-            self.in_table = false;
+            // `cpu  1191  2.00  0.69  0.01  594.93  1708.86`: operations, seconds on the clock, of user, of system, two rates.
+            let (name, rest) = message.split_once(' ').unwrap_or((message, ""));
+            let numbers = scan::all(rest.split_whitespace(), parse_plain).filter(|_| self.in_table);
+            self.in_table = numbers.is_some();
+            if let Some(&[_, _, user, system, rate, _, ..]) = numbers.as_deref() {
+                // As its command line has it: other instances are other work.
+                let instances = self.instances.get(name).map(|count| format!(" {count}")).unwrap_or_default();
+                publish(&format!("{name}{instances}"), [rate, user, system].map(Some), line, sink);
+            }
         }
         Fit::Taken
     }
 }
 
-impl TextReader {
-    /// `cpu  1191  2.00  0.69  0.01  594.93  1708.86`: operations, seconds on the clock, of user, of system, and rates by both.
-    fn row(&self, message: &str, line: Line) -> Option<Done> {
-        let mut words = message.split_whitespace();
-        let name = words.next()?.to_owned();
-        let numbers: Vec<f64> = words.map(numbers::parse_plain).collect::<Option<_>>()?;
-        let &[_, _, user, system, rate, _, ..] = numbers.as_slice() else { return None };
-        let instances = self.instances.get(&name).copied();
-        let (rate, user, system) = (Some(rate), Some(user), Some(system));
-        Some(Done { name, rate, user, system, instances, line: line.into() })
-    }
-}
-
 #[derive(Default)]
 struct YamlReader {
-    current: Option<Done>,
+    stressor: Option<String>,
+    figures: [Option<f64>; 3],
+    line: PendingLine,
 }
 
 impl Reader for YamlReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let text = line.text.trim().trim_start_matches("- ");
-        let Some((key, value)) = text.split_once(':').map(|(key, value)| (key, value.trim())) else {
-            return if text == "..." || text == "---" { Fit::Taken } else { Fit::Between };
+        let Some((key, value)) = scan::pair(text) else {
+            return if scan::is_one_of(text, "...|---") { Fit::Taken } else { Fit::Between };
         };
-        let known = key.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-        match (key, &mut self.current) {
-            _ if !known => return Fit::Over,
-            ("stress-ng-version", _) => sink.version(value),
-            ("stressor", current) => {
-                let next = Done { name: value.to_owned(), line: line.into(), ..Done::default() };
-                if let Some(done) = current.replace(next) {
-                    done.publish(sink);
-                }
+        match key {
+            "stress-ng-version" => sink.version(value),
+            "stressor" => {
+                self.end(sink);
+                self.stressor = Some(value.to_owned());
             }
-            ("bogo-ops-per-second-real-time", Some(done)) => {
-                (done.rate, done.line) = (numbers::parse_plain(value), line.into());
+            "bogo-ops-per-second-real-time" => {
+                (self.figures[0], self.line) = (parse_plain(value), line.into())
             }
-            ("user-time", Some(done)) => done.user = numbers::parse_plain(value),
-            ("system-time", Some(done)) => done.system = numbers::parse_plain(value),
+            "user-time" => self.figures[1] = parse_plain(value),
+            "system-time" => self.figures[2] = parse_plain(value),
+            key if !key.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') => {
+                return Fit::Over;
+            }
             _ => {}
         }
         Fit::Taken
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        if let Some(done) = self.current.take() {
-            done.publish(sink);
+        let figures = std::mem::take(&mut self.figures);
+        if let Some(stressor) = self.stressor.take() {
+            publish(&stressor, figures, self.line.line(), sink);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! `time`, in the words of every shell and of GNU's program: how long a command took on the wall clock, and on CPUs.
 
-use record::{Label, Labels, Measurement};
+use record::command_line::{CommandLine, comparable_name, conditions};
 
 use crate::line::{Line, PendingLine};
-use crate::numbers;
+use crate::numbers::parse_decimal;
+use crate::scan;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
-use record::command_line::{CommandLine, comparable_name, conditions};
 
 /// A part of what it prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,169 +19,104 @@ enum Part {
 /// `time`.
 pub(super) const TIME: Tool = Tool {
     name: "time",
-    opens: |line, _| is_time(line),
+    opens: |line, _| {
+        let text = line.text.trim();
+        text.starts_with(TIMED) || !parts(text).is_empty()
+    },
     reader: |command| Box::new(TimeReader::new(command)),
 };
 
-/// Whether a line is one of `time`'s.
-fn is_time(line: Line) -> bool {
-    let text = line.text.trim();
-    text.starts_with("Command being timed: ") || !parts(text).is_empty()
-}
+const TIMED: &str = "Command being timed: ";
+
+/// The part that a line is of and how it is written, by what stands before it.
+type Form = (Part, fn(&str) -> Option<f64>);
+
+/// Bash, ksh and POSIX (`real    0m39.763s`, `real 2,57`), fish (`usr time    0.92 millis`), GNU's `-v`.
+const LABELLED: &[(&str, Form)] = &[
+    ("real", (Part::Real, seconds)),
+    ("user", (Part::User, seconds)),
+    ("usr time", (Part::User, fish)),
+    ("sys time", (Part::System, fish)),
+    ("sys", (Part::System, seconds)),
+    ("Executed in ", (Part::Real, fish)),
+    ("User time (seconds):", (Part::User, seconds)),
+    ("System time (seconds):", (Part::System, seconds)),
+    ("Elapsed (wall clock) time (h:mm:ss or m:ss):", (Part::Real, gnu_clock)),
+];
 
 /// The seconds that a line tells, in the order of the line. Empty for any other line.
 fn parts(text: &str) -> Vec<(Part, f64)> {
     let text = text.trim();
-    // zsh: the command stands before it, whatever it begins with.
-    if text.ends_with(" total") {
-        return zsh(text).map(|(_, parts)| parts).unwrap_or_default();
+    if let Some(((part, read), rest)) = scan::find_start(LABELLED, text)
+        && (rest.starts_with([' ', '\t']))
+    {
+        return read(rest.trim()).map(|seconds| (part, seconds)).into_iter().collect();
     }
-    let first = text.bytes().next().unwrap_or(b' ');
-    let mut words = text.split_whitespace();
-    match first {
-        // bash, ksh, POSIX: `real    0m39.763s`, `real 2,57`.
-        b'r' | b'u' | b's' => {
-            let (Some(label), Some(value)) = (words.next(), words.next()) else { return Vec::new() };
-            // fish: `usr time    0.92 millis`
-            if let ("usr" | "sys", "time") = (label, value) {
-                let value = words.next().zip(words.next()).and_then(|(value, unit)| fish(value, unit));
-                let part = if label == "usr" { Part::User } else { Part::System };
-                return value.map(|seconds| (part, seconds)).into_iter().collect();
-            }
-            let part = match label {
-                "real" => Part::Real,
-                "user" => Part::User,
-                "sys" => Part::System,
-                _ => return Vec::new(),
-            };
-            match (seconds(value), words.next()) {
-                (Some(seconds), None) => vec![(part, seconds)],
-                _ => Vec::new(),
-            }
-        }
-        // fish: `Executed in   10.05 millis    fish           external`
-        b'E' if text.starts_with("Executed in ") => {
-            let value = words.nth(2).zip(words.next()).and_then(|(value, unit)| fish(value, unit));
-            value.map(|seconds| (Part::Real, seconds)).into_iter().collect()
-        }
-        // GNU -v
-        b'U' | b'S' | b'E' => gnu_verbose(text).into_iter().collect(),
-        b'0'..=b'9' => one_line(text).unwrap_or_default(),
-        _ => Vec::new(),
-    }
+    in_one_line(text).unwrap_or_default()
 }
 
-fn gnu_verbose(text: &str) -> Option<(Part, f64)> {
-    if let Some(value) = text.strip_prefix("User time (seconds): ") {
-        return Some((Part::User, numbers::parse_decimal(value)?));
+/// Everything in one line: GNU, csh, BSD and mksh, zsh.
+fn in_one_line(text: &str) -> Option<Vec<(Part, f64)>> {
+    // Of zsh the command stands before it, whatever it begins with.
+    if let Some((_, [user, system, total])) = zsh(text) {
+        return in_order([(Part::User, user), (Part::System, system), (Part::Real, total)]);
     }
-    if let Some(value) = text.strip_prefix("System time (seconds): ") {
-        return Some((Part::System, numbers::parse_decimal(value)?));
-    }
-    let value = text.strip_prefix("Elapsed (wall clock) time (h:mm:ss or m:ss): ")?;
-    // A margin may have broken it: `0:00.12` has hundredths, `1:02:03` whole minutes and seconds.
-    let (front, last) = value.rsplit_once(':')?;
-    let whole = if front.contains(':') { last.len() == 2 } else { last.len() == 5 };
-    Some((Part::Real, clock(value).filter(|_| whole)?))
-}
-
-/// Everything in one line: GNU, csh, BSD.
-fn one_line(text: &str) -> Option<Vec<(Part, f64)>> {
-    let mut words = text.split_whitespace();
-    // What each of them begins with: most lines that begin with a figure are something else.
-    let (first, second) = (words.next()?, words.next()?);
-    if !first.ends_with(['r', 'u']) && second != "real" {
-        return None;
-    }
+    // Most lines begin with no figure.
+    text.starts_with(|c: char| c.is_ascii_digit()).then_some(())?;
     let words: Vec<&str> = text.split_whitespace().take(16).collect();
-    // GNU: `0.00user 0.00system 0:00.01elapsed 9%CPU (…`
-    if let Some(user) = words.first()?.strip_suffix("user") {
-        let system = words.get(1)?.strip_suffix("system")?;
-        let elapsed = words.get(2)?.strip_suffix("elapsed")?;
-        return Some(vec![
-            (Part::User, numbers::parse_decimal(user)?),
-            (Part::System, numbers::parse_decimal(system)?),
-            (Part::Real, clock(elapsed)?),
-        ]);
-    }
-    // csh: `0.000u 0.001s 0:00.00 0.0%    0+0k 0+0io 0pf+0w`
-    if let Some(user) = words.first()?.strip_suffix('u') {
-        let system = words.get(1)?.strip_suffix('s')?;
-        let share = words.get(3)?;
-        if !share.ends_with('%') {
-            return None;
+    match words[..] {
+        // `0.01 real         0.00 user         0.00 sys`
+        [real, "real", user, "user", system, "sys" | "system"] => {
+            in_order([(Part::Real, real), (Part::User, user), (Part::System, system)])
         }
-        return Some(vec![
-            (Part::User, numbers::parse_decimal(user)?),
-            (Part::System, numbers::parse_decimal(system)?),
-            (Part::Real, clock(words.get(2)?)?),
-        ]);
+        // `0.00user 0.00system 0:00.01elapsed 9%CPU (…`, `0.000u 0.001s 0:00.00 0.0%    0+0k 0+0io 0pf+0w`
+        [user, system, elapsed, share, ..] if share.contains('%') => {
+            let gnu = elapsed.strip_suffix("elapsed");
+            let (of_user, of_system) = if gnu.is_some() { ("user", "system") } else { ("u", "s") };
+            let (user, system) = (user.strip_suffix(of_user)?, system.strip_suffix(of_system)?);
+            let elapsed = gnu.unwrap_or(elapsed);
+            in_order([(Part::User, user), (Part::System, system), (Part::Real, elapsed)])
+        }
+        _ => None,
     }
-    // BSD, mksh: `0.01 real         0.00 user         0.00 sys`
-    if let [real, "real", user, "user", system, "sys" | "system"] = words[..] {
-        return Some(vec![
-            (Part::Real, seconds(real)?),
-            (Part::User, seconds(user)?),
-            (Part::System, seconds(system)?),
-        ]);
-    }
-    None
 }
 
-/// zsh, with the command: `bc -l -q  39.63s user 0.13s system 99% cpu 39.763 total`
-fn zsh(text: &str) -> Option<(&str, Vec<(Part, f64)>)> {
+fn in_order(parts: [(Part, &str); 3]) -> Option<Vec<(Part, f64)>> {
+    parts.into_iter().map(|(part, text)| Some((part, seconds(text)?))).collect()
+}
+
+/// The command and its times: `bc -l -q  39.63s user 0.13s system 99% cpu 39.763 total`
+fn zsh(text: &str) -> Option<(&str, [&str; 3])> {
     let front = text.strip_suffix(" total")?;
     let words: Vec<&str> = front.split_whitespace().rev().take(7).collect();
-    let [total, "cpu", share, "system", system, "user", user] = words[..] else { return None };
-    if !share.ends_with('%') {
-        return None;
-    }
+    let [total, "cpu", _, "system", system, "user", user] = words[..] else { return None };
     let (before, _) = front.rsplit_once(" user ")?;
-    let command = before.trim_end().strip_suffix(user)?;
-    let parts = vec![
-        (Part::User, numbers::parse_decimal(user.strip_suffix('s')?)?),
-        (Part::System, numbers::parse_decimal(system.strip_suffix('s')?)?),
-        (Part::Real, clock(total)?),
-    ];
-    Some((command.trim(), parts))
+    Some((before.trim_end().strip_suffix(user)?.trim(), [user, system, total]))
 }
 
-/// `0m39.763s`, `1h2m3s`, `39.763`, `2,57`, `0.01s`.
+/// `0m39.763s`, `1h2m3s`, `39.763`, `2,57`, `0.01s`, `0:00.01`, `1:02:03`.
 fn seconds(text: &str) -> Option<f64> {
-    let Some(rest) = text.strip_suffix('s') else { return numbers::parse_decimal(text) };
-    let (hours, rest) = rest.split_once('h').map_or((0.0, rest), |(hours, rest)| (whole(hours), rest));
-    let (minutes, rest) = rest.split_once('m').map_or((0.0, rest), |(minutes, rest)| (whole(minutes), rest));
-    Some(hours * 3600.0 + minutes * 60.0 + numbers::parse_decimal(rest)?)
-        .filter(|seconds| seconds.is_finite())
+    text.strip_suffix('s').unwrap_or(text).split(['h', 'm', ':']).try_fold(0.0, |total, part| {
+        let blank = part.contains(char::is_whitespace) || part.starts_with('-');
+        Some(total * 60.0 + parse_decimal(part).filter(|_| !blank)?)
+    })
 }
 
-fn whole(text: &str) -> f64 {
-    numbers::parse_whole(text).map_or(f64::NAN, |value| value as f64)
+/// `0:00.12`, `1:02:03`: hundredths, or whole minutes and seconds; anything else was cut.
+fn gnu_clock(text: &str) -> Option<f64> {
+    let (front, last) = text.rsplit_once(':')?;
+    seconds(text).filter(|_| last.len() == if front.contains(':') { 2 } else { 5 })
 }
 
-/// `0:00.01`, `1:02:03`, `39.763`.
-fn clock(text: &str) -> Option<f64> {
-    let mut total = 0.0;
-    for part in text.split(':') {
-        total = total * 60.0 + numbers::parse_decimal(part).filter(|part| *part >= 0.0)?;
-    }
-    Some(total)
-}
-
-fn fish(value: &str, unit: &str) -> Option<f64> {
-    let scale = match unit {
-        "secs" => 1.0,
-        "millis" => return Some(numbers::parse_decimal(value)? / 1e3),
-        "micros" => return Some(numbers::parse_decimal(value)? / 1e6),
-        "mins" => 60.0,
-        "hours" => 3600.0,
-        _ => return None,
-    };
-    Some(numbers::parse_decimal(value)? * scale)
+fn fish(text: &str) -> Option<f64> {
+    let minutes = |unit: &str, scale: f64| Some(scan::quantity(text, &[(unit, 0)])? * scale);
+    scan::quantity(text, &[("secs", 0), ("millis", -3), ("micros", -6)])
+        .or_else(|| minutes("mins", 60.0))
+        .or_else(|| minutes("hours", 3600.0))
 }
 
 /// Reads one output of `time`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct TimeReader {
     workload: Option<String>,
     under: Option<String>,
@@ -191,50 +126,46 @@ struct TimeReader {
 
 impl TimeReader {
     fn new(command: Option<&Command>) -> Self {
-        let line = command
-            .filter(|command| command.text.contains("time"))
-            .map(|command| CommandLine::read(&command.text))
-            .filter(|line| line.timed);
+        let line = command.map(|command| CommandLine::read(&command.text)).filter(|line| line.timed);
         // What was timed is perf with what it ran.
         let name = |line: CommandLine| match line.perf {
             Some(_) => format!("perf stat {}", line.name),
             None => line.name,
         };
-        let workload = line.map(name).filter(|name| !name.is_empty());
-        Self { workload, under: None, times: Vec::new(), verbose: false }
+        Self { workload: line.map(name).filter(|name| !name.is_empty()), ..Self::default() }
+    }
+
+    fn set_command(&mut self, command: &str) {
+        self.workload = Some(comparable_name(command)).filter(|name| !name.is_empty());
+        self.under = conditions(command);
     }
 }
 
 impl Reader for TimeReader {
     fn line(&mut self, line: Line, _: &mut Sink) -> Fit {
         let text = line.text.trim();
-        if let Some(command) = text.strip_prefix("Command being timed: ") {
+        if let Some(command) = text.strip_prefix(TIMED) {
             if self.verbose || !self.times.is_empty() {
                 return Fit::Over;
             }
             self.verbose = true;
-            let command = command.trim_matches('"');
-            self.workload = Some(comparable_name(command)).filter(|name| !name.is_empty());
-            self.under = conditions(command);
+            self.set_command(command.trim_matches('"'));
             return Fit::Taken;
         }
         let parts = parts(text);
         if parts.is_empty() {
             let further = self.verbose && text.contains(": ") || text.ends_with("swaps");
-            return match (further, self.times.len()) {
-                (true, _) => Fit::Taken,
-                (false, 0..=2) => Fit::Between,
-                (false, _) => Fit::Over,
+            return match self.times.len() {
+                _ if further => Fit::Taken,
+                0..=2 => Fit::Between,
+                _ => Fit::Over,
             };
         }
         if parts.iter().any(|(part, _)| self.times.iter().any(|(known, ..)| known == part)) {
             return Fit::Over;
         }
-        if self.workload.is_none()
-            && let Some((command, _)) = zsh(text)
-        {
-            self.workload = Some(comparable_name(command)).filter(|name| !name.is_empty());
-            self.under = conditions(command);
+        if let (None, Some((command, _))) = (&self.workload, zsh(text)) {
+            self.set_command(command);
         }
         self.times.extend(parts.into_iter().map(|(part, seconds)| (part, seconds, PendingLine::from(line))));
         Fit::Taken
@@ -242,20 +173,16 @@ impl Reader for TimeReader {
 
     fn end(&mut self, sink: &mut Sink) {
         sink.under = sink.under.take().or(self.under.take());
-        for (part, seconds, line) in &self.times {
-            let place = Labels::new().with_known(Label::Workload, self.workload.as_deref());
-            let (metric, place) = match part {
-                Part::Real => ("workload.time", place),
-                Part::User => ("workload.cpu_time", place.with_label(Label::State, "user")),
-                Part::System => ("workload.cpu_time", place.with_label(Label::State, "system")),
+        for (part, seconds, line) in std::mem::take(&mut self.times) {
+            let state = match part {
+                Part::Real => None,
+                Part::User => Some("user"),
+                Part::System => Some("system"),
             };
-            let mut m = Measurement::exact(metric, place, vec![*seconds]);
-            if self.workload.is_none() {
-                m.doubt = Some("what was timed is not told".into());
-            }
+            let mut m = scan::run_time(self.workload.as_deref(), state, seconds);
+            m.doubt = self.workload.is_none().then(|| "what was timed is not told".into());
             sink.add_figure(m, line.line());
         }
-        self.times.clear();
     }
 }
 

@@ -141,29 +141,9 @@ pub(super) struct Seen {
 impl Seen {
     /// Everything as measurements.
     pub(super) fn into_sink(mut self, sink: &mut Sink) {
-        if let Some(why) = self.histogram.cut_off()
-            && let Some(line) = self.histogram.line.take()
-        {
-            sink.withhold("wakeup.latency", why, line.line());
-            self.extremes(&line);
-            self.histogram = Histogram::default();
-        }
-        self.unfold_histogram();
+        self.unfold_histogram(sink);
         for (thread, (_, distribution)) in std::mem::take(&mut self.wake_ups) {
             self.distributions.insert(thread, distribution);
-        }
-        let bound = |thread: &Thread| thread.cpu.or(self.options.cpu(thread.number));
-        // Threads that may run anywhere have no place of their own: they are told together, by their priority.
-        let mut groups: Vec<(Option<u32>, Vec<&Thread>)> = Vec::new();
-        let mut unbound: BTreeMap<Option<u64>, usize> = BTreeMap::new();
-        for thread in self.threads.values() {
-            let cpu = bound(thread);
-            let next = groups.len();
-            let at = if cpu.is_some() { next } else { *unbound.entry(thread.priority).or_insert(next) };
-            match groups.get_mut(at) {
-                Some((_, of)) => of.push(thread),
-                None => groups.push((cpu, vec![thread])),
-            }
         }
         if let Some(thread) = self.in_nanoseconds() {
             let why = format!(
@@ -172,12 +152,17 @@ impl Seen {
                 thread.number,
                 thread.interval.unwrap_or(0)
             );
-            sink.withhold("wakeup.average", why, thread.line.line());
-            return;
+            return sink.withhold("wakeup.average", why, thread.line.line());
         }
-        for (cpu, of) in &groups {
-            self.lines(*cpu, of, sink);
+        // Threads that may run anywhere have no place of their own: they are told together, by their priority.
+        let mut unbound: BTreeMap<Option<u64>, Vec<&Thread>> = BTreeMap::new();
+        for thread in self.threads.values() {
+            match thread.cpu.or(self.options.cpu(thread.number)) {
+                Some(cpu) => self.lines(Some(cpu), &[thread], sink),
+                None => unbound.entry(thread.priority).or_default().push(thread),
+            }
         }
+        unbound.values().for_each(|of| self.lines(None, of, sink));
         for (number, distribution) in &self.distributions {
             self.distribution(*number, distribution, sink);
         }
@@ -192,45 +177,31 @@ impl Seen {
         self.threads.values().find(longer).filter(|_| !self.options.known)
     }
 
-    /// What stands below a table whose rows are not all there: how many wake-ups each thread had, and their extremes.
-    fn extremes(&mut self, line: &PendingLine) {
-        let Histogram { totals, minima, averages, maxima, overflows, .. } = &self.histogram;
-        if totals.len() < minima.len() || overflows.is_empty() {
-            return;
-        }
-        let printed = totals.iter().zip(minima).zip(averages.iter().zip(maxima)).enumerate();
-        for (number, ((total, min), (average, max))) in printed {
-            let cycles = total.saturating_add(overflows.get(number).copied().unwrap_or(0));
-            let (number, min, average, max) = (number as u32, *min, *average as f64, *max);
-            let thread =
-                Thread { number, cycles, min, average, max, line: line.clone(), ..Thread::default() };
-            self.threads.entry(number).or_insert(thread);
-        }
-    }
-
-    /// The table's columns as threads and their distributions.
-    fn unfold_histogram(&mut self) {
-        let histogram = std::mem::take(&mut self.histogram);
-        let Some(line) = &histogram.line else { return };
-        self.histogram.line = Some(line.clone());
-        let summed = usize::from(self.options.summed);
-        let threads = match histogram.minima.len() {
-            0 => histogram.columns.len().saturating_sub(summed),
-            known => known,
-        };
-        for (at, mut column) in histogram.columns.into_iter().take(threads).enumerate() {
-            let number = at as u32;
-            column.overflow =
-                column.overflow.saturating_add(histogram.overflows.get(at).copied().unwrap_or(0));
-            let printed =
-                histogram.minima.get(at).zip(histogram.averages.get(at)).zip(histogram.maxima.get(at));
-            if let Some(((min, average), max)) = printed {
-                let cycles = column.inside().saturating_add(column.overflow);
-                let (min, average, max, line) = (*min, *average as f64, *max, line.clone());
-                let thread = Thread { number, cycles, min, max, average, line, ..Thread::default() };
+    /// The table as threads, by how many wake-ups each had and their extremes, and where its rows are all there their
+    /// distributions.
+    fn unfold_histogram(&mut self, sink: &mut Sink) {
+        let Some(line) = self.histogram.line.clone() else { return };
+        let cut = self.histogram.cut_off();
+        let Histogram { columns, totals, minima, averages, maxima, overflows, .. } = &mut self.histogram;
+        let overflow = |at: usize| overflows.get(at).copied().unwrap_or(0);
+        if totals.len() >= minima.len() && !overflows.is_empty() {
+            let printed = totals.iter().zip(minima.iter()).zip(averages.iter().zip(maxima)).enumerate();
+            for (at, ((total, min), (average, max))) in printed {
+                let cycles = total.saturating_add(overflow(at));
+                let (number, min, average, max) = (at as u32, *min, *average as f64, *max);
+                let thread =
+                    Thread { number, cycles, min, average, max, line: line.clone(), ..Thread::default() };
                 self.threads.entry(number).or_insert(thread);
             }
-            self.distributions.insert(number, column);
+        }
+        if let Some(why) = cut {
+            return sink.withhold("wakeup.latency", why, line.line());
+        }
+        let summed = usize::from(self.options.summed);
+        let threads = if minima.is_empty() { columns.len().saturating_sub(summed) } else { minima.len() };
+        for (at, mut column) in std::mem::take(columns).into_iter().take(threads).enumerate() {
+            column.overflow = column.overflow.saturating_add(overflow(at));
+            self.distributions.insert(at as u32, column);
         }
     }
 
@@ -273,15 +244,13 @@ impl Seen {
         let cycles: f64 = ran.iter().map(|thread| thread.cycles as f64).sum();
         if ran.is_empty() || cycles <= 0.0 {
             let why = "no cycle had ended, so its minimum, average and maximum are none".to_owned();
-            sink.withhold("wakeup.average", why, first.line.line());
-            return;
+            return sink.withhold("wakeup.average", why, first.line.line());
         }
         // They are one figure together, of which a missing thread's would be a part.
         let gap = self.threads.keys().zip(0..).any(|(number, expected)| *number != expected);
         if cpu.is_none() && (gap || self.lost) {
             let why = "a thread's line is missing".to_owned();
-            sink.withhold("wakeup.average", why, first.line.line());
-            return;
+            return sink.withhold("wakeup.average", why, first.line.line());
         }
         let unit = self.unit();
         let min = ran.iter().map(|thread| thread.min).min().unwrap_or(0) as f64;
@@ -312,8 +281,7 @@ impl Seen {
         let line = line.or(self.histogram.line.as_ref()).unwrap_or(&none);
         if of.lost > 0 {
             let why = format!("there are more than {MOST_LATENCIES} different latencies");
-            sink.withhold("wakeup.latency", why, line.line());
-            return;
+            return sink.withhold("wakeup.latency", why, line.line());
         }
         let n = of.inside().saturating_add(of.overflow);
         let Some(median) = of.at(0.5) else {

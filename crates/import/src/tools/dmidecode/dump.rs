@@ -76,11 +76,8 @@ pub(super) fn take(
             [(&mut device.rated_mt_s, "rated_mt_s"), (&mut device.configured_mt_s, "configured_mt_s")]
         {
             if let Some(mt_s) = speed.filter(|mt_s| !facts::is_memory_speed(f64::from(*mt_s))) {
-                sink.withhold_at(
-                    &format!("{path}.{name}"),
-                    format!("{mt_s} MT/s is not a speed that memory has"),
-                    of_device(at),
-                );
+                let why = format!("{mt_s} MT/s is not a speed that memory has");
+                sink.withhold_at(&format!("{path}.{name}"), why, of_device(at));
                 *speed = None;
             }
         }

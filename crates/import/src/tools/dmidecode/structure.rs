@@ -7,6 +7,7 @@ use super::TITLES;
 use super::raw::Raw;
 use crate::facts::{self, Fact, Socket};
 use crate::numbers;
+use crate::scan;
 use crate::sink::Sink;
 
 /// A structure that is being read.
@@ -22,32 +23,9 @@ pub(super) struct Structure {
 }
 
 /// The fields that are read of some structure.
-const READ: &[&str] = &[
-    "Array Handle",
-    "Bank Locator",
-    "Configured Clock Speed",
-    "Configured Memory Speed",
-    "Core Count",
-    "Core Enabled",
-    "Current Speed",
-    "Data Width",
-    "Form Factor",
-    "Locator",
-    "Manufacturer",
-    "Number Of Devices",
-    "Part Number",
-    "Product Name",
-    "Rank",
-    "Release Date",
-    "Size",
-    "Speed",
-    "Status",
-    "Thread Count",
-    "Type",
-    "Use",
-    "Vendor",
-    "Version",
-];
+const READ: &str = "Array Handle|Bank Locator|Configured Clock Speed|Configured Memory Speed|Core Count|Core Enabled|\
+    Current Speed|Data Width|Form Factor|Locator|Manufacturer|Number Of Devices|Part Number|Product Name|\
+    Rank|Release Date|Size|Speed|Status|Thread Count|Type|Use|Vendor|Version";
 
 impl Structure {
     /// One of which only the head was read.
@@ -58,7 +36,7 @@ impl Structure {
     /// Whether anybody asks for a field. Of lines that grep let through each counts: one that comes again begins another
     /// structure.
     pub(super) fn keeps(&self, key: &str) -> bool {
-        let known = TITLES.iter().any(|(kind, _)| *kind == self.kind) && READ.contains(&key);
+        let known = TITLES.iter().any(|(kind, _)| *kind == self.kind) && scan::is_one_of(key, READ);
         known || self.handle.is_none() && self.title.is_none()
     }
 
@@ -108,11 +86,8 @@ impl Structure {
             return None;
         };
         if !(1..=10_000).contains(&mhz.value) {
-            sink.withhold_at(
-                path,
-                format!("{} MHz is not a clock that a processor can have", mhz.value),
-                mhz.origin,
-            );
+            let why = format!("{} MHz is not a clock that a processor can have", mhz.value);
+            sink.withhold_at(path, why, mhz.origin);
             return None;
         }
         Some(Fact { value: u64::from(mhz.value) * 1_000_000, origin: mhz.origin })
@@ -145,36 +120,35 @@ impl Structure {
             return;
         }
         let path = |field: &str| format!("machine.memory_devices[{at}].{field}");
-        let bytes = self
-            .get("Size")
-            .and_then(|fact| facts::parse_size(&fact.value))
-            .map(|(bytes, _)| bytes)
-            .filter(|bytes| *bytes > 0);
-        match (bytes, self.get("Size")) {
-            (Some(_), Some(fact)) => sink.note_at(path("bytes"), fact.origin.clone()),
-            _ => self.lose(&["Size"], &path("bytes"), sink),
+        let size = self.get("Size").and_then(|fact| Some((facts::parse_size(&fact.value)?.0, fact)));
+        let size = size.filter(|(bytes, _)| *bytes > 0);
+        match size {
+            Some((_, fact)) => sink.note_at(path("bytes"), fact.origin.clone()),
+            None => self.lose(&["Size"], &path("bytes"), sink),
         }
-        let (bits, ranks) = (self.number("Data Width", "bits"), self.number("Rank", ""));
-        let read = [("Data Width", "data_bits", bits.is_some()), ("Rank", "ranks", ranks.is_some())];
-        for (key, field, _) in read.into_iter().filter(|(.., read)| !read) {
-            self.lose(&[key], &path(field), sink);
-        }
+        let mut number = |key: &str, unit: &str, field: &str| {
+            let number = self.number(key, unit).map(|fact| fact.value);
+            if number.is_none() {
+                self.lose(&[key], &path(field), sink);
+            }
+            number
+        };
+        let bits = number("Data Width", "bits", "data_bits").filter(|bits| *bits < 0xffff);
+        let ranks = number("Rank", "", "ranks");
+        let mut text = |key: &str, field: &str| self.text(key, &path(field), sink).map(|fact| fact.value);
+        let configured = ["Configured Memory Speed", "Configured Clock Speed"];
         let device = MemoryDevice {
-            locator: self.text("Locator", &path("locator"), sink).map(|t| t.value),
-            bank: self.text("Bank Locator", &path("bank"), sink).map(|t| t.value),
-            bytes,
-            kind: self.text("Type", &path("kind"), sink).map(|t| t.value),
-            form: self.text("Form Factor", &path("form"), sink).map(|t| t.value),
+            locator: text("Locator", "locator"),
+            bank: text("Bank Locator", "bank"),
+            bytes: size.map(|(bytes, _)| bytes),
+            kind: text("Type", "kind"),
+            form: text("Form Factor", "form"),
+            vendor: text("Manufacturer", "vendor"),
+            part: text("Part Number", "part"),
             rated_mt_s: self.speed(&["Speed"], &path("rated_mt_s"), sink),
-            configured_mt_s: self.speed(
-                &["Configured Memory Speed", "Configured Clock Speed"],
-                &path("configured_mt_s"),
-                sink,
-            ),
-            data_bits: bits.map(|t| t.value).filter(|bits| *bits < 0xffff),
-            ranks: ranks.map(|t| t.value),
-            vendor: self.text("Manufacturer", &path("vendor"), sink).map(|t| t.value),
-            part: self.text("Part Number", &path("part"), sink).map(|t| t.value),
+            configured_mt_s: self.speed(&configured, &path("configured_mt_s"), sink),
+            data_bits: bits,
+            ranks,
             channel: None,
             node: None,
         };

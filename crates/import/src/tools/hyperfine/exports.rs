@@ -1,16 +1,15 @@
 //! hyperfine's exports: JSON with every run, CSV and the table in Markdown.
 
-use record::{Label, Measurement, detail};
+use record::{Measurement, detail};
 use serde_json::Value;
 
-use super::labels;
-use crate::line::{Line, PendingLine};
-use crate::numbers;
+use super::time;
+use crate::line::Line;
+use crate::numbers::{parse_plain, parse_scaled};
+use crate::scan::{self, Document};
 use crate::sink::Sink;
 use crate::tool::{Fit, Reader, Tool};
 
-/// The longest document read.
-const LONGEST: usize = 1 << 20;
 /// What `--export-csv` prints first; columns of parameters follow.
 const COLUMNS: &str = "command,mean,stddev,median,user,system,min,max";
 
@@ -18,23 +17,21 @@ const COLUMNS: &str = "command,mean,stddev,median,user,system,min,max";
 pub(in crate::tools) const HYPERFINE_JSON: Tool = Tool {
     name: "hyperfine --export-json",
     opens: |line, _| list(line.text).is_some(),
-    reader: |_| Box::new(JsonReader::default()),
+    reader: |_| Box::new(JsonReader(Document::default())),
 };
 
 /// `--export-csv`.
 pub(in crate::tools) const HYPERFINE_CSV: Tool = Tool {
     name: "hyperfine --export-csv",
-    opens: |line, _| {
-        line.text.trim().strip_prefix(COLUMNS).is_some_and(|rest| rest.is_empty() || rest.starts_with(','))
-    },
-    reader: |_| Box::new(CsvReader::default()),
+    opens: |line, _| line.text.trim().split_once(COLUMNS).is_some_and(|(front, _)| front.is_empty()),
+    reader: |_| Box::new(CsvReader { columns: 0 }),
 };
 
 /// `--export-markdown`.
 pub(in crate::tools) const HYPERFINE_MARKDOWN: Tool = Tool {
     name: "hyperfine --export-markdown",
     opens: |line, _| unit(line.text).is_some(),
-    reader: |_| Box::new(MarkdownReader::default()),
+    reader: |_| Box::new(MarkdownReader { unit: None }),
 };
 
 /// The list that `"results": [` begins.
@@ -43,93 +40,53 @@ fn list(text: &str) -> Option<&str> {
     Some(rest.trim_start().strip_prefix(':')?.trim_start()).filter(|list| list.starts_with('['))
 }
 
-/// A document from its list on, and where its entries begin.
-#[derive(Default)]
-struct JsonReader {
-    text: String,
-    done: bool,
-    entries: Vec<PendingLine>,
-}
+struct JsonReader(Document);
 
 impl Reader for JsonReader {
-    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        if self.done || self.text.len() + line.text.len() > LONGEST {
-            return Fit::Over;
-        }
-        if self.text.is_empty() || line.text.trim_start().starts_with("\"command\"") {
-            self.entries.push(line.into());
-        }
-        self.text.push_str(if self.text.is_empty() {
-            list(line.text).unwrap_or_default()
-        } else {
-            line.text
-        });
-        // A bracket closes the list, another one those of the runs.
-        if line.text.contains(']') {
-            let first = serde_json::Deserializer::from_str(&self.text).into_iter::<Vec<Value>>().next();
-            if let Some(Ok(results)) = first {
-                self.done = true;
-                self.publish(&results, sink);
-            }
-        }
-        Fit::Taken
+    fn line(&mut self, line: Line, _: &mut Sink) -> Fit {
+        let text = if self.0.begun() { line.text } else { list(line.text).unwrap_or_default() };
+        self.0.take(line, text, "\"command\"")
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        if let (false, Some(first)) = (self.done, self.entries.first()) {
-            sink.withhold(
-                "workload.time",
-                "the JSON of hyperfine is cut off or damaged".to_owned(),
-                first.line(),
-            );
-        }
-    }
-}
-
-impl JsonReader {
-    fn publish(&self, results: &[Value], sink: &mut Sink) {
-        // The first line is the list's; where entries share lines, it stands for all.
-        let own = self.entries.len() == results.len() + 1;
-        for (at, result) in results.iter().enumerate() {
-            let line = self.entries.get(if own { at + 1 } else { 0 });
-            let (Some(line), Some(command)) = (line, result.get("command").and_then(Value::as_str)) else {
-                continue;
-            };
+        let Some(Value::Array(results)) = self.0.value() else {
+            let why = "the JSON of hyperfine is cut off or damaged".to_owned();
+            return sink.withhold("workload.time", why, self.0.first.line());
+        };
+        for (result, line) in results.iter().zip(self.0.lines(results.len())) {
+            let Some(command) = result.get("command").and_then(Value::as_str) else { continue };
             let number = |key: &str| result.get(key).and_then(Value::as_f64);
             let times = result.get("times").and_then(Value::as_array);
             let times: Vec<f64> = times.into_iter().flatten().filter_map(Value::as_f64).collect();
-            let runs = times.len() as u64;
+            let runs = Some(times.len() as u64).filter(|runs| *runs > 0);
             // Without the runs (jq, older versions) their median stands for them.
-            let times = if times.is_empty() { number("median").into_iter().collect() } else { times };
-            if times.is_empty() {
-                continue;
-            }
-            let time = Measurement::exact("workload.time", labels(command), times);
-            let printed = number("median").unwrap_or(time.value());
-            if (printed - time.value()).abs() > 1e-9 * printed.abs() {
+            let Some(printed) = number("median").or(times.first().copied()) else { continue };
+            let samples = if times.is_empty() { vec![printed] } else { times };
+            let m = Measurement::exact("workload.time", time(command, None, 0.0).labels, samples);
+            let printed = number("median").unwrap_or(m.value());
+            if (printed - m.value()).abs() > 1e-9 * printed.abs() {
                 let why = format!(
                     "its median is {printed} s, and that of its runs {}: runs are missing",
-                    time.value()
+                    m.value()
                 );
-                sink.withhold("workload.time", why, line.line());
+                sink.withhold("workload.time", why, line);
                 continue;
             }
-            sink.add_figure(time.with_known_detail(detail::RUNS, (runs > 0).then_some(runs)), line.line());
-            add_cpu_time(command, number("user"), number("system"), line.line(), sink);
+            sink.add_figure(m.with_known_detail(detail::RUNS, runs), line);
+            add_cpu_time(command, [number("user"), number("system")], line, sink);
         }
     }
 }
 
 /// Means of CPU time, which are all that hyperfine keeps of it.
-fn add_cpu_time(command: &str, user: Option<f64>, system: Option<f64>, line: Line, sink: &mut Sink) {
-    for (state, seconds) in [("user", user), ("system", system)] {
-        let Some(seconds) = seconds else { continue };
-        let labels = labels(command).with_label(Label::State, state);
-        sink.add_figure(Measurement::exact("workload.cpu_time", labels, vec![seconds]), line);
+fn add_cpu_time(command: &str, seconds: [Option<f64>; 2], line: Line, sink: &mut Sink) {
+    for (state, seconds) in ["user", "system"].into_iter().zip(seconds) {
+        if let Some(seconds) = seconds {
+            sink.add_figure(time(command, Some(state), seconds), line);
+        }
     }
 }
 
-#[derive(Default)]
 struct CsvReader {
     columns: usize,
 }
@@ -137,7 +94,7 @@ struct CsvReader {
 impl Reader for CsvReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let cells = cells(line.text.trim());
-        if line.text.trim().starts_with(COLUMNS) {
+        if self.columns == 0 {
             self.columns = cells.len();
             return Fit::Taken;
         }
@@ -145,51 +102,39 @@ impl Reader for CsvReader {
         if cells.len() != self.columns {
             return Fit::Between;
         }
-        let number = |at: usize| cells.get(at).and_then(|cell| numbers::parse_plain(cell));
+        let number = |at: usize| cells.get(at).and_then(|cell| parse_plain(cell));
         let (Some(command), Some(median)) = (cells.first().filter(|command| !command.is_empty()), number(3))
         else {
             return Fit::Over;
         };
-        sink.add_figure(Measurement::exact("workload.time", labels(command), vec![median]), line);
-        add_cpu_time(command, number(4), number(5), line, sink);
+        sink.add_figure(time(command, None, median), line);
+        add_cpu_time(command, [number(4), number(5)], line, sink);
         Fit::Taken
     }
 }
 
 /// The cells of a row, of which some stand in quotes.
 fn cells(row: &str) -> Vec<String> {
-    let (mut cells, mut quoted) = (vec![String::new()], false);
-    let mut signs = row.chars().peekable();
-    while let Some(sign) = signs.next() {
-        match sign {
-            '"' if quoted && signs.peek() == Some(&'"') => {
-                signs.next();
-                cells.last_mut().into_iter().for_each(|cell| cell.push('"'));
-            }
-            '"' => quoted = !quoted,
-            ',' if !quoted => cells.push(String::new()),
-            sign => cells.last_mut().into_iter().for_each(|cell| cell.push(sign)),
-        }
-    }
-    cells
+    let mut quoted = false;
+    let ends_cell = |c: char| {
+        quoted ^= c == '"';
+        c == ',' && !quoted
+    };
+    let bare = |cell: &str| {
+        let inner = cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')).unwrap_or(cell);
+        inner.replace("\"\"", "\"")
+    };
+    row.split(ends_cell).map(bare).collect()
 }
 
 /// The power of ten of the unit in the heading `Command Mean [ms] Min [ms] Max [ms] Relative`.
 fn unit(heading: &str) -> Option<i32> {
     let (first, rest) = heading.split_once("Mean [")?;
     let (unit, rest) = rest.split_once(']')?;
-    if first.trim() != "Command" || !rest.contains("Min [") || !rest.contains("Max [") {
-        return None;
-    }
-    Some(match unit {
-        "s" => 0,
-        "ms" => -3,
-        "µs" => -6,
-        _ => return None,
-    })
+    let whole = first.trim() == "Command" && rest.contains("Min [") && rest.contains("Max [");
+    scan::find(super::UNITS, unit).filter(|_| whole)
 }
 
-#[derive(Default)]
 struct MarkdownReader {
     unit: Option<i32>,
 }
@@ -200,37 +145,28 @@ impl Reader for MarkdownReader {
             self.unit = unit(line.text);
             return if self.unit.is_some() { Fit::Taken } else { Fit::Over };
         };
-        // Its cells without their bars; a row is offered without its first one, too.
-        let mut words: Vec<&str> = line.text.split_whitespace().collect();
-        let (Some(_), Some(_), Some(_), Some(mean)) =
-            (spread(&mut words), number(&mut words), number(&mut words), spread(&mut words))
-        else {
-            return Fit::Between;
-        };
         // hyperfine writes every command in backquotes: any other words are a cell that cannot be read, or another table's.
-        let command = words.join(" ").replace("\\|", "|");
-        let Some(command) = command.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')) else {
+        let row = line.text.trim().strip_prefix('`').and_then(|rest| rest.rsplit_once('`'));
+        let Some((command, cells)) = row.filter(|(command, _)| !command.is_empty()) else {
             return Fit::Between;
         };
-        let Some(mean) = numbers::parse_scaled(mean, exponent).filter(|_| !command.is_empty()) else {
-            return Fit::Between;
+        // `22.4 ± 1.9 20.1 25.3 1.00 ± 0.1`, of single runs without what varies.
+        let words: Vec<&str> = cells.split_whitespace().collect();
+        let number = |word: &&str| parse_plain(word).is_some();
+        let mean = match words[..] {
+            [mean, "±", spread, min, max, relative] | [mean, "±", spread, min, max, relative, "±", _]
+                if [spread, min, max, relative].iter().all(number) =>
+            {
+                mean
+            }
+            [mean, min, max, relative] if [min, max, relative].iter().all(number) => mean,
+            _ => return Fit::Between,
         };
-        let time = Measurement::exact("workload.time", labels(command), vec![mean]);
-        sink.add_figure(time.with_detail(detail::FROM, "mean of its runs"), line);
+        let Some(mean) = parse_scaled(mean, exponent) else { return Fit::Between };
+        let m = time(&command.replace("\\|", "|"), None, mean);
+        sink.add_figure(m.with_detail(detail::FROM, "mean of its runs"), line);
         Fit::Taken
     }
-}
-
-/// The number that words end with, as it stands.
-fn number<'a>(words: &mut Vec<&'a str>) -> Option<&'a str> {
-    words.pop().filter(|word| numbers::parse_plain(word).is_some())
-}
-
-/// The first number of `22.4 ± 1.9` that words end with, of a single run `22.4`.
-fn spread<'a>(words: &mut Vec<&'a str>) -> Option<&'a str> {
-    let last = number(words)?;
-    let has_spread = words.last() == Some(&"±") && words.pop().is_some();
-    if has_spread { number(words) } else { Some(last) }
 }
 
 #[cfg(test)]

@@ -5,13 +5,17 @@ mod exports;
 
 pub(super) use exports::{HYPERFINE_CSV, HYPERFINE_JSON, HYPERFINE_MARKDOWN};
 
-use record::{Label, Labels, Measurement, detail};
+use record::command_line::{comparable_name, conditions};
+use record::{Measurement, detail};
 
 use crate::line::{Line, PendingLine};
-use crate::numbers;
+use crate::numbers::parse_whole;
+use crate::scan;
 use crate::sink::Sink;
 use crate::tool::{Fit, Reader, Tool};
-use record::command_line::{comparable_name, conditions};
+
+/// Its units of time.
+const UNITS: &[(&str, i32)] = &[("s", 0), ("ms", -3), ("µs", -6), ("us", -6), ("ns", -9)];
 
 /// hyperfine.
 pub(super) const HYPERFINE: Tool = Tool {
@@ -23,66 +27,18 @@ pub(super) const HYPERFINE: Tool = Tool {
 /// `Benchmark 1: sleep 0.1`; before 1.13 `Benchmark #1: sleep 0.1`.
 fn command(text: &str) -> Option<&str> {
     let (number, command) = text.trim().strip_prefix("Benchmark ")?.split_once(": ")?;
-    numbers::parse_whole(number.trim_start_matches('#')).map(|_| command.trim()).filter(|c| !c.is_empty())
+    parse_whole(number.trim_start_matches('#')).map(|_| command.trim()).filter(|c| !c.is_empty())
 }
 
-/// The place of a command's figures.
-fn labels(command: &str) -> Labels {
-    Labels::new().with_label(Label::Workload, comparable_name(command).as_str())
+/// A time of a command.
+fn time(command: &str, state: Option<&'static str>, seconds: f64) -> Measurement {
+    scan::run_time(Some(&comparable_name(command)), state, seconds)
 }
 
-/// The command of a heading since 2.0, and its runs: `sleep 0.1 (5 runs)`.
-fn command_and_runs(command: &str) -> Option<(&str, u64)> {
-    let (command, rest) = command.rsplit_once(" (")?;
-    let runs = rest.strip_suffix(" runs)").or_else(|| rest.strip_suffix(" run)"))?;
-    Some((command, numbers::parse_whole(runs)?))
-}
-
-/// `101.3 ms` at the beginning of a text, in seconds.
-fn seconds(text: &str) -> Option<f64> {
-    let mut words = text.split_whitespace();
-    let value = words.next()?;
-    let exponent = match words.next()?.trim_end_matches([',', ']']) {
-        "s" => 0,
-        "ms" => -3,
-        "µs" | "us" => -6,
-        "ns" => -9,
-        _ => return None,
-    };
-    numbers::parse_scaled(value, exponent)
-}
-
-/// Rows of the table since 2.0 that are no time of a run: `Memory  3.9 MiB ± 0.1 MiB …`.
-const OTHER_ROWS: &[&str] = &[
-    "CPU Time",
-    "Memory",
-    "CPU Cycles",
-    "Instructions",
-    "Cache References",
-    "Cache Misses",
-    "Branch Misses",
-];
-
-/// Whether a line is the head of the table since 2.0: `mean ± σ  min … max`, of one run `Value`.
-fn is_head(text: &str) -> bool {
-    let mut words = text.split_whitespace();
-    words.next().is_some_and(|word| word == "mean" || word == "Value")
-        && words.all(|word| matches!(word, "±" | "σ" | "min" | "…" | "max"))
-}
-
-/// Mean, user and system seconds of `Time (mean ± σ):  101.3 ms ±  0.3 ms  [User: 0.6 ms, System: 0.7 ms]`, of one run
-/// `Time (abs ≡):`.
-fn times(text: &str) -> Option<(f64, f64, f64)> {
-    let (_, rest) = text.trim().strip_prefix("Time (")?.split_once("):")?;
-    let after = |name: &str| rest.split_once(name).and_then(|(_, rest)| seconds(rest));
-    Some((seconds(rest)?, after("[User:")?, after("System:")?))
-}
-
-/// The runs of `Range (min … max):  100.8 ms … 102.0 ms  29 runs`.
-fn runs(text: &str) -> Option<u64> {
-    let rest = text.trim().strip_prefix("Range (")?.strip_suffix(" runs")?;
-    numbers::parse_whole(rest.rsplit(' ').next()?)
-}
+/// The rows of the table since 2.0 whose first figure is a mean, in the order of [`HyperfineReader::found`].
+const ROWS: &[(&str, usize)] = &[("Wall Time", 0), ("User Time", 1), ("System Time", 2)];
+const OTHER_ROWS: &str =
+    "CPU Time|Memory|CPU Cycles|Instructions|Cache References|Cache Misses|Branch Misses";
 
 #[derive(Default)]
 struct HyperfineReader {
@@ -95,74 +51,72 @@ struct HyperfineReader {
 }
 
 impl HyperfineReader {
-    fn finish(&mut self, sink: &mut Sink) {
-        let found = std::mem::take(&mut self.found);
-        self.table = false;
-        let Some(command) = self.command.take() else { return };
-        let (labels, under) = (labels(&command), conditions(&command));
-        // One run prints no range.
-        let runs = self.runs.take().unwrap_or(1);
-        for (at, figure) in found.into_iter().enumerate() {
-            let Some((seconds, line)) = figure else { continue };
-            let labels = labels.clone();
-            let (metric, labels) = match at {
-                0 => ("workload.time", labels),
-                1 => ("workload.cpu_time", labels.with_label(Label::State, "user")),
-                _ => ("workload.cpu_time", labels.with_label(Label::State, "system")),
-            };
-            let mean = (runs > 1 && at == 0).then_some("mean of its runs");
-            let m = Measurement::exact(metric, labels, vec![seconds])
-                .with_detail(detail::RUNS, runs)
-                .with_known_detail(detail::RUN_UNDER, under.as_deref())
-                .with_known_detail(detail::FROM, mean);
-            sink.add_figure(m, line.line());
-        }
+    /// The head of the table since 2.0, `mean ± σ  min … max`, of one run `Value`: its command told the runs, too, as in
+    /// `sleep 0.1 (5 runs)`.
+    fn begin_table(&mut self, text: &str) -> Option<()> {
+        let mut words = text.split_whitespace();
+        matches!(words.next(), Some("mean" | "Value")).then_some(())?;
+        words.all(|word| matches!(word, "±" | "σ" | "min" | "…" | "max")).then_some(())?;
+        let (command, rest) = self.command.as_deref()?.rsplit_once(" (")?;
+        let runs = rest.strip_suffix(" runs)").or_else(|| rest.strip_suffix(" run)"))?;
+        let command = command.to_owned();
+        (self.runs, self.command, self.table) = (Some(parse_whole(runs)?), Some(command), true);
+        Some(())
     }
 
-    /// A row of the table since 2.0, whose first figure is the mean.
-    fn row(&mut self, line: Line) -> Fit {
-        let text = line.text.trim();
-        let rows = ["Wall Time", "User Time", "System Time"];
-        for (name, found) in rows.iter().zip(&mut self.found) {
-            let Some(rest) = text.strip_prefix(name) else { continue };
-            let Some(seconds) = seconds(rest).filter(|_| found.is_none()) else { return Fit::Between };
-            *found = Some((seconds, line.into()));
-            return Fit::Taken;
-        }
-        if OTHER_ROWS.iter().any(|name| text.starts_with(name)) { Fit::Taken } else { Fit::Between }
+    /// `Time (mean ± σ):  101.3 ms ±  0.3 ms  [User: 0.6 ms, System: 0.7 ms]`, of one run `Time (abs ≡):`.
+    fn times(text: &str) -> Option<[f64; 3]> {
+        let (_, rest) = text.strip_prefix("Time (")?.split_once("):")?;
+        let after = |name: &str| scan::quantity(rest.split_once(name)?.1, UNITS);
+        Some([scan::quantity(rest, UNITS)?, after("[User:")?, after("System:")?])
     }
 }
 
 impl Reader for HyperfineReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        if let Some(command) = command(line.text) {
-            self.finish(sink);
+        let text = line.text.trim();
+        let range = text.strip_prefix("Range (").and_then(|rest| rest.strip_suffix(" runs"));
+        if let Some(command) = command(text) {
+            self.end(sink);
             self.command = Some(command.to_owned());
-        } else if is_head(line.text) {
-            let Some((command, runs)) = self.command.as_deref().and_then(command_and_runs) else {
-                return Fit::Between;
-            };
-            (self.command, self.runs, self.table) = (Some(command.to_owned()), Some(runs), true);
-        } else if self.table {
-            return self.row(line);
-        } else if let Some((mean, user, system)) = times(line.text) {
+        } else if self.begin_table(text).is_some() {
+        } else if let Some((at, rest)) = scan::find_start(ROWS, text).filter(|_| self.table) {
+            let seconds = scan::quantity(rest, UNITS).filter(|_| self.found[at].is_none());
+            let Some(seconds) = seconds else { return Fit::Between };
+            self.found[at] = Some((seconds, line.into()));
+        } else if let Some(times) = Self::times(text) {
             if self.found[0].is_some() {
                 return Fit::Over;
             }
-            self.found = [mean, user, system].map(|seconds| Some((seconds, line.into())));
-        } else if let Some(runs) = runs(line.text) {
-            self.runs = Some(runs);
-        } else {
-            let text = line.text.trim();
-            let of_the_summary =
-                text == "Summary" || text.contains(" times faster than ") || text.ends_with(" ran");
-            return if of_the_summary { Fit::Taken } else { Fit::Between };
+            self.found = times.map(|seconds| Some((seconds, line.into())));
+        } else if let Some(range) = range {
+            // `Range (min … max):  100.8 ms … 102.0 ms  29 runs`
+            self.runs = range.rsplit(' ').next().and_then(parse_whole);
+        } else if !(self.table && scan::begins(text, OTHER_ROWS)
+            || text == "Summary"
+            || text.contains(" times faster than ")
+            || text.ends_with(" ran"))
+        {
+            return Fit::Between;
         }
         Fit::Taken
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        self.finish(sink);
+        let Self { command, found, runs, .. } = std::mem::take(self);
+        let Some(command) = command else { return };
+        let under = conditions(&command);
+        // One run prints no range.
+        let runs = runs.unwrap_or(1);
+        for (state, figure) in [None, Some("user"), Some("system")].into_iter().zip(found) {
+            let Some((seconds, line)) = figure else { continue };
+            let mean = (runs > 1 && state.is_none()).then_some("mean of its runs");
+            let m = time(&command, state, seconds)
+                .with_detail(detail::RUNS, runs)
+                .with_known_detail(detail::RUN_UNDER, under.as_deref())
+                .with_known_detail(detail::FROM, mean);
+            sink.add_figure(m, line.line());
+        }
     }
 }
 

@@ -2,26 +2,29 @@
 
 mod json;
 mod labels;
-mod lookup;
 mod table;
 mod values;
 
 pub(super) use json::LSCPU_JSON;
 pub(super) use table::{LSCPU_CACHES, LSCPU_EXTENDED, LSCPU_PARSABLE};
 
+use labels::split_label;
+use values::List;
+
+use crate::facts::key;
 use crate::line::{Line, PendingLine};
+use crate::scan;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
-use labels::Key;
-use lookup::split_label;
-use values::Values;
 
 /// lscpu's list.
-pub(super) const LSCPU: Tool = Tool { name: "lscpu", opens, reader };
-
-fn reader(command: Option<&Command>) -> Box<dyn Reader> {
-    Box::new(List { values: Values::default(), flags: false, asked: is_asked(command), first: None })
-}
+pub(super) const LSCPU: Tool = Tool {
+    name: "lscpu",
+    opens,
+    reader: |command| {
+        Box::new(ListReader { list: List::default(), flags: false, asked: is_asked(command), first: None })
+    },
+};
 
 fn is_asked(command: Option<&Command>) -> bool {
     command.is_some_and(|command| command.text.contains("lscpu"))
@@ -29,22 +32,22 @@ fn is_asked(command: Option<&Command>) -> bool {
 
 fn opens(line: Line, command: Option<&Command>) -> bool {
     let Some((label, value)) = split_label(line.text) else { return false };
-    let asked = is_asked(command);
-    let digits = value.starts_with(|c: char| c.is_ascii_digit());
     // Other tools have these, too: kernels and inxi the first, likwid-topology the others.
-    let loose = ["CPU", "Cores per socket", "Threads per core"].contains(&label.text);
+    let loose = scan::is_one_of(label.text, "CPU|Cores per socket|Threads per core");
     match label.key {
-        _ if loose => asked,
-        Key::Architecture => values::is_architecture(value),
-        Key::Cpus | Key::ThreadsPerCore | Key::CoresPerSocket | Key::Online => digits,
-        Key::OpModes => value.contains("bit"),
-        Key::NodeCpus => digits,
-        _ => asked,
+        key::ARCHITECTURE if !loose => values::is_architecture(value),
+        key::CPUS | key::THREADS_PER_CORE | key::CORES_PER_SOCKET | key::ONLINE | key::NODE_CPUS
+            if !loose =>
+        {
+            value.starts_with(|c: char| c.is_ascii_digit())
+        }
+        key::OP_MODES => value.contains("bit"),
+        _ => is_asked(command),
     }
 }
 
-struct List {
-    values: Values,
+struct ListReader {
+    list: List,
     /// The line before told flags, which go on where a terminal or a mail broke them.
     flags: bool,
     /// The command line above is of lscpu.
@@ -53,7 +56,7 @@ struct List {
     first: Option<PendingLine>,
 }
 
-impl Reader for List {
+impl Reader for ListReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let Some((label, value)) = split_label(line.text) else {
             let text = line.text.trim();
@@ -62,44 +65,37 @@ impl Reader for List {
                     && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
             };
             if self.flags && !text.is_empty() && text.split(' ').all(is_flag) {
-                self.values.more_flags(text);
+                self.list.more_flags(text);
                 return Fit::Taken;
             }
             return Fit::Between;
         };
-        let whole = value.bytes().all(|b| b.is_ascii_digit());
-        if label.text == "CPU" && !whole {
+        if label.text == "CPU" && !value.bytes().all(|b| b.is_ascii_digit()) {
             return Fit::Between;
         }
         // A second list begins: another machine, or the same one later.
-        if label.key == Key::Architecture {
-            if self.first.is_some() || self.values.has_architecture() {
+        if label.key == key::ARCHITECTURE {
+            if self.first.is_some() || self.list.output.machine.get(key::ARCHITECTURE).is_some() {
                 return Fit::Over;
             }
-            if !self.asked && !self.values.begun() {
+            if !self.asked && !self.list.begun {
                 self.first = Some(line.into());
                 return Fit::Taken;
             }
         }
-        self.take_first(sink);
-        self.flags = label.key == Key::Flags;
-        self.values.take(&label, value, line, sink);
+        if let Some(first) = self.first.take()
+            && let Some((label, value)) = split_label(first.line().text)
+        {
+            self.list.take(&label, value, first.line(), sink);
+        }
+        self.flags = label.key == key::FLAGS;
+        self.list.take(&label, value, line, sink);
         Fit::Taken
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        if self.values.begun() {
-            std::mem::take(&mut self.values).finish(sink);
-        }
-    }
-}
-
-impl List {
-    fn take_first(&mut self, sink: &mut Sink) {
-        if let Some(first) = self.first.take()
-            && let Some((label, value)) = split_label(first.line().text)
-        {
-            self.values.take(&label, value, first.line(), sink);
+        if self.list.begun {
+            sink.draft.facts.lscpu.push(std::mem::take(&mut self.list.output));
         }
     }
 }

@@ -5,51 +5,49 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use record::machine::CacheKind;
 
-use super::labels::{Key, LABELS};
-use super::lookup::{Label, find_label};
+use super::labels::{Label, find_label, labels};
+use crate::facts::key;
 use crate::tools::testing::{damaged, import};
 
 const INTEL: &str = include_str!("../../../tests/texts/lscpu-numactl-8269cy.txt");
 
 #[test]
 fn every_label_of_every_language_means_one_thing() {
-    let mut seen: HashMap<&str, Key> = HashMap::new();
-    for (key, labels) in LABELS {
-        for text in *labels {
-            if let Some(other) = seen.insert(text, *key) {
-                assert_eq!(other, *key, "{text}");
-            }
-            let (shown, part) = match key {
-                Key::NodeCpus => (text.replace("%d", "3"), "3"),
-                Key::Cache => (text.replace("%s", "L1d"), "L1d"),
-                Key::Vulnerability => (text.replace("%s", "Meltdown"), "Meltdown"),
-                _ => ((*text).to_owned(), ""),
-            };
-            assert_eq!(find_label(&shown), Some(Label { key: *key, part, text: &shown }), "{shown}");
+    let mut seen: HashMap<&str, &str> = HashMap::new();
+    for (key, text) in labels() {
+        if let Some(other) = seen.insert(text, key) {
+            assert_eq!(other, key, "{text}");
         }
+        let (shown, part) = match key {
+            key::NODE_CPUS => (text.replace("%d", "3"), "3"),
+            key::CACHE => (text.replace("%s", "L1d"), "L1d"),
+            key::VULNERABILITY => (text.replace("%s", "Meltdown"), "Meltdown"),
+            _ => (text.to_owned(), ""),
+        };
+        assert_eq!(find_label(&shown), Some(Label { key, part, text: &shown }), "{shown}");
     }
 }
 
 #[test]
 fn a_list_in_any_language_gives_the_same_machine() {
-    let name = |key: Key, language: usize| {
-        let (_, labels) = LABELS.iter().find(|(known, _)| *known == key).unwrap();
+    let name = |key: &str, language: usize| {
+        let labels: Vec<&str> = labels().filter(|(known, _)| *known == key).map(|(_, label)| label).collect();
         labels[language % labels.len()]
     };
     for language in 0..26 {
         let label = |key| name(key, language);
         let text = format!(
             "{}: x86_64\n{}:  8\n{}： 0-7\n{} : 2\n{}: 4\n{}: 1\n{}: GenuineIntel\n{}:   Xeon X\n{}: 3000,0000\n{}: 0-7\n",
-            label(Key::Architecture),
-            label(Key::Cpus),
-            label(Key::Online),
-            label(Key::ThreadsPerCore),
-            label(Key::CoresPerSocket),
-            label(Key::Sockets),
-            label(Key::Vendor),
-            label(Key::ModelName),
-            label(Key::MaxMhz),
-            label(Key::NodeCpus).replace("%d", "0"),
+            label(key::ARCHITECTURE),
+            label(key::CPUS),
+            label(key::ONLINE),
+            label(key::THREADS_PER_CORE),
+            label(key::CORES_PER_SOCKET),
+            label(key::SOCKETS),
+            label(key::VENDOR),
+            label(key::MODEL_NAME),
+            label(key::MAX_MHZ),
+            label(key::NODE_CPUS).replace("%d", "0"),
         );
         let machine = import(&text).machine;
         assert_eq!(machine.counts.cores, Some(4), "{text}");
@@ -219,28 +217,6 @@ proptest! {
     fn no_values_panic(rows in proptest::collection::vec("(CPU\\(s\\)|L[1-3][di]?|Socket\\(s\\)|NUMA node[0-9]{1,12} CPU\\(s\\)|CPU MHz|Off-line CPU\\(s\\) list): [0-9,.KMiB()a-z -]{0,14}", 0..12)) {
         import(&format!("Architecture: x86_64\n{}", rows.join("\n")));
     }
-}
-
-#[test]
-fn packages_of_books_and_drawers_are_counted_and_ibms_hypervisors_told_apart() {
-    let list = |lines: &str| {
-        let text =
-            format!("Architecture: s390x\nCPU(s): 24\nThread(s) per core: 1\nCore(s) per socket: 4\n{lines}");
-        let machine = import(&text).machine;
-        (machine.counts.packages, machine.counts.cores, machine.virtualization.hypervisor)
-    };
-    let known =
-        |packages, hypervisor: &str| (Some(packages), Some(packages * 4), Some(hypervisor.to_owned()));
-    let books = "Socket(s) per book: 3\nBook(s): 2\nHypervisor: z/VM 6.1.0\nHypervisor vendor: IBM\n";
-    assert_eq!(list(books), known(6, "z/vm"));
-    let drawers = "Socket(s) per book: 1\nBook(s) per drawer: 2\nDrawer(s): 3\nHypervisor vendor: IBM\nHypervisor: PR/SM\n";
-    assert_eq!(list(drawers), known(6, "pr/sm"));
-    assert_eq!(list("Socket(s) per book: 1\nDrawer(s): 3\n"), (None, None, None));
-    // What a second list tells is not the first one's product.
-    let second = format!(
-        "{books}Vulnerability Spectre v1: x\n\nArchitecture: s390x\nCPU(s): 24\nCore(s) per socket: 4\n{books}"
-    );
-    assert_eq!(list(&second), known(6, "z/vm"));
 }
 
 #[test]

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use record::metrics::USUAL_EVENTS;
 use record::{Label, Labels, Measurement, detail};
 
-use super::run::Run;
+use super::Run;
 use super::text::{Counter, Part};
 use crate::line::{Line, PendingLine};
 use crate::numbers;
+use crate::scan;
 use crate::sink::Sink;
 
 /// Names that perf knows an event by beside the one that records use.
@@ -20,6 +21,21 @@ const SAME: &[(&str, &str)] = &[
     ("faults", "page-faults"),
     ("idle-cycles-frontend", "stalled-cycles-frontend"),
     ("idle-cycles-backend", "stalled-cycles-backend"),
+];
+
+/// Units that counts have: a factor, and what it makes of them. A task's clock is counted in nanoseconds.
+const UNITS: &[(&str, (f64, &str))] = &[
+    ("", (1.0, "")),
+    ("ns", (1.0, "ns")),
+    ("us", (1e3, "ns")),
+    ("msec", (1e6, "ns")),
+    ("sec", (1e9, "ns")),
+    ("B", (1.0, "B")),
+    ("Bytes", (1.0, "B")),
+    ("KiB", (1024.0, "B")),
+    ("MiB", (1_048_576.0, "B")),
+    ("GiB", (1_073_741_824.0, "B")),
+    ("Joules", (1.0, "J")),
 ];
 
 /// Counts of one event in several groups that differ by more, as a share, are in doubt: each is scaled up from another time.
@@ -40,7 +56,7 @@ struct Event {
 }
 
 /// One event of one part of the machine.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Slot {
     line: PendingLine,
     event: Event,
@@ -149,7 +165,7 @@ impl Counts {
     /// Takes one counter; whether its unit is one that counts have.
     pub(super) fn take(&mut self, counter: Counter, line: Line, sink: &mut Sink) -> bool {
         let key = (counter.part.clone(), Event::read(&counter.event));
-        let known = self.find(&key);
+        let known = self.places.get(&key).copied();
         self.last = known;
         if let Some(interval) = counter.interval {
             let seen = self.seen.entry(key.clone()).or_insert((0, f64::NEG_INFINITY));
@@ -158,28 +174,15 @@ impl Counts {
             }
         }
         let Some(value) = counter.value else { return true };
-        let (value, unit) = match &*counter.unit {
-            // A task's clock is counted in nanoseconds.
-            "msec" => ((value * 1e6).round(), "ns"),
-            "us" => (value * 1e3, "ns"),
-            "sec" => (value * 1e9, "ns"),
-            "ns" => (value, "ns"),
-            "KiB" => (value * 1024.0, "B"),
-            "MiB" => (value * 1048576.0, "B"),
-            "GiB" => (value * 1073741824.0, "B"),
-            "Bytes" | "B" => (value, "B"),
-            "" => (value, ""),
-            "Joules" => (value, "J"),
-            // Temperature is no count.
-            _ => return false,
+        // Without a unit clocks are nanoseconds, and up to Linux 3 milliseconds with a fraction. Temperature is no count.
+        let is_clock = matches!(key.1.name.as_str(), "task-clock" | "cpu-clock");
+        let printed = match &*counter.unit {
+            "" if is_clock && value.fract() != 0.0 => "msec",
+            "" if is_clock => "ns",
+            unit => unit,
         };
-        let time = matches!(key.1.name.as_str(), "task-clock" | "cpu-clock");
-        // Without a unit they are nanoseconds, and up to Linux 3 milliseconds with a fraction.
-        let (value, unit) = match time && unit.is_empty() {
-            true if value.fract() != 0.0 => ((value * 1e6).round(), "ns"),
-            true => (value, "ns"),
-            false => (value, unit),
-        };
+        let Some((factor, unit)) = scan::find(UNITS, printed) else { return false };
+        let value = if printed == "msec" { (value * factor).round() } else { value * factor };
         let new = Estimate { value, interval: counter.interval, coverage: None };
         let at = known.unwrap_or(self.slots.len());
         if let Some(slot) = self.slots.get_mut(at) {
@@ -194,16 +197,11 @@ impl Counts {
                 line: PendingLine::from(line),
                 event,
                 part,
-                before: 0.0,
                 intervals: u64::from(new.interval.is_some()),
                 last: new,
-                apart: 0.0,
-                sum_of: Vec::new(),
-                least: None,
-                impossible: false,
                 spread: counter.spread,
-                stated_ipc: None,
                 unit,
+                ..Slot::default()
             };
             slot.tail(&counter, line, sink);
             self.slots.push(slot);
@@ -215,11 +213,6 @@ impl Counts {
     /// The line was none of a counter's: what follows below is not of the counter above.
     pub(super) fn leave(&mut self) {
         self.last = None;
-    }
-
-    /// The place of an event of a part of the machine.
-    fn find(&self, key: &(Part, Event)) -> Option<usize> {
-        self.places.get(key).copied()
     }
 
     /// Takes the line below a counter's.

@@ -92,19 +92,12 @@ pub(super) fn json(text: &str) -> Option<Counter<'static>> {
         Some(Value::String(text)) => numbers::parse_decimal(text),
         _ => None,
     };
-    let part = if let Some(cpu) = number("cpu").filter(|cpu| *cpu >= 0.0) {
-        Part::Cpu(cpu as u32)
-    } else if let Some(cpu) = word("cpu").and_then(|cpu| cpu.trim_start_matches("CPU").parse().ok()) {
-        Part::Cpu(cpu)
-    } else if let Some(thread) = word("thread") {
-        Part::Thread(thread.to_owned())
-    } else if let Some(group) =
-        ["socket", "die", "core", "node", "cluster", "cache"].iter().find_map(|key| word(key))
-    {
-        Part::Group(group.to_owned())
-    } else {
-        Part::All
-    };
+    let groups = ["socket", "die", "core", "node", "cluster", "cache"];
+    let cpu = number("cpu").filter(|cpu| *cpu >= 0.0).map(|cpu| cpu as u32);
+    let cpu = cpu.or_else(|| word("cpu")?.trim_start_matches("CPU").parse().ok());
+    let thread = || Some(Part::Thread(word("thread")?.to_owned()));
+    let group = || Some(Part::Group(groups.iter().find_map(|key| word(key))?.to_owned()));
+    let part = cpu.map(Part::Cpu).or_else(thread).or_else(group).unwrap_or_default();
     let metric =
         number("metric-value").map(|value| format!("{value} {}", word("metric-unit").unwrap_or_default()));
     Some(Counter {

@@ -3,20 +3,19 @@
 
 mod counts;
 mod fields;
-mod run;
 mod text;
 mod topdown;
 
 #[cfg(test)]
 mod tests;
 
-use record::{Label, Labels, Measurement, detail};
+use record::detail;
 
 use self::counts::Counts;
-use self::run::Run;
 use self::text::Counter;
 use crate::line::{Line, PendingLine};
 use crate::numbers;
+use crate::scan;
 use crate::sink::Sink;
 use crate::tool::{Command, Fit, Reader, Tool};
 use record::command_line::{CommandLine, comparable_name, conditions};
@@ -25,10 +24,25 @@ use record::command_line::{CommandLine, comparable_name, conditions};
 const HEAD: &str = "Performance counter stats for ";
 
 /// Events that people ask for by name, to know a counter's line where nothing above it says that it is one.
-const KNOWN: &str = "\
-    cycles instructions branches task-clock cpu-clock cs faults migrations page-faults context-switches \
-    cpu-migrations cpu-cycles ref-cycles bus-cycles cache-misses cache-references branch-misses \
-    branch-instructions slots";
+const KNOWN: &str = "cycles|instructions|branches|task-clock|cpu-clock|cs|faults|migrations|page-faults|context-switches|\
+    cpu-migrations|cpu-cycles|ref-cycles|bus-cycles|cache-misses|cache-references|branch-misses|branch-instructions|slots";
+
+/// What is known of a run as a whole.
+#[derive(Debug, Default)]
+struct Run {
+    /// The command as runs of it are compared.
+    workload: Option<String>,
+    /// Whether the whole machine was counted.
+    system: bool,
+    /// Whether nothing tells if it was the whole machine or one process.
+    unknown: bool,
+    /// Runs that the figures are means of.
+    runs: Option<u64>,
+    /// The CPUs that were counted, where not all were.
+    cpus: Option<String>,
+    /// The process or thread that was counted, where it ran already.
+    attached: Option<String>,
+}
 
 /// `perf stat`.
 pub(super) const PERF_STAT: Tool =
@@ -43,8 +57,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
         return true;
     }
     // Of a counter's line every layout has letters and begins with a figure, a part's name or a brace.
-    let first = text.trim().bytes().next().unwrap_or(b' ');
-    if !first.is_ascii_alphanumeric() && first != b'<' && first != b'{' {
+    if !text.trim_start().starts_with(|c: char| c.is_ascii_alphanumeric() || "<{".contains(c)) {
         return false;
     }
     if fields::json(text).is_some() {
@@ -54,37 +67,24 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
         || command.is_some_and(|command| command.text.contains("perf") && command.text.contains("stat"));
     let known = |counter: Counter| {
         let name = counter.event.split(':').next().unwrap_or_default();
-        KNOWN.split(' ').any(|known| known == name) || name.starts_with("power/energy-")
+        scan::is_one_of(name, KNOWN) || name.starts_with("power/energy-")
     };
-    if of_perf() && text::counter(text).is_some_and(known) {
-        return true;
-    }
     let named =
-        |counter: &Counter| ["cycles", "instructions"].iter().any(|name| counter.event.contains(name));
+        |counter: &Counter| counter.event.contains("cycles") || counter.event.contains("instructions");
     // What stands before the first separator is one word.
     let one_word = || {
         let front = text.trim_start().split(fields::USUAL).next().unwrap_or_default();
         front.len() < 64 && !front.contains(' ') || front.starts_with("<not ")
     };
-    fields::fields(text, None)
-        .is_some_and(|counter| (named(&counter) || known(counter) || of_perf()) && one_word())
+    of_perf() && text::counter(text).is_some_and(known)
+        || fields::fields(text, None)
+            .is_some_and(|counter| (named(&counter) || known(counter) || of_perf()) && one_word())
         || fields::blanks(text).is_some_and(|counter| named(&counter) || known(counter))
 }
 
-/// Whether a text is what perf prints, or that without one of its letters: no command is called `ystem wide`.
-fn is_nearly(text: &str, printed: &str) -> bool {
-    let same = text.bytes().zip(printed.bytes()).take_while(|(one, other)| one == other).count();
-    text == printed
-        || text.len() + 1 == printed.len()
-            && text.as_bytes().get(same..) == printed.as_bytes().get(same + 1..)
-}
-
 fn is_interval_head(text: &str) -> bool {
-    if !text.trim().starts_with('#') {
-        return false;
-    }
-    let mut words = text.split_whitespace();
-    words.next() == Some("#") && words.next() == Some("time") && text.contains("counts")
+    let rest = text.trim_start().strip_prefix('#').map(str::trim_start);
+    rest.is_some_and(|rest| rest.starts_with("time ") && rest.contains("counts"))
 }
 
 /// A time that perf printed.
@@ -94,6 +94,10 @@ struct PrintedTime {
     line: PendingLine,
 }
 
+/// What stands behind the times of a run.
+const TIMES: [&str; 3] = ["seconds time elapsed", "seconds user", "seconds sys"];
+
+#[derive(Default)]
 struct PerfReader {
     command: Option<CommandLine>,
     run: Run,
@@ -102,17 +106,13 @@ struct PerfReader {
     over: bool,
     counts: Counts,
     shares: topdown::Shares,
-    elapsed: Option<PrintedTime>,
-    user: Option<PrintedTime>,
-    system: Option<PrintedTime>,
+    /// As [`TIMES`] has them.
+    times: [Option<PrintedTime>; 3],
 }
 
 impl PerfReader {
     fn new(command: Option<&Command>) -> Self {
-        let line = command
-            .filter(|command| command.text.contains("perf"))
-            .map(|command| CommandLine::read(&command.text))
-            .filter(|line| line.perf.is_some());
+        let line = command.map(|command| CommandLine::read(&command.text)).filter(|line| line.perf.is_some());
         let mut run = Run::default();
         if let Some(line) = &line {
             run.workload = Some(&line.name).filter(|name| !name.is_empty()).cloned();
@@ -122,43 +122,28 @@ impl PerfReader {
                 run.runs = perf.runs.filter(|runs| *runs > 1);
             }
         }
-        Self {
-            command: line,
-            run,
-            under: None,
-            head: false,
-            over: false,
-            counts: Counts::default(),
-            shares: topdown::Shares::default(),
-            elapsed: None,
-            user: None,
-            system: None,
-        }
+        Self { command: line, run, ..Self::default() }
     }
 
     /// `Performance counter stats for 'sleep 1' (10 runs):`
     fn heading(&mut self, rest: &str) {
         self.head = true;
-        let rest = rest.trim().trim_end_matches(':').trim_end();
-        let mut target = rest;
-        if let Some((front, runs)) = rest.rsplit_once(" (").filter(|(front, _)| front.ends_with('\'')) {
+        // Documents have other quotation marks.
+        let rest = rest.replace(['‘', '’'], "'");
+        let mut target = rest.trim().trim_end_matches(':').trim_end();
+        if let Some((front, runs)) = target.rsplit_once(" (").filter(|(front, _)| front.ends_with('\'')) {
             self.run.runs = runs.strip_suffix(" runs)").and_then(numbers::parse_whole).or(self.run.runs);
             target = front;
         }
         let (kind, target) = target.split_once('\'').unwrap_or(("", target));
         let target = target.strip_suffix('\'').unwrap_or(target);
-        let kind = kind.trim().trim_end_matches(':');
-        let cpus = target.trim_start_matches(|c: char| !c.is_ascii_digit());
-        match target.strip_suffix(cpus).unwrap_or(target) {
-            _ if is_nearly(kind, "process id") => self.run.attached = Some(format!("process {target}")),
-            _ if is_nearly(kind, "thread id") => self.run.attached = Some(format!("thread {target}")),
-            _ if is_nearly(target, "system wide") || is_nearly(kind, "system wide") => self.run.system = true,
-            front => match is_nearly(front, "CPU(s) ") {
-                true => {
-                    self.run.system = true;
-                    self.run.cpus = Some(cpus.to_owned());
-                }
-                false => {
+        match (kind.trim(), target) {
+            ("process id", id) => self.run.attached = Some(format!("process {id}")),
+            ("thread id", id) => self.run.attached = Some(format!("thread {id}")),
+            ("system wide", _) | (_, "system wide") => self.run.system = true,
+            (_, target) => match target.strip_prefix("CPU(s) ") {
+                Some(cpus) => (self.run.system, self.run.cpus) = (true, Some(cpus.to_owned())),
+                None => {
                     let named = Some(comparable_name(target)).filter(|name| !name.is_empty());
                     self.under = conditions(target);
                     self.run.workload = named.or(self.run.workload.take());
@@ -167,35 +152,21 @@ impl PerfReader {
         }
     }
 
-    /// The line says a time of the run.
-    fn take_time(&mut self, line: Line) -> bool {
-        let Some((number, rest)) = numbers::split_leading(line.text) else { return false };
-        let rest = rest.trim();
-        // `0.1017551 +- 0.0000909 seconds time elapsed  ( +-  0.09% )`
-        let after = match rest.strip_prefix("+-") {
-            Some(rest) => numbers::split_leading(rest).map_or("", |(_, rest)| rest.trim()),
-            None => rest,
+    /// The line says a time of the run: `0.1017551 +- 0.0000909 seconds time elapsed  ( +-  0.09% )`
+    fn take_time(&mut self, line: Line) -> Option<()> {
+        let (number, rest) = numbers::split_leading(line.text)?;
+        let after = match rest.trim().strip_prefix("+-") {
+            Some(rest) => numbers::split_leading(rest)?.1.trim(),
+            None => rest.trim(),
         };
-        let slot = if after.starts_with("seconds time elapsed") {
-            &mut self.elapsed
-        } else if after == "seconds user" {
-            &mut self.user
-        } else if after == "seconds sys" {
-            &mut self.system
-        } else {
-            return false;
-        };
-        let Some(seconds) = numbers::parse_decimal(number) else { return false };
-        let spread = after
-            .rsplit_once("+-")
-            .and_then(|(_, share)| numbers::parse_decimal(share.trim().strip_suffix("% )")?));
-        *slot = Some(PrintedTime {
-            seconds,
-            spread: spread.map(|percent| percent / 100.0),
-            line: PendingLine::from(line),
-        });
+        let (at, tail) =
+            TIMES.iter().enumerate().find_map(|(at, words)| Some((at, after.strip_prefix(words)?)))?;
+        let seconds = numbers::parse_decimal(number)?;
+        let share = tail.split_once("+-").and_then(|(_, share)| share.trim().strip_suffix("% )"));
+        let spread = share.and_then(numbers::parse_decimal).map(|percent| percent / 100.0);
+        self.times[at] = Some(PrintedTime { seconds, spread, line: line.into() });
         self.over = true;
-        true
+        Some(())
     }
 
     fn counter<'a>(&self, text: &'a str) -> Option<Counter<'a>> {
@@ -243,7 +214,7 @@ impl Reader for PerfReader {
             self.heading(&text[at + HEAD.len()..]);
             return Fit::Taken;
         }
-        if self.take_time(line) {
+        if self.take_time(line).is_some() {
             return Fit::Taken;
         }
         if self.over {
@@ -287,20 +258,16 @@ impl Reader for PerfReader {
         if self.run.attached.is_none()
             && let Some(workload) = self.run.workload.clone()
         {
-            let place = Labels::new().with_label(Label::Workload, workload);
-            let with = |m: Measurement, time: &PrintedTime| {
-                m.with_known_detail(detail::STANDARD_ERROR, time.spread)
-                    .with_known_detail(detail::RUNS, self.run.runs)
-            };
-            if let Some(time) = &self.elapsed {
-                let m = Measurement::exact("workload.time", place.clone(), vec![time.seconds]);
-                sink.add_figure(with(m, time), time.line.line());
-            }
-            for (state, time) in [("user", &self.user), ("system", &self.system)] {
+            let times = [None, Some("user"), Some("system")].into_iter().zip(&self.times);
+            for (state, time) in times {
                 let Some(time) = time else { continue };
-                let place = place.clone().with_label(Label::State, state);
-                let m = Measurement::exact("workload.cpu_time", place, vec![time.seconds]);
-                sink.add_figure(with(m, time), time.line.line());
+                let mut m = scan::run_time(Some(&workload), state, time.seconds);
+                if state.is_none() {
+                    m = m
+                        .with_known_detail(detail::STANDARD_ERROR, time.spread)
+                        .with_known_detail(detail::RUNS, self.run.runs);
+                }
+                sink.add_figure(m, time.line.line());
             }
         }
     }

@@ -441,28 +441,6 @@ fn what_a_command_was_run_under_is_kept_beside_its_figures() {
 }
 
 #[test]
-fn a_heading_that_lost_a_letter_names_no_other_run() {
-    let of = |heading: &str| {
-        let text = format!(
-            " Performance counter stats for {heading}:\n\nS0        2                349      context-switches\n\n       \
-            0.309248175 seconds time elapsed\n"
-        );
-        figures(&import(&text))
-    };
-    for whole in ["'system wide'", "'CPU(s) 0-3'"] {
-        for at in 0..whole.len() {
-            let harmed = [&whole[..at], &whole[at + 1..]].concat();
-            let times = of(&harmed).into_iter().filter(|figure| figure.starts_with("workload.time"));
-            let lost_a_figure = whole.as_bytes()[at].is_ascii_digit();
-            assert!(lost_a_figure || times.count() == 0, "{harmed}");
-        }
-    }
-    let attached = of("proces id '1234'");
-    assert!(!attached.iter().any(|figure| figure.starts_with("workload.time")), "{attached:?}");
-    assert!(of("'solve'").iter().any(|figure| figure.starts_with("workload.time workload=solve")));
-}
-
-#[test]
 fn shares_of_slots_have_the_names_that_perf_gave_them_before_tma() {
     let line = "       300,000,000      topdown-retiring                 #     30.0% Retiring                 (80.00%)\n";
     let more = "       200,000,000      topdown-bad-spec                 #     20.5% Bad Speculation          (80.00%)\n";

@@ -3,27 +3,26 @@
 
 use record::{Label, Labels, Measurement};
 
-use super::run::Run;
+use super::Run;
 use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::sink::Sink;
 
-/// Names that perf has for the categories of levels 1 and 2, without `tma_`, and those that records use. Before 6.3 they had blanks
-/// and capitals: `Bad Speculation`.
-const CATEGORIES: &[(&str, &str)] = &[
-    ("retiring", "retiring"),
-    ("bad_speculation", "bad-speculation"),
-    ("frontend_bound", "frontend-bound"),
-    ("backend_bound", "backend-bound"),
-    ("heavy_operations", "heavy-operations"),
-    ("light_operations", "light-operations"),
-    ("branch_mispredicts", "branch-mispredicts"),
-    ("branch_mispredict", "branch-mispredicts"),
-    ("machine_clears", "machine-clears"),
-    ("fetch_latency", "fetch-latency"),
-    ("fetch_bandwidth", "fetch-bandwidth"),
-    ("memory_bound", "memory-bound"),
-    ("core_bound", "core-bound"),
+/// The categories of levels 1 and 2 as records have them. perf has underscores for the dashes and `tma_` before; before 6.3 it had
+/// blanks and capitals: `Bad Speculation`.
+const CATEGORIES: &[&str] = &[
+    "retiring",
+    "bad-speculation",
+    "frontend-bound",
+    "backend-bound",
+    "heavy-operations",
+    "light-operations",
+    "branch-mispredicts",
+    "machine-clears",
+    "fetch-latency",
+    "fetch-bandwidth",
+    "memory-bound",
+    "core-bound",
 ];
 
 /// The category and the share of a line.
@@ -61,21 +60,18 @@ fn of_percent(text: &str) -> Option<(&'static str, f64)> {
 fn category(text: &str) -> Option<&'static str> {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || "\",;|}".contains(c));
     let text = text.strip_prefix("tma_").unwrap_or(text);
-    let is_name = |known: &str| {
-        let same = |own: u8, known: u8| own.eq_ignore_ascii_case(&known) || own == b' ' && known == b'_';
-        let (name, after) = (text.as_bytes().get(..known.len()), text.as_bytes().get(known.len()));
-        name.is_some_and(|name| name.iter().zip(known.bytes()).all(|(own, known)| same(*own, known)))
-            && after.is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
-    };
-    CATEGORIES.iter().find(|(known, _)| is_name(known)).map(|(_, category)| *category)
+    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || "_ ".contains(c))).unwrap_or(text.len());
+    // perf 5.11 to 6.2 have one mispredict.
+    let name = text[..end].trim_end().to_ascii_lowercase().replace([' ', '_'], "-");
+    let name = name.strip_suffix("mispredict").map_or(name.clone(), |front| format!("{front}mispredicts"));
+    CATEGORIES.iter().find(|known| **known == name).copied()
 }
 
 /// The columns of a table: `retiring  bad speculation  frontend bound`, since 6.3 `%  tma_retiring  %  tma_backend_bound`.
 fn head(text: &str) -> Option<Vec<&'static str>> {
     let text = text.replace('%', " ");
     let names = text.split("  ").map(str::trim).filter(|name| !name.is_empty());
-    let columns: Option<Vec<_>> =
-        names.map(|name| category(&name.to_ascii_lowercase().replace(' ', "_"))).collect();
+    let columns: Option<Vec<_>> = names.map(category).collect();
     columns.filter(|columns| columns.len() > 1)
 }
 

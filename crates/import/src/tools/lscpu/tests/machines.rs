@@ -104,10 +104,7 @@ fn physical_numbers_of_cores_need_their_package() {
     let machine = import(&format!("$ lscpu -e -y\nCPU NODE SOCKET CORE\n{rows}")).machine;
     assert_eq!((machine.counts.packages, machine.counts.cores), (Some(2), Some(4)));
     assert_eq!(machine.cpus[1].siblings.to_string(), "1,5");
-    // Drawers and books number their sockets anew, clusters their cores.
-    let parsable = "# CPU,Core,Socket,Book,Drawer\n0,0,0,0,0\n1,0,0,1,0\n2,0,0,0,1\n3,0,0,1,1\n";
-    let machine = import(parsable).machine;
-    assert_eq!((machine.counts.packages, machine.counts.cores), (Some(4), Some(4)));
+    // Clusters number their cores anew.
     let clusters = "CPU CLUSTER SOCKET CORE\n0 0 0 0\n1 0 0 1\n2 1 0 0\n3 1 0 1\n";
     assert_eq!(import(clusters).machine.counts.cores, Some(4));
 }

@@ -1,0 +1,122 @@
+//! What the readers of all formats share: `label: value`, words in columns, figures with a unit, and documents of JSON.
+
+use record::{Label, Labels, Measurement};
+use serde_json::Value;
+
+use crate::line::{Line, PendingLine};
+use crate::numbers;
+use crate::tool::Fit;
+
+/// The longest document of JSON that is read.
+const LONGEST_JSON: usize = 64 << 20;
+
+/// `label: value`, both without blanks around them.
+pub(crate) fn pair(text: &str) -> Option<(&str, &str)> {
+    text.split_once(':').map(|(label, value)| (label.trim(), value.trim()))
+}
+
+/// Whether a text begins with one of these, which bars part: `Threads started|Doing `.
+pub(crate) fn begins(text: &str, starts: &str) -> bool {
+    starts.split('|').any(|start| text.starts_with(start))
+}
+
+/// Whether a word is one of these, which bars part.
+pub(crate) fn is_one_of(word: &str, words: &str) -> bool {
+    words.split('|').any(|known| known == word)
+}
+
+/// What one table says for a word.
+pub(crate) fn find<T: Copy>(table: &[(&str, T)], word: &str) -> Option<T> {
+    table.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
+}
+
+/// What one table says for the beginning of a text, and what follows that.
+pub(crate) fn find_start<'t, T: Copy>(table: &[(&str, T)], text: &'t str) -> Option<(T, &'t str)> {
+    table.iter().find_map(|(start, value)| Some((*value, text.strip_prefix(start)?)))
+}
+
+/// The words of a text, each read the same way; none where one cannot be.
+pub(crate) fn all<'a, T>(
+    words: impl IntoIterator<Item = &'a str>,
+    read: impl Fn(&'a str) -> Option<T>,
+) -> Option<Vec<T>> {
+    words.into_iter().map(read).collect()
+}
+
+/// The first words of a text, for patterns: no line that a tool prints in columns has more of them.
+pub(crate) fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().take(4096).collect()
+}
+
+/// A figure and the unit behind it, of which the table says the power of ten: `101.3 ms`, `0.92 millis`.
+pub(crate) fn quantity(text: &str, units: &[(&str, i32)]) -> Option<f64> {
+    let mut words = text.split_whitespace();
+    let number = words.next()?;
+    let unit = words.next()?.trim_end_matches([',', ']']);
+    numbers::parse_scaled(number, find(units, unit)?)
+}
+
+/// How long something ran: on the clock, or in a state on CPUs.
+pub(crate) fn run_time(workload: Option<&str>, state: Option<&'static str>, seconds: f64) -> Measurement {
+    let place = Labels::new().with_known(Label::Workload, workload).with_known(Label::State, state);
+    let metric = if state.is_some() { "workload.cpu_time" } else { "workload.time" };
+    Measurement::exact(metric, place, vec![seconds])
+}
+
+/// A document of JSON as its lines come, up to where its brackets close.
+#[derive(Debug, Default)]
+pub(crate) struct Document {
+    text: String,
+    depth: i64,
+    in_string: bool,
+    /// Its first line.
+    pub first: PendingLine,
+    /// The lines on which entries begin.
+    entries: Vec<PendingLine>,
+}
+
+impl Document {
+    /// Takes a line; `key` is what begins each entry. What follows the end is somebody else's.
+    pub(crate) fn take(&mut self, line: Line, text: &str, key: &str) -> Fit {
+        if self.text.is_empty() {
+            self.first = line.into();
+        } else if self.depth <= 0 || self.text.len() + text.len() > LONGEST_JSON {
+            // What closes the object around a list.
+            return if self.depth <= 0 && text.trim() == "}" { Fit::Taken } else { Fit::Over };
+        }
+        if text.trim_start_matches([' ', '\t', '{', '[', ',']).starts_with(key) {
+            self.entries.push(line.into());
+        }
+        let mut escaped = false;
+        for byte in text.bytes() {
+            match byte {
+                _ if std::mem::take(&mut escaped) => {}
+                b'\\' if self.in_string => escaped = true,
+                b'"' => self.in_string = !self.in_string,
+                _ if self.in_string => {}
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => self.depth -= 1,
+                _ => {}
+            }
+        }
+        self.text.push_str(text);
+        self.text.push('\n');
+        Fit::Taken
+    }
+
+    /// Whether a document has begun.
+    pub(crate) fn begun(&self) -> bool {
+        !self.text.is_empty()
+    }
+
+    /// What it says; `None` where it is cut off or damaged.
+    pub(crate) fn value(&self) -> Option<Value> {
+        serde_json::Deserializer::from_str(&self.text).into_iter().next()?.ok()
+    }
+
+    /// The line of each of `count` entries: its own, or where entries share lines the document's first.
+    pub(crate) fn lines(&self, count: usize) -> impl Iterator<Item = Line<'_>> {
+        let own = self.entries.len() == count;
+        (0..count).map(move |at| if own { self.entries[at].line() } else { self.first.line() })
+    }
+}
