@@ -41,7 +41,6 @@ const MORE_CPUS: record::Template = record::Template {
 
 pub use crc::crc32;
 pub use layer::{AGAIN, Bound, Disturbed, Layer, LayerName, Layers, Pass, REAL_TIME, page_offset};
-pub use layer_thread::{LayerThread, PassFunction};
 pub use observer::{Observation, Observer};
 pub use record::Unavailable;
 pub use rounds::{
