@@ -1,8 +1,7 @@
 //! Writing the planned values, and putting them back.
 
 use crate::change::Change;
-use crate::compound_change::CompoundError;
-use crate::files::{Cause, Files};
+use crate::files::{Cause, Files, Refusal};
 use crate::journal::{Error, Journal, JournalContents, Step};
 
 /// How one value fared.
@@ -31,8 +30,6 @@ pub enum RestoreOutcome {
     Theirs(String),
     /// It could not be written.
     Refused(Cause),
-    /// A compound change that cannot be undone.
-    NotUndone(CompoundError),
     /// The file has gone.
     Gone,
 }
@@ -45,7 +42,19 @@ impl RestoreOutcome {
 
     /// Whether something of ours still stands.
     pub fn is_refused(&self) -> bool {
-        matches!(self, RestoreOutcome::Refused(_) | RestoreOutcome::NotUndone(_))
+        matches!(self, RestoreOutcome::Refused(_))
+    }
+}
+
+impl From<Refusal> for WriteOutcome {
+    fn from(refusal: Refusal) -> Self {
+        if refusal.is_missing() { WriteOutcome::Gone } else { WriteOutcome::Refused(refusal.why) }
+    }
+}
+
+impl From<Refusal> for RestoreOutcome {
+    fn from(refusal: Refusal) -> Self {
+        if refusal.is_missing() { RestoreOutcome::Gone } else { RestoreOutcome::Refused(refusal.why) }
     }
 }
 
@@ -70,8 +79,7 @@ fn write_change(
     change: &Change,
 ) -> Result<WriteOutcome, Error> {
     match change.read_current(files) {
-        Err(refusal) if refusal.is_missing() => return Ok(WriteOutcome::Gone),
-        Err(refusal) => return Ok(WriteOutcome::Refused(refusal.why)),
+        Err(refusal) => return Ok(refusal.into()),
         Ok(now) if change.syntax.are_equal(&now, &change.new) => {
             // An earlier write brought it along: it is ours to put back.
             journal.note(&Step::Stands(at, now))?;
@@ -85,16 +93,11 @@ fn write_change(
     journal.note(&Step::Writing(at))?;
     if let Err(refusal) = files.write(&change.path, &change.new) {
         journal.note(&Step::Refused(at, refusal.why.to_string()))?;
-        return Ok(if refusal.is_missing() {
-            WriteOutcome::Gone
-        } else {
-            WriteOutcome::Refused(refusal.why)
-        });
+        return Ok(refusal.into());
     }
     let now = match change.read_current(files) {
         Ok(now) => now,
-        Err(refusal) if refusal.is_missing() => return Ok(WriteOutcome::Gone),
-        Err(refusal) => return Ok(WriteOutcome::Refused(refusal.why)),
+        Err(refusal) => return Ok(refusal.into()),
     };
     if change.syntax.are_equal(&now, &change.new) {
         journal.note(&Step::Stands(at, now))?;
@@ -130,7 +133,7 @@ pub fn restore(
         let again = match all[at] {
             RestoreOutcome::Back | RestoreOutcome::Refused(_) => true,
             RestoreOutcome::WasBack => change.is_watched(),
-            RestoreOutcome::Theirs(_) | RestoreOutcome::NotUndone(_) | RestoreOutcome::Gone => false,
+            RestoreOutcome::Theirs(_) | RestoreOutcome::Gone => false,
         };
         let Ok(now) = change.read_current(files) else { continue };
         if again && !change.syntax.are_equal(&now, &change.old) {
@@ -186,8 +189,7 @@ fn restore_change(
 ) -> Result<RestoreOutcome, Error> {
     let now = match change.read_current(files) {
         Ok(now) => now,
-        Err(refusal) if refusal.is_missing() => return Ok(RestoreOutcome::Gone),
-        Err(refusal) => return Ok(RestoreOutcome::Refused(refusal.why)),
+        Err(refusal) => return Ok(refusal.into()),
     };
     if change.syntax.are_equal(&now, &change.old) {
         return Ok(RestoreOutcome::WasBack);
@@ -211,17 +213,12 @@ fn write_old_value(
     // A full disk must not keep anything from being put back: the plan says enough.
     let _ = journal.note(&Step::PuttingBack(at));
     if let Err(refusal) = files.write(&change.path, &change.old) {
-        return Ok(if refusal.is_missing() {
-            RestoreOutcome::Gone
-        } else {
-            RestoreOutcome::Refused(refusal.why)
-        });
+        return Ok(refusal.into());
     }
     let restored = match change.read_current(files) {
         Ok(now) if change.syntax.are_equal(&now, &change.old) => RestoreOutcome::Back,
         Ok(now) => RestoreOutcome::Refused(Cause::StaysAt(now)),
-        Err(refusal) if refusal.is_missing() => RestoreOutcome::Gone,
-        Err(refusal) => RestoreOutcome::Refused(refusal.why),
+        Err(refusal) => refusal.into(),
     };
     if restored == RestoreOutcome::Back {
         let _ = journal.note(&Step::Back(at));

@@ -7,13 +7,13 @@ use os::child::{Child, SpawnError, Spec};
 use record::{CpuList, KnobValue, Text};
 
 use crate::apply::RestoreOutcome;
-use crate::audit::{AuditRow, audit};
+use crate::audit::{AuditRow, audit, audit_value};
 use crate::change::Change;
 use crate::compound_change::CompoundChange;
 use crate::compound_change::shield::Shield;
 use crate::error::Error;
 use crate::event::{Event, Listener};
-use crate::existing_session::{Beside, ExistingSession};
+use crate::existing_session::ExistingSession;
 use crate::files::Tree;
 use crate::journal::JournalContents;
 use crate::knob::{KnobContext, ProcessSetting};
@@ -26,7 +26,6 @@ use crate::root_session::RootSession;
 use crate::session::{self, Leftover, Request, Session};
 use crate::state_directory;
 use crate::tuning_plan::{Purpose, TuningPlan, prepare_context};
-use crate::wanted_value;
 
 /// Who sets knobs.
 #[derive(Clone, Debug)]
@@ -57,7 +56,7 @@ pub struct Wanted<'a> {
 impl Wanted<'_> {
     fn rows(&self, context: &KnobContext) -> Vec<AuditRow> {
         match self.value {
-            Some(value) => wanted_value::look_at(context, value).into_iter().collect(),
+            Some(value) => audit_value(context, value).into_iter().collect(),
             None => audit(context, self.names),
         }
     }
@@ -108,8 +107,8 @@ pub struct TunedSession {
     pub settings: Vec<ProcessSetting>,
     /// The shield that the command is to enter.
     shield: Option<Shield>,
-    /// The session beside which this one sets nothing on the machine.
-    pub beside: Option<Beside>,
+    /// What is to be said where another session stands, beside which this one sets nothing on the machine.
+    pub beside: Option<String>,
     listener: Listener,
 }
 
@@ -141,9 +140,9 @@ impl TunedSession {
             if purpose == Purpose::Measuring {
                 tuned.outcomes.extend(find_standing(&existing.changes, &tree));
             }
-            let held = plan.settings.iter().map(|(name, _)| *name).collect();
+            let held: Vec<&str> = plan.settings.iter().map(|(name, _)| *name).collect();
             let mut tuned = tuned.or_refuse(named)?;
-            tuned.beside = Some(Beside { session: existing, held, open });
+            tuned.beside = Some(existing.describe(&held, &open));
             return Ok(tuned);
         }
         let leftover =
@@ -185,7 +184,7 @@ impl TunedSession {
         plan: TuningPlan,
     ) -> Result<Self, Error> {
         let changes = plan.changes.clone();
-        let (mut session, written) = Session::start(tree, lock, request, changes, || {})?;
+        let (mut session, written) = Session::start(tree, lock, request, changes)?;
         match session.guardian() {
             Some(pid) => os::child::register_own(pid),
             None => caller.tell(Event::NoGuardian),
@@ -222,19 +221,14 @@ impl TunedSession {
             listener: caller.listener,
         };
         for (name, setting) in &plan.settings {
-            let why_not = match setting {
+            let mut why_not = None;
+            match setting {
                 ProcessSetting::DmaLatency(us) => match DmaLatency::hold(*us) {
-                    Ok(latency) => {
-                        tuned.latency = Some(latency);
-                        None
-                    }
-                    Err(refusal) => Some(refusal.to_string().into()),
+                    Ok(latency) => tuned.latency = Some(latency),
+                    Err(refusal) => why_not = Some(refusal.to_string().into()),
                 },
-                setting => {
-                    tuned.settings.push(setting.clone());
-                    None
-                }
-            };
+                setting => tuned.settings.push(setting.clone()),
+            }
             tuned.outcomes.push(describe_knob(rows, name, why_not));
         }
         tuned

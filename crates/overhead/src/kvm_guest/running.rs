@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::device::Device;
 use super::machine::{Exit, INTERRUPT, Machine};
 use super::{Counted, ExitWay, INTERPRETED, Mode, TRIAL, TRIAL_PRIMES, processor};
-use crate::{Observer, Pass, Ticks, Unavailable};
+use crate::{Observer, Pass, Ticks, Unavailable, crc32, page_offset};
 use os::pin::Pinned;
 
 /// Most trials: what cuts into one must not read as interpreting.
@@ -124,7 +124,8 @@ impl Running {
             Unavailable::new(text!("kvm-routine-unreadable", "cannot read the guest's code back"))
         })?;
         let seconds = inside(&counted, beside.seconds, self.ticks).unwrap_or(beside.seconds);
-        Ok(beside.into_pass(counted.primes, seconds, &code, counted.routine))
+        let (crc, page_offset) = (crc32(&code), page_offset(counted.routine));
+        Ok(Pass { primes: counted.primes, seconds, crc, page_offset, ..beside })
     }
 
     /// Breaks the guest: it never ends.

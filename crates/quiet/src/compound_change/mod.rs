@@ -105,7 +105,7 @@ pub enum CompoundError {
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Several(Vec<CompoundError>),
     /// A control group that is still in use.
-    #[error("the group cannot be removed: {0}, then linespeed quiet --restore")]
+    #[error("the group cannot be removed: {0}")]
     GroupStays(shield::GroupUse),
 }
 
@@ -124,14 +124,6 @@ impl CompoundError {
                 errors.push(last);
                 Err(Self::Several(errors))
             }
-        }
-    }
-
-    /// Whether its words tell the way out.
-    pub fn tells_way_out(&self) -> bool {
-        match self {
-            CompoundError::Several(all) => all.iter().any(Self::tells_way_out),
-            other => matches!(other, CompoundError::GroupStays(_)),
         }
     }
 }

@@ -34,7 +34,7 @@ mod timer_migration;
 mod uniform;
 mod workqueues;
 
-pub(crate) use boost::{GLOBAL as GLOBAL_BOOST, NO_TURBO, policy_files};
+pub(crate) use boost::NO_TURBO;
 pub(crate) use guest_halt::NOT_A_GUESTS;
 pub use priority::{lowest_nice_value, nice_scope_limit};
 pub(crate) use uniform::inspect_words;
@@ -93,3 +93,6 @@ pub const KNOBS: &[Knob] = &[
 pub fn find(name: &str) -> Option<&'static Knob> {
     KNOBS.iter().find(|knob| knob.name == name)
 }
+
+#[cfg(test)]
+mod tests;

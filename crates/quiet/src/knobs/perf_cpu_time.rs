@@ -23,4 +23,5 @@ pub(super) const KNOB: Knob = Knob {
     }),
     absent: Template { code: "quiet-perf-cpu-time-absent", words: "the kernel has no perf events" },
     inspect: Inspect::File(FileValue::word("/proc/sys/kernel/perf_cpu_time_max_percent", "1")),
+    ..Knob::ORDINARY
 };

@@ -23,4 +23,5 @@ pub(super) const KNOB: Knob = Knob {
     }),
     absent: Template { code: "quiet-perf-sample-rate-absent", words: "the kernel has no perf events" },
     inspect: Inspect::File(FileValue::word("/proc/sys/kernel/perf_event_max_sample_rate", "1")),
+    ..Knob::ORDINARY
 };

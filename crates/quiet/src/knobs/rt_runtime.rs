@@ -27,4 +27,5 @@ pub(super) const KNOB: Knob = Knob {
         words: "the kernel does not throttle real-time threads",
     },
     inspect: Inspect::File(FileValue::word("/proc/sys/kernel/sched_rt_runtime_us", "-1")),
+    ..Knob::ORDINARY
 };

@@ -106,9 +106,7 @@ fn dry_run(
     let plan = TuningPlan::from_audit(&rows, !names.is_empty(), purpose, &tree);
     let mut reported = json::plan(&plan);
     reported["drop_caches"] = json!(quiet.drop_caches);
-    reported["warm"] = quiet.warm.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    let forms =
-        Forms::new(|style| terminal::knobs_planned(&plan, quiet.drop_caches, quiet.warm.len(), style));
+    let forms = Forms::new(|style| terminal::knobs_planned(&plan, quiet.drop_caches, style));
     hand_out(options, &forms.with_value(reported)).map(|()| 0)
 }
 
