@@ -1,7 +1,7 @@
 //! Writing the planned values, and putting them back.
 
 use crate::change::Change;
-use crate::files::{Cause, Files, Refusal};
+use crate::files::{Files, Refusal};
 use crate::journal::{Error, Journal, JournalContents, Step};
 
 /// How one value fared.
@@ -12,7 +12,7 @@ pub enum WriteOutcome {
     /// The kernel took it and keeps another one, which is put back.
     NotKept(String),
     /// It was refused.
-    Refused(Cause),
+    Refused(String),
     /// The file has gone, with the CPU or device that it belonged to.
     Gone,
     /// Somebody changed it between the plan and the write: it is theirs.
@@ -29,7 +29,7 @@ pub enum RestoreOutcome {
     /// Somebody else has changed it since: left alone, with its value.
     Theirs(String),
     /// It could not be written.
-    Refused(Cause),
+    Refused(String),
     /// The file has gone.
     Gone,
 }
@@ -110,8 +110,13 @@ fn write_change(
             return Ok(WriteOutcome::NotKept(now));
         }
     }
-    journal.note(&Step::Refused(at, Cause::StaysAt(now.clone()).to_string()))?;
+    journal.note(&Step::Refused(at, stays_at(&now)))?;
     Ok(WriteOutcome::NotKept(now))
+}
+
+/// What is said of a value that the kernel takes and does not keep.
+fn stays_at(now: &str) -> String {
+    format!("it stays at {now}")
 }
 
 /// Puts everything back that a journal tells, the last written first; what became of each, in the journal's order.
@@ -217,7 +222,7 @@ fn write_old_value(
     }
     let restored = match change.read_current(files) {
         Ok(now) if change.syntax.are_equal(&now, &change.old) => RestoreOutcome::Back,
-        Ok(now) => RestoreOutcome::Refused(Cause::StaysAt(now)),
+        Ok(now) => RestoreOutcome::Refused(stays_at(&now)),
         Err(refusal) => refusal.into(),
     };
     if restored == RestoreOutcome::Back {

@@ -5,7 +5,7 @@ use record::{CpuList, KnobValue, Template, Text};
 
 use crate::change::Change;
 use crate::compound_change::CompoundChange;
-use crate::compound_change::shield::{NoShield, Shield};
+use crate::compound_change::shield::Shield;
 use crate::files::{Files, Refusal};
 use crate::knobs::inspect_words;
 use crate::process_settings::process::{ProcessAttributes, read_attributes};
@@ -238,7 +238,7 @@ pub struct KnobContext<'a> {
     /// What this process has for itself; `None` for a captured tree.
     pub own: Option<ProcessAttributes>,
     /// The shield that could be made for the quiet CPUs, or why there is none; `None` where no CPU was named.
-    pub shield: Option<Result<Shield, NoShield>>,
+    pub shield: Option<Result<Shield, String>>,
     /// Whether the values are to stay when this process has ended, so that nothing can be held by it.
     pub stays: bool,
 }

@@ -87,7 +87,7 @@ pub(crate) fn group_values(changes: &[Change], written: &[WriteOutcome]) -> Vec<
             WriteOutcome::NotKept(now) => {
                 Some(text!("quiet-value-not-kept", "the kernel accepts the value and stays at {now}", now))
             }
-            WriteOutcome::Refused(why) => Some(why.to_string().into()),
+            WriteOutcome::Refused(why) => Some(why.clone().into()),
             WriteOutcome::Gone => Some(text!("quiet-file-gone", "the file is gone, with its CPU or device")),
             WriteOutcome::Changed(now) => {
                 Some(text!("quiet-changed-meanwhile", "set to {now} by another process meanwhile", now))

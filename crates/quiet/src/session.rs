@@ -13,7 +13,7 @@ use crate::apply::{self, RestoreOutcome, WriteOutcome};
 use crate::change::Change;
 use crate::compound_change::{CompoundChange, CompoundError};
 use crate::error::Error;
-use crate::files::{Cause, Files};
+use crate::files::Files;
 use crate::journal::{self, Journal, JournalContents, JournalHeader};
 use crate::knobs::NO_TURBO;
 use crate::lock::Lock;
@@ -132,7 +132,7 @@ fn put_back(
 ) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
     // CPUs are given back before those of them that are offline come online again.
     let undo = |compound: &CompoundChange| {
-        let refused = |error: CompoundError| RestoreOutcome::Refused(Cause::Other(error.to_string()));
+        let refused = |error: CompoundError| RestoreOutcome::Refused(error.to_string());
         (compound.as_change(), compound.undo().map_or_else(refused, |()| RestoreOutcome::Back))
     };
     let undone: Vec<(Change, RestoreOutcome)> = contents.compound_changes().map(undo).collect();

@@ -1,11 +1,11 @@
 //! `linespeed overhead`: one routine in each layer of the machine, in turn, and what the steps between them cost.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use measure::Progress;
 use measure::context::lead_cpu;
 use os::signals;
-use overhead::images::{ImageError, check_kernel, check_module};
+use overhead::images::{check_kernel, check_module};
 use overhead::kernel_module::Source;
 use overhead::{Effort, Event, Guests, LayerName, PORTIONS, Request, Unavailable};
 use record::{CpuList, Machine};
@@ -94,20 +94,15 @@ fn usable(options: &Options) -> Result<CpuList, Failure> {
 
 /// Refuses a named file that is no kernel or module: not one more layer that is missing after a run.
 fn check_files(overhead: &Overhead) -> Result<(), Failure> {
-    let check = |path: &Option<PathBuf>, flag: &str, check: fn(&Path) -> Result<(), ImageError>| {
+    let files: [(_, _, fn(&Path, &str) -> Result<(), String>); 3] = [
+        (&overhead.vm_kernel, "--vm-kernel", check_kernel),
+        (&overhead.kernel_module, "--kernel-module", check_module),
+        (&overhead.vm_module, "--vm-module", check_module),
+    ];
+    files.into_iter().try_for_each(|(path, flag, check)| {
         let Some(path) = path else { return Ok(()) };
-        check(path).map_err(|error| {
-            let way_out = match error {
-                ImageError::NoModule => ", or leave it out: --kernel builds one",
-                ImageError::NoKernel => ", for instance /boot/vmlinuz-RELEASE",
-                _ => "",
-            };
-            Failure::Input { path: path.clone(), why: format!("{error}; name another with {flag}{way_out}") }
-        })
-    };
-    check(&overhead.vm_kernel, "--vm-kernel", check_kernel)?;
-    check(&overhead.kernel_module, "--kernel-module", check_module)?;
-    check(&overhead.vm_module, "--vm-module", check_module)
+        check(path, flag).map_err(|why| Failure::Input { path: path.clone(), why })
+    })
 }
 
 /// Refuses a CPU that this process may not use.
