@@ -1,11 +1,11 @@
 //! A finding's remedy that is a knob: which it is, what it would write here, and what it gained.
 
 use machine::Root;
-use quiet::audit::{AuditRow, audit_value};
+use quiet::audit::AuditRow;
 use quiet::error::Error;
 use quiet::files::Tree;
 use quiet::knob::State;
-use quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
+use quiet::tuning_plan::{Planned, Purpose, TuningPlan, Wanted};
 use record::diagnosis::Finding;
 use record::statistics::Verdict;
 use record::{KnobValue, Machine, Measurement, Record, Text, text};
@@ -117,18 +117,16 @@ impl Fix<'_> {
     pub fn look(&self, root: &Root, keep: bool) -> Result<Outlook, FixError> {
         let tree = Tree::new(root);
         let purpose = if keep { Purpose::Persistent } else { Purpose::Measuring };
-        let mut context = prepare_context(root, &tree, None, purpose)?;
-        context.stays = keep;
+        let wanted =
+            Wanted { names: &[self.value.knob.name()], purpose, cpus: None, value: Some(self.value) };
+        let Planned { rows, plan, .. } = wanted.plan(root, &tree)?;
         let refused = |why: &str| FixError::CannotBeSet(format!("{}: {why}", self.value.knob.name()));
-        let Some(row) = audit_value(&context, self.value) else {
+        let Some(AuditRow { inspection, .. }) = rows.into_iter().next() else {
             return Err(refused("this version has no such knob"));
         };
-        if let State::Absent(why) | State::Unseen(why) = &row.inspection.state {
+        if let State::Absent(why) | State::Unseen(why) = &inspection.state {
             return Err(refused(&why.to_string()));
         }
-        let rows = [row];
-        let plan = TuningPlan::from_audit(&rows, true, purpose, &tree);
-        let [AuditRow { inspection, .. }] = rows;
         let then = inspection.steadier.unwrap_or_else(|| inspection.now.clone());
         Ok(Outlook { now: inspection.now, then, plan, notes: inspection.notes })
     }

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use machine::Root;
 use os::child::{Child, SpawnError, Spec};
-use record::{CpuList, KnobValue, Text};
+use record::Text;
 
 use crate::apply::RestoreOutcome;
-use crate::audit::{AuditRow, audit, audit_value};
+use crate::audit::AuditRow;
 use crate::change::Change;
 use crate::compound_change::CompoundChange;
 use crate::compound_change::shield::Shield;
@@ -16,7 +16,7 @@ use crate::event::{Event, Listener};
 use crate::existing_session::ExistingSession;
 use crate::files::Tree;
 use crate::journal::JournalContents;
-use crate::knob::{KnobContext, ProcessSetting};
+use crate::knob::ProcessSetting;
 use crate::knob_outcome::{KnobOutcome, describe_knob, describe_unset, find_standing, group_values};
 use crate::lock::Lock;
 use crate::lock_holder::Holder;
@@ -25,7 +25,7 @@ use crate::process_settings::{apply_settings, process};
 use crate::root_session::RootSession;
 use crate::session::{self, Leftover, Request, Session};
 use crate::state_directory;
-use crate::tuning_plan::{Purpose, TuningPlan, prepare_context};
+use crate::tuning_plan::{Planned, Purpose, TuningPlan, Wanted};
 
 /// Who sets knobs.
 #[derive(Clone, Debug)]
@@ -38,28 +38,6 @@ pub struct Caller {
     pub date: String,
     /// Hears of what should be known.
     pub listener: Listener,
-}
-
-/// What is to be set.
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
-    /// Knobs by name; empty for all that nobody disputes.
-    pub names: &'a [&'static str],
-    /// For what.
-    pub purpose: Purpose,
-    /// CPUs that are to be quiet.
-    pub cpus: Option<&'a CpuList>,
-    /// What the one knob that is named is to have, where that is not the steadier value.
-    pub value: Option<&'a KnobValue>,
-}
-
-impl Wanted<'_> {
-    fn rows(&self, context: &KnobContext) -> Vec<AuditRow> {
-        match self.value {
-            Some(value) => audit_value(context, value).into_iter().collect(),
-            None => audit(context, self.names),
-        }
-    }
 }
 
 impl Caller {
@@ -122,14 +100,7 @@ impl TunedSession {
         let tree = Tree::new(&root);
         let named = !names.is_empty();
         let stays = purpose == Purpose::Persistent;
-        let inspect = || {
-            let mut context = prepare_context(&root, &tree, cpus, purpose)?;
-            context.stays = stays;
-            let rows = wanted.rows(&context);
-            let plan = TuningPlan::from_audit(&rows, named, purpose, &tree);
-            Ok::<_, Error>((context, rows, plan))
-        };
-        let (context, mut rows, mut plan) = inspect()?;
+        let Planned { context, mut rows, mut plan } = wanted.plan(&root, &tree)?;
         let folder = caller.state_directory();
         let boot = read_boot_id();
         if let Ok(folder) = &folder
@@ -154,7 +125,7 @@ impl TunedSession {
             let lock = session::lock(&request)?;
             if clean_up(caller, &folder, &boot, &tree)? {
                 // The values that were inspected were not the machine's own.
-                (_, rows, plan) = inspect()?;
+                Planned { rows, plan, .. } = wanted.plan(&root, &tree)?;
             }
             refuse_unset(&plan, named)?;
             if !plan.leaves_traces() {

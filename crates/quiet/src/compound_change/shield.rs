@@ -373,16 +373,22 @@ fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<
     ))
 }
 
-/// What keeps a group that stays: its tasks and those of the groups in it, and why the last of them could not be moved.
+/// What keeps a group that stays: its tasks and those of the groups in it, with why the last of them could not be moved; else
+/// these groups.
 fn describe_use(folder: &str, list: &str, refusal: &str) -> String {
-    let read = |group: PathBuf| fs::read_to_string(group.join(list)).unwrap_or_default();
-    let tasks: String = groups_within(Path::new(folder)).into_iter().map(read).collect();
+    let groups = groups_within(Path::new(folder));
+    let read = |group: &PathBuf| fs::read_to_string(group.join(list)).unwrap_or_default();
+    let tasks: String = groups.iter().map(read).collect();
     let name = |task| Task::read(task).map_or_else(|| "?".to_owned(), |task| task.name);
     let named: Vec<(&str, String)> = tasks.lines().map(|task| (task, name(task))).collect();
-    let refusal = if refusal.is_empty() { String::new() } else { format!(" ({refusal})") };
-    match listed(named.iter().map(|(task, name)| (*task, name.as_str()))) {
-        none if none.is_empty() => "the kernel still uses it".to_owned(),
-        tasks => format!("{tasks} cannot be moved out of it{refusal}; end that"),
+    let tasks = listed(named.iter().map(|(task, name)| (*task, name.as_str())));
+    let below = |group: &PathBuf| Some(group.strip_prefix(folder).ok()?.to_str()?.to_owned());
+    let below: Vec<String> = groups.iter().filter_map(below).filter(|name| !name.is_empty()).collect();
+    match (tasks.is_empty(), below.is_empty()) {
+        (false, _) if refusal.is_empty() => format!("{tasks} cannot be moved out of it; end that"),
+        (false, _) => format!("{tasks} cannot be moved out of it ({refusal}); end that"),
+        (true, false) => format!("somebody made groups in it: {}; remove them", below.join(", ")),
+        (true, true) => "the kernel still uses it".to_owned(),
     }
 }
 

@@ -9,7 +9,7 @@ pub mod tuned_session;
 use ::quiet::files::Tree;
 use ::quiet::json;
 use ::quiet::knobs::{KNOBS, find};
-use ::quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
+use ::quiet::tuning_plan::{Purpose, Wanted};
 use machine::Root;
 use os::signals;
 use report::forms::{Form, Forms};
@@ -100,10 +100,8 @@ fn dry_run(
     purpose: Purpose,
 ) -> Result<u8, Failure> {
     let tree = Tree::new(root);
-    let mut context = prepare_context(root, &tree, options.measuring.cpus.as_ref(), purpose)?;
-    context.stays = purpose == Purpose::Persistent;
-    let rows = ::quiet::audit::audit(&context, names);
-    let plan = TuningPlan::from_audit(&rows, !names.is_empty(), purpose, &tree);
+    let wanted = Wanted { names, purpose, cpus: options.measuring.cpus.as_ref(), value: None };
+    let plan = wanted.plan(root, &tree)?.plan;
     let mut reported = json::plan(&plan);
     reported["drop_caches"] = json!(quiet.drop_caches);
     let forms = Forms::new(|style| terminal::knobs_planned(&plan, quiet.drop_caches, style));
