@@ -61,15 +61,15 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let result = overhead::run(&request, &mut |event| show(event, &mut progress, (options, seconds)));
     progress.end();
     progress.finish();
-    let result = result.map_err(|mismatch| Failure::Cannot(mismatch.to_string()))?;
+    let mut result = result.map_err(|mismatch| Failure::Cannot(mismatch.to_string()))?;
     let outcome = Outcome {
-        measurements: result.measurements(),
-        coverage: result.coverage(),
-        ended: ended(result.interrupted()),
+        measurements: std::mem::take(&mut result.measurements),
+        coverage: std::mem::take(&mut result.coverage),
+        ended: ended(result.interrupted),
     };
     let (record, destination) = measuring.finish(outcome, |after| result.add_thread_time(after))?;
-    if record.measurements.is_empty() && result.interrupted().is_none() {
-        return Err(Failure::Cannot(explain_nothing(result.missing())));
+    if record.measurements.is_empty() && result.interrupted.is_none() {
+        return Err(Failure::Cannot(explain_nothing(&result.missing)));
     }
     let extent = (options.out.all || options.out.verbose, options.out.verbose);
     let kept = Kept::keep(options, &record, destination.as_deref());
@@ -78,7 +78,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
         terminal::overhead_answer(record, extent, shown_by.as_deref(), style)
     });
     kept.deliver(options, &forms, (false, true))?;
-    Ok(result.interrupted().map_or(0, signal_code))
+    Ok(result.interrupted.map_or(0, signal_code))
 }
 
 /// CPUs on which a program that is not bound may run.

@@ -133,11 +133,9 @@ fn refused(error: &io::Error, release: &str) -> Unavailable {
         libc::EEXIST => Some("sudo rmmod linespeed".into()),
         _ => None,
     };
-    let failure =
-        Unavailable::new(text!("module-not-loaded", "the kernel refuses the module: {error}", error));
-    match remedy {
-        Some(remedy) => failure.with_remedy(remedy),
-        None => failure,
+    Unavailable {
+        reason: text!("module-not-loaded", "the kernel refuses the module: {error}", error),
+        remedy,
     }
 }
 

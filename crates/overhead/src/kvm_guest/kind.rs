@@ -1,7 +1,5 @@
 //! What KVM there is, by what its guests did.
 
-use std::fmt;
-
 use super::TriedUntil;
 
 /// What kind of KVM a machine has.
@@ -46,19 +44,6 @@ impl Kind {
             Kind::Unusable => "unusable",
             Kind::None => "none",
         }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Kind::Hardware => "the processor's virtualization",
-            Kind::Nested => "the processor's virtualization, nested in a virtual machine",
-            Kind::Pvm => "PVM, which interprets the kernel mode of a guest that does not know of it",
-            Kind::Emulating => "emulating: it interprets what a guest runs",
-            Kind::Unusable => "there, but it runs no guest",
-            Kind::None => "none",
-        })
     }
 }
 

@@ -22,7 +22,6 @@ use x86_64 as processor;
 use record::text;
 use record::text::Value;
 
-use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
@@ -62,15 +61,6 @@ pub enum ExitWay {
     Port,
     /// It stores to an address that has no memory.
     Store,
-}
-
-impl fmt::Display for ExitWay {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ExitWay::Port => "a write to a port",
-            ExitWay::Store => "a store to an address without memory",
-        })
-    }
 }
 
 /// What came out of the guest.
@@ -170,7 +160,6 @@ pub struct Guest {
     thread: LayerThread<Running>,
     patience: Patience,
     way: ExitWay,
-    times: f64,
 }
 
 impl Guest {
@@ -191,17 +180,7 @@ impl Guest {
             return Err(tried(TriedUntil::Interpreted)(interpreted(mode, &trial)));
         }
         let patience = Patience { limit: LIMIT, ..patience };
-        Ok(Self { mode, cpu, thread, patience, way: trial.way, times: trial.times })
-    }
-
-    /// How the guest says that the routine has ended.
-    pub fn way(&self) -> ExitWay {
-        self.way
-    }
-
-    /// How many times as long as outside of the guest the trial took, its best run against the best one.
-    pub fn times(&self) -> f64 {
-        self.times
+        Ok(Self { mode, cpu, thread, patience, way: trial.way })
     }
 }
 

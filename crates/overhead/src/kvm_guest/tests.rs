@@ -21,11 +21,6 @@ fn a_guest_counts_what_the_program_counts_with_the_same_bytes() {
     assert!(found.kind != Kind::None || (found.user.is_err() && found.kernel.is_err()));
     for mut guest in [found.user, found.kernel].into_iter().flatten() {
         let layer = guest.name().layer;
-        assert!(
-            guest.times() < INTERPRETED,
-            "{layer}: {} times as long is no hypervisor's cost",
-            guest.times()
-        );
         for range in [0..30_000, 990_000..1_000_000, 5..5, 0..3] {
             let pass = guest.pass(range.clone()).unwrap();
             assert_eq!(pass.primes, kernels::primes::count(range.start, range.end), "{layer} {range:?}");
