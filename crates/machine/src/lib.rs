@@ -18,7 +18,6 @@
 )]
 
 mod affinity;
-mod cache_fields;
 mod caches;
 pub mod cgroups;
 mod clocks;
@@ -39,7 +38,6 @@ pub mod midr;
 mod mitigations;
 mod nodes;
 mod notes;
-mod platform_caches;
 mod processor;
 pub mod root;
 mod sensors;

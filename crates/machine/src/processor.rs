@@ -58,8 +58,7 @@ fn x86_64(block: &str) -> Processor {
     {
         let identity =
             x86_names::Identity { vendor, family, model, stepping: processor.stepping.unwrap_or(0), flags };
-        processor.microarchitecture =
-            x86_names::microarchitecture(&identity).map(|design| design.to_string());
+        processor.microarchitecture = x86_names::microarchitecture(&identity).map(str::to_owned);
     }
     processor.vector_bits = features::vector_bits("x86_64", &processor.features);
     if !flags.is_empty() {
