@@ -24,6 +24,7 @@ mod memory;
 pub mod pin;
 pub mod placement;
 pub mod places;
+pub mod procfs;
 pub mod signals;
 mod stop;
 mod suspended;

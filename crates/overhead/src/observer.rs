@@ -4,7 +4,7 @@ use kernels::chain;
 
 use super::{Disturbed, Pass, Ticks, crc32, page_offset};
 use measure::interrupts::Interrupts;
-use measure::proc_stat::USER_HZ;
+use os::procfs::USER_HZ;
 use measure::tasks::migrations;
 use measure::watch;
 

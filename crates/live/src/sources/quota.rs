@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use machine::Root;
 use machine::cgroups::{Cgroups, Version};
-use measure::held_back::{cpu_stat, throttled_seconds};
+use os::procfs::{count_of, throttled_seconds};
 use record::live::Throttled;
 
 /// Groups with a quota that are looked at, and folders in which they are looked for.
@@ -55,10 +55,10 @@ pub(crate) struct Quotas(BTreeMap<String, Counters>);
 /// `nr_periods`, `nr_throttled`, the time throttled; `usage_usec` of version 2.
 fn parse(stat: &str) -> Option<Counters> {
     Some(Counters {
-        periods: cpu_stat(stat, "nr_periods")?,
-        throttled: cpu_stat(stat, "nr_throttled")?,
+        periods: count_of(stat, "nr_periods")?,
+        throttled: count_of(stat, "nr_throttled")?,
         seconds: throttled_seconds(stat)?,
-        used: cpu_stat(stat, "usage_usec").map(|us| us as f64 / 1e6),
+        used: count_of(stat, "usage_usec").map(|us| us as f64 / 1e6),
     })
 }
 

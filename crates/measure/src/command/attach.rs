@@ -98,18 +98,11 @@ struct Account {
 
 impl Account {
     fn read(pid: i32) -> Option<Self> {
-        let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-        let stat = String::from_utf8_lossy(&stat).into_owned();
-        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-        // By its number in proc_pid_stat(5), where the first after the name is the third.
-        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+        let Stat { ticks, faults, .. } = Stat::read(pid)?;
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         let kib = |line: &str| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok();
-        Some(Self {
-            ticks: (number(14)?, number(15)?),
-            faults: (number(10)?, number(12)?),
-            rss: status.lines().find_map(kib).unwrap_or(0).saturating_mul(1024),
-        })
+        let rss = status.lines().find_map(kib).unwrap_or(0).saturating_mul(1024);
+        Some(Self { ticks, faults, rss })
     }
 }
 
