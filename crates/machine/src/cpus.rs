@@ -21,7 +21,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         .collect();
     if machine.cpus.is_empty() && root.is_live() {
         // A sandbox that hides sysfs and procfs still lets a thread ask where it may run.
-        let own = crate::affinity::read_affinity().unwrap_or_default();
+        let own = os::pin::allowed().unwrap_or_default();
         machine.cpus =
             own.iter().map(|id| Cpu { id, online: true, allowed: true, ..Cpu::default() }).collect();
         if !machine.cpus.is_empty() {

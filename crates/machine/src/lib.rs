@@ -17,14 +17,12 @@
     )
 )]
 
-mod affinity;
 mod caches;
 pub mod cgroups;
 mod clocks;
 mod cpuinfo;
 mod cpus;
 pub mod features;
-mod gzip;
 mod identity;
 mod idle;
 mod kernel;
@@ -40,7 +38,7 @@ mod nodes;
 mod notes;
 mod processor;
 pub mod root;
-mod sensors;
+pub mod sensors;
 pub mod smbios;
 mod snapshot;
 pub mod system;

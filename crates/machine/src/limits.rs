@@ -3,7 +3,6 @@
 
 use record::{Coverage, CpuList, Machine, text};
 
-use crate::affinity::read_affinity;
 use crate::cgroups::{Cgroups, Version};
 use crate::cpus::online_of;
 use crate::root::Root;
@@ -24,7 +23,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let limits = &mut machine.limits;
 
     let listed = |key: &str| field(&status, key).and_then(|text| text.parse::<CpuList>().ok());
-    let affinity = if root.is_live() { read_affinity() } else { None };
+    let affinity = if root.is_live() { os::pin::allowed() } else { None };
     // The kernel lists CPUs that are possible, online or not.
     let affinity = affinity.or_else(|| listed("Cpus_allowed_list")).map(|list| list.intersection(&online));
     limits.affinity = affinity.filter(|list| !list.is_empty()).unwrap_or_default();
@@ -253,7 +252,7 @@ mod tests {
     #[test]
     fn this_process_runs_somewhere() {
         // A sandbox may deny the call; where it answers, the answer holds a CPU.
-        assert!(read_affinity().is_none_or(|cpus| !cpus.is_empty()));
+        assert!(os::pin::allowed().is_none_or(|cpus| !cpus.is_empty()));
     }
 
     proptest! {

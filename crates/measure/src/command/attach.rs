@@ -1,7 +1,6 @@
 //! Processes that run already, watched for a time: nothing is started, stopped or changed, and /proc alone is read.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::os::unix::ffi::OsStringExt;
 use std::time::{Duration, Instant};
 
@@ -31,26 +30,15 @@ pub struct Attached {
 }
 
 /// Why a process cannot be watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AttachError {
     /// There is none of this number.
+    #[error("there is no process {0}")]
     Ended(i32),
     /// There is one, but /proc does not show it to us.
+    #[error("/proc hides process {0} (hidepid): watch it as its user or as root")]
     Hidden(i32),
 }
-
-impl fmt::Display for AttachError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AttachError::Ended(pid) => write!(f, "there is no process {pid}"),
-            AttachError::Hidden(pid) => {
-                write!(f, "/proc hides process {pid} (hidepid): watch it as its user or as root")
-            }
-        }
-    }
-}
-
-impl std::error::Error for AttachError {}
 
 impl Attached {
     /// The process of this number.

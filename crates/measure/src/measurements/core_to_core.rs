@@ -88,7 +88,7 @@ pub(crate) const CORE_TO_CORE: Measure = Measure {
     budget: |machine, cpus, depth| {
         let pairs = pairs::count(cpus.len()).min(most_pairs(cpus.len(), depth));
         if pairs == 0 {
-            return Budget { seconds: 0.0, bytes: 0 };
+            return Budget::NONE;
         }
         let slower = if is_emulated(machine) { EMULATED } else { 1.0 };
         let pair = if is_deep(depth, cpus.len()) { 4.0 } else { 1.0 } * PAIR_SECONDS;
