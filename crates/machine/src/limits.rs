@@ -97,15 +97,10 @@ fn allow(machine: &mut Machine) {
 }
 
 /// The list of `cpus` or `mems` in the first file that holds one, from the process's own group upwards: of version 2, of
-/// version 1, of a version 1 mounted without prefixes (cpuset(7)).
+/// version 1.
 fn effective(root: &Root, cgroups: &Cgroups, what: &str) -> Option<CpuList> {
-    let names = [
-        format!("cpuset.{what}.effective"),
-        format!("cpuset.effective_{what}"),
-        format!("effective_{what}"),
-        format!("cpuset.{what}"),
-        what.to_owned(),
-    ];
+    let names =
+        [format!("cpuset.{what}.effective"), format!("cpuset.effective_{what}"), format!("cpuset.{what}")];
     cgroups
         .folders("cpuset")
         .flat_map(|(_, folder)| names.iter().map(move |name| format!("{folder}/{name}")))

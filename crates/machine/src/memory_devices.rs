@@ -81,9 +81,10 @@ fn without_table(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage
         coverage.push(Coverage::measured(WHAT));
         return;
     }
-    let why = root.try_text(TABLE).err().map(|unreadable| unreadable.why);
+    // What can be read as a text and not as a table is too long.
+    let why = root.try_text(TABLE).err().map_or(Why::TooLong(MAX_TABLE), |unreadable| unreadable.why);
     coverage.push(match why {
-        Some(Why::Missing) if root.is_live() => Coverage::impossible(
+        Why::Missing if root.is_live() => Coverage::impossible(
             WHAT,
             text!(
                 "memory-devices-no-table",
@@ -91,7 +92,7 @@ fn without_table(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage
                 table = TABLE
             ),
         ),
-        Some(Why::Missing) => Coverage::impossible(
+        Why::Missing => Coverage::impossible(
             WHAT,
             text!("memory-devices-not-captured", "the captured tree has no {table}", table = TABLE),
         )
@@ -100,18 +101,14 @@ fn without_table(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage
             "capture {table} too, as root",
             table = TABLE
         )),
-        Some(Why::Denied) => Coverage::impossible(
+        Why::Denied => Coverage::impossible(
             WHAT,
             text!("memory-devices-denied", "{table}: permission denied", table = TABLE),
         )
         .with_remedy(text!("memory-devices-run-as-root", "run as root: sudo linespeed inspect")),
-        Some(why) => Coverage::impossible(
+        why => Coverage::impossible(
             WHAT,
             text!("memory-devices-unreadable", "{table}: {why}", table = TABLE, why = why.to_string()),
-        ),
-        None => Coverage::impossible(
-            WHAT,
-            text!("memory-devices-unreadable", "{table}: {why}", table = TABLE, why = "cannot be read"),
         ),
     });
 }

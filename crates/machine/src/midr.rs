@@ -2,6 +2,9 @@
 //!
 //! The names stand in `arm_cores.txt`: those that lscpu prints, so that a reading can be compared by eye.
 
+use crate::root::Root;
+use crate::text::number;
+
 /// What MIDR_EL1 tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Midr {
@@ -20,6 +23,12 @@ impl Midr {
     pub fn from_register(value: u64) -> Self {
         let bits = |from: u32, count: u32| (value >> from) as u32 & ((1 << count) - 1);
         Self { implementer: bits(24, 8), variant: bits(20, 4), part: bits(4, 12), revision: bits(0, 4) }
+    }
+
+    /// That of a CPU of an arm64 kernel.
+    pub fn of_cpu(root: &Root, cpu: u32) -> Option<Self> {
+        let file = format!("/sys/devices/system/cpu/cpu{cpu}/regs/identification/midr_el1");
+        Some(Self::from_register(number(&root.text(&file)?)?))
     }
 
     /// Variant and revision as Arm writes them: `r1p0`.

@@ -101,11 +101,7 @@ fn arm(root: &Root, cpuinfo: &str) -> Processor {
         }),
         _ => None,
     };
-    let register = || {
-        let file = "/sys/devices/system/cpu/cpu0/regs/identification/midr_el1";
-        root.text(file).as_deref().and_then(text::number).map(Midr::from_register)
-    };
-    let midr = from_cpuinfo.or_else(register);
+    let midr = from_cpuinfo.or_else(|| Midr::of_cpu(root, 0));
     Processor {
         vendor: midr.and_then(|midr| midr::vendor(midr.implementer)).map(str::to_owned),
         model_name: midr.and_then(|midr| midr::name(midr.implementer, midr.part)).map(str::to_owned),

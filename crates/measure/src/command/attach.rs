@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::time::{Duration, Instant};
 
+use machine::text::{bytes_field, field};
 use os::Stop;
 use os::child::{Ended, Exit, Stat, USER_HZ, Usage};
 use record::{CpuList, Machine};
@@ -59,8 +60,7 @@ impl Attached {
             argv.push(stat.name.into());
         }
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let cpus =
-            status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")?.trim().parse().ok());
+        let cpus = field(&status, "Cpus_allowed_list").and_then(|list| list.parse().ok());
         Ok(Self { pid, started: stat.started, argv, cpus: cpus.unwrap_or_default() })
     }
 
@@ -88,9 +88,7 @@ impl Account {
     fn read(pid: i32) -> Option<Self> {
         let Stat { ticks, faults, .. } = Stat::read(pid)?;
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let kib = |line: &str| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok();
-        let rss = status.lines().find_map(kib).unwrap_or(0).saturating_mul(1024);
-        Some(Self { ticks, faults, rss })
+        Some(Self { ticks, faults, rss: bytes_field(&status, "VmHWM").unwrap_or(0) })
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 
 use super::spells::Spells;
+use machine::text::field;
 use os::procfs::{Stat, TICK_NS, schedstat};
 
 /// What was seen of one thread, up to the last look at it.
@@ -112,10 +113,8 @@ pub(super) fn involuntary_switches(pid: i32, tid: i32) -> u64 {
 /// A thread's voluntary and involuntary switches until now.
 fn switches(pid: i32, tid: i32) -> (u64, u64) {
     let status = read(&format!("/proc/{pid}/task/{tid}/status")).unwrap_or_default();
-    let count = |name: &str| {
-        status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
-    };
-    (count("voluntary_ctxt_switches:"), count("nonvoluntary_ctxt_switches:"))
+    let count = |name: &str| field(&status, name).and_then(|count| count.parse().ok()).unwrap_or(0);
+    (count("voluntary_ctxt_switches"), count("nonvoluntary_ctxt_switches"))
 }
 
 /// How often the kernel moved the thread of this folder of /proc to another CPU; `None` in kernels built without that count.
@@ -123,9 +122,8 @@ pub fn migrations(place: &str) -> Option<u64> {
     parse_migrations(&read(&format!("{place}/sched"))?)
 }
 
-fn parse_migrations(text: &str) -> Option<u64> {
-    let (name, value) = text.lines().find(|line| line.starts_with("se.nr_migrations"))?.split_once(':')?;
-    (name.trim_end() == "se.nr_migrations").then(|| value.trim().parse().ok())?
+fn parse_migrations(sched: &str) -> Option<u64> {
+    field(sched, "se.nr_migrations")?.parse().ok()
 }
 
 impl Thread {
