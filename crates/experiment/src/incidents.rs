@@ -64,18 +64,10 @@ impl Incidents {
     }
 }
 
-/// Busy and stolen ticks by CPU. Fields: user nice system idle iowait irq softirq steal (proc_stat(5)); guest time is
-/// within user's.
+/// Busy and stolen ticks by CPU.
 fn read_ticks(stat: &str) -> BTreeMap<u32, (u64, u64)> {
-    let line = |line: &str| {
-        let mut fields = line.strip_prefix("cpu")?.split(' ');
-        let cpu = fields.next()?.parse::<u32>().ok()?;
-        let counts: Vec<u64> =
-            fields.filter(|field| !field.is_empty()).map_while(|f| f.parse().ok()).collect();
-        let at = |index: usize| counts.get(index).copied().unwrap_or(0);
-        Some((cpu, (at(0) + at(1) + at(2) + at(5) + at(6), at(7))))
-    };
-    stat.lines().filter_map(line).collect()
+    let each = os::procfs::ticks_of_each(stat).into_iter();
+    each.map(|(cpu, ticks)| (cpu, (ticks.busy(), ticks.stolen.unwrap_or(0)))).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! No instruction for AES is used and no library chooses another way, so the figure compares cores: loads that
 //! hit the first-level cache, shifts and exclusive-ors, in one chain that each block hands on to the next.
-//! Portable Rust; four tables of 1 KiB for each direction, as in the reference implementation that table-driven
+//! Portable Rust; four tables of 1 KiB, as in the reference implementation that table-driven
 //! AES comes from, which OpenSSL compiles on aarch64. On x86-64 OpenSSL's own assembly does single blocks with
 //! one small table and more arithmetic, so that fewer cache lines tell about the key: published x86-64 figures
 //! are of that, and lie below what this gives on the same machine.
@@ -11,7 +11,7 @@
 
 mod tables;
 
-use tables::{DECRYPT, ENCRYPT, INVERSE_S_BOX, S_BOX};
+use tables::{ENCRYPT, S_BOX};
 
 /// Bytes of a block.
 pub const BLOCK: usize = 16;
@@ -22,52 +22,17 @@ const MOST_ROUNDS: usize = 14;
 /// A block as four columns, the first row in the highest byte.
 type State = [u32; 4];
 
-/// A key made ready for one direction.
+/// A key made ready.
 #[derive(Clone, Debug)]
 pub struct Key {
     round_keys: [State; MOST_ROUNDS + 1],
     rounds: usize,
-    direction: Direction,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
-    Encrypt,
-    Decrypt,
 }
 
 impl Key {
     /// A 256-bit key for [`encrypt`].
     pub fn encrypt(key: &[u8; 32]) -> Key {
         expand(key)
-    }
-
-    /// A 256-bit key for [`decrypt`].
-    pub fn decrypt(key: &[u8; 32]) -> Key {
-        expand(key).inverse()
-    }
-
-    /// A 128-bit key for [`encrypt`]; the published vectors have such keys.
-    pub fn encrypt_128(key: &[u8; 16]) -> Key {
-        expand(key)
-    }
-
-    /// A 128-bit key for [`decrypt`].
-    pub fn decrypt_128(key: &[u8; 16]) -> Key {
-        expand(key).inverse()
-    }
-
-    /// This encrypting key for the equivalent inverse cipher (FIPS 197 §5.3.5): the round keys in reverse, those
-    /// between first and last with their columns mixed back.
-    fn inverse(mut self) -> Key {
-        self.round_keys[..=self.rounds].reverse();
-        for round_key in &mut self.round_keys[1..self.rounds] {
-            // The table undoes the S-box too, which these have not been through.
-            *round_key =
-                round_key.map(|word| mix(&DECRYPT.0, word.to_be_bytes().map(|x| S_BOX.0[usize::from(x)])));
-        }
-        self.direction = Direction::Decrypt;
-        self
     }
 }
 
@@ -95,7 +60,7 @@ fn expand(key: &[u8]) -> Key {
     for (round_key, words) in round_keys.iter_mut().zip(words.chunks_exact(4)) {
         round_key.copy_from_slice(words);
     }
-    Key { round_keys, rounds, direction: Direction::Encrypt }
+    Key { round_keys, rounds }
 }
 
 /// One column: what its four rows become, together.
@@ -112,17 +77,17 @@ fn xor(a: State, b: State) -> State {
     [a[0] ^ b[0], a[1] ^ b[1], a[2] ^ b[2], a[3] ^ b[3]]
 }
 
-/// The block cipher with `words` as the rounds' tables, `bytes` as the last round's, and rows that come from the
-/// columns `steps[row]` further on (FIPS 197 §5.1.2 and §5.3.1: the rows shifted left or right).
+/// The block cipher: rows come from the columns 0 to 3 further on (FIPS 197 §5.1.2).
 #[inline(always)]
-fn cipher(key: &Key, words: &[[u32; 256]; 4], bytes: &[u8; 256], steps: [usize; 4], block: State) -> State {
+fn encrypt_block(key: &Key, block: State) -> State {
+    let (words, bytes) = (&ENCRYPT.0, &S_BOX.0);
     // The four bytes that the column `i` is made of.
     let rows = |state: State, i: usize| {
         [
-            (state[(i + steps[0]) % 4] >> 24) as u8,
-            (state[(i + steps[1]) % 4] >> 16) as u8,
-            (state[(i + steps[2]) % 4] >> 8) as u8,
-            state[(i + steps[3]) % 4] as u8,
+            (state[i] >> 24) as u8,
+            (state[(i + 1) % 4] >> 16) as u8,
+            (state[(i + 2) % 4] >> 8) as u8,
+            state[(i + 3) % 4] as u8,
         ]
     };
     let mut state = xor(block, key.round_keys[0]);
@@ -137,14 +102,6 @@ fn cipher(key: &Key, words: &[[u32; 256]; 4], bytes: &[u8; 256], steps: [usize; 
     }
     let last = |i| u32::from_be_bytes(rows(state, i).map(|x| bytes[usize::from(x)]));
     xor([last(0), last(1), last(2), last(3)], key.round_keys[key.rounds])
-}
-
-fn encrypt_block(key: &Key, block: State) -> State {
-    cipher(key, &ENCRYPT.0, &S_BOX.0, [0, 1, 2, 3], block)
-}
-
-fn decrypt_block(key: &Key, block: State) -> State {
-    cipher(key, &DECRYPT.0, &INVERSE_S_BOX.0, [0, 3, 2, 1], block)
 }
 
 fn load(bytes: &[u8]) -> State {
@@ -163,9 +120,10 @@ fn store(state: State, bytes: &mut [u8]) {
 /// which holds the last c and m afterwards, so that a message may be done in parts.
 ///
 /// # Panics
-/// When the lengths differ or are not whole blocks, or when the key was made for [`decrypt`].
+/// When the lengths differ or are not whole blocks.
 pub fn encrypt(input: &[u8], output: &mut [u8], key: &Key, iv: &mut [u8; 2 * BLOCK]) {
-    check(input, output, key, Direction::Encrypt);
+    assert_eq!(input.len(), output.len(), "as many bytes come out as go in");
+    assert!(input.len().is_multiple_of(BLOCK), "{} bytes are not whole blocks", input.len());
     let (mut cipher_text, mut message) = (load(&iv[..BLOCK]), load(&iv[BLOCK..]));
     for (input, output) in input.chunks_exact(BLOCK).zip(output.chunks_exact_mut(BLOCK)) {
         let block = load(input);
@@ -175,29 +133,6 @@ pub fn encrypt(input: &[u8], output: &mut [u8], key: &Key, iv: &mut [u8; 2 * BLO
     }
     store(cipher_text, &mut iv[..BLOCK]);
     store(message, &mut iv[BLOCK..]);
-}
-
-/// Decrypts `input` into `output`: [`encrypt`] undone, from the same `iv`.
-///
-/// # Panics
-/// When the lengths differ or are not whole blocks, or when the key was made for [`encrypt`].
-pub fn decrypt(input: &[u8], output: &mut [u8], key: &Key, iv: &mut [u8; 2 * BLOCK]) {
-    check(input, output, key, Direction::Decrypt);
-    let (mut cipher_text, mut message) = (load(&iv[..BLOCK]), load(&iv[BLOCK..]));
-    for (input, output) in input.chunks_exact(BLOCK).zip(output.chunks_exact_mut(BLOCK)) {
-        let block = load(input);
-        message = xor(decrypt_block(key, xor(block, message)), cipher_text);
-        cipher_text = block;
-        store(message, output);
-    }
-    store(cipher_text, &mut iv[..BLOCK]);
-    store(message, &mut iv[BLOCK..]);
-}
-
-fn check(input: &[u8], output: &[u8], key: &Key, direction: Direction) {
-    assert_eq!(input.len(), output.len(), "as many bytes come out as go in");
-    assert!(input.len().is_multiple_of(BLOCK), "{} bytes are not whole blocks", input.len());
-    assert_eq!(key.direction, direction, "the key was made for the other direction");
 }
 
 #[cfg(test)]
@@ -215,9 +150,8 @@ mod tests {
 
     #[test]
     fn the_s_box_is_the_published_one() {
-        // Corners of FIPS 197, figures 7 and 14.
+        // Corners of FIPS 197, figure 7.
         assert_eq!([0x00, 0x01, 0x53, 0xff].map(|x: usize| S_BOX.0[x]), [0x63, 0x7c, 0xed, 0x16]);
-        assert_eq!([0x00, 0x63, 0xed, 0xff].map(|x: usize| INVERSE_S_BOX.0[x]), [0x52, 0x00, 0x53, 0x7d]);
     }
 
     #[test]
@@ -225,11 +159,9 @@ mod tests {
         // FIPS 197, appendices C.1 and C.3.
         let plain = load(&bytes::<16>("00112233445566778899aabbccddeeff"));
         let short = load(&bytes::<16>("69c4e0d86a7b0430d8cdb78070b4c55a"));
-        assert_eq!(encrypt_block(&Key::encrypt_128(&counting()), plain), short);
-        assert_eq!(decrypt_block(&Key::decrypt_128(&counting()), short), plain);
+        assert_eq!(encrypt_block(&expand(&counting::<16>()), plain), short);
         let long = load(&bytes::<16>("8ea2b7ca516745bfeafc49904b496089"));
         assert_eq!(encrypt_block(&Key::encrypt(&counting()), plain), long);
-        assert_eq!(decrypt_block(&Key::decrypt(&counting()), long), plain);
     }
 
     /// The two vectors that OpenSSL publishes for the mode (test/igetest.c): key, iv, message, cipher text.
@@ -251,15 +183,11 @@ mod tests {
     #[test]
     fn the_mode_is_openssls() {
         for [key, start, message, cipher_text] in VECTORS {
-            let (key, start) = (bytes(key), bytes(start));
+            let (key, mut iv) = (bytes::<16>(key), bytes(start));
             let (message, cipher_text) = (bytes::<32>(message), bytes::<32>(cipher_text));
             let mut output = [0; 32];
-            let mut iv = start;
-            encrypt(&message, &mut output, &Key::encrypt_128(&key), &mut iv);
+            encrypt(&message, &mut output, &expand(&key), &mut iv);
             assert_eq!(output, cipher_text);
-            let mut iv = start;
-            decrypt(&cipher_text, &mut output, &Key::decrypt_128(&key), &mut iv);
-            assert_eq!(output, message);
         }
     }
 
@@ -274,17 +202,5 @@ mod tests {
             encrypt(&message[part.clone()], &mut parts[part], &key, &mut iv);
         }
         assert_eq!(whole, parts);
-        let mut back = [0; 160];
-        let mut iv = counting();
-        for part in [0..48, 48..160] {
-            decrypt(&whole[part.clone()], &mut back[part], &Key::decrypt(&counting()), &mut iv);
-        }
-        assert_eq!(back, message);
-    }
-
-    #[test]
-    #[should_panic(expected = "the other direction")]
-    fn a_key_of_the_other_direction_is_refused() {
-        encrypt(&[0; 16], &mut [0; 16], &Key::decrypt(&counting()), &mut counting());
     }
 }

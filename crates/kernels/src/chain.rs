@@ -1,5 +1,5 @@
 //! Chains of integer operations: a dependent chain takes a known number of cycles, so its time tells the core
-//! clock; independent ones tell how many instructions a core issues in a cycle.
+//! clock; those that do nothing tell how many instructions a core takes in a cycle.
 
 use crate::Work;
 
@@ -35,22 +35,14 @@ pub const MULTIPLY: Chain =
 pub const MULTIPLY_CYCLES: core::ops::RangeInclusive<u32> =
     if cfg!(target_arch = "x86_64") { 3..=5 } else { 2..=5 };
 
-/// 64 adds an iteration that do not wait for each other (8 chains on x86-64, 16 on aarch64): how many adds a
-/// cycle. As many chains bound what can be seen: no core of either set has that many adders.
-pub const INDEPENDENT_ADDS: Chain =
-    Chain { name: "independent-adds", work: Work::in_registers(64 + 2, 64), run: loops::independent_adds };
-
 /// 64 instructions an iteration that do nothing: how many instructions a cycle a core takes in. On x86-64 the
 /// 4-byte form, because single-byte ones overfill the decoded-instruction cache of Intel cores and would show
 /// the width of the decoders.
 pub const NOPS: Chain = Chain { name: "nops", work: Work::in_registers(64 + 2, 64), run: loops::nops };
 
-/// The loop alone: what to subtract from the others.
-pub const EMPTY: Chain = Chain { name: "empty", work: Work::in_registers(2, 0), run: loops::empty };
-
 /// Every chain.
 pub fn all() -> &'static [Chain] {
-    &[ADD, MULTIPLY, INDEPENDENT_ADDS, NOPS, EMPTY]
+    &[ADD, MULTIPLY, NOPS]
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -63,16 +55,9 @@ mod loops {
     counted_loop! { [] pub(super) fn multiply;
     setup []; body [".rept 32", "imul {a}, {b}", ".endr"]; finish [];
     with a = inout(reg) 3u64 => _, b = in(reg) 0x9e37_79b9_7f4a_7c15u64, }
-    counted_loop! { [] pub(super) fn independent_adds;
-    setup [];
-    body [".rept 8", ".irp r, rax, rcx, rdx, rsi, r8, r9, r10, r11", "add \\r, {b}", ".endr", ".endr"];
-    finish [];
-    with b = in(reg) 3u64, out("rax") _, out("rcx") _, out("rdx") _, out("rsi") _, out("r8") _, out("r9") _,
-        out("r10") _, out("r11") _, }
     // nop dword ptr [rax + 0]
     counted_loop! { [] pub(super) fn nops;
     setup []; body [".rept 64", ".byte 0x0f, 0x1f, 0x40, 0x00", ".endr"]; finish []; with }
-    counted_loop! { [] pub(super) fn empty; setup []; body []; finish []; with }
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -86,12 +71,5 @@ mod loops {
     counted_loop! { [] pub(super) fn multiply;
     setup []; body [".rept 32", "mul {a}, {a}, {b}", ".endr"]; finish [];
     with a = inout(reg) 3u64 => _, b = in(reg) 0x9e37_79b9_7f4a_7c15u64, }
-    counted_loop! { [] pub(super) fn independent_adds; setup [];
-    body [".rept 4", ".irp r, x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15",
-        "add \\r, \\r, {b}", ".endr", ".endr"]; finish [];
-    with b = in(reg) 3u64, out("x0") _, out("x1") _, out("x2") _, out("x3") _, out("x4") _, out("x5") _,
-        out("x6") _, out("x7") _, out("x8") _, out("x9") _, out("x10") _, out("x11") _, out("x12") _,
-        out("x13") _, out("x14") _, out("x15") _, }
     counted_loop! { [] pub(super) fn nops; setup []; body [".rept 64", "nop", ".endr"]; finish []; with }
-    counted_loop! { [] pub(super) fn empty; setup []; body []; finish []; with }
 }

@@ -1,4 +1,4 @@
-//! The instruction that spin loops put between two looks at a lock: PAUSE on x86-64, YIELD or ISB on aarch64.
+//! The instruction that spin loops put between two looks at a lock: PAUSE on x86-64, YIELD on aarch64.
 
 use crate::Work;
 use crate::chain::Chain;
@@ -9,18 +9,9 @@ use crate::counted::{count_down, counted_loop};
 /// most cores).
 pub const SPIN_HINT: Chain = Chain { name: "spin-hint", work: Work::in_registers(16 + 2, 16), run: hints };
 
-/// 16 ISB an iteration: what `std::hint::spin_loop` and several databases use on aarch64, where YIELD does
-/// not wait.
-#[cfg(target_arch = "aarch64")]
-pub const SPIN_HINT_ISB: Chain =
-    Chain { name: "spin-hint-isb", work: Work::in_registers(16 + 2, 16), run: barriers };
-
 /// Every hint of this instruction set.
 pub fn all() -> &'static [Chain] {
-    #[cfg(target_arch = "x86_64")]
-    return &[SPIN_HINT];
-    #[cfg(target_arch = "aarch64")]
-    return &[SPIN_HINT, SPIN_HINT_ISB];
+    &[SPIN_HINT]
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -28,5 +19,3 @@ counted_loop! { [] fn hints; setup []; body [".rept 16", "pause", ".endr"]; fini
 
 #[cfg(target_arch = "aarch64")]
 counted_loop! { [] fn hints; setup []; body [".rept 16", "yield", ".endr"]; finish []; with }
-#[cfg(target_arch = "aarch64")]
-counted_loop! { [] fn barriers; setup []; body [".rept 16", "isb", ".endr"]; finish []; with }

@@ -17,7 +17,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`chain`] | dependent adds and multiplies: the clock; independent adds, nops: the width; the empty loop |
+//! | [`chain`] | dependent adds and multiplies: the clock; nops: the width |
 //! | [`heavy`] | fused multiply-adds on every vector width: peak arithmetic, and the clock under it |
 //! | [`chase`] | dependent loads, alone and up to 16 at once: load latency and memory-level parallelism |
 //! | [`stream`] | read, write, copy, scale, add, triad and mixes: bandwidth |

@@ -5,23 +5,21 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use kernels::aes_ige::{Key, decrypt, encrypt};
+use kernels::aes_ige::{Key, encrypt};
 
-/// Reads a direction (`e` or `d`), 32 bytes of key, 32 of initialisation vector and the blocks; writes the
-/// blocks and then the vector as it is afterwards.
+/// Reads 32 bytes of key, 32 of initialisation vector and the blocks; writes the blocks encrypted and then the vector as it is afterwards.
 const PROGRAM: &str = r#"
 #include <openssl/aes.h>
 #include <stdio.h>
 int main(void) {
-    static unsigned char head[65], in[1 << 20], out[1 << 20];
+    static unsigned char head[64], in[1 << 20], out[1 << 20];
     AES_KEY key;
     size_t bytes;
     if (fread(head, 1, sizeof head, stdin) != sizeof head) return 1;
     bytes = fread(in, 1, sizeof in, stdin);
-    if (head[0] == 'e') AES_set_encrypt_key(head + 1, 256, &key);
-    else AES_set_decrypt_key(head + 1, 256, &key);
-    AES_ige_encrypt(in, out, bytes, &key, head + 33, head[0] == 'e' ? AES_ENCRYPT : AES_DECRYPT);
-    return fwrite(out, 1, bytes, stdout) != bytes || fwrite(head + 33, 1, 32, stdout) != 32;
+    AES_set_encrypt_key(head, 256, &key);
+    AES_ige_encrypt(in, out, bytes, &key, head + 32, AES_ENCRYPT);
+    return fwrite(out, 1, bytes, stdout) != bytes || fwrite(head + 32, 1, 32, stdout) != 32;
 }
 "#;
 
@@ -46,14 +44,14 @@ fn program(folder: &Path) -> Result<PathBuf, String> {
     }
 }
 
-fn openssl(program: &Path, direction: u8, key: &[u8; 32], iv: &[u8; 32], input: &[u8]) -> Vec<u8> {
+fn openssl(program: &Path, key: &[u8; 32], iv: &[u8; 32], input: &[u8]) -> Vec<u8> {
     let mut child = Command::new(program)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .expect("the program just built");
     let mut stdin = child.stdin.take().expect("a pipe");
-    stdin.write_all(&[&[direction], &key[..], &iv[..], input].concat()).expect("the program reads");
+    stdin.write_all(&[&key[..], &iv[..], input].concat()).expect("the program reads");
     drop(stdin);
     let output = child.wait_with_output().expect("the program ends");
     assert!(output.status.success(), "{}", output.status);
@@ -84,12 +82,7 @@ fn aes_256_ige_is_what_openssl_computes() {
                 let mut iv = start;
                 encrypt(&input, &mut output, &Key::encrypt(&key), &mut iv);
                 output.extend(iv);
-                assert!(openssl(&program, b'e', &key, &start, &input) == output, "{blocks} blocks encrypted");
-                let mut output = vec![0; input.len()];
-                let mut iv = start;
-                decrypt(&input, &mut output, &Key::decrypt(&key), &mut iv);
-                output.extend(iv);
-                assert!(openssl(&program, b'd', &key, &start, &input) == output, "{blocks} blocks decrypted");
+                assert!(openssl(&program, &key, &start, &input) == output, "{blocks} blocks encrypted");
             }
             println!("held against OpenSSL");
         }

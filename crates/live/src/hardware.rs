@@ -7,7 +7,7 @@ use machine::Root;
 use measure::counters::{Carried, CpuCounters, CpuReading, Uncore};
 use record::live::{Cores, Interval, Traffic};
 use record::phrase::visible;
-use record::{Coverage, CpuList, Machine, Unavailable, text};
+use record::{Coverage, CpuList, Unavailable, text};
 
 use crate::pace::Pace;
 use crate::sources::resctrl;
@@ -74,7 +74,7 @@ fn chosen(cpus: &CpuList) -> impl Iterator<Item = u32> + '_ {
 
 impl Hardware {
     /// Opens what can be opened, and says what cannot.
-    pub(crate) fn open(root: &Root, machine: &Machine, cpus: &CpuList) -> (Self, Vec<Coverage>) {
+    pub(crate) fn open(root: &Root, cpus: &CpuList) -> (Self, Vec<Coverage>) {
         let (mut all, mut coverage) = (Self::default(), Vec::new());
         if root.is_live() {
             // Without room for these the rest would fail, too.
@@ -115,10 +115,7 @@ impl Hardware {
                 coverage.push(Coverage::degraded(TRAFFIC, reason));
                 all.traffic = begin(Source::Caches(caches));
             }
-            Err(why) => {
-                let why = if is_phytium(machine) { text!(PHYTIUM).into() } else { why };
-                coverage.push(why.into_impossible(TRAFFIC));
-            }
+            Err(why) => coverage.push(why.into_impossible(TRAFFIC)),
         }
         (all, coverage)
     }
@@ -192,11 +189,3 @@ impl Source {
 
 const NOT_LIVE: record::Template =
     record::Template { code: "live-not-this-machine", words: "not the machine that this runs on" };
-const PHYTIUM: record::Template = record::Template {
-    code: "live-phytium",
-    words: "Phytium's driver for memory controllers is not in Linux",
-};
-
-fn is_phytium(machine: &Machine) -> bool {
-    machine.processor.vendor.as_deref().is_some_and(|vendor| vendor.contains("Phytium"))
-}

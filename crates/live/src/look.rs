@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use measure::held_back::some_waited_us;
+use os::procfs::some_waited_us;
 use record::CpuList;
 use record::live::Interval;
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use machine::Root;
-use measure::proc_stat::USER_HZ;
+use os::procfs::Stat;
 use record::live::Process;
 use record::phrase::visible;
 
@@ -20,18 +20,6 @@ const MOST_ENDED: usize = 1000;
 const REAL_TIME: [u64; 3] = [1, 2, 6];
 /// After so many looks the list of processes is read anew even if nothing seems to have been started: one may have become visible.
 const LISTED_FOR: u32 = 30;
-
-/// One process at one look.
-#[derive(Clone, Debug, PartialEq)]
-struct Account {
-    name: String,
-    /// When it started, ticks since boot: with its number, what tells it from any other.
-    started: u64,
-    user: u64,
-    system: u64,
-    threads: u64,
-    policy: u64,
-}
 
 /// What is kept between looks, so that one costs little: a look at a process that slept takes a third of one at its whole account,
 /// and to list them all takes as long as to look at a third of them.
@@ -72,7 +60,7 @@ impl Files {
     }
 
     /// What a process has had until now; `before`: at the last look.
-    fn account(&mut self, root: &Root, pid: i32, before: Option<&Account>) -> Option<Account> {
+    fn account(&mut self, root: &Root, pid: i32, before: Option<&Stat>) -> Option<Stat> {
         if let Some(before) = before.filter(|before| before.threads == 1)
             && let Some((turns, known)) = self.turns.kept_text(root, pid, &format!("/proc/{pid}/schedstat"))
         {
@@ -82,34 +70,16 @@ impl Files {
             }
             self.last_turns.insert(pid, turns);
         }
-        Account::parse(&self.accounts.text(root, pid, &format!("/proc/{pid}/stat"))?)
+        Stat::parse(&self.accounts.text(root, pid, &format!("/proc/{pid}/stat"))?)
     }
 }
 
 /// All processes at one look.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Processes {
-    there: HashMap<i32, Account>,
+    there: HashMap<i32, Stat>,
     /// What those had at the last look that have ended since the interval began.
-    ended: Vec<(i32, Account)>,
-}
-
-impl Account {
-    fn parse(stat: &str) -> Option<Self> {
-        // A name may hold anything, parentheses and line breaks too: it ends at the last parenthesis.
-        let (head, rest) = stat.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        // By its number in proc_pid_stat(5), where the first after the name is the third.
-        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
-        Some(Self {
-            name: visible(Path::new(head.split_once('(')?.1)),
-            started: number(22)?,
-            user: number(14)?,
-            system: number(15)?,
-            threads: number(20)?,
-            policy: number(41).unwrap_or(0),
-        })
-    }
+    ended: Vec<(i32, Stat)>,
 }
 
 impl Processes {
@@ -132,7 +102,7 @@ impl Processes {
         self.ended = std::mem::take(&mut before.ended);
         let there = &self.there;
         let is_gone =
-            |(pid, account): &(i32, Account)| there.get(pid).is_none_or(|now| now.started != account.started);
+            |(pid, account): &(i32, Stat)| there.get(pid).is_none_or(|now| now.started != account.started);
         let room = MOST_ENDED.saturating_sub(self.ended.len());
         self.ended.extend(before.there.into_iter().filter(is_gone).take(room));
     }
@@ -150,15 +120,11 @@ impl Processes {
         let ended = now.ended.iter().map(|(pid, account)| (pid, account, true));
         for (pid, after, ended) in there.chain(ended).filter(|(pid, ..)| **pid != own) {
             // What was there before is told apart from a new process with its number; a new one has all its time from now.
-            let before = self.there.get(pid).filter(|before| before.started == after.started);
-            let of = |field: fn(&Account) -> u64| {
-                field(after).saturating_sub(before.map_or(0, field)) as f64 / USER_HZ
-            };
-            let (user, system) = (of(|account| account.user), of(|account| account.system));
+            let (user, system) = after.seconds_since(self.there.get(pid));
             if user + system > 0.0 {
                 all.push(Process {
                     pid: *pid,
-                    name: after.name.clone(),
+                    name: visible(Path::new(&after.name)),
                     cpu: user + system,
                     system,
                     threads: after.threads,
@@ -177,7 +143,6 @@ impl Processes {
 mod tests {
     use super::*;
     use crate::made_up::Tree;
-    use proptest::prelude::*;
 
     /// A line of /proc/PID/stat.
     fn stat(name: &str, user: u64, system: u64, started: u64, policy: u64) -> String {
@@ -250,7 +215,7 @@ mod tests {
                 files.last_turns.contains_key(&pids[0]) && account(&now, pids[0]) == account(&last, pids[0]);
             ran |= account(&now, pids[1])
                 .zip(account(&last, pids[1]))
-                .is_some_and(|(now, then)| now.user > then.user);
+                .is_some_and(|(now, then)| now.ticks.0 > then.ticks.0);
             last = now;
             if slept && ran {
                 break;
@@ -268,12 +233,5 @@ mod tests {
         assert!(account(&Processes::look(&root, &mut files, &now), new.id() as i32).is_some());
         new.kill().unwrap();
         new.wait().unwrap();
-    }
-
-    proptest! {
-        #[test]
-        fn no_line_panics(text in "\\PC{0,80}") {
-            let _ = (Account::parse(&text), Account::parse(&format!("1 (x) R {text}")));
-        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use machine::Root;
-use machine::cgroups::{Cgroups, Version};
+use machine::cgroups::{Cgroups, Version, walk};
 
 /// Folders of cgroups that are looked through.
 const MOST_FOLDERS: usize = 20_000;
@@ -27,15 +27,19 @@ pub enum Selection {
 }
 
 /// Why nothing can be watched.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
     /// No cgroup is of that name.
+    #[error("no cgroup of {0} is visible here; systemd-cgls lists what there is, -p PID watches a process")]
     NoGroup(Selection),
     /// Several are.
+    #[error("{0} could be {all}; name one: --cgroup {first}", all = .1.join(" or "), first = .1[0])]
     Ambiguous(Selection, Vec<String>),
     /// There is such a group, and no process in it.
+    #[error("no process is in cgroup {0}")]
     Empty(String),
     /// An ID that is too short.
+    #[error("{0} is too short for a container's ID; write {LEAST_ID} signs of it or more")]
     ShortId(String),
 }
 
@@ -53,28 +57,6 @@ impl fmt::Display for Selection {
     }
 }
 
-impl fmt::Display for SelectionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SelectionError::NoGroup(wanted) => {
-                write!(
-                    f,
-                    "no cgroup of {wanted} is visible here; systemd-cgls lists what there is, -p PID watches a process"
-                )
-            }
-            SelectionError::Ambiguous(wanted, found) => {
-                write!(f, "{wanted} could be {}; name one: --cgroup {}", found.join(" or "), found[0])
-            }
-            SelectionError::Empty(group) => write!(f, "no process is in cgroup {group}"),
-            SelectionError::ShortId(id) => {
-                write!(f, "{id} is too short for a container's ID; write {LEAST_ID} signs of it or more")
-            }
-        }
-    }
-}
-
-impl std::error::Error for SelectionError {}
-
 impl Selection {
     /// The numbers of the processes now. Those that are named by number are not looked for.
     pub fn find(&self, root: &Root) -> Result<Vec<i32>, SelectionError> {
@@ -89,9 +71,8 @@ impl Selection {
         let folders = self.folders(root).ok()?;
         let name = below_mount(root, folders.first()?).trim_start_matches('/');
         let own = Cgroups::read(root);
-        let of = |version| own.folders("perf_event").filter(|(of, _)| *of == version).last();
         // A hierarchy of its own takes it away from the unified one.
-        let (_, top) = of(Version::V1).or_else(|| of(Version::V2))?;
+        let top = own.top("perf_event", Version::V1).or_else(|| own.top("perf_event", Version::V2))?;
         Some(format!("{top}/{name}")).filter(|folder| root.exists(folder))
     }
 
@@ -113,19 +94,14 @@ impl Selection {
                 name.starts_with(id.as_str()) && name.trim_end_matches(".scope").len() > id.len().min(11)
             }),
         };
-        let (mut folders, mut at, mut found) = (tops(root), 0, Vec::new());
-        while at < folders.len() {
-            let folder = folders[at].clone();
-            at += 1;
-            for name in root.folders(&folder) {
-                let path = format!("{folder}/{name}");
-                if matches(&name) {
-                    found.push(path);
-                } else if folders.len() < MOST_FOLDERS {
-                    folders.push(path);
-                }
+        let mut found = Vec::new();
+        walk(root, tops(root), MOST_FOLDERS, |folder| {
+            let is_it = folder.rsplit('/').next().is_some_and(&matches);
+            if is_it {
+                found.push(folder.to_owned());
             }
-        }
+            !is_it
+        });
         Ok(found)
     }
 
@@ -148,9 +124,7 @@ impl Selection {
 /// Where the hierarchies that count CPU time are mounted.
 fn tops(root: &Root) -> Vec<String> {
     let own = Cgroups::read(root);
-    let top = |version| {
-        own.folders("cpu").filter(|(of, _)| *of == version).last().map(|(_, folder)| folder.to_owned())
-    };
+    let top = |version| own.top("cpu", version).map(str::to_owned);
     [Version::V2, Version::V1].into_iter().filter_map(top).collect()
 }
 
@@ -173,15 +147,13 @@ fn below_mount<'a>(root: &Root, folder: &'a str) -> &'a str {
 }
 
 fn processes_below(root: &Root, folder: &str) -> Vec<i32> {
-    let (mut folders, mut at, mut pids) = (vec![folder.to_owned()], 0, Vec::new());
-    while at < folders.len() && folders.len() < MOST_FOLDERS {
-        let folder = folders[at].clone();
-        at += 1;
+    let mut pids = Vec::new();
+    walk(root, vec![folder.to_owned()], MOST_FOLDERS, |folder| {
         let text = root.text(&format!("{folder}/cgroup.procs")).unwrap_or_default();
         // 0 is a process of another pid namespace.
         pids.extend(text.lines().filter_map(|line| line.parse::<i32>().ok()).filter(|pid| *pid > 0));
-        folders.extend(root.folders(&folder).into_iter().map(|name| format!("{folder}/{name}")));
-    }
+        true
+    });
     pids
 }
 

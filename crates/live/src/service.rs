@@ -27,24 +27,15 @@ pub struct Service {
 }
 
 /// Why processes cannot be watched.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
     /// They are not found.
+    #[error("{0}")]
     Selection(SelectionError),
     /// One that was named cannot be watched.
+    #[error("{0}")]
     Attach(AttachError),
 }
-
-impl std::fmt::Display for ServiceError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            ServiceError::Selection(error) => error.fmt(f),
-            ServiceError::Attach(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ServiceError {}
 
 /// What some processes did in an interval.
 #[derive(Clone, Debug, Default)]

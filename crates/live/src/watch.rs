@@ -80,7 +80,7 @@ impl Watch {
         let cpus = online(&root).unwrap_or_else(|| machine.allowed_cpus());
         let groups = quota::find_groups(&root);
         let nodes = if machine.nodes.len() > 1 { machine.nodes.clone() } else { Vec::new() };
-        let (hardware, counted) = Hardware::open(&root, machine, &cpus);
+        let (hardware, counted) = Hardware::open(&root, &cpus);
         let accesses = Accesses::open(&root, machine, &cpus);
         let sampled = accesses.coverage();
         let mut looked = KeptFiles::default();

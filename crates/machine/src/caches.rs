@@ -7,10 +7,8 @@ use std::collections::{HashMap, HashSet};
 use record::machine::{Cache, CacheKind, Cpu};
 use record::{Coverage, CpuList, Machine, text};
 
-use crate::cache_fields::{bytes, count, kind};
 use crate::cpus::{CPUS, online_of};
-use crate::notes::{Notes, shown};
-use crate::platform_caches;
+use crate::notes::Notes;
 use crate::root::Root;
 
 /// More caches than any CPU has: today four, or five with a cache on the memory side.
@@ -19,6 +17,9 @@ const MAX_INDEX: u32 = 15;
 const MAX_LEVEL: u32 = 8;
 /// Most ways believed; the most today are some hundred.
 const MAX_WAYS: u32 = 65_536;
+
+/// No cache is larger (1 TiB); the largest today is about 1 GiB.
+const MAX_BYTES: u64 = 1 << 40;
 
 /// Fills [`Machine::caches`], in order of level, kind and lowest CPU.
 pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
@@ -54,7 +55,6 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
             index += 1;
         }
     }
-    caches.extend(platform_caches::read(root, machine, &caches));
     caches.sort_by_key(|cache| (cache.level, cache.kind, cache.cpus.first()));
     if caches.is_empty() && !online.is_empty() {
         machine.notes.push(text!("{path}: no cache is described", path = format!("{CPUS}/cpu0/cache")));
@@ -118,54 +118,17 @@ impl Reader<'_> {
         ways
     }
 
-    fn file<T>(&mut self, folder: &str, name: &'static str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
-        let path = format!("{folder}/{name}");
-        match self.root.try_text(&path) {
-            Ok(text) => {
-                let value = parse(&text);
-                if value.is_none() {
-                    self.notes.add(
-                        name,
-                        &path,
-                        text!("{value} is not valid for a cache", value = shown(&text)),
-                    );
-                }
-                value
-            }
-            Err(error) => {
-                if !error.is_missing() {
-                    self.notes.add(name, &path, error.why.to_string());
-                }
-                None
-            }
-        }
+    fn file<T>(&mut self, folder: &str, name: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
+        self.notes.read(self.root, &format!("{folder}/{name}"), parse)
     }
 
     fn sharers(&mut self, cpu: u32, folder: &str, level: u32, kind: CacheKind) -> Option<CpuList> {
-        let listed = self.file(folder, "shared_cpu_list", |text| text.parse::<CpuList>().ok());
-        // A kernel writes both from one mask; in a captured tree they may contradict each other, and the list is the
-        // younger file.
-        let map = if listed.is_none() || !self.root.is_live() {
-            self.file(folder, "shared_cpu_map", |text| CpuList::from_mask(text).ok())
-        } else {
-            None
-        };
-        let map = map.filter(|map| !map.is_empty());
         let path = format!("{folder}/shared_cpu_list");
-        if let (Some(listed), Some(map)) = (&listed, &map)
-            && listed != map
-        {
-            let what = text!("shared_cpu_map says CPUs {map}", map = map.to_string());
-            self.notes.add("list and map", &path, what);
-        }
-        let mut cpus = match map.or(listed.filter(|list| !list.is_empty())) {
+        let listed = self.notes.list(self.root, &path);
+        let mut cpus = match listed.filter(|list| !list.is_empty()) {
             Some(list) => list.intersection(self.online),
             None => {
-                self.notes.add(
-                    "sharers unknown",
-                    &path,
-                    text!("no sharing CPUs listed; assumed private to the core"),
-                );
+                self.notes.add("lists no sharing CPUs; assumed private to the core", &path);
                 let index = self.cpus.binary_search_by_key(&cpu, |cpu| cpu.id).ok();
                 index
                     .and_then(|index| self.cpus.get(index))
@@ -175,22 +138,70 @@ impl Reader<'_> {
         };
         if !cpus.contains(cpu) {
             if !cpus.is_empty() {
-                self.notes.add(
-                    "own CPU missing",
-                    &path,
-                    text!("CPU {cpu} is missing from its own list", cpu),
-                );
+                self.notes.add("lacks its own CPU", &path);
             }
             cpus.insert(cpu);
         }
         let taken = self.taken.entry((level, kind)).or_default();
         let twice: CpuList = cpus.iter().filter(|cpu| taken.contains(cpu)).collect();
-        if let Some(first) = twice.first() {
-            let what = text!("CPU {cpu} would have two level {level} caches of one kind", cpu = first, level);
-            self.notes.add("second cache", &path, what);
+        if !twice.is_empty() {
+            self.notes.add("lists CPUs that have a cache of this level and kind already", &path);
             cpus = cpus.difference(&twice);
         }
         taken.extend(cpus.iter());
         if cpus.is_empty() { None } else { Some(cpus) }
+    }
+}
+
+/// What it holds.
+fn kind(text: &str) -> Option<CacheKind> {
+    match text {
+        "Data" => Some(CacheKind::Data),
+        "Instruction" => Some(CacheKind::Instruction),
+        "Unified" => Some(CacheKind::Unified),
+        _ => None,
+    }
+}
+
+/// A size as the kernel writes it: `48K`; `M` and `G` are believed too.
+fn bytes(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let scale: u64 = match &text[digits.len()..] {
+        "" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(scale).filter(|bytes| *bytes <= MAX_BYTES)
+}
+
+/// A line size or a number of ways.
+fn count(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|number| *number <= 65_536)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_read_as_the_kernel_writes_them_and_no_absurd_ones() {
+        assert_eq!(bytes("48K"), Some(48 << 10));
+        assert_eq!(bytes("1M"), Some(1 << 20));
+        assert_eq!(bytes("0"), Some(0));
+        for absurd in ["-32K", "99999999999999K", "99999999999999999999K", "K", "", "32KB", "0x20K", "3 2K"] {
+            assert_eq!(bytes(absurd), None, "{absurd:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC{0,20}|-?[0-9]{0,25}[KMGé]{0,2}") {
+            prop_assert!(bytes(&text).is_none_or(|bytes| bytes <= MAX_BYTES));
+            prop_assert!(count(&text).is_none_or(|count| count <= 65_536));
+            let _ = kind(&text);
+        }
     }
 }

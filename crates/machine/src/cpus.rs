@@ -21,7 +21,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         .collect();
     if machine.cpus.is_empty() && root.is_live() {
         // A sandbox that hides sysfs and procfs still lets a thread ask where it may run.
-        let own = crate::affinity::read_affinity().unwrap_or_default();
+        let own = os::pin::allowed().unwrap_or_default();
         machine.cpus =
             own.iter().map(|id| Cpu { id, online: true, allowed: true, ..Cpu::default() }).collect();
         if !machine.cpus.is_empty() {
@@ -86,27 +86,9 @@ pub(crate) fn cpu_mut(cpus: &mut [Cpu], id: u32) -> Option<&mut Cpu> {
     cpus.get_mut(index)
 }
 
-/// Reads a list such as `present`; a file that is there but tells nothing is noted.
-pub(crate) fn listed(root: &Root, path: &str, notes: &mut Notes) -> Option<CpuList> {
-    match root.try_text(path) {
-        Err(error) if error.is_missing() => None,
-        Err(error) => {
-            notes.add("unreadable list", path, error.why.to_string());
-            None
-        }
-        Ok(text) => match text.parse::<CpuList>() {
-            Ok(list) => Some(list),
-            Err(error) => {
-                notes.add("not a list", path, error.to_string());
-                None
-            }
-        },
-    }
-}
-
 fn present(root: &Root, folders: &CpuList, notes: &mut Notes) -> CpuList {
     let path = format!("{CPUS}/present");
-    let mut present = listed(root, &path, notes).filter(|list| !list.is_empty());
+    let mut present = notes.list(root, &path).filter(|list| !list.is_empty());
     // Guests on Arm list CPUs that may be plugged in later as present, but not as enabled.
     if let (Some(list), Some(enabled)) = (&present, root.cpu_list(&format!("{CPUS}/enabled"))) {
         present = Some(list.intersection(&enabled)).filter(|list| !list.is_empty()).or(present);
@@ -119,23 +101,22 @@ fn present(root: &Root, folders: &CpuList, notes: &mut Notes) -> CpuList {
                 return listed;
             }
             // The kernel makes a folder for each CPU present: a list that goes beyond them is wrong.
-            notes.add("no folder", &path, text!("lists {cpus} CPUs without a folder", cpus = without.len()));
+            notes.add("lists CPUs without a folder", &path);
             let both = listed.intersection(folders);
             if both.is_empty() { folders.clone() } else { both }
         }
         None if !folders.is_empty() => folders.clone(),
-        None => from_procfs(root),
+        None => cpus_in_cpuinfo(&root.text("/proc/cpuinfo").unwrap_or_default()),
     }
 }
 
 /// The CPUs online. One that is online and has a folder is present, whatever the list of those says.
 fn online(root: &Root, present: &mut CpuList, folders: &CpuList, notes: &mut Notes) -> CpuList {
     let path = format!("{CPUS}/online");
-    if let Some(listed) = listed(root, &path, notes) {
+    if let Some(listed) = notes.list(root, &path) {
         let strange = listed.difference(present);
         if !strange.is_empty() && !present.is_empty() {
-            let what = text!("lists {cpus} CPUs that are not present", cpus = strange.len());
-            notes.add("online, not present", &path, what);
+            notes.add("lists CPUs that are not present", &path);
         }
         *present = present.union(&strange.intersection(folders));
         let online = listed.intersection(present);
@@ -147,33 +128,18 @@ fn online(root: &Root, present: &mut CpuList, folders: &CpuList, notes: &mut Not
     let is_online = |cpu: &u32| root.text(&format!("{CPUS}/cpu{cpu}/online")).is_none_or(|text| text != "0");
     let online: CpuList = present.iter().filter(is_online).collect();
     if online.is_empty() && !present.is_empty() {
-        let what = text!("no CPU is listed as online; all present CPUs are assumed to be online");
-        notes.add("none online", &path, what);
+        notes.add("lists no CPU as online; all present CPUs are assumed to be online", &path);
         return present.clone();
     }
     online
 }
 
-/// The CPUs in `/proc/cpuinfo` or `/proc/stat`, which list those online: all that is left without sysfs.
-fn from_procfs(root: &Root) -> CpuList {
-    let from_cpuinfo = root.text("/proc/cpuinfo").map(|text| cpus_in_cpuinfo(&text)).unwrap_or_default();
-    if !from_cpuinfo.is_empty() {
-        return from_cpuinfo;
-    }
-    root.text("/proc/stat").map(|text| cpus_in_stat(&text)).unwrap_or_default()
-}
-
+/// The CPUs that `/proc/cpuinfo` lists, those online: all that is left without sysfs.
 fn cpus_in_cpuinfo(text: &str) -> CpuList {
     text.lines()
         .filter_map(|line| line.split_once(':'))
         .filter(|(key, _)| key.trim() == "processor")
         .filter_map(|(_, value)| value.trim().parse::<u32>().ok())
-        .collect()
-}
-
-fn cpus_in_stat(text: &str) -> CpuList {
-    text.lines()
-        .filter_map(|line| line.split_ascii_whitespace().next()?.strip_prefix("cpu")?.parse::<u32>().ok())
         .collect()
 }
 
@@ -185,13 +151,12 @@ mod tests {
     #[test]
     fn procfs_alone_tells_the_cpus() {
         assert_eq!(cpus_in_cpuinfo("processor\t: 0\nmodel : x\n\nprocessor\t: 2\n").to_string(), "0,2");
-        assert_eq!(cpus_in_stat("cpu  1 2 3\ncpu0 1 2\ncpu3 4 5\nintr 1\n").to_string(), "0,3");
     }
 
     proptest! {
         #[test]
         fn no_text_panics(text in "\\PC{0,80}|(cpu|processor)[: 0-9\n]{0,40}") {
-            let _ = (cpus_in_cpuinfo(&text), cpus_in_stat(&text));
+            let _ = cpus_in_cpuinfo(&text);
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The kernel: release, build line, distribution, boot options that matter for speed, preemption model, timer rate,
 //! isolated CPUs, page size.
 
+use std::io::Read;
+
 use record::{Coverage, Machine};
 
 use crate::Root;
-use crate::gzip;
 use crate::text::{self, assignment, field};
 
 /// Longest build line kept, in characters; real ones have up to some 300.
@@ -128,8 +129,10 @@ fn option<'a>(cmdline: &'a str, name: &str) -> Option<&'a str> {
 fn config(root: &Root, release: Option<&str>) -> Option<String> {
     if let Some(packed) = root.bytes("/proc/config.gz", MAX_CONFIG) {
         // Bounded: a packed file of megabytes may claim to unpack to gigabytes.
-        if let Some(unpacked) = gzip::unpack(&packed, MAX_CONFIG) {
-            return Some(String::from_utf8_lossy(&unpacked).into_owned());
+        let mut text = Vec::new();
+        let mut unpacked = flate2::read::GzDecoder::new(packed.as_slice()).take(MAX_CONFIG as u64 + 1);
+        if unpacked.read_to_end(&mut text).is_ok() && text.len() <= MAX_CONFIG {
+            return Some(String::from_utf8_lossy(&text).into_owned());
         }
     }
     let release = release.filter(|release| !release.contains('/'))?;

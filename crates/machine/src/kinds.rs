@@ -88,11 +88,7 @@ fn from_midr(root: &Root, online: &CpuList) -> Kinds {
     midrs.retain(|cpu, _| online.contains(*cpu));
     // Some kernels tell what the last CPU is, once for all.
     if midrs.len() < online.len() {
-        let register = |cpu: u32| {
-            let path = format!("{CPUS}/cpu{cpu}/regs/identification/midr_el1");
-            let midr = Midr::from_register(number(&root.text(&path)?)?);
-            Some((cpu, (midr.implementer, midr.part)))
-        };
+        let register = |cpu: u32| Midr::of_cpu(root, cpu).map(|midr| (cpu, (midr.implementer, midr.part)));
         // Where the first CPU has no such file, none has.
         register(online.first()?)?;
         midrs = online.iter().filter_map(register).collect();

@@ -17,15 +17,12 @@
     )
 )]
 
-mod affinity;
-mod cache_fields;
 mod caches;
 pub mod cgroups;
 mod clocks;
 mod cpuinfo;
 mod cpus;
 pub mod features;
-mod gzip;
 mod identity;
 mod idle;
 mod kernel;
@@ -39,10 +36,9 @@ pub mod midr;
 mod mitigations;
 mod nodes;
 mod notes;
-mod platform_caches;
 mod processor;
 pub mod root;
-mod sensors;
+pub mod sensors;
 pub mod smbios;
 mod snapshot;
 pub mod system;

@@ -3,7 +3,6 @@
 
 use record::{Coverage, CpuList, Machine, text};
 
-use crate::affinity::read_affinity;
 use crate::cgroups::{Cgroups, Version};
 use crate::cpus::online_of;
 use crate::root::Root;
@@ -24,7 +23,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let limits = &mut machine.limits;
 
     let listed = |key: &str| field(&status, key).and_then(|text| text.parse::<CpuList>().ok());
-    let affinity = if root.is_live() { read_affinity() } else { None };
+    let affinity = if root.is_live() { os::pin::allowed() } else { None };
     // The kernel lists CPUs that are possible, online or not.
     let affinity = affinity.or_else(|| listed("Cpus_allowed_list")).map(|list| list.intersection(&online));
     limits.affinity = affinity.filter(|list| !list.is_empty()).unwrap_or_default();
@@ -95,15 +94,10 @@ fn allow(machine: &mut Machine) {
 }
 
 /// The list of `cpus` or `mems` in the first file that holds one, from the process's own group upwards: of version 2, of
-/// version 1, of a version 1 mounted without prefixes (cpuset(7)).
+/// version 1.
 fn effective(root: &Root, cgroups: &Cgroups, what: &str) -> Option<CpuList> {
-    let names = [
-        format!("cpuset.{what}.effective"),
-        format!("cpuset.effective_{what}"),
-        format!("effective_{what}"),
-        format!("cpuset.{what}"),
-        what.to_owned(),
-    ];
+    let names =
+        [format!("cpuset.{what}.effective"), format!("cpuset.effective_{what}"), format!("cpuset.{what}")];
     cgroups
         .folders("cpuset")
         .flat_map(|(_, folder)| names.iter().map(move |name| format!("{folder}/{name}")))
@@ -250,7 +244,7 @@ mod tests {
     #[test]
     fn this_process_runs_somewhere() {
         // A sandbox may deny the call; where it answers, the answer holds a CPU.
-        assert!(read_affinity().is_none_or(|cpus| !cpus.is_empty()));
+        assert!(os::pin::allowed().is_none_or(|cpus| !cpus.is_empty()));
     }
 
     proptest! {

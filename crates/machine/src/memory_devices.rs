@@ -74,23 +74,21 @@ fn without_table(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage
         coverage.push(Coverage::measured(WHAT));
         return;
     }
-    let why = root.try_text(TABLE).err().map(|unreadable| unreadable.why);
+    // What can be read as a text and not as a table is too long.
+    let why = root.try_text(TABLE).err().map_or(Why::TooLong(MAX_TABLE), |unreadable| unreadable.why);
     coverage.push(match why {
-        Some(Why::Missing) if root.is_live() => Coverage::impossible(
+        Why::Missing if root.is_live() => Coverage::impossible(
             WHAT,
             text!("the firmware has no SMBIOS table (no {table}), as in most small guests", table = TABLE),
         ),
-        Some(Why::Missing) => {
+        Why::Missing => {
             Coverage::impossible(WHAT, text!("the captured tree has no {table}", table = TABLE)).with_remedy(
                 text!("memory-devices-capture-as-root", "capture {table} too, as root", table = TABLE),
             )
         }
-        Some(Why::Denied) => Coverage::impossible(WHAT, text!("{table}: permission denied", table = TABLE))
+        Why::Denied => Coverage::impossible(WHAT, text!("{table}: permission denied", table = TABLE))
             .with_remedy(text!("run as root: sudo linespeed inspect")),
-        Some(why) => {
-            Coverage::impossible(WHAT, text!("{table}: {why}", table = TABLE, why = why.to_string()))
-        }
-        None => Coverage::impossible(WHAT, text!("{table}: {why}", table = TABLE, why = "cannot be read")),
+        why => Coverage::impossible(WHAT, text!("{table}: {why}", table = TABLE, why = why.to_string())),
     });
 }
 

@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 
 use record::machine::{Access, Node};
-use record::text::Value;
 use record::{Coverage, CpuList, Machine, text};
 
-use crate::cpus::{cpu_mut, listed, online_of};
-use crate::notes::{Notes, shown};
+use crate::cpus::{cpu_mut, online_of};
+use crate::notes::Notes;
 use crate::root::Root;
 use crate::text::bytes_field;
 
@@ -87,12 +86,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     {
         // Seen in guests whose memory was added after boot: what programs get is what /proc/meminfo counts. Which node has the
         // rest nobody tells.
-        let what = text!(
-            "the nodes' {nodes} is not all memory; {total} (/proc/meminfo) is right",
-            nodes = Value::Bytes(nodes),
-            total = Value::Bytes(total)
-        );
-        notes.add("memory of nodes", NODES, what);
+        notes.add("the nodes' memory together is not all of the machine's", NODES);
         let only = (machine.nodes.len() == 1).then_some(total);
         for node in machine.nodes.iter_mut().filter(|node| node.bytes != Some(0)) {
             (node.bytes, node.free_bytes) = (only, None);
@@ -113,13 +107,11 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
 fn ids(root: &Root, notes: &mut Notes) -> CpuList {
     let path = format!("{NODES}/online");
     let folders = root.numbered(NODES, "node");
-    let Some(listed) = listed(root, &path, notes).filter(|list| !list.is_empty()) else { return folders };
-    let without = listed.difference(&folders);
-    if without.is_empty() {
+    let Some(listed) = notes.list(root, &path).filter(|list| !list.is_empty()) else { return folders };
+    if listed.difference(&folders).is_empty() {
         return listed;
     }
-    let what = text!("nodes without a folder: {nodes}", nodes = without);
-    notes.add("no folder", &path, what);
+    notes.add("lists nodes without a folder", &path);
     let both = listed.intersection(&folders);
     if both.is_empty() { folders } else { both }
 }
@@ -127,27 +119,10 @@ fn ids(root: &Root, notes: &mut Notes) -> CpuList {
 /// The CPUs online of a node that no node before has claimed.
 fn cpus_of(root: &Root, id: u32, online: &CpuList, taken: &mut CpuList, notes: &mut Notes) -> CpuList {
     let path = format!("{NODES}/node{id}/cpulist");
-    let cpus = match listed(root, &path, notes) {
-        Some(list) => list,
-        None => {
-            let path = format!("{NODES}/node{id}/cpumap");
-            match root.text(&path).map(|text| CpuList::from_mask(&text)) {
-                Some(Ok(list)) => list,
-                Some(Err(error)) => {
-                    notes.add("invalid mask", &path, error.to_string());
-                    CpuList::new()
-                }
-                None => {
-                    notes.add("no CPUs told", &path, text!("neither cpulist nor cpumap is readable"));
-                    CpuList::new()
-                }
-            }
-        }
-    };
-    let cpus = cpus.intersection(online);
+    let cpus = notes.list(root, &path).unwrap_or_default().intersection(online);
     let twice = cpus.intersection(taken);
-    if let Some(first) = twice.first() {
-        notes.add("on two nodes", &path, text!("CPU {cpu} already belongs to another node", cpu = first));
+    if !twice.is_empty() {
+        notes.add("lists CPUs of another node", &path);
     }
     let cpus = cpus.difference(&twice);
     *taken = taken.union(&cpus);
@@ -157,12 +132,9 @@ fn cpus_of(root: &Root, id: u32, online: &CpuList, taken: &mut CpuList, notes: &
 /// The memory of a node and what of it is free, in bytes.
 fn memory_of(root: &Root, id: u32, notes: &mut Notes) -> (Option<u64>, Option<u64>) {
     let path = format!("{NODES}/node{id}/meminfo");
-    let text = match root.try_text(&path) {
-        Ok(text) => text,
-        Err(error) => {
-            notes.add("node memory unreadable", &path, error.why.to_string());
-            return (None, None);
-        }
+    let Some(text) = root.text(&path) else {
+        notes.add("cannot be read", &path);
+        return (None, None);
     };
     // Each line begins with the node: "Node 0 MemTotal: 131732940 kB".
     let start = format!("Node {id} ");
@@ -170,7 +142,7 @@ fn memory_of(root: &Root, id: u32, notes: &mut Notes) -> (Option<u64>, Option<u6
     let lines = lines.join("\n");
     let total = bytes_field(&lines, "MemTotal");
     if total.is_none() {
-        notes.add("no MemTotal", &path, text!("no MemTotal for the node"));
+        notes.add("holds no MemTotal", &path);
     }
     let free = bytes_field(&lines, "MemFree");
     (total, free.filter(|free| total.is_none_or(|total| *free <= total)))
@@ -229,28 +201,7 @@ fn access(root: &Root, id: u32) -> Option<Access> {
 /// The distances to all nodes in their order; empty where they are not told for each of them.
 fn distances_of(root: &Root, id: u32, nodes: usize, notes: &mut Notes) -> Vec<u32> {
     let path = format!("{NODES}/node{id}/distance");
-    let text = match root.try_text(&path) {
-        Ok(text) => text,
-        Err(error) => {
-            if !error.is_missing() {
-                notes.add("distances unreadable", &path, error.why.to_string());
-            }
-            return Vec::new();
-        }
-    };
-    match distances(&text) {
-        Some(row) if row.len() == nodes => row,
-        Some(row) => {
-            let what = text!("{distances} distances for {nodes} nodes", distances = row.len(), nodes);
-            notes.add("row length", &path, what);
-            Vec::new()
-        }
-        None => {
-            let what = text!("{value} is not a row of distances", value = shown(&text));
-            notes.add("not distances", &path, what);
-            Vec::new()
-        }
-    }
+    notes.read(root, &path, |text| distances(text).filter(|row| row.len() == nodes)).unwrap_or_default()
 }
 
 fn distances(text: &str) -> Option<Vec<u32>> {

@@ -1,46 +1,65 @@
 //! Collects what is wrong in a tree: one sentence a kind, however many files are wrong in the same way.
 
-use record::{Text, text};
+use record::{CpuList, Text, text};
+
+use crate::root::Root;
 
 /// Complaints about files, gathered while a part of the inventory is read.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    kinds: Vec<Kind>,
-}
-
-#[derive(Debug)]
-struct Kind {
-    name: &'static str,
-    path: String,
-    what: Text,
-    more: usize,
+    /// What is wrong, the first file of which that holds, and how many more there are.
+    kinds: Vec<(&'static str, String, usize)>,
 }
 
 impl Notes {
-    /// Notes that the file `path` is wrong in the way `kind` names; `what` says so to a person. Only the first of
-    /// a kind is kept: a thousand CPUs may share one mistake.
-    pub(crate) fn add(&mut self, kind: &'static str, path: &str, what: impl Into<Text>) {
-        match self.kinds.iter_mut().find(|known| known.name == kind) {
-            Some(known) => known.more += 1,
-            None => self.kinds.push(Kind { name: kind, path: path.to_owned(), what: what.into(), more: 0 }),
+    /// Notes that the file `path` is wrong in this way. Only the first is named: a thousand CPUs may share one mistake.
+    pub(crate) fn add(&mut self, what: &'static str, path: &str) {
+        match self.kinds.iter_mut().find(|(known, ..)| *known == what) {
+            Some((_, _, more)) => *more += 1,
+            None => self.kinds.push((what, path.to_owned(), 0)),
         }
+    }
+
+    /// What `parse` makes of a file; one that is there but cannot be read, or says nothing that it may, is noted.
+    pub(crate) fn read<T>(
+        &mut self,
+        root: &Root,
+        path: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
+        match root.try_text(path) {
+            Ok(text) => {
+                let value = parse(&text);
+                if value.is_none() {
+                    self.add("holds no such value as it may hold", path);
+                }
+                value
+            }
+            Err(error) => {
+                if !error.is_missing() {
+                    self.add("cannot be read", path);
+                }
+                None
+            }
+        }
+    }
+
+    /// A list of CPUs or nodes, read so; where a kernel has none, of the mask beside it.
+    pub(crate) fn list(&mut self, root: &Root, path: &str) -> Option<CpuList> {
+        let list = self.read(root, path, |text| text.parse().ok());
+        let [of_caches, of_nodes] = [("cpu_list", "cpu_map"), ("cpulist", "cpumap")]
+            .map(|(list, mask)| Some(format!("{}{mask}", path.strip_suffix(list)?)));
+        let mask = of_caches.or(of_nodes).or_else(|| path.strip_suffix("_list").map(str::to_owned));
+        list.or_else(|| self.read(root, &mask?, |text| CpuList::from_mask(text).ok()))
     }
 
     /// Appends the sentences to `notes`.
     pub(crate) fn finish(self, notes: &mut Vec<Text>) {
-        notes.extend(self.kinds.into_iter().map(|Kind { path, what, more, .. }| match more {
+        notes.extend(self.kinds.into_iter().map(|(what, path, more)| match more {
             0 => text!("{path}: {what}", path, what),
             more => text!("{path}: {what} (and {more} more)", path, what, more),
         }));
     }
-}
-
-/// The beginning of a file's content as it may stand in a note: quoted, control characters escaped.
-pub(crate) fn shown(text: &str) -> String {
-    const MOST: usize = 20;
-    let start: String = text.chars().take(MOST).collect();
-    let dots = if start.len() < text.len() { "…" } else { "" };
-    format!("{start:?}{dots}")
 }
 
 #[cfg(test)]
@@ -51,7 +70,7 @@ mod tests {
     fn a_thousand_equal_mistakes_are_one_sentence() {
         let mut notes = Notes::default();
         for cpu in 0..1000 {
-            notes.add("size", &format!("/cpu{cpu}/size"), "not a size");
+            notes.add("not a size", &format!("/cpu{cpu}/size"));
         }
         let mut sentences = Vec::new();
         notes.finish(&mut sentences);
@@ -60,12 +79,5 @@ mod tests {
             sentences[0].value("path") == Some(&"/cpu0/size".into())
                 && sentences[0].value("more") == Some(&999u32.into())
         );
-    }
-
-    #[test]
-    fn what_is_quoted_cannot_steer_a_terminal() {
-        let text = shown("\u{1b}[2J\u{7}a long text that goes on and on");
-        assert!(!text.chars().any(char::is_control), "{text}");
-        assert!(text.ends_with('…'));
     }
 }

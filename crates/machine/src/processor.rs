@@ -58,8 +58,7 @@ fn x86_64(block: &str) -> Processor {
     {
         let identity =
             x86_names::Identity { vendor, family, model, stepping: processor.stepping.unwrap_or(0), flags };
-        processor.microarchitecture =
-            x86_names::microarchitecture(&identity).map(|design| design.to_string());
+        processor.microarchitecture = x86_names::microarchitecture(&identity).map(str::to_owned);
     }
     processor.vector_bits = features::vector_bits("x86_64", &processor.features);
     if !flags.is_empty() {
@@ -102,11 +101,7 @@ fn arm(root: &Root, cpuinfo: &str) -> Processor {
         }),
         _ => None,
     };
-    let register = || {
-        let file = "/sys/devices/system/cpu/cpu0/regs/identification/midr_el1";
-        root.text(file).as_deref().and_then(text::number).map(Midr::from_register)
-    };
-    let midr = from_cpuinfo.or_else(register);
+    let midr = from_cpuinfo.or_else(|| Midr::of_cpu(root, 0));
     Processor {
         vendor: midr.and_then(|midr| midr::vendor(midr.implementer)).map(str::to_owned),
         model_name: midr.and_then(|midr| midr::name(midr.implementer, midr.part)).map(str::to_owned),

@@ -111,6 +111,38 @@ pub(crate) fn throttled(root: &Root) -> Option<u64> {
     counts.into_values().reduce(u64::saturating_add)
 }
 
+/// A package's energy counter (RAPL).
+#[derive(Clone, Debug, PartialEq)]
+pub struct EnergyCounter {
+    /// Its file.
+    pub file: String,
+    /// Where it wraps, µJ.
+    pub range: u64,
+    /// What it counted, µJ; `None` where this process may not read it.
+    pub uj: Option<u64>,
+}
+
+/// The energy counters of the packages, and not of their parts, of the platform, nor the same counted by another way
+/// (`intel-rapl-mmio:0`).
+pub fn energy_counters(root: &Root) -> Vec<EnergyCounter> {
+    const FOLDER: &str = "/sys/class/powercap";
+    let zones = root.list(FOLDER).into_iter().filter(|zone| zone.starts_with("intel-rapl:"));
+    let packages = zones.map(|zone| format!("{FOLDER}/{zone}")).filter(|zone| {
+        root.text(&format!("{zone}/name")).is_some_and(|name| name.split('-').next() == Some("package"))
+    });
+    let counter = |zone: String| {
+        let file = format!("{zone}/energy_uj");
+        let range = root.number(&format!("{zone}/max_energy_range_uj")).unwrap_or(u64::MAX);
+        EnergyCounter { range, uj: root.number(&file), file }
+    };
+    packages.take(MAX_DEVICES).map(counter).collect()
+}
+
+/// Microjoules between two readings of a counter that wraps once at most between them.
+pub fn energy_between(before: u64, after: u64, range: u64) -> u64 {
+    if after >= before { after - before } else { range.saturating_sub(before).saturating_add(after) }
+}
+
 /// `mains` or `battery`; `None` where there is nothing to ask.
 pub(crate) fn power_supply(root: &Root) -> Option<String> {
     let folder = "/sys/class/power_supply";

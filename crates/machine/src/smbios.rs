@@ -134,8 +134,8 @@ fn memory_device(device: &SMBiosMemoryDevice) -> MemoryDevice {
         locator: string(device.parts(), 0x10),
         bank: string(device.parts(), 0x11),
         bytes: bytes(device),
-        kind: device.memory_type().and_then(|kind| kind_name(&kind.value)).map(str::to_owned),
-        form: device.form_factor().and_then(|form| form_name(&form.value)).map(str::to_owned),
+        kind: device.memory_type().and_then(|kind| kind_name(&kind.value)),
+        form: device.form_factor().and_then(|form| form_name(&form.value)),
         rated_mt_s: device.speed().and_then(|speed| mt_s(speed, device.extended_speed())),
         configured_mt_s: device
             .configured_memory_speed()
@@ -204,65 +204,28 @@ fn mhz(mhz: u16) -> Option<u64> {
     (1..=20_000).contains(&mhz).then(|| u64::from(mhz) * 1_000_000)
 }
 
-fn kind_name(kind: &MemoryDeviceType) -> Option<&'static str> {
+/// As dmidecode writes it: most are abbreviations.
+fn kind_name(kind: &MemoryDeviceType) -> Option<String> {
     use MemoryDeviceType as Kind;
     Some(match kind {
         Kind::Other | Kind::Unknown | Kind::None => return None,
-        Kind::Dram => "DRAM",
-        Kind::Edram => "EDRAM",
-        Kind::Vram => "VRAM",
-        Kind::Sram => "SRAM",
-        Kind::Ram => "RAM",
-        Kind::Rom => "ROM",
-        Kind::Flash => "Flash",
-        Kind::Eeprom => "EEPROM",
-        Kind::Feprom => "FEPROM",
-        Kind::Eprom => "EPROM",
-        Kind::Cdram => "CDRAM",
-        Kind::ThreeDram => "3DRAM",
-        Kind::Sdram => "SDRAM",
-        Kind::Sgram => "SGRAM",
-        Kind::Rdram => "RDRAM",
-        Kind::Ddr => "DDR",
-        Kind::Ddr2 => "DDR2",
-        Kind::Ddr2Fbdimm => "DDR2 FB-DIMM",
-        Kind::Ddr3 => "DDR3",
-        Kind::Fbd2 => "FBD2",
-        Kind::Ddr4 => "DDR4",
-        Kind::Ddr5 => "DDR5",
-        Kind::Lpddr => "LPDDR",
-        Kind::Lpddr2 => "LPDDR2",
-        Kind::Lpddr3 => "LPDDR3",
-        Kind::Lpddr4 => "LPDDR4",
-        Kind::Lpddr5 => "LPDDR5",
-        Kind::LogicalNonVolatileDevice => "Logical non-volatile device",
-        Kind::Hbm => "HBM",
-        Kind::Hbm2 => "HBM2",
-        Kind::Hbm3 => "HBM3",
-        Kind::Mrdimm => "MRDIMM",
+        Kind::Flash => "Flash".to_owned(),
+        Kind::ThreeDram => "3DRAM".to_owned(),
+        Kind::Ddr2Fbdimm => "DDR2 FB-DIMM".to_owned(),
+        Kind::LogicalNonVolatileDevice => "Logical non-volatile device".to_owned(),
+        abbreviation => format!("{abbreviation:?}").to_uppercase(),
     })
 }
 
-fn form_name(form: &MemoryFormFactor) -> Option<&'static str> {
+fn form_name(form: &MemoryFormFactor) -> Option<String> {
     use MemoryFormFactor as Form;
     Some(match form {
         Form::Other | Form::Unknown | Form::None => return None,
-        Form::Simm => "SIMM",
-        Form::Sip => "SIP",
-        Form::Chip => "Chip",
-        Form::Dip => "DIP",
-        Form::Zip => "ZIP",
-        Form::ProprietaryCard => "Proprietary Card",
-        Form::Dimm => "DIMM",
-        Form::Tsop => "TSOP",
-        Form::RowOfChips => "Row Of Chips",
-        Form::Rimm => "RIMM",
-        Form::Sodimm => "SODIMM",
-        Form::Srimm => "SRIMM",
-        Form::Fbdimm => "FB-DIMM",
-        Form::Die => "Die",
-        Form::Camm => "CAMM",
-        Form::Cudimm => "CUDIMM",
-        Form::Csodimm => "CSODIMM",
+        Form::Chip => "Chip".to_owned(),
+        Form::Die => "Die".to_owned(),
+        Form::Fbdimm => "FB-DIMM".to_owned(),
+        Form::ProprietaryCard => "Proprietary Card".to_owned(),
+        Form::RowOfChips => "Row Of Chips".to_owned(),
+        abbreviation => format!("{abbreviation:?}").to_uppercase(),
     })
 }

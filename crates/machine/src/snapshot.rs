@@ -1,8 +1,8 @@
 //! The state that a machine is in at one moment, as the conditions around a measurement record it.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
+use os::procfs::{Stat, USER_HZ, count_of};
 use record::Snapshot;
 use record::conditions::HugePages;
 
@@ -11,8 +11,6 @@ use crate::clocks::{self, Policies};
 use crate::text;
 use crate::{Root, sensors};
 
-/// Ticks a second of the times in `/proc/stat`: USER_HZ, 100 on every architecture that this runs on (proc(5)).
-const USER_HZ: f64 = 100.0;
 /// Names of the times in `/proc/stat` (proc(5)).
 const TIMES: [&str; 8] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
 /// Scheduling policies by their numbers (sched(7); 7 since Linux 6.12).
@@ -29,7 +27,7 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
     let meminfo = root.text("/proc/meminfo").unwrap_or_default();
     let kib = |key: &str| text::bytes_field(&meminfo, key);
     let swap_bytes = kib("SwapTotal");
-    let own = root.text("/proc/self/stat").unwrap_or_default();
+    let own = root.text("/proc/self/stat").as_deref().and_then(Stat::parse);
     Snapshot {
         clocks: clocks::settings(root, policies),
         boost: boost.as_ref().map(|(on, _)| *on),
@@ -50,9 +48,9 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
         pressure: pressure(root),
         steal_share: steal_share(&cpu_seconds),
         cpu_seconds,
-        own_cpu_seconds: own_cpu_seconds(&own),
-        own_nice: stat_field(&own, 19).filter(|nice| (-20..=19).contains(nice)),
-        own_policy: own_policy(&own),
+        own_cpu_seconds: own.as_ref().map(own_cpu_seconds),
+        own_nice: own.as_ref().map(|own| own.nice).filter(|nice| (-20..=19).contains(nice)),
+        own_policy: own.as_ref().and_then(own_policy),
         own_cpu_weight: own_cpu_weight(root),
         // Those that measure know it.
         own_ready_seconds: None,
@@ -145,21 +143,13 @@ fn cpu_seconds(stat: &str) -> BTreeMap<String, f64> {
     TIMES.iter().zip(ticks).map(|(name, ticks)| ((*name).to_owned(), ticks as f64 / USER_HZ)).collect()
 }
 
-/// A field of `/proc/PID/stat` by its number in proc(5), from 3 on. The process's name, which may hold anything, ends with the
-/// last bracket.
-fn stat_field<T: FromStr>(stat: &str, number: usize) -> Option<T> {
-    let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_ascii_whitespace().nth(number.checked_sub(3)?)?.parse().ok()
+/// User and system time of a process and of its ended children in seconds.
+fn own_cpu_seconds(own: &Stat) -> f64 {
+    own.all_ticks().saturating_add(own.ended_ticks) as f64 / USER_HZ
 }
 
-/// User and system time of a process and of its ended children in seconds: utime, stime, cutime, cstime.
-fn own_cpu_seconds(stat: &str) -> Option<f64> {
-    let ticks = (14..=17).map(|number| stat_field::<u64>(stat, number).map(|ticks| ticks as f64));
-    Some(ticks.sum::<Option<f64>>()? / USER_HZ)
-}
-
-fn own_policy(stat: &str) -> Option<String> {
-    let name = POLICIES.get(stat_field::<usize>(stat, 41)?)?;
+fn own_policy(own: &Stat) -> Option<String> {
+    let name = POLICIES.get(usize::try_from(own.policy).ok()?)?;
     (!name.is_empty()).then(|| (*name).to_owned())
 }
 
@@ -185,19 +175,13 @@ fn steal_share(cpu_seconds: &BTreeMap<String, f64>) -> Option<f64> {
 
 /// Pages swapped in and out since boot.
 fn swapped_pages(vmstat: &str) -> Option<(u64, u64)> {
-    let count = |key: &str| {
-        vmstat.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse::<u64>().ok())
-    };
-    Some((count("pswpin")?, count("pswpout")?))
+    Some((count_of(vmstat, "pswpin")?, count_of(vmstat, "pswpout")?))
 }
 
 /// Periods in which a quota held this process's cgroup, or one above it, back: the most of any on the way up.
 fn quota_throttled(root: &Root) -> Option<u64> {
     let cgroups = Cgroups::read(root);
-    let count = |folder: &str| {
-        let stat = root.text(&format!("{folder}/cpu.stat"))?;
-        stat.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse::<u64>().ok())
-    };
+    let count = |folder: &str| count_of(&root.text(&format!("{folder}/cpu.stat"))?, "nr_throttled");
     cgroups.folders("cpu").filter_map(|(_, folder)| count(folder)).max()
 }
 
@@ -215,9 +199,9 @@ mod tests {
     #[test]
     fn own_time_is_read_past_a_hostile_name() {
         let stat = "7 (a) (b 1 2) R 1 7 7 0 -1 4194304 90 0 0 0 150 50 20 30 20 0 3 0 9";
-        assert_eq!(own_cpu_seconds(stat), Some(2.5));
+        assert_eq!(Stat::parse(stat).as_ref().map(own_cpu_seconds), Some(2.5));
         for bad in ["", "7 (a", "7 (a) R 1 7", "7 (a) R 1 7 7 0 -1 4194304 90 0 0 0 150 -5 20 30"] {
-            assert_eq!(own_cpu_seconds(bad), None, "{bad}");
+            assert_eq!(Stat::parse(bad), None, "{bad}");
         }
     }
 

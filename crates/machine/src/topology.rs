@@ -8,40 +8,30 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::machine::Cpu;
-use record::{Coverage, CpuList, Machine, Text, text};
+use record::{Coverage, CpuList, Machine, text};
 
 use crate::cpuinfo::architecture;
 use crate::cpus::{CPUS, cpu_mut, online_of};
 use crate::notes::Notes;
 use crate::root::Root;
 
-/// A level of the hierarchy: the files that list the CPUs of one group, newest name first (the ones without
-/// `_list` hold a mask), and the file with the kernel's id of the group.
+/// A level of the hierarchy: the files that list the CPUs of one group, the newer name first, and the file with the kernel's id
+/// of the group.
 struct Level {
-    lists: &'static [&'static str],
+    lists: [&'static str; 2],
     id: Option<&'static str>,
 }
 
-const CORE: Level =
-    Level { lists: &["core_cpus_list", "thread_siblings_list", "core_cpus", "thread_siblings"], id: None };
-const CLUSTER: Level = Level { lists: &["cluster_cpus_list", "cluster_cpus"], id: Some("cluster_id") };
-const DIE: Level = Level { lists: &["die_cpus_list", "die_cpus"], id: Some("die_id") };
-const PACKAGE: Level = Level {
-    lists: &["package_cpus_list", "core_siblings_list", "package_cpus", "core_siblings"],
-    id: Some("physical_package_id"),
-};
-
-const BOOK: Level = Level {
-    lists: &["book_cpus_list", "book_siblings_list", "book_cpus", "book_siblings"],
-    id: Some("book_id"),
-};
-const DRAWER: Level = Level {
-    lists: &["drawer_cpus_list", "drawer_siblings_list", "drawer_cpus", "drawer_siblings"],
-    id: Some("drawer_id"),
-};
+const CORE: Level = Level { lists: ["core_cpus_list", "thread_siblings_list"], id: None };
+const CLUSTER: Level = Level { lists: ["cluster_cpus_list", "cluster_cpus_list"], id: Some("cluster_id") };
+const DIE: Level = Level { lists: ["die_cpus_list", "die_cpus_list"], id: Some("die_id") };
+const PACKAGE: Level =
+    Level { lists: ["package_cpus_list", "core_siblings_list"], id: Some("physical_package_id") };
 
 /// No core has more threads: POWER has 8, SPARC had 8, and the kernel's own limits end far below.
 const MOST_SIBLINGS: usize = 64;
+
+const ABSURD: &str = "lists more CPUs than a core has; each is counted as its own core";
 
 /// After this many CPUs without a word about a level, and none with one, the kernel does not know the level.
 const ENOUGH_MISSES: usize = 8;
@@ -57,9 +47,6 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     let mut cores = reader.groups(&CORE, true);
     let mut packages = reader.packages(&cores);
     let dies = reader.groups(&DIE, false);
-    for (level, count) in [(&BOOK, &mut machine.counts.books), (&DRAWER, &mut machine.counts.drawers)] {
-        *count = Some(reader.groups(level, false).len() as u32).filter(|groups| *groups > 0);
-    }
     let mut clusters = reader.groups(&CLUSTER, false);
     // A kernel that knows no clusters gives the core's siblings under the cluster's name.
     if clusters == cores {
@@ -78,11 +65,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         if !packages.is_empty() && !packages.iter().any(|package| core.is_subset(package)) {
             let first = core.first().unwrap_or_default();
             let path = format!("{CPUS}/cpu{first}/topology");
-            notes.add(
-                "core across packages",
-                &path,
-                text!("the core of CPUs {core} is on two sockets", core),
-            );
+            notes.add("puts a core on two sockets", &path);
         }
     }
     place(&mut machine.cpus, &packages, |cpu, number| cpu.package = Some(number));
@@ -146,7 +129,6 @@ impl Reader<'_> {
     /// one CPU tells the whole group; with `verify` the others' lists are held against it.
     fn groups(&mut self, level: &Level, verify: bool) -> Vec<CpuList> {
         let mut partition = Partition::default();
-        let mut preferred = 0;
         let mut misses = 0;
         for cpu in self.online {
             if partition.is_empty() && misses >= ENOUGH_MISSES {
@@ -162,23 +144,19 @@ impl Reader<'_> {
                 misses += 1;
                 continue;
             }
-            let Some((list, path)) = self.list(cpu, level, &mut preferred) else {
+            let Some((list, path)) = self.list(cpu, level) else {
                 misses += 1;
                 continue;
             };
             if verify && list.len() > MOST_SIBLINGS {
-                self.notes.add(
-                    "absurd core",
-                    &path,
-                    text!("{cpus} CPUs in one core; each is counted as its own core", cpus = list.len()),
-                );
+                self.notes.add(ABSURD, &path);
                 if !placed {
                     let _ = partition.add(cpu, &[cpu].into_iter().collect(), self.online);
                 }
                 continue;
             }
             if let Err(complaint) = partition.add(cpu, &list, self.online) {
-                self.notes.add(level.lists[0], &path, complaint);
+                self.notes.add(complaint, &path);
             }
         }
         partition.groups
@@ -232,30 +210,12 @@ impl Reader<'_> {
         }
     }
 
-    /// The list of a level at one CPU with the path it came from. `preferred` is the file that served last.
-    fn list(&mut self, cpu: u32, level: &Level, preferred: &mut usize) -> Option<(CpuList, String)> {
-        let others = (0..level.lists.len()).filter(|index| index != preferred);
-        for index in std::iter::once(*preferred).chain(others.collect::<Vec<_>>()) {
-            let name = *level.lists.get(index)?;
+    /// The list of a level at one CPU with the path it came from.
+    fn list(&mut self, cpu: u32, level: &Level) -> Option<(CpuList, String)> {
+        level.lists.into_iter().find_map(|name| {
             let path = format!("{CPUS}/cpu{cpu}/topology/{name}");
-            let text = match self.root.try_text(&path) {
-                Ok(text) => text,
-                Err(error) if error.is_missing() => continue,
-                Err(error) => {
-                    self.notes.add("unreadable", &path, error.why.to_string());
-                    continue;
-                }
-            };
-            let list = if name.ends_with("_list") { text.parse() } else { CpuList::from_mask(&text) };
-            match list {
-                Ok(list) => {
-                    *preferred = index;
-                    return Some((list, path));
-                }
-                Err(error) => self.notes.add("invalid list", &path, error.to_string()),
-            }
-        }
-        None
+            Some((self.notes.list(self.root, &path)?, path))
+        })
     }
 }
 
@@ -277,42 +237,26 @@ impl Partition {
 
     /// Adds what `cpu` says of its group, as far as the CPUs are online and in no group yet. The error says what
     /// contradicts what was said before.
-    fn add(&mut self, cpu: u32, list: &CpuList, online: &CpuList) -> Result<(), Text> {
+    fn add(&mut self, cpu: u32, list: &CpuList, online: &CpuList) -> Result<(), &'static str> {
         let mut members = list.intersection(online);
-        let mut complaint = None;
-        if !members.contains(cpu) {
-            complaint = Some(text!("CPU {cpu} is missing from its own list", cpu));
-            members.insert(cpu);
-        }
+        let mut complaint = if members.contains(cpu) { Ok(()) } else { Err("lacks its own CPU") };
+        members.insert(cpu);
         match self.group_of(cpu) {
             Some(group) if *group == members => {}
-            Some(group) => {
-                let text = text!(
-                    "lists CPUs {list}, but their own lists say {group}",
-                    list = short(list),
-                    group = short(group)
-                );
-                complaint = complaint.or(Some(text));
-            }
+            Some(_) => complaint = complaint.and(Err("lists other CPUs than their own lists")),
             None => {
                 let taken: CpuList = members.iter().filter(|cpu| self.of.contains_key(cpu)).collect();
-                if let Some(first) = taken.first() {
+                if !taken.is_empty() {
                     members = members.difference(&taken);
-                    complaint = Some(text!("lists CPU {cpu}, which belongs to another group", cpu = first));
+                    complaint = Err("lists CPUs of another group");
                 }
                 let index = self.groups.len();
                 self.of.extend(members.iter().map(|cpu| (cpu, index)));
                 self.groups.push(members);
             }
         }
-        complaint.map_or(Ok(()), Err)
+        complaint
     }
-}
-
-/// A list in at most some dozen characters.
-fn short(list: &CpuList) -> String {
-    let text = list.to_string();
-    if text.len() <= 40 { text } else { format!("{}…", text.chars().take(40).collect::<String>()) }
 }
 
 /// Packages and cores by the `physical id` and `core id` lines that x86 kernels write.
@@ -347,7 +291,6 @@ fn groups_in_cpuinfo(text: &str, online: &CpuList) -> (Vec<CpuList>, Vec<CpuList
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use record::text::Value;
 
     fn list(text: &str) -> CpuList {
         text.parse().unwrap()
@@ -375,10 +318,7 @@ mod tests {
         std::fs::write(folder.path().join("sys/devices/system/cpu/online"), "0-99\n").unwrap();
         let machine = crate::inspect(&Root::captured(folder.path()).unwrap()).machine;
         assert_eq!(machine.counts.cores, Some(100));
-        let absurd = |note: &Text| match note.value("what") {
-            Some(Value::Sentence(what)) => what.value("cpus") == Some(&65_536u32.into()),
-            _ => false,
-        };
+        let absurd = |note: &record::Text| note.value("what") == Some(&ABSURD.into());
         assert!(machine.notes.iter().any(absurd), "{:?}", machine.notes);
     }
 

@@ -55,7 +55,7 @@ fn hypervisor(root: &Root, architecture: &str) -> Option<String> {
         return Some(if owner { "none".to_owned() } else { kind });
     }
     let named = from_pci(root).or_else(|| from_firmware(root)).or_else(|| from_device_tree(root));
-    let by_firmware = named.map(str::to_owned).or_else(|| from_sysinfo(root));
+    let by_firmware = named.map(str::to_owned);
     if architecture == "x86_64" {
         // The CPU itself says whether there is one.
         let cpuinfo = root.text("/proc/cpuinfo")?;
@@ -123,27 +123,7 @@ fn from_pci(root: &Root) -> Option<&'static str> {
     DEVICES.iter().find(|(device, _)| found.contains(device)).map(|(_, word)| *word)
 }
 
-/// What s390's `/proc/sysinfo` says runs the kernel: z/VM or KVM; where it names none, the partition of the machine (PR/SM).
-fn from_sysinfo(root: &Root) -> Option<String> {
-    let text = root.text("/proc/sysinfo")?;
-    // `VM00 Control Program: z/VM    6.1.0`.
-    let program = text.lines().find_map(|line| field(line.split_once(' ')?.1, "Control Program"));
-    let Some(program) = program else { return Some("pr/sm".to_owned()) };
-    // `KVM/Linux`.
-    let name = text::name(program)?.to_lowercase();
-    let name = name.strip_suffix("/linux").unwrap_or(&name);
-    name.split(' ').next().map(str::to_owned)
-}
-
 fn from_device_tree(root: &Root) -> Option<&'static str> {
-    let tree = |name: &str| format!("/proc/device-tree/{name}");
-    // A partition of a POWER machine; QEMU gives its own the name, too.
-    if root.exists(&tree("ibm,partition-name"))
-        && root.exists(&tree("hmc-managed?"))
-        && !root.exists(&tree("chosen/qemu,graphic-width"))
-    {
-        return Some("phyp");
-    }
     if let Some(compatible) = root.text("/proc/device-tree/hypervisor/compatible") {
         return Some(if compatible.contains("xen") {
             "xen"
@@ -342,19 +322,6 @@ mod tests {
         let named = |word: &str| Some(word.to_owned());
         assert_eq!(word(pci("0000\t80861237\t0\n0010\t80eebeef\t12\n"), "x86_64"), named("virtualbox"));
         assert_eq!(word(pci("0000\t80861237\t0\n"), "x86_64"), named("none"));
-        let sysinfo = |text: &str| Tree::new().file("proc/sysinfo", text);
-        for (text, hypervisor) in [
-            ("Manufacturer: IBM\nLPAR Name: A\nVM00 Control Program: z/VM    6.1.0\n", "z/vm"),
-            ("Manufacturer: IBM\nVM00 Control Program: KVM/Linux\n", "kvm"),
-            ("Manufacturer: IBM\nLPAR Name:            A\n", "pr/sm"),
-        ] {
-            assert_eq!(word(sysinfo(text), "s390x"), named(hypervisor));
-        }
-        let partition = Tree::new()
-            .file("proc/device-tree/ibm,partition-name", "lp1\0")
-            .file("proc/device-tree/hmc-managed?", "")
-            .file("proc/device-tree/compatible", "IBM,9117-MMB\0");
-        assert_eq!(word(partition, "ppc64"), named("phyp"));
         let native = Tree::new().file("proc/device-tree/compatible", "ibm,powernv\0ibm,p8-firenze\0");
         assert_eq!(word(native, "ppc64"), named("none"));
     }

@@ -1,9 +1,4 @@
-//! Names of x86-64 core designs by vendor, family and model.
-//!
-//! Families and models are the displayed ones (extended fields added in), as in `/proc/cpuinfo`. The numbers are
-//! facts from the Linux kernel's `intel-family.h`, AMD's processor programming references, and GCC's `cpuinfo.h`.
-
-use std::fmt;
+//! Names of x86-64 core designs by vendor, family and model, of the lines of `x86_designs.txt`.
 
 /// What of `/proc/cpuinfo` decides the name.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,197 +19,51 @@ impl Identity<'_> {
     fn has(&self, flag: &str) -> bool {
         self.flags.split_ascii_whitespace().any(|f| f == flag)
     }
-}
 
-/// A core design; shown as `Raptor Lake (Raptor Cove + Gracemont)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Design {
-    /// Its name.
-    pub name: &'static str,
-    /// Its cores, the larger first, where they have names of their own.
-    pub cores: &'static [&'static str],
-    /// Whether it may be a successor of this name.
-    pub or_later: bool,
-}
-
-impl Design {
-    const fn of(name: &'static str, cores: &'static [&'static str]) -> Self {
-        Self { name, cores, or_later: false }
+    /// Whether all of this holds of it; `None` where that says nothing of a processor.
+    fn fits(&self, conditions: &str) -> Option<bool> {
+        let mut words = conditions.split(' ');
+        let vendor = if self.vendor.trim() == "Shanghai" { "CentaurHauls" } else { self.vendor };
+        let (own, family, models) = (words.next()?, words.next()?.parse::<u32>().ok()?, words.next()?);
+        let holds = |word: &str| match word.split_once('=') {
+            Some(("stepping", numbers)) => among(numbers, self.stepping),
+            Some(("has", flag)) => self.has(flag),
+            Some(("not", flag)) => !self.has(flag),
+            _ => false,
+        };
+        Some(own == vendor && family == self.family && among(models, self.model) && words.all(holds))
     }
 }
 
-impl fmt::Display for Design {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)?;
-        if !self.cores.is_empty() {
-            write!(f, " ({})", self.cores.join(" + "))?;
-        }
-        f.write_str(if self.or_later { " or later" } else { "" })
-    }
-}
+/// `GenuineIntel 6 55 stepping=0-4 not=avx512_vnni: Skylake-X`, a line a design.
+const DESIGNS: &str = include_str!("x86_designs.txt");
 
 /// The design: `Skylake-X`, `Raptor Lake (Raptor Cove + Gracemont)`, `Zen 2`… `None` for an unknown one.
 ///
 /// A hypervisor may present any model number. Where the number names a design that lacks features the flags
 /// show, the name is what those features prove (`Sapphire Rapids or later`), because the number cannot be true.
-pub fn microarchitecture(cpu: &Identity) -> Option<Design> {
-    match cpu.vendor {
-        "GenuineIntel" => intel(cpu),
-        "AuthenticAMD" => amd(cpu),
-        "HygonGenuine" => hygon(cpu),
-        "CentaurHauls" | "  Shanghai  " | "Shanghai" => zhaoxin(cpu),
-        _ => None,
-    }
-}
-
-fn intel(cpu: &Identity) -> Option<Design> {
-    let by_number = match cpu.family {
-        6 => intel_6(cpu),
-        // Pentium 4 and its Xeons (NetBurst); only those with 64 bits run this program.
-        15 => match cpu.model {
-            0..=2 => Some(Design::of("NetBurst (Willamette/Northwood)", &[])),
-            3 | 4 => Some(Design::of("NetBurst (Prescott)", &[])),
-            6 => Some(Design::of("NetBurst (Cedar Mill/Tulsa)", &[])),
-            _ => None,
-        },
-        18 => match cpu.model {
-            1 | 3 => Some(Design::of("Nova Lake", &["Coyote Cove", "Arctic Wolf"])),
-            _ => None,
-        },
-        19 => match cpu.model {
-            1 => Some(Design::of("Diamond Rapids", &["Panther Cove"])),
-            _ => None,
-        },
-        _ => None,
-    };
+pub fn microarchitecture(cpu: &Identity) -> Option<&'static str> {
+    let name = DESIGNS.lines().find_map(|line| {
+        let (conditions, name) = line.split_once(": ")?;
+        cpu.fits(conditions)?.then_some(name)
+    })?;
     // AMX came with Sapphire Rapids, its fp16 form with Granite Rapids: no design before them can show these.
-    let with_amx =
-        |name: &str| ["Sapphire", "Emerald", "Granite", "Diamond"].iter().any(|n| name.starts_with(n));
-    match by_number {
-        Some(design) if !with_amx(design.name) && cpu.has("amx_tile") => {
-            let name = if cpu.has("amx_fp16") { "Granite Rapids" } else { "Sapphire Rapids" };
-            Some(Design { name, cores: &[], or_later: true })
-        }
-        other => other,
+    let with_amx = ["Sapphire", "Emerald", "Granite", "Diamond"].iter().any(|n| name.starts_with(n));
+    if cpu.vendor != "GenuineIntel" || with_amx || !cpu.has("amx_tile") {
+        return Some(name);
     }
+    Some(if cpu.has("amx_fp16") { "Granite Rapids or later" } else { "Sapphire Rapids or later" })
 }
 
-fn intel_6(cpu: &Identity) -> Option<Design> {
-    let name = match cpu.model {
-        0x0e => "Yonah",
-        0x0f | 0x16 => "Merom",
-        0x17 | 0x1d => "Penryn",
-        0x1a | 0x1e | 0x1f | 0x2e => "Nehalem",
-        0x25 | 0x2c | 0x2f => "Westmere",
-        0x2a | 0x2d => "Sandy Bridge",
-        0x3a | 0x3e => "Ivy Bridge",
-        0x3c | 0x3f | 0x45 | 0x46 => "Haswell",
-        0x3d | 0x47 | 0x4f | 0x56 => "Broadwell",
-        0x4e | 0x5e => "Skylake",
-        // One model number for three server generations; the stepping tells them apart, and where a hypervisor
-        // hides it, the features that each brought.
-        0x55 => match cpu.stepping {
-            0..=4 if !cpu.has("avx512_vnni") => "Skylake-X",
-            10.. => "Cooper Lake",
-            _ if cpu.has("avx512_bf16") => "Cooper Lake",
-            _ => "Cascade Lake",
-        },
-        0x8e => match cpu.stepping {
-            0..=9 => "Kaby Lake",
-            10 => "Coffee Lake",
-            _ => "Whiskey Lake/Comet Lake",
-        },
-        0x9e => match cpu.stepping {
-            0..=9 => "Kaby Lake",
-            _ => "Coffee Lake",
-        },
-        0xa5 | 0xa6 => "Comet Lake",
-        0x66 => "Cannon Lake",
-        0x6a | 0x6c => "Ice Lake-X",
-        0x7d | 0x7e | 0x9d => "Ice Lake",
-        0x8c | 0x8d => "Tiger Lake",
-        0xa7 => "Rocket Lake",
-        0x8f => "Sapphire Rapids",
-        0xcf => "Emerald Rapids",
-        0xad | 0xae => "Granite Rapids",
-        0x8a => return Some(Design::of("Lakefield", &["Sunny Cove", "Tremont"])),
-        0x97 | 0x9a => return Some(Design::of("Alder Lake", &["Golden Cove", "Gracemont"])),
-        0xb7 | 0xba | 0xbf => return Some(Design::of("Raptor Lake", &["Raptor Cove", "Gracemont"])),
-        0xd7 => return Some(Design::of("Bartlett Lake", &["Raptor Cove"])),
-        0xaa | 0xac => return Some(Design::of("Meteor Lake", &["Redwood Cove", "Crestmont"])),
-        0xb5 => "Arrow Lake-U",
-        0xc5 | 0xc6 => return Some(Design::of("Arrow Lake", &["Lion Cove", "Skymont"])),
-        0xbd => return Some(Design::of("Lunar Lake", &["Lion Cove", "Skymont"])),
-        0xcc | 0xe5 => return Some(Design::of("Panther Lake", &["Cougar Cove", "Darkmont"])),
-        0xd5 => "Wildcat Lake",
-        0x1c | 0x26 => "Bonnell",
-        0x27 | 0x35 | 0x36 => "Saltwell",
-        0x37 | 0x4a | 0x4d | 0x5d => "Silvermont",
-        0x4c | 0x5a | 0x75 => "Airmont",
-        0x5c | 0x5f => "Goldmont",
-        0x7a => "Goldmont Plus",
-        0x86 | 0x96 | 0x9c => "Tremont",
-        0xbe => return Some(Design::of("Alder Lake-N", &["Gracemont"])),
-        0xaf => return Some(Design::of("Sierra Forest", &["Crestmont"])),
-        0xb6 => return Some(Design::of("Grand Ridge", &["Crestmont"])),
-        0xdd => return Some(Design::of("Clearwater Forest", &["Darkmont"])),
-        0x57 => "Knights Landing",
-        0x85 => "Knights Mill",
-        _ => return None,
-    };
-    Some(Design::of(name, &[]))
-}
-
-fn amd(cpu: &Identity) -> Option<Design> {
-    let name = match (cpu.family, cpu.model) {
-        (0x0f, _) => "K8",
-        (0x10, _) => "K10",
-        (0x11, _) => "K8/K10 (Griffin)",
-        (0x12, _) => "K10 (Llano)",
-        (0x14, _) => "Bobcat",
-        (0x15, 0x02 | 0x10..=0x2f) => "Piledriver",
-        (0x15, 0x00..=0x0f) => "Bulldozer",
-        (0x15, 0x30..=0x4f) => "Steamroller",
-        (0x15, 0x50..=0x7f) => "Excavator",
-        (0x16, 0x00..=0x2f) => "Jaguar",
-        (0x16, _) => "Puma",
-        (0x17, 0x00..=0x07 | 0x10 | 0x11..=0x17 | 0x20..=0x2f) => "Zen",
-        (0x17, 0x08..=0x0f | 0x18..=0x1f) => "Zen+",
-        (0x17, _) => "Zen 2",
-        // 0xa0 to 0xaf are the dense cores of Bergamo and Siena.
-        (0x19, 0xa0..=0xaf) => "Zen 4c",
-        (0x19, 0x10..=0x1f | 0x60..=0x9f) => "Zen 4",
-        // A model not in the list: AVX-512 came with Zen 4.
-        (0x19, 0xb0..) if cpu.has("avx512f") => "Zen 4",
-        (0x19, _) => "Zen 3",
-        // 0x10 to 0x1f are the dense cores of Turin Dense.
-        (0x1a, 0x10..=0x1f) => "Zen 5c",
-        (0x1a, 0x00..=0x0f | 0x20..=0x4f | 0x60..=0x7f) => "Zen 5",
-        (0x1a, 0x50..=0x5f | 0x90..=0xaf | 0xc0..=0xcf) => "Zen 6",
-        _ => return None,
-    };
-    Some(Design::of(name, &[]))
-}
-
-/// Hygon's Dhyana is Zen under licence; the later models are Hygon's own developments of it.
-fn hygon(cpu: &Identity) -> Option<Design> {
-    match (cpu.family, cpu.model) {
-        (0x18, 0..=3) => Some(Design::of("Dhyana (Zen)", &[])),
-        (0x18, 4..) => Some(Design::of("C86-4G", &[])),
-        _ => None,
-    }
-}
-
-fn zhaoxin(cpu: &Identity) -> Option<Design> {
-    match (cpu.family, cpu.model) {
-        (6, 0x0f) => Some(Design::of("Isaiah", &[])),
-        (6, 0x19) => Some(Design::of("ZhangJiang", &[])),
-        (7, 0x1b) => Some(Design::of("WuDaoKou", &[])),
-        (7, 0x3b) => Some(Design::of("LuJiaZui", &[])),
-        (7, 0x5b) => Some(Design::of("YongFeng", &[])),
-        (7, 0x6b..=0x7f) => Some(Design::of("ShiJiDaDao", &[])),
-        _ => None,
-    }
+/// Whether a number is among these: `4e`, `0-2f,60-9f`, `b0-`, `*`.
+fn among(numbers: &str, number: u32) -> bool {
+    let hexadecimal = |digits: &str| u32::from_str_radix(digits, 16).ok();
+    numbers == "*"
+        || numbers.split(',').any(|some| {
+            let (first, last) = some.split_once('-').unwrap_or((some, some));
+            let last = if last.is_empty() { Some(u32::MAX) } else { hexadecimal(last) };
+            hexadecimal(first).zip(last).is_some_and(|(first, last)| (first..=last).contains(&number))
+        })
 }
 
 #[cfg(test)]
@@ -223,8 +72,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn named(vendor: &str, family: u32, model: u32, stepping: u32, flags: &str) -> Option<String> {
-        microarchitecture(&Identity { vendor, family, model, stepping, flags })
-            .map(|design| design.to_string())
+        microarchitecture(&Identity { vendor, family, model, stepping, flags }).map(str::to_owned)
     }
 
     #[test]

@@ -18,7 +18,12 @@ pub(crate) const ARRAYS: usize = 3;
 
 /// The loop of this kind with the widest vectors that this CPU has and regular stores, as compilers write STREAM.
 pub(crate) fn widest_stream(op: Op) -> Option<&'static Stream> {
-    Variant::usable_vectors().filter_map(|variant| stream::find(op, Stores::Regular, variant)).last()
+    widest_stream_with(op, Stores::Regular)
+}
+
+/// The same with these stores.
+pub(crate) fn widest_stream_with(op: Op, stores: Stores) -> Option<&'static Stream> {
+    Variant::usable_vectors().filter_map(|variant| stream::find(op, stores, variant)).last()
 }
 
 /// Distance between the starts of arrays modulo 4 KiB, so that the streams of a kernel do not fall into the same

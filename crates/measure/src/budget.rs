@@ -44,6 +44,11 @@ pub struct Budget {
     pub bytes: u64,
 }
 
+impl Budget {
+    /// Of what is not measured.
+    pub(crate) const NONE: Self = Self { seconds: 0.0, bytes: 0 };
+}
+
 /// Arrays may take this share of the memory that is available, so that neither the kernel's out-of-memory killer
 /// nor the machine's other programs notice.
 const SHARE_OF_AVAILABLE: f64 = 0.5;
@@ -66,6 +71,13 @@ pub(crate) fn memory_allowance_at_start(machine: &Machine, snapshot: &Snapshot) 
 /// Whether an emulator runs this machine's instructions: its figures are no speeds, and its CPUs may be few threads.
 pub(crate) fn is_emulated(machine: &Machine) -> bool {
     machine.virtualization.emulated == Some(true)
+}
+
+/// Bytes of the last-level caches that some of `cpus` use.
+pub(crate) fn last_level_of(machine: &Machine, cpus: &[u32]) -> u64 {
+    let caches = machine.data_caches(machine.last_level());
+    let near = caches.filter(|cache| cpus.iter().any(|cpu| cache.cpus.contains(*cpu)));
+    near.filter_map(|cache| cache.bytes).fold(0, u64::saturating_add)
 }
 
 /// The working set that is beyond all caches: four times the sum of the last-level caches (STREAM's rule), at least

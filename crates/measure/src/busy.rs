@@ -5,8 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use os::child::processes;
-
-use crate::proc_stat::{USER_HZ, find_ticks};
+use os::procfs::{USER_HZ, find_ticks};
 
 /// A process that takes CPU time.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,21 +58,20 @@ pub fn sample_load(time: Duration) -> Load {
     std::thread::sleep(time);
     let (after, busy_after) = (processes(), busy_ticks());
     let seconds = from.elapsed().as_secs_f64();
-    let cpus = |ticks: u64| ticks as f64 / USER_HZ / seconds;
     let me = std::process::id() as i32;
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let mut tasks = Vec::new();
     for (pid, line) in after.into_iter().filter(|(pid, _)| *pid != me) {
         // One that is new has had all of its time meanwhile; one with a dead one's number is new.
-        let had = before.get(&pid).filter(|old| old.started == line.started).map_or(0, |old| old.ticks);
-        let ticks = line.ticks.saturating_sub(had);
-        if ticks > 0 {
+        let (in_user, in_kernel) = line.seconds_since(before.get(&pid));
+        if in_user + in_kernel > 0.0 {
             let user = std::fs::metadata(format!("/proc/{pid}")).ok();
             let user = user.map_or_else(|| "?".to_owned(), |data| user_name(&passwd, data.uid()));
-            tasks.push(Task { pid, name: line.name, user, cpus: cpus(ticks) });
+            tasks.push(Task { pid, name: line.name, user, cpus: (in_user + in_kernel) / seconds });
         }
     }
     tasks.sort_by(|a, b| b.cpus.total_cmp(&a.cpus).then(a.pid.cmp(&b.pid)));
+    let cpus = |ticks: u64| ticks as f64 / USER_HZ / seconds;
     let busy = busy_before.zip(busy_after).map(|(before, after)| cpus(after.saturating_sub(before)));
     Load { seconds, cpus: busy, tasks }
 }

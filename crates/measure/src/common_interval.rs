@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use crate::thread_group::{self, Member};
+
 /// What one thread had done at a series of times: ns since a common zero, and its work so far (bytes, loads).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkLog {
@@ -60,6 +62,19 @@ pub(crate) fn rates(logs: &[WorkLog], slices: usize) -> Vec<f64> {
             Some(done? / width * 1e9)
         })
         .collect()
+}
+
+/// Runs `work`, which logs what it does and whether it was found on another CPU, on each of these CPUs at once: work a second of all
+/// together in each slice, and whether any was elsewhere. No rates where a thread is missing.
+pub(crate) fn run(
+    cpus: &[u32],
+    slices: usize,
+    work: impl Fn(Member) -> (WorkLog, bool) + Sync,
+) -> (Vec<f64>, bool) {
+    let logs = thread_group::run(cpus, work);
+    let moved = logs.iter().flatten().any(|(_, moved)| *moved);
+    let logs: Option<Vec<WorkLog>> = logs.into_iter().map(|log| log.map(|(log, _)| log)).collect();
+    (logs.map_or_else(Vec::new, |logs| rates(&logs, slices)), moved)
 }
 
 /// Work a second of each log in the common interval of all; `None` when there is none.

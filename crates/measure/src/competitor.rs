@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use kernels::Variant;
-use kernels::stream::{self, Op, Stores};
+use crate::arrays::widest_stream_with;
+use kernels::stream::{Op, Stores};
 use os::mapping::{Mapping, Page};
 use os::pin::Pinned;
 use record::machine::CacheKind;
@@ -79,10 +79,7 @@ fn pass(resource: Resource, memory: &Mapping, over: &AtomicBool) {
         Resource::Bandwidth => (Op::Write, Stores::Streaming),
         Resource::Cache => (Op::Read, Stores::Regular),
     };
-    let usable = |variant: &&Variant| variant.usable() && stream::find(op, stores, **variant).is_some();
-    let Some(kernel) = Variant::ALL.iter().rfind(usable).and_then(|v| stream::find(op, stores, *v)) else {
-        return;
-    };
+    let Some(kernel) = widest_stream_with(op, stores) else { return };
     let start = memory.start().cast::<f64>();
     for offset in (0..memory.len()).step_by(CHUNK) {
         if over.load(Ordering::Relaxed) {

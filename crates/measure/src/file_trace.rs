@@ -33,29 +33,18 @@ const ENTRY: u8 = 1;
 const EXIT: u8 = 2;
 
 /// Why a command cannot be traced.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// A system call failed.
+    #[error("{0}")]
     System(io::Error),
     /// ptrace is refused.
+    #[error("this kernel or sandbox refuses ptrace")]
     Refused,
     /// The tracer hangs or died before it reported anything, within this time.
+    #[error("no report within {} s: ptrace does not work here", .0.as_secs())]
     Silent(Duration),
 }
-
-impl std::fmt::Display for TraceError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::System(error) => error.fmt(f),
-            Self::Refused => f.write_str("this kernel or sandbox refuses ptrace"),
-            Self::Silent(limit) => {
-                write!(f, "no report within {} s: ptrace does not work here", limit.as_secs())
-            }
-        }
-    }
-}
-
-impl std::error::Error for TraceError {}
 
 /// Runs a command once, with nothing to read and nowhere to write, and returns the regular files that it and what it starts
 /// opened, its programs among them. What a run of more than `limit` opened until then. An error says why it cannot be followed.

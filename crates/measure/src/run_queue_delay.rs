@@ -23,9 +23,9 @@ pub fn total_seconds() -> Option<f64> {
     Some(first.saturating_add(ENDED.load(Ordering::Relaxed)) as f64 / 1e9)
 }
 
-/// The second figure of a schedstat file: ns spent waiting on a run queue (Documentation/scheduler/sched-stats.rst).
+/// Of a schedstat file: ns spent waiting on a run queue.
 fn delay_ns(schedstat: &str) -> Option<u64> {
-    schedstat.split_ascii_whitespace().nth(1)?.parse().ok()
+    os::procfs::schedstat(schedstat).map(|(_, ready, _)| ready)
 }
 
 #[cfg(test)]

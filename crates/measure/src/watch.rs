@@ -3,9 +3,8 @@
 use std::time::Instant;
 
 use kernels::chain;
+use os::procfs::find_ticks;
 use record::Mark;
-
-use crate::proc_stat::find_ticks;
 
 /// Adds timed for one look at the clock: about 10 µs, short beside any sample.
 const LOOK_ADDS: u64 = 32_768;

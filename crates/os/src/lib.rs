@@ -24,6 +24,7 @@ mod memory;
 pub mod pin;
 pub mod placement;
 pub mod places;
+pub mod procfs;
 pub mod signals;
 mod stop;
 mod suspended;
@@ -40,7 +41,7 @@ pub use memory::{
 pub use stop::Stop;
 pub use suspended::suspended;
 pub use thread::{
-    current_cpu, fifo_remedy, minor_faults, process_cpu_ns, set_fifo, set_highest_weight, set_timer_slack,
-    switches, thread_cpu_ns, thread_id, timer_slack,
+    current_cpu, fifo_remedy, hold_idle_states, minor_faults, process_cpu_ns, set_fifo, set_highest_weight,
+    set_timer_slack, switches, thread_cpu_ns, thread_id, timer_slack,
 };
 pub use user::{Assumed, Invoker, effective_user, is_ours, is_root, others_may_change};

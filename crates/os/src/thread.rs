@@ -1,7 +1,8 @@
 //! The calling thread as the kernel has it: its CPU, its switches and faults, its timer slack, its scheduling class. Each
 //! returns the kernel's error as [`std::io::Error`].
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 
 use record::{Text, text};
 
@@ -96,6 +97,14 @@ pub fn fifo_remedy() -> Text {
 pub fn set_highest_weight() -> io::Result<()> {
     // SAFETY: takes numbers; 0 is the calling thread.
     check_result(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) }.into()).map(drop)
+}
+
+/// Holds off all idle states that take more than so many microseconds to leave, for as long as the file is open: closing it, even by
+/// dying, ends the request (Documentation/power/pm_qos_interface.rst).
+pub fn hold_idle_states(us: i32) -> io::Result<File> {
+    let mut file = File::options().write(true).open("/dev/cpu_dma_latency")?;
+    file.write_all(&us.to_ne_bytes())?;
+    Ok(file)
 }
 
 #[cfg(test)]

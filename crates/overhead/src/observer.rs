@@ -4,9 +4,9 @@ use kernels::chain;
 
 use super::{Disturbed, Pass, Ticks, crc32, page_offset};
 use measure::interrupts::Interrupts;
-use measure::proc_stat::USER_HZ;
 use measure::tasks::migrations;
 use measure::watch;
+use os::procfs::USER_HZ;
 
 /// Length of one look at the clock, seconds: long beside a reading of the counter (30 ns), short beside a timer's tick.
 const LOOK: f64 = 100e-6;

@@ -168,7 +168,7 @@ impl Running {
 
     /// CPU seconds that it has used so far.
     pub(super) fn cpu_seconds(&self) -> f64 {
-        Stat::read(self.child.pid()).map_or(0.0, |stat| stat.ticks as f64 / USER_HZ)
+        Stat::read(self.child.pid()).map_or(0.0, |stat| stat.all_ticks() as f64 / USER_HZ)
     }
 
     /// The end of what it printed.

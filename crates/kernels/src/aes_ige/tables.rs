@@ -1,5 +1,5 @@
-//! The tables of table-driven AES, computed from its definition (FIPS 197): an S-box and its inverse, and each
-//! merged with the mixing of columns into four tables of 32-bit words, 4 KiB for each direction.
+//! The tables of table-driven AES, computed from its definition (FIPS 197): an S-box, and it merged with the mixing of columns into
+//! four tables of 32-bit words, 4 KiB.
 
 /// Tables that begin a cache line each, so that every machine touches as many lines.
 #[repr(align(64))]
@@ -10,13 +10,9 @@ pub(super) struct Bytes(pub [u8; 256]);
 
 /// FIPS 197 §5.1.1: the inverse in GF(2⁸), then an affine map.
 pub(super) static S_BOX: Bytes = Bytes(s_box());
-/// FIPS 197 §5.3.2: the inverse of [`S_BOX`].
-pub(super) static INVERSE_S_BOX: Bytes = Bytes(inverse(&s_box()));
 /// `ENCRYPT[0][x]` is the column that `x` in its first row becomes: S-box, then the mixing of columns with
 /// {02}, {01}, {01}, {03}. The next three are the same for the other rows.
 pub(super) static ENCRYPT: Words = Words(mixed(&s_box(), [2, 1, 1, 3]));
-/// As [`ENCRYPT`] for the way back, with {0e}, {09}, {0d}, {0b}.
-pub(super) static DECRYPT: Words = Words(mixed(&inverse(&s_box()), [14, 9, 13, 11]));
 
 /// The product in GF(2⁸) modulo x⁸ + x⁴ + x³ + x + 1 (FIPS 197 §4.2).
 pub(super) const fn product(mut a: u8, mut b: u8) -> u8 {
@@ -48,16 +44,6 @@ const fn s_box() -> [u8; 256] {
 
 const fn affine(x: u8) -> u8 {
     x ^ x.rotate_left(1) ^ x.rotate_left(2) ^ x.rotate_left(3) ^ x.rotate_left(4) ^ 0x63
-}
-
-const fn inverse(table: &[u8; 256]) -> [u8; 256] {
-    let mut inverse = [0; 256];
-    let mut x = 0;
-    while x < 256 {
-        inverse[table[x] as usize] = x as u8;
-        x += 1;
-    }
-    inverse
 }
 
 const fn mixed(table: &[u8; 256], factors: [u8; 4]) -> [[u32; 256]; 4] {

@@ -1,35 +1,20 @@
 //! /proc/vmstat and /proc/schedstat: what the kernel counts of memory, and of waiting for a CPU.
 
-/// Lines of /proc/vmstat that become rates: what they begin with, and the name. Several of one name are added up
+use os::procfs::count_of;
+
+/// Lines of /proc/vmstat that become rates: what they begin with, and the name
 /// (linux/mm/vmstat.c).
 const VMSTAT: [(&str, &str); 5] = [
     ("pgfault", "page-faults"),
     ("pgmajfault", "major-faults"),
     ("pgmigrate_success", "page-migrations"),
-    // One a zone on kernels before 4.8.
     ("pgscan_direct", "reclaimed-pages"),
     ("pswpin", "swapped-pages"),
 ];
 
 /// Events since boot in /proc/vmstat, by the names that rates have.
 pub(crate) fn vmstat(text: &str) -> Vec<(&'static str, u64)> {
-    let mut counts: Vec<(&'static str, u64)> = Vec::new();
-    for line in text.lines() {
-        let Some((name, count)) = line.split_once(' ') else { continue };
-        let Ok(count) = count.trim().parse::<u64>() else { continue };
-        let is_of = |wanted: &str| name == wanted || name.strip_prefix(wanted).is_some_and(is_zone);
-        let Some((_, rate)) = VMSTAT.iter().find(|(wanted, _)| is_of(wanted)) else { continue };
-        match counts.iter_mut().find(|(other, _)| other == rate) {
-            Some((_, sum)) => *sum = sum.saturating_add(count),
-            None => counts.push((rate, count)),
-        }
-    }
-    counts
-}
-
-/// `_dma32`, `_normal`: the zones of memory (linux/mm/page_alloc.c).
-fn is_zone(end: &str) -> bool {
-    ["_dma", "_dma32", "_normal", "_high", "_movable", "_device"].contains(&end)
+    VMSTAT.into_iter().filter_map(|(name, rate)| Some((rate, count_of(text, name)?))).collect()
 }
 
 /// The time for which threads were ready and had no CPU, ns since boot, of all CPUs (Documentation/scheduler/sched-stats.rst:
@@ -56,8 +41,6 @@ mod tests {
         let expected =
             [("page-faults", 700), ("major-faults", 3), ("reclaimed-pages", 4), ("swapped-pages", 1)];
         assert_eq!(vmstat(text), expected);
-        let old = "pgscan_direct_dma 1\npgscan_direct_normal 4\n";
-        assert_eq!(vmstat(old), [("reclaimed-pages", 5)]);
         let text = "version 15\ntimestamp 4295\ncpu0 0 0 10 5 6 3 700 1500 9\ndomain0 3 1 2\ncpu1 0 0 10 5 6 3 700 500 9\n";
         assert_eq!(run_queue_delay(text), Some(2000));
         assert_eq!(run_queue_delay("version 14\ncpu0 1 2 3 4 5 6 7 8 9 10 11 12\n"), None);

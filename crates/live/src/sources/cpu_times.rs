@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::proc_stat::{CpuTicks, USER_HZ, find_ticks, ticks_of_each};
+use os::procfs::{CpuTicks, USER_HZ, find_ticks, ticks_of_each};
 use record::live::CpuTimes;
 
 /// Kinds of softirqs in the order of the line (linux/include/linux/interrupt.h), as rates name them.

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use machine::Root;
+use os::procfs::{Stat, count_of};
 use record::live::Remote;
 use record::machine::Node;
 
@@ -27,15 +28,11 @@ pub(crate) struct Pages {
     hints: Option<(u64, u64)>,
 }
 
-/// The figure of a line `name count`.
-fn value(text: &str, name: &str) -> Option<u64> {
-    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
-}
-
 impl Pages {
     /// Of the text of /proc/vmstat; what that lacks, of the nodes' own files.
     pub(crate) fn look(vmstat: &str, root: &Root, nodes: &[u32]) -> Self {
-        let both = |text: &str, here: &str, there: &str| Some((value(text, here)?, value(text, there)?));
+        let both =
+            |text: &str, here: &str, there: &str| Some((count_of(text, here)?, count_of(text, there)?));
         let of_node = |node: &u32| {
             let text = root.text(&format!("/sys/devices/system/node/node{node}/numastat"))?;
             both(&text, "local_node", "other_node")
@@ -87,11 +84,10 @@ pub(crate) fn held(root: &Root, pids: &[i32], nodes: &[Node]) -> Option<f64> {
             return None;
         }
         let tasks = root.list(&format!("/proc/{pid}/task"));
-        let cpus = tasks.iter().take(MOST_THREADS).filter_map(|tid| {
-            let stat = root.text(&format!("/proc/{pid}/task/{tid}/stat"))?;
-            // The field `processor`, the 39th; the third is the first after the name.
-            stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(39 - 3)?.parse::<u32>().ok()
-        });
+        let cpus = tasks
+            .iter()
+            .take(MOST_THREADS)
+            .filter_map(|tid| Stat::parse(&root.text(&format!("/proc/{pid}/task/{tid}/stat"))?)?.cpu);
         let home = |cpu: u32| nodes.iter().find(|node| node.cpus.contains(cpu)).map(|node| node.id);
         let homes: BTreeSet<u32> = cpus.filter_map(home).collect();
         let text = root.bytes(&format!("/proc/{pid}/numa_maps"), MOST_TEXT)?;

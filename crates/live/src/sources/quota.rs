@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use machine::Root;
-use machine::cgroups::{Cgroups, Version};
-use measure::held_back::{cpu_stat, throttled_seconds};
+use machine::cgroups::{Cgroups, Version, walk};
+use os::procfs::{count_of, throttled_seconds};
 use record::live::Throttled;
 
 /// Groups with a quota that are looked at, and folders in which they are looked for.
@@ -19,23 +19,15 @@ pub(crate) fn are_shown(root: &Root) -> bool {
 /// The folders of the cgroups that have, or had, a quota: their kernel counts its periods.
 pub(crate) fn find_groups(root: &Root) -> Vec<String> {
     let own = Cgroups::read(root);
-    // The last of each version is where its hierarchy is mounted.
-    let mut folders: Vec<String> = Vec::new();
-    for version in [Version::V1, Version::V2] {
-        let top = own.folders("cpu").filter(|(of, _)| *of == version).last();
-        folders.extend(top.map(|(_, folder)| folder.to_owned()));
-    }
-    let (mut found, mut at) = (Vec::new(), 0);
-    while at < folders.len() && found.len() < MOST_GROUPS {
-        let folder = folders[at].clone();
-        at += 1;
-        let has = |stat: String| parse(&stat).is_some_and(|counters| counters.periods > 0);
-        if root.text(&format!("{folder}/cpu.stat")).is_some_and(has) {
-            found.push(folder.clone());
+    let tops = [Version::V1, Version::V2].into_iter().filter_map(|version| own.top("cpu", version));
+    let mut found = Vec::new();
+    walk(root, tops.map(str::to_owned).collect(), MOST_FOLDERS, |folder| {
+        let stat = root.text(&format!("{folder}/cpu.stat"));
+        if stat.as_deref().and_then(parse).is_some_and(|counters| counters.periods > 0) {
+            found.push(folder.to_owned());
         }
-        let below = root.folders(&folder).into_iter().map(|name| format!("{folder}/{name}"));
-        folders.extend(below.take(MOST_FOLDERS.saturating_sub(folders.len())));
-    }
+        found.len() < MOST_GROUPS
+    });
     found
 }
 
@@ -55,10 +47,10 @@ pub(crate) struct Quotas(BTreeMap<String, Counters>);
 /// `nr_periods`, `nr_throttled`, the time throttled; `usage_usec` of version 2.
 fn parse(stat: &str) -> Option<Counters> {
     Some(Counters {
-        periods: cpu_stat(stat, "nr_periods")?,
-        throttled: cpu_stat(stat, "nr_throttled")?,
+        periods: count_of(stat, "nr_periods")?,
+        throttled: count_of(stat, "nr_throttled")?,
         seconds: throttled_seconds(stat)?,
-        used: cpu_stat(stat, "usage_usec").map(|us| us as f64 / 1e6),
+        used: count_of(stat, "usage_usec").map(|us| us as f64 / 1e6),
     })
 }
 

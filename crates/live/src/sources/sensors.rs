@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use machine::Root;
+use machine::sensors::{EnergyCounter, energy_between, energy_counters};
 use record::CpuList;
 use record::live::Sensors;
 
@@ -59,13 +60,8 @@ impl Heat {
                 }
             }
         }
-        for zone in
-            root.list("/sys/class/powercap").into_iter().filter(|zone| is_package(zone)).take(MOST_CHIPS)
-        {
-            let file = |name: &str| root.number::<u64>(&format!("/sys/class/powercap/{zone}/{name}"));
-            if let Some(energy) = file("energy_uj") {
-                all.energy_uj.insert(zone.clone(), (energy, file("max_energy_range_uj").unwrap_or(0)));
-            }
+        for EnergyCounter { file, range, uj } in energy_counters(root) {
+            all.energy_uj.extend(uj.map(|uj| (file, (uj, range))));
         }
         all
     }
@@ -82,9 +78,7 @@ impl Heat {
             .iter()
             .filter_map(|(zone, (after, wraps))| {
                 let (before, _) = self.energy_uj.get(zone)?;
-                let grown =
-                    after.checked_sub(*before).or_else(|| after.checked_add(wraps.checked_sub(*before)?));
-                Some(grown? as f64 / 1e6)
+                Some(energy_between(*before, *after, *wraps) as f64 / 1e6)
             })
             .collect();
         if !joules.is_empty() {
@@ -95,11 +89,6 @@ impl Heat {
         }
         sensors
     }
-}
-
-/// `intel-rapl:0`, and not its parts (`intel-rapl:0:0`), nor the same counted by another way (`intel-rapl-mmio:0`).
-fn is_package(zone: &str) -> bool {
-    zone.strip_prefix("intel-rapl:").is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 /// Whether a chip has a sensor of heat, air or power.
@@ -163,6 +152,7 @@ mod tests {
             .file("sys/class/hwmon/hwmon1/fan2_input", "4200\n")
             .file("sys/class/hwmon/hwmon2/name", "nvme\n")
             .file("sys/class/hwmon/hwmon2/temp1_input", "90000\n")
+            .file("sys/class/powercap/intel-rapl:0/name", "package-0\n")
             .file("sys/class/powercap/intel-rapl:0/energy_uj", &energy.to_string())
             .file("sys/class/powercap/intel-rapl:0/max_energy_range_uj", "1000000000")
             .file("sys/class/powercap/intel-rapl:0:0/energy_uj", "999999");

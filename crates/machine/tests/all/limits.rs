@@ -132,44 +132,6 @@ fn a_container_sees_its_group_as_the_top() {
 }
 
 #[test]
-fn a_cpuset_is_found_by_its_own_file_wherever_it_is_mounted() {
-    let group = "/job_1/step_0";
-    for (mount, file) in [
-        ("none /dev/cpuset cpuset rw 0 0", "dev/cpuset/job_1/step_0/cpus"),
-        ("cpuset /dev/cpuset cgroup rw,cpuset,noprefix 0 0", "dev/cpuset/job_1/step_0/effective_cpus"),
-        (
-            "cgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0",
-            "sys/fs/cgroup/cpuset/job_1/step_0/cpuset.cpus",
-        ),
-        ("c /cgroup/unified cgroup2 rw 0 0", "cgroup/unified/job_1/step_0/cpuset.cpus.effective"),
-        // The group inherits.
-        ("c /cgroup/unified cgroup2 rw 0 0", "cgroup/unified/job_1/cpuset.cpus.effective"),
-    ] {
-        let folder = format!("{}/tasks", file.rsplit_once('/').unwrap().0);
-        let machine =
-            with(&[("proc/self/cpuset", group), ("proc/mounts", mount), (&folder, ""), (file, "1-3,6,20")]);
-        assert_eq!(machine.limits.cpuset.to_string(), "1-3,6", "{mount}");
-        assert_eq!(machine.allowed_cpus().to_string(), "1-3,6", "{mount}");
-    }
-    let nodes = limits(&[
-        ("proc/self/cpuset", group),
-        ("proc/mounts", "none /dev/cpuset cpuset rw 0 0"),
-        ("dev/cpuset/job_1/step_0/mems", "1"),
-    ]);
-    assert_eq!(nodes.memory_nodes.to_string(), "1");
-}
-
-#[test]
-fn without_mountinfo_the_mount_table_serves() {
-    let found = limits(&[
-        ("proc/self/cgroup", "0::/a"),
-        ("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0"),
-        ("sys/fs/cgroup/a/cpu.max", "50000 100000"),
-    ]);
-    assert_eq!(found.cpu_quota, Some(0.5));
-}
-
-#[test]
 fn what_is_not_below_the_machine_is_no_limit() {
     let found = limits(&[
         ("proc/self/cgroup", "0::/a"),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::support::sound::inspect_below;
 use crate::support::tree::{Files, Shape};
-use record::machine::{Access, CacheKind};
+use record::machine::Access;
 use record::{CpuList, Machine};
 
 const SMALL: Shape = Shape { cpus: 8, nodes: 2, packages: 2, threads: 2 };
@@ -163,19 +163,6 @@ fn a_kernel_that_knows_no_packages_has_one() {
 }
 
 #[test]
-fn books_and_drawers_are_counted() {
-    let mut files = SMALL.files();
-    for cpu in 0..8 {
-        let (book, drawer) = (if cpu < 4 { "0-3" } else { "4-7" }, "0-7");
-        files.put(format!("{CPU}/cpu{cpu}/topology/book_siblings_list"), book);
-        files.put(format!("{CPU}/cpu{cpu}/topology/drawer_siblings_list"), drawer);
-    }
-    let counts = read(&files).counts;
-    assert_eq!((counts.books, counts.drawers, counts.packages), (Some(2), Some(1), Some(2)));
-    assert_eq!(read(&SMALL.files()).counts.books, None);
-}
-
-#[test]
 fn packages_without_an_id_are_told_by_their_siblings() {
     let mut files = SMALL.files();
     for cpu in 0..8 {
@@ -224,30 +211,12 @@ fn packages_are_told_where_cores_are_not() {
 }
 
 #[test]
-fn a_cache_whose_map_is_zero_is_its_core_s() {
+fn a_cache_without_sharers_is_its_core_s() {
     let mut files = SMALL.files();
     files.texts.retain(|path, _| !path.contains("/index3/shared_cpu_"));
-    for cpu in 0..8 {
-        files.put(format!("{CPU}/cpu{cpu}/cache/index3/shared_cpu_map"), "00000000");
-    }
     let machine = inspect(&files);
     let sharers: Vec<String> = machine.data_caches(3).map(|cache| cache.cpus.to_string()).collect();
     assert_eq!(sharers, ["0,4", "1,5", "2,6", "3,7"]);
-    assert_eq!(machine.notes.len(), 1, "{:?}", machine.notes);
-}
-
-#[test]
-fn of_a_list_and_a_map_that_differ_the_map_counts() {
-    let mut files = SMALL.files();
-    for cpu in 0..8 {
-        files.put(format!("{CPU}/cpu{cpu}/cache/index1/shared_cpu_list"), cpu);
-    }
-    let machine = inspect(&files);
-    let instructions = machine.caches.iter().filter(|cache| cache.kind == CacheKind::Instruction);
-    assert_eq!(
-        instructions.map(|cache| cache.cpus.to_string()).collect::<Vec<_>>(),
-        ["0,4", "1,5", "2,6", "3,7"]
-    );
     assert_eq!(machine.notes.len(), 1, "{:?}", machine.notes);
 }
 

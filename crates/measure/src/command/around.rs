@@ -5,10 +5,8 @@ use std::time::Instant;
 
 use machine::Root;
 use machine::cgroups::Cgroups;
+use os::procfs::{USER_HZ, find_ticks, some_waited_us, throttled_seconds};
 use record::command_run::Around;
-
-use crate::held_back::{some_waited_us, throttled_seconds};
-use crate::proc_stat::{USER_HZ, find_ticks};
 
 /// One look.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! Processes that run already, watched for a time: nothing is started, stopped or changed, and /proc alone is read.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::os::unix::ffi::OsStringExt;
 use std::time::{Duration, Instant};
 
+use machine::text::{bytes_field, field};
 use os::Stop;
 use os::child::{Ended, Exit, Stat, USER_HZ, Usage};
 use record::{CpuList, Machine};
@@ -31,26 +31,15 @@ pub struct Attached {
 }
 
 /// Why a process cannot be watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AttachError {
     /// There is none of this number.
+    #[error("there is no process {0}")]
     Ended(i32),
     /// There is one, but /proc does not show it to us.
+    #[error("/proc hides process {0} (hidepid): watch it as its user or as root")]
     Hidden(i32),
 }
-
-impl fmt::Display for AttachError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AttachError::Ended(pid) => write!(f, "there is no process {pid}"),
-            AttachError::Hidden(pid) => {
-                write!(f, "/proc hides process {pid} (hidepid): watch it as its user or as root")
-            }
-        }
-    }
-}
-
-impl std::error::Error for AttachError {}
 
 impl Attached {
     /// The process of this number.
@@ -71,8 +60,7 @@ impl Attached {
             argv.push(stat.name.into());
         }
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let cpus =
-            status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")?.trim().parse().ok());
+        let cpus = field(&status, "Cpus_allowed_list").and_then(|list| list.parse().ok());
         Ok(Self { pid, started: stat.started, argv, cpus: cpus.unwrap_or_default() })
     }
 
@@ -98,18 +86,9 @@ struct Account {
 
 impl Account {
     fn read(pid: i32) -> Option<Self> {
-        let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-        let stat = String::from_utf8_lossy(&stat).into_owned();
-        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-        // By its number in proc_pid_stat(5), where the first after the name is the third.
-        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+        let Stat { ticks, faults, .. } = Stat::read(pid)?;
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let kib = |line: &str| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok();
-        Some(Self {
-            ticks: (number(14)?, number(15)?),
-            faults: (number(10)?, number(12)?),
-            rss: status.lines().find_map(kib).unwrap_or(0).saturating_mul(1024),
-        })
+        Some(Self { ticks, faults, rss: bytes_field(&status, "VmHWM").unwrap_or(0) })
     }
 }
 

@@ -58,8 +58,6 @@ impl From<&Vec<Planned>> for Wish {
 #[derive(Debug)]
 pub(super) struct Group {
     members: Vec<(&'static str, OwnedFd)>,
-    /// Whether the leader is read for all.
-    together: bool,
     user_only: bool,
 }
 
@@ -79,18 +77,14 @@ impl Group {
 
     /// Adds what it shows to `tally`.
     pub(super) fn read(&self, tally: &mut Tally) {
+        // Count of members, enabled, running, then the members in the order in which they were opened.
         let mut words = [0u64; 3 + MOST];
-        let mut got = Ok(0);
-        for (index, (event, fd)) in self.members.iter().enumerate() {
-            if index == 0 || !self.together {
-                got = read_retrying(fd, &mut words);
-            }
-            // Of a group: count of members, enabled, running, then the members in the order in which they were opened. Of a
-            // single event: its count, enabled, running.
-            let (needed, place) = if self.together { (3 + self.members.len(), 3 + index) } else { (3, 0) };
+        let Some((_, leader)) = self.members.first() else { return };
+        let got = read_retrying(leader, &mut words);
+        for (index, (event, _)) in self.members.iter().enumerate() {
             match &got {
-                Ok(read) if *read >= needed && (!self.together || words[0] as usize > index) => {
-                    tally.add_kind(event, words[place], words[1], words[2], self.user_only);
+                Ok(read) if *read >= 3 + self.members.len() && words[0] as usize > index => {
+                    tally.add_kind(event, words[3 + index], words[1], words[2], self.user_only);
                 }
                 Ok(_) => tally.refuse(event, TAKEN.into()),
                 Err(error) => tally.refuse(event, text!(NOT_READABLE, error)),
@@ -184,8 +178,7 @@ impl<'a> Opener<'a> {
         if !members.is_empty() {
             let first = members.first().and_then(|(event, _)| events::find(event));
             let software = first.is_some_and(Event::is_software);
-            let (together, user_only) = (self.wanted.group, self.user_mode(self.wanted, software));
-            self.groups.push(Group { members, together, user_only });
+            self.groups.push(Group { members, user_only: self.user_mode(self.wanted, software) });
         }
     }
 
@@ -216,7 +209,7 @@ impl<'a> Opener<'a> {
     }
 
     /// One event. Until the first has been opened, less and less is asked for: without the kernel's part, without
-    /// guests, without group reads (refused together with inheritance before Linux 4.13).
+    /// guests.
     fn open_one(&mut self, code: Code, leader: Option<&OwnedFd>, pinned: bool) -> io::Result<OwnedFd> {
         let lead = leader.is_none();
         let try_mode = |mode: Mode| {
@@ -253,29 +246,21 @@ fn is(error: &io::Error, codes: &[i32]) -> bool {
 
 /// What to ask for when `asked` was refused with `error`, in turn.
 fn less(asked: Mode, error: &io::Error) -> Vec<Mode> {
-    let mut modes = Vec::new();
     let denied = is(error, &[libc::EACCES, libc::EPERM]) && !asked.user_only && !asked.kernel_only;
     if !denied && !is(error, &[libc::EINVAL, libc::EOPNOTSUPP]) {
-        return modes;
+        return Vec::new();
     }
-    for user_only in if denied { vec![true] } else { vec![asked.user_only] } {
-        for group in [true, false] {
-            for exclude_guest in [false, true] {
-                let mode = Mode { user_only, group, exclude_guest, ..asked };
-                // Reading one by one is only ever needed for what is inherited.
-                if mode != asked && (group || asked.inherit) {
-                    modes.push(mode);
-                }
-            }
-        }
-    }
-    modes
+    let modes = [false, true].map(|exclude_guest| Mode {
+        user_only: denied || asked.user_only,
+        exclude_guest,
+        ..asked
+    });
+    modes.into_iter().filter(|mode| *mode != asked).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::Reading;
 
     #[test]
     fn a_refusal_asks_for_less_and_never_for_more() {
@@ -285,7 +270,6 @@ mod tests {
         assert!(denied.iter().all(|mode| mode.user_only && mode.inherit && mode.disabled));
         let invalid = less(asked, &io::Error::from_raw_os_error(libc::EINVAL));
         assert!(invalid.iter().all(|mode| !mode.user_only), "the kernel's part is not dropped without need");
-        assert!(invalid.iter().any(|mode| !mode.group), "kernels before 4.13 refuse inherited group reads");
         assert!(!invalid.contains(&asked));
         assert!(less(asked, &io::Error::from_raw_os_error(libc::ENOENT)).is_empty());
         for whole in [Mode { user_only: true, ..asked }, Mode { kernel_only: true, ..asked }] {
@@ -293,52 +277,22 @@ mod tests {
         }
     }
 
-    fn group_of(path: &str, write: bool, together: bool) -> Group {
+    fn group_of(path: &str, write: bool) -> Group {
         let file = std::fs::OpenOptions::new().read(!write).write(write).open(path).unwrap();
-        Group { members: vec![("cycles", file.into())], together, user_only: false }
+        Group { members: vec![("cycles", file.into())], user_only: false }
     }
 
     #[test]
     fn a_group_that_found_no_counter_has_no_figure_and_says_why() {
         // A pinned group in error reads as an empty file does.
-        for together in [true, false] {
-            let mut tally = Tally::default();
-            group_of("/dev/null", false, together).read(&mut tally);
-            let reading = tally.reading();
-            assert!(reading.counts.is_empty());
-            assert_eq!(reading.not_counted, [("cycles", TAKEN.into())]);
-            let mut tally = Tally::default();
-            group_of("/dev/null", true, together).read(&mut tally);
-            assert!(tally.reading().not_counted[0].1.is(&NOT_READABLE));
-        }
-    }
-
-    #[test]
-    fn events_read_one_by_one_show_what_a_group_shows() {
-        let here = crate::counters::refusal::surroundings();
-        let mut opener = Opener::new(Whose::Thread(0), Scope::Own, Mode::default(), here);
-        opener.open(&Wish::plain(events::SOFTWARE_GROUP));
-        opener.wanted.group = false;
-        opener.open(&Wish::plain(events::SOFTWARE_GROUP));
-        // A sandbox may deny even these.
-        let [together, single] = &opener.groups[..] else { return };
-        assert!(together.together && !single.together);
-        together.enable();
-        single.enable();
-        let memory = vec![1u8; 4 << 20];
-        std::hint::black_box(&memory);
-        single.disable();
-        together.disable();
-        let read = |group: &Group| {
-            let mut tally = Tally::default();
-            group.read(&mut tally);
-            tally.reading()
-        };
-        let (together, single) = (read(together), read(single));
-        let faults = |reading: &Reading| reading.get("page-faults").unwrap().raw;
-        // Only what the calls themselves fault lies between.
-        assert!(faults(&single) > 0 && faults(&together).abs_diff(faults(&single)) < 20);
-        assert_eq!(together.counts.len(), single.counts.len());
+        let mut tally = Tally::default();
+        group_of("/dev/null", false).read(&mut tally);
+        let reading = tally.reading();
+        assert!(reading.counts.is_empty());
+        assert_eq!(reading.not_counted, [("cycles", TAKEN.into())]);
+        let mut tally = Tally::default();
+        group_of("/dev/null", true).read(&mut tally);
+        assert!(tally.reading().not_counted[0].1.is(&NOT_READABLE));
     }
 
     #[test]

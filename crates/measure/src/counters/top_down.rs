@@ -284,10 +284,8 @@ fn even_out(shares: [f64; 4]) -> Option<[f64; 4]> {
 }
 
 fn identity(root: &Root) -> Identity {
-    let register = root.text("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1");
-    let register = register.and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
-    match (register, amd_signature()) {
-        (Some(register), _) => Identity::Arm(Midr::from_register(register)),
+    match (Midr::of_cpu(root, 0), amd_signature()) {
+        (Some(midr), _) => Identity::Arm(midr),
         (None, Some(signature)) => amd_identity(signature),
         (None, None) => Identity::Other,
     }

@@ -15,7 +15,7 @@ use walk::Group;
 
 use crate::array_setup;
 use crate::arrays::{ARRAYS, Part};
-use crate::budget::{Budget, Depth, beyond_caches, memory_allowance_at_start};
+use crate::budget::{Budget, Depth, beyond_caches, last_level_of, memory_allowance_at_start};
 use crate::context::{Context, Halt};
 use crate::measure::Measure;
 use crate::reasons::MORE_MEMORY;
@@ -186,9 +186,7 @@ fn counted(stream: &Stream, bus: bool) -> u32 {
 
 /// The doubt about arrays that are, all that a loop walks together, less than [`LEAST_TIMES`] the last-level caches of its CPUs.
 fn maybe_cached(machine: &Machine, cpus: &[u32], m: &Measurement) -> Option<Doubt> {
-    let last: Vec<_> = machine.data_caches(machine.last_level()).collect();
-    let near = last.iter().filter(|cache| cpus.iter().any(|cpu| cache.cpus.contains(*cpu)));
-    let caches = near.filter_map(|cache| cache.bytes).fold(0, u64::saturating_add);
+    let caches = last_level_of(machine, cpus);
     let array: u64 = m.detail.get(detail::ARRAY_BYTES)?;
     let arrays: u64 = m.detail.get(detail::ARRAYS)?;
     let walked = array.saturating_mul(arrays);

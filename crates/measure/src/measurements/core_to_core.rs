@@ -17,7 +17,9 @@ use crate::budget::{Budget, Depth, is_emulated};
 use crate::context::{Context, Halt};
 use crate::measure::Measure;
 use crate::measurements::numa::nodes::memory_nodes;
-use crate::reasons::{ALLOW_MBIND, LEAVE_OUT, MORE_CPUS, MORE_MEMORY, NEEDS_TWO_CPUS, NOT_PINNED};
+use crate::reasons::{
+    ALLOW_MBIND, FREE_MEMORY, LEAVE_OUT, MORE_CPUS, MORE_MEMORY, NEEDS_TWO_CPUS, NOT_PINNED,
+};
 use crate::repeat::{judge, mark_samples};
 use driver::{Driver, Failed, Figures, Least, Terms};
 use mailbox::Mailbox;
@@ -88,7 +90,7 @@ pub(crate) const CORE_TO_CORE: Measure = Measure {
     budget: |machine, cpus, depth| {
         let pairs = pairs::count(cpus.len()).min(most_pairs(cpus.len(), depth));
         if pairs == 0 {
-            return Budget { seconds: 0.0, bytes: 0 };
+            return Budget::NONE;
         }
         let slower = if is_emulated(machine) { EMULATED } else { 1.0 };
         let pair = if is_deep(depth, cpus.len()) { 4.0 } else { 1.0 } * PAIR_SECONDS;
@@ -270,6 +272,7 @@ impl Done {
             });
         }
         let (n, all) = (plan.pairs.len(), plan.all);
+        let several_nodes = context.machine.nodes.len() > 1;
         if n < all {
             let why = text!("{n} of {all} CPU pairs were sampled, equally many of each kind", n, all);
             match context.depth {
@@ -277,45 +280,40 @@ impl Done {
                 _ => context.degrade_with_remedy(NAME, why, whole.clone()),
             }
         }
+        let mut degrade = |why: Text, remedy: Text| context.degrade_with_remedy(NAME, why, remedy);
         if self.out_of_time {
             let when = format!("after {} of {n} pairs", self.measured);
-            context.degrade_with_remedy(NAME, text!(Coverage::TIME_ENDED, when), whole);
+            degrade(text!(Coverage::TIME_ENDED, when), whole.into());
         }
         if self.lost {
-            context.degrade_with_remedy(
-                NAME,
-                text!(
-                    "ended after {measured} of {all} pairs: a thread got no time on its CPU",
-                    measured = self.measured,
-                    all = n
-                ),
-                text!("stop what runs there with real-time priority"),
+            let why = text!(
+                "ended after {measured} of {all} pairs: a thread got no time on its CPU",
+                measured = self.measured,
+                all = n
             );
+            let stop = text!("stop what runs there with real-time priority");
+            degrade(why, stop);
         }
         if self.unanswered > 0 {
             let pairs = format!("{} of {n} pairs", self.unanswered);
             let remedy = text!("stop other programs, or measure again");
-            context.degrade_with_remedy(NAME, text!(Coverage::PAIRS_NOT_AT_ONCE, pairs), remedy);
+            degrade(text!(Coverage::PAIRS_NOT_AT_ONCE, pairs), remedy);
         }
         if !self.unpinned.is_empty() {
-            context.degrade_with_remedy(NAME, text!(NOT_PINNED, cpus = self.unpinned), LEAVE_OUT);
+            degrade(text!(NOT_PINNED, cpus = self.unpinned), LEAVE_OUT.into());
         }
         if self.misplaced > 0 {
-            context.degrade_with_remedy(
-                NAME,
-                text!("{cells} cells are withheld: their page lay on another node", cells = self.misplaced),
-                text!("free memory on each node: numactl --hardware shows how much it has"),
-            );
+            let cells = self.misplaced;
+            let why = text!("{cells} cells are withheld: their page lay on another node", cells);
+            degrade(why, FREE_MEMORY.into());
         }
         if let Some(why) = self.no_memory {
             let why = text!("no memory for some lines: {why}", why);
-            context.degrade_with_remedy(NAME, why, MORE_MEMORY);
+            degrade(why, MORE_MEMORY.into());
         }
-        if let Some(why) = self.unbound
-            && context.machine.nodes.len() > 1
-        {
+        if let Some(why) = self.unbound.filter(|_| several_nodes) {
             let why = text!("mbind is refused ({why}): lines lie where they were first touched", why);
-            context.degrade_with_remedy(NAME, why, ALLOW_MBIND);
+            degrade(why, ALLOW_MBIND.into());
         }
         if let Some(why) = self.unproven {
             let why = text!("the node of the lines is not verified: {why}", why);

@@ -64,7 +64,7 @@ pub(crate) const NUMA: Measure = Measure {
     },
     budget: |machine, cpus, depth| {
         if plan::impossible(machine, cpus).is_some() {
-            return Budget { seconds: 0.0, bytes: 0 };
+            return Budget::NONE;
         }
         let (rows, columns) = (plan::rows(machine, cpus), memory_nodes(machine).len());
         let effort = Effort::new(machine, depth);

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use machine::Root;
+use machine::sensors::{EnergyCounter, energy_between, energy_counters};
 use record::{Label, Labels, Measurement, Template, Unavailable, detail};
 
 use crate::budget::Budget;
@@ -41,7 +42,7 @@ pub(crate) const POWER: Measure = Measure {
         let (rounds, each) = Meter::find(&Root::live()).map_or((0, 0.0), |meter| meter.rounds());
         let seconds = rounds as f64 * each * (WORK.len() + 1) as f64;
         match depth.pick_named(0.0, 0.5, 1.0, 1.0) * seconds {
-            0.0 => Budget { seconds: 0.0, bytes: 0 },
+            0.0 => Budget::NONE,
             seconds => Budget { seconds: seconds + array_seconds(depth), bytes: array_bytes(machine, depth) },
         }
     },
@@ -52,30 +53,16 @@ pub(crate) const POWER: Measure = Measure {
 /// Where power is read.
 #[derive(Debug, PartialEq)]
 enum Meter {
-    /// Energy counters of the packages, µJ, each with the value at which it wraps.
-    Packages(Vec<(String, u64)>),
+    /// Energy counters of the packages.
+    Packages(Vec<EnergyCounter>),
     /// The whole machine's meter, µW, averaged by its chip over about a second.
     Machine(String),
 }
 
 impl Meter {
     fn find(root: &Root) -> Result<Self, Unavailable> {
-        let mut packages = Vec::new();
-        let mut refused = false;
-        for domain in root.list("/sys/class/powercap") {
-            let file = |name: &str| format!("/sys/class/powercap/{domain}/{name}");
-            let is_package =
-                root.text(&file("name")).is_some_and(|name| name.split('-').next() == Some("package"));
-            // The same counters stand a second time below intel-rapl-mmio.
-            if !is_package || domain.split(':').next() != Some("intel-rapl") {
-                continue;
-            }
-            match root.number::<u64>(&file("energy_uj")) {
-                Some(_) => packages
-                    .push((file("energy_uj"), root.number(&file("max_energy_range_uj")).unwrap_or(u64::MAX))),
-                None => refused = true,
-            }
-        }
+        let packages = energy_counters(root);
+        let refused = packages.iter().any(|package| package.uj.is_none());
         if !packages.is_empty() && !refused {
             return Ok(Meter::Packages(packages));
         }
@@ -114,16 +101,14 @@ impl Meter {
     fn watts(&self, root: &Root, work: impl FnOnce()) -> Option<f64> {
         match self {
             Meter::Packages(packages) => {
-                let read = || {
-                    packages.iter().map(|(file, _)| root.number::<u64>(file)).collect::<Option<Vec<u64>>>()
-                };
-                let (before, from) = (read()?, Instant::now());
+                let read = || packages.iter().map(|package| root.number::<u64>(&package.file));
+                let (before, from) = (read().collect::<Option<Vec<_>>>()?, Instant::now());
                 work();
-                let (after, seconds) = (read()?, from.elapsed().as_secs_f64());
+                let (after, seconds) = (read().collect::<Option<Vec<_>>>()?, from.elapsed().as_secs_f64());
                 let each = packages.iter().zip(before).zip(after);
-                let joules: f64 =
-                    each.map(|(((_, range), before), after)| used(before, after, *range) as f64 / 1e6).sum();
-                Some(joules / seconds)
+                let used = each
+                    .map(|((package, before), after)| energy_between(before, after, package.range) as f64);
+                Some(used.sum::<f64>() / 1e6 / seconds)
             }
             Meter::Machine(file) => {
                 work();
@@ -131,11 +116,6 @@ impl Meter {
             }
         }
     }
-}
-
-/// Microjoules between two readings of a counter that wraps once at most between them.
-fn used(before: u64, after: u64, range: u64) -> u64 {
-    if after >= before { after - before } else { range.saturating_sub(before).saturating_add(after) }
 }
 
 fn run(context: &mut Context, root: &Root) -> Result<(), Halt> {
@@ -221,7 +201,7 @@ mod tests {
             meter.watts(&root, || std::fs::write(tree.path().join(ENERGY), "671150\n").unwrap()).unwrap();
         // One joule in no more time than has passed.
         assert!(watts >= 1.0 / from.elapsed().as_secs_f64() && watts.is_finite(), "{watts}");
-        assert_eq!(used(262_143_000_000, 671_150, 262_143_328_850), 1_000_000);
+        assert_eq!(energy_between(262_143_000_000, 671_150, 262_143_328_850), 1_000_000);
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(crate) const SMT_YIELD: Measure = Measure {
     budget: |machine, cpus, depth| {
         let cores = find_cores(machine, cpus);
         if cores.is_empty() {
-            return Budget { seconds: 0.0, bytes: 0 };
+            return Budget::NONE;
         }
         let few = choose_cores(&cores, None, depth).len() as f64;
         Budget {

@@ -2,9 +2,7 @@
 //! tuned, under SCHED_OTHER and, where allowed, SCHED_FIFO. Missed periods are counted, and a second set of percentiles is
 //! corrected for them.
 
-use std::fs::File;
 use std::io;
-use std::io::Write;
 use std::time::Duration;
 
 use record::{Bucket, Coverage, CpuList, Label, Labels, Measurement, detail, text};
@@ -92,7 +90,7 @@ impl Refused {
         let fifo = (priority > 0).then(|| thread_group::run_on(cpu, |_| os::set_fifo(i32::from(priority))));
         Self {
             fifo: fifo.flatten().and_then(Result::err).map(|error| error.to_string()),
-            idle_states: hold_c_states().err(),
+            idle_states: os::hold_idle_states(0).err(),
         }
     }
 }
@@ -177,7 +175,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
                 break 'rounds;
             }
             // Held for as long as the file is open; closing it, even by dying, ends the request.
-            let held = (setting.tuned != Tuned::Nothing).then(hold_c_states);
+            let held = (setting.tuned != Tuned::Nothing).then(|| os::hold_idle_states(0));
             let taken = thread_group::run(&cpus, |member| {
                 run_cycles(member, *setting, wakeups, cycles, PATIENCE, context.stop)
             });
@@ -203,13 +201,6 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         publish(context, *setting, &cpus, seen);
     }
     ended
-}
-
-/// Holds idle states off by a latency request of 0 µs, as cyclictest does.
-fn hold_c_states() -> io::Result<File> {
-    let mut file = File::options().write(true).open("/dev/cpu_dma_latency")?;
-    file.write_all(&0i32.to_ne_bytes())?;
-    Ok(file)
 }
 
 /// What was refused, once each.

@@ -5,6 +5,8 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 
 use super::spells::Spells;
+use machine::text::field;
+use os::procfs::{Stat, TICK_NS, schedstat};
 
 /// What was seen of one thread, up to the last look at it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,41 +52,6 @@ pub struct Thread {
     pub state: char,
 }
 
-/// The fields of /proc/PID/task/TID/stat that are used.
-#[derive(Clone, Debug, PartialEq)]
-struct Stat {
-    name: String,
-    state: char,
-    faults: (u64, u64),
-    ticks: (u64, u64),
-    started: u64,
-    cpu: Option<u32>,
-    disk_ticks: u64,
-}
-
-fn parse_stat(text: &str) -> Option<Stat> {
-    // A name may hold anything: it ends at the last parenthesis.
-    let (head, rest) = text.rsplit_once(')')?;
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    // proc_pid_stat(5) counts from 1; the first here is field 3.
-    let number = |field: usize| fields.get(field - 3).and_then(|text| text.parse::<u64>().ok());
-    Some(Stat {
-        name: head.split_once('(')?.1.to_owned(),
-        state: fields.first()?.chars().next()?,
-        faults: (number(10)?, number(12)?),
-        ticks: (number(14)?, number(15)?),
-        started: number(22).unwrap_or(0),
-        cpu: number(39).and_then(|cpu| u32::try_from(cpu).ok()),
-        disk_ticks: number(42).unwrap_or(0),
-    })
-}
-
-/// Time on a CPU and time waiting for one, ns; how often it was put on one.
-fn parse_schedstat(text: &str) -> Option<(u64, u64, u64)> {
-    let mut numbers = text.split_whitespace().map(|field| field.parse::<u64>().ok());
-    Some((numbers.next()??, numbers.next()??, numbers.next().flatten().unwrap_or(0)))
-}
-
 /// A file of /proc, in one piece: its length is not known before, and reading piece by piece may mix two states.
 fn read(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(4096);
@@ -122,8 +89,8 @@ impl Had {
         let read_at = Some(Instant::now());
         let text = |name: &str| read(&format!("{place}/{name}"));
         let (on_cpu_ns, runnable_ns, slices) =
-            text("schedstat").as_deref().and_then(parse_schedstat).unwrap_or_default();
-        let stat = text("stat").as_deref().and_then(parse_stat);
+            text("schedstat").as_deref().and_then(schedstat).unwrap_or_default();
+        let stat = text("stat").as_deref().and_then(Stat::parse);
         Self {
             on_cpu_ns,
             runnable_ns,
@@ -146,10 +113,8 @@ pub(super) fn involuntary_switches(pid: i32, tid: i32) -> u64 {
 /// A thread's voluntary and involuntary switches until now.
 fn switches(pid: i32, tid: i32) -> (u64, u64) {
     let status = read(&format!("/proc/{pid}/task/{tid}/status")).unwrap_or_default();
-    let count = |name: &str| {
-        status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
-    };
-    (count("voluntary_ctxt_switches:"), count("nonvoluntary_ctxt_switches:"))
+    let count = |name: &str| field(&status, name).and_then(|count| count.parse().ok()).unwrap_or(0);
+    (count("voluntary_ctxt_switches"), count("nonvoluntary_ctxt_switches"))
 }
 
 /// How often the kernel moved the thread of this folder of /proc to another CPU; `None` in kernels built without that count.
@@ -157,13 +122,9 @@ pub fn migrations(place: &str) -> Option<u64> {
     parse_migrations(&read(&format!("{place}/sched"))?)
 }
 
-fn parse_migrations(text: &str) -> Option<u64> {
-    let (name, value) = text.lines().find(|line| line.starts_with("se.nr_migrations"))?.split_once(':')?;
-    (name.trim_end() == "se.nr_migrations").then(|| value.trim().parse().ok())?
+fn parse_migrations(sched: &str) -> Option<u64> {
+    field(sched, "se.nr_migrations")?.parse().ok()
 }
-
-/// Ticks of /proc are 1/100 s, by promise to user space.
-const TICK_NS: u64 = 10_000_000;
 
 impl Thread {
     /// A thread that was not looked at yet.
@@ -185,7 +146,9 @@ impl Thread {
     /// Looks at it, and at how often it was moved if that is asked for; `false` when it is gone.
     pub fn refresh(&mut self, moves: bool) -> bool {
         let place = format!("/proc/{}/task/{}", self.pid, self.tid);
-        let Some(stat) = read(&format!("{place}/stat")).as_deref().and_then(parse_stat) else { return false };
+        let Some(stat) = read(&format!("{place}/stat")).as_deref().and_then(Stat::parse) else {
+            return false;
+        };
         if self.started.is_some_and(|started| started != stat.started) {
             *self = Self::new(self.pid, self.tid);
         }
@@ -193,8 +156,8 @@ impl Thread {
         // Kernels without CONFIG_SCHED_INFO have ticks only.
         let (on_cpu, runnable, slices) = read(&format!("{place}/schedstat"))
             .as_deref()
-            .and_then(parse_schedstat)
-            .unwrap_or((stat.ticks.0.saturating_add(stat.ticks.1).saturating_mul(TICK_NS), 0, 0));
+            .and_then(schedstat)
+            .unwrap_or((stat.all_ticks().saturating_mul(TICK_NS), 0, 0));
         self.on_cpu_ns = self.on_cpu_ns.max(on_cpu);
         self.ticks = stat.ticks;
         self.runnable_ns = self.runnable_ns.max(runnable);
@@ -228,8 +191,8 @@ impl Thread {
 /// A thread's state, what it had on a CPU and ready for one, ns, and how often it was put on one; `None` when it is gone.
 pub(super) fn look_at_state(pid: i32, tid: i32) -> Option<(char, u64, u64)> {
     let place = format!("/proc/{pid}/task/{tid}");
-    let state = read(&format!("{place}/stat")).as_deref().and_then(parse_stat)?.state;
-    let slices = read(&format!("{place}/schedstat")).as_deref().and_then(parse_schedstat);
+    let state = read(&format!("{place}/stat")).as_deref().and_then(Stat::parse)?.state;
+    let slices = read(&format!("{place}/schedstat")).as_deref().and_then(schedstat);
     let (on_cpu, runnable, slices) = slices.unwrap_or_default();
     Some((state, on_cpu.saturating_add(runnable), slices))
 }
@@ -280,7 +243,7 @@ impl Thread {
     pub(super) fn is_as_it_was(&mut self) -> bool {
         let place = format!("/proc/{}/task/{}/schedstat", self.pid, self.tid);
         let is = self.state != 'R'
-            && read(&place).as_deref().and_then(parse_schedstat).is_some_and(|(on_cpu, _, slices)| {
+            && read(&place).as_deref().and_then(schedstat).is_some_and(|(on_cpu, _, slices)| {
                 slices == self.slices && on_cpu == self.on_cpu_ns && slices > 0
             });
         self.looks += u64::from(is);
@@ -311,22 +274,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn fields_are_those_of_the_manual() {
-        let mut fields: Vec<String> = (3..=52).map(|field| field.to_string()).collect();
-        fields[0] = "D".to_owned();
-        let stat = parse_stat(&format!("7 (a b) c) {}", fields.join(" "))).unwrap();
-        let expected = Stat {
-            name: "a b) c".to_owned(),
-            state: 'D',
-            faults: (10, 12),
-            ticks: (14, 15),
-            started: 22,
-            cpu: Some(39),
-            disk_ticks: 42,
-        };
-        assert_eq!(stat, expected);
-        assert_eq!(parse_schedstat("92327 60572 2\n"), Some((92327, 60572, 2)));
-        assert_eq!(parse_schedstat("92327"), None);
+    fn moves_are_those_of_this_count_alone() {
         let sched = "cat (1, #threads: 1)\n---\nse.nr_migrations    :      17\nnr_switches : 5\n";
         assert_eq!(parse_migrations(sched), Some(17));
         assert_eq!(parse_migrations("se.nr_migrations_cold : 3\n"), None);
@@ -363,9 +311,6 @@ mod tests {
     proptest! {
         #[test]
         fn no_line_panics(text in "\\PC{0,80}") {
-            let _ = parse_stat(&text);
-            let _ = parse_stat(&format!("1 (x) R {text}"));
-            let _ = parse_schedstat(&text);
             let _ = parse_migrations(&format!("se.nr_migrations{text}"));
         }
     }

@@ -2,9 +2,10 @@
 //! each block waiting for the one before.
 
 use kernels::aes_ige::{BLOCK, Key, encrypt};
-use record::{Template, Unavailable, text};
+use record::{Template, Text, Unavailable, text};
 
-use super::workload::{Definition, Site, Worker, Workload, WrongResult, iterations_a_round};
+use super::loops::checked;
+use super::workload::{Definition, Site, Worker, Workload, iterations_a_round};
 
 /// See the module.
 pub(crate) struct Aes256Ige;
@@ -31,8 +32,11 @@ impl Workload for Aes256Ige {
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         let mut cipher = Cipher::new();
         cipher.message();
-        cipher.messages = iterations_a_round(|n| (0..n).for_each(|_| cipher.message()));
-        Ok(Box::new(cipher))
+        let messages = iterations_a_round(|n| (0..n).for_each(|_| drop(cipher.message())));
+        Ok(checked(move || {
+            let wrong = (0..messages).filter_map(|_| cipher.message()).last();
+            ((messages * MESSAGE as u64) as f64, wrong)
+        }))
     }
 }
 
@@ -41,8 +45,6 @@ struct Cipher {
     start: [u8; 2 * BLOCK],
     message: Vec<u8>,
     output: Vec<u8>,
-    messages: u64,
-    wrong: Option<[u8; BLOCK]>,
 }
 
 impl Cipher {
@@ -52,38 +54,21 @@ impl Cipher {
             start: count_up(),
             message: (0..MESSAGE).map(|at| (at % 251) as u8).collect(),
             output: vec![0; MESSAGE],
-            messages: 1,
-            wrong: None,
         }
     }
 
-    fn message(&mut self) {
+    /// Encrypts it; what is wrong with its last block.
+    fn message(&mut self) -> Option<Text> {
         let mut state = self.start;
         encrypt(&self.message, &mut self.output, &self.key, &mut state);
-        if state[..BLOCK] != LAST_BLOCK && self.wrong.is_none() {
-            let mut last = [0; BLOCK];
-            last.copy_from_slice(&state[..BLOCK]);
-            self.wrong = Some(last);
-        }
-    }
-}
-
-impl Worker for Cipher {
-    fn round(&mut self) -> f64 {
-        (0..self.messages).for_each(|_| self.message());
-        (self.messages * MESSAGE as u64) as f64
-    }
-
-    fn verify(&mut self) -> Result<(), WrongResult> {
-        match self.wrong {
-            None => Ok(()),
-            Some(last) => Err(WrongResult(text!(
+        (state[..BLOCK] != LAST_BLOCK).then(|| {
+            text!(
                 "workload-aes-wrong",
                 "the last block of a message is {got} instead of {right}",
-                got = hexadecimal(&last),
+                got = hexadecimal(&state[..BLOCK]),
                 right = hexadecimal(&LAST_BLOCK)
-            ))),
-        }
+            )
+        })
     }
 }
 
@@ -97,11 +82,9 @@ mod tests {
 
     #[test]
     fn a_flipped_bit_is_noticed() {
-        let mut cipher = Cipher { messages: 2, ..Cipher::new() };
-        assert_eq!(cipher.round(), 2.0 * MESSAGE as f64);
-        assert_eq!(cipher.verify(), Ok(()));
+        let mut cipher = Cipher::new();
+        assert_eq!(cipher.message(), None);
         cipher.message[77] ^= 4;
-        cipher.round();
-        assert_eq!(cipher.verify().unwrap_err().0.code(), Some("workload-aes-wrong"));
+        assert_eq!(cipher.message().unwrap().code(), Some("workload-aes-wrong"));
     }
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::Workload;
 use super::worker_pool::{GroupRun, Slice};
+use crate::budget::last_level_of;
 use crate::context::Context;
 use crate::counters::{self, Reading};
 use crate::repeat::{judge, mark_samples};
@@ -179,13 +180,4 @@ impl<'a> Seen<'a> {
         context.degrade(what, why);
         false
     }
-}
-
-/// Bytes of the last-level caches that some of `cpus` use.
-fn last_level_of(machine: &Machine, cpus: &[u32]) -> u64 {
-    machine
-        .data_caches(machine.last_level())
-        .filter(|cache| cpus.iter().any(|cpu| cache.cpus.contains(*cpu)))
-        .filter_map(|cache| cache.bytes)
-        .fold(0, u64::saturating_add)
 }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use machine::Root;
 use machine::cgroups::Cgroups;
+use os::procfs::{count_of, ticks_of_each};
 use record::Mark;
-
-use crate::proc_stat::stolen_ticks;
 
 /// Reads the counts of some CPUs before and after.
 #[derive(Debug)]
@@ -47,8 +46,8 @@ impl Incidents {
         if self.steal
             && let Some(stat) = self.root.text("/proc/stat")
         {
-            counts.stolen = stolen_ticks(&stat);
-            counts.stolen.retain(|cpu, _| cpus.contains(cpu));
+            let each = ticks_of_each(&stat).into_iter().filter(|(cpu, _)| cpus.contains(cpu));
+            counts.stolen = each.filter_map(|(cpu, ticks)| Some((cpu, ticks.stolen?))).collect();
         }
         if self.heat {
             for cpu in cpus {
@@ -60,8 +59,7 @@ impl Incidents {
         }
         for path in &self.quotas {
             let stat = self.root.text(path).unwrap_or_default();
-            let count = stat.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok());
-            counts.quota = counts.quota.max(count.unwrap_or(0));
+            counts.quota = counts.quota.max(count_of(&stat, "nr_throttled").unwrap_or(0));
         }
         counts
     }

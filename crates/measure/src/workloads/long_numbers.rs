@@ -4,7 +4,8 @@
 use kernels::bignum::{self, Limb, PI_CHECK, PI_DIGITS, POWER, POWER_CHECK};
 use record::{Template, Unavailable, text};
 
-use super::workload::{Definition, Site, Worker, Workload, WrongResult};
+use super::loops::checked;
+use super::workload::{Definition, Site, Worker, Workload};
 
 /// A long number that is computed, and what is known of it.
 #[derive(Clone, Copy)]
@@ -45,14 +46,6 @@ pub(super) static LONG_NUMBERS: [LongNumber; 2] = [
     },
 ];
 
-impl LongNumber {
-    fn worker(self) -> Computing {
-        let (result, scratch) = (self.limbs)();
-        // Written, not only reserved: the pages shall be this thread's.
-        Computing { number: self, result: vec![1; result], scratch: vec![1; scratch], wrong: None }
-    }
-}
-
 impl Workload for LongNumber {
     fn definition(&self) -> Definition {
         let (result, scratch) = (self.limbs)();
@@ -61,31 +54,16 @@ impl Workload for LongNumber {
     }
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
-        Ok(Box::new(self.worker()))
-    }
-}
-
-struct Computing {
-    number: LongNumber,
-    result: Vec<Limb>,
-    scratch: Vec<Limb>,
-    wrong: Option<u64>,
-}
-
-impl Worker for Computing {
-    fn round(&mut self) -> f64 {
-        let limbs = (self.number.compute)(&mut self.result, &mut self.scratch);
-        // One sum over the limbs: a two-thousandth of the work.
-        let rest = bignum::check(&self.result[..limbs]);
-        if rest != self.number.rest {
-            self.wrong = Some(rest);
-        }
-        1.0
-    }
-
-    fn verify(&mut self) -> Result<(), WrongResult> {
-        let (wrong, right) = (self.number.wrong, self.number.rest);
-        self.wrong.map_or(Ok(()), |rest| Err(WrongResult(text!(wrong, rest, right))))
+        let (number, (result, scratch)) = (*self, (self.limbs)());
+        // Written, not only reserved: the pages shall be this thread's.
+        let (mut result, mut scratch) = (vec![1; result], vec![1; scratch]);
+        Ok(checked(move || {
+            let limbs = (number.compute)(&mut result, &mut scratch);
+            // One sum over the limbs: a two-thousandth of the work.
+            let rest = bignum::check(&result[..limbs]);
+            let (wrong, right) = (number.wrong, number.rest);
+            (1.0, (rest != right).then(|| text!(wrong, rest, right)))
+        }))
     }
 }
 
@@ -95,10 +73,12 @@ mod tests {
 
     #[test]
     fn a_wrong_product_is_reported() {
-        let mut worker = LONG_NUMBERS[0].worker();
-        assert_eq!(worker.round(), 1.0);
-        assert_eq!(worker.verify(), Ok(()));
-        worker.wrong = Some(5);
-        assert_eq!(worker.verify().unwrap_err().0.value("rest"), Some(&5u64.into()));
+        let wrong = LongNumber { rest: LONG_NUMBERS[0].rest - 1, ..LONG_NUMBERS[0] };
+        for right in [true, false] {
+            let number = if right { LONG_NUMBERS[0] } else { wrong };
+            let mut worker = number.prepare(&Site { cpu: 0, pool: None }).unwrap();
+            assert_eq!(worker.round(), 1.0);
+            assert_eq!(worker.verify().is_ok(), right);
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! `nop` and `cpu-bound`: loops of instructions that do nothing; and the worker of every loop that keeps nothing.
+//! `nop` and `cpu-bound`: loops of instructions that do nothing; and the workers of loops that keep nothing, and of work that
+//! is checked round by round.
 //!
 //! The IPC of `nop` is the number of instructions that a core takes in a cycle. `cpu-bound` is the loop of three nops by
 //! which published comparisons tell what a core does with nothing to wait for.
@@ -6,7 +7,7 @@
 use kernels::Work;
 use kernels::chain::{Chain, NOPS};
 use kernels::cpu_bound::CPU_BOUND;
-use record::{Template, Unavailable};
+use record::{Template, Text, Unavailable};
 
 use super::workload::{Definition, Site, Worker, Workload, WrongResult, iterations_a_round};
 
@@ -70,5 +71,29 @@ impl<R: Fn(u64) + Send, V: Fn() -> Result<(), WrongResult> + Send> Worker for Lo
 
     fn verify(&mut self) -> Result<(), WrongResult> {
         (self.verify)()
+    }
+}
+
+/// A worker whose rounds say how much they did and what was wrong with the result, of which the first is kept.
+pub(super) fn checked(round: impl FnMut() -> (f64, Option<Text>) + Send + 'static) -> Box<dyn Worker> {
+    Box::new(Checked { round, wrong: None })
+}
+
+struct Checked<R> {
+    round: R,
+    wrong: Option<Text>,
+}
+
+impl<R: FnMut() -> (f64, Option<Text>) + Send> Worker for Checked<R> {
+    fn round(&mut self) -> f64 {
+        let (done, wrong) = (self.round)();
+        if self.wrong.is_none() {
+            self.wrong = wrong;
+        }
+        done
+    }
+
+    fn verify(&mut self) -> Result<(), WrongResult> {
+        self.wrong.clone().map_or(Ok(()), |wrong| Err(WrongResult(wrong)))
     }
 }

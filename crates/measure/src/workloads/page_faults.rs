@@ -2,9 +2,10 @@
 //! threads share one address space, so what they lose together is the kernel's lock on it, and the hypervisor's on theirs.
 
 use os::mapping::{HUGE, Mapping, Page};
-use record::{Template, Unavailable, text};
+use record::{Template, Text, Unavailable, text};
 
-use super::workload::{Definition, Site, Worker, Workload, WrongResult};
+use super::loops::checked;
+use super::workload::{Definition, Site, Worker, Workload};
 use crate::reasons::NOT_MAPPED;
 
 /// See the module.
@@ -19,44 +20,28 @@ impl Workload for PageFaults {
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         Mapping::new(HUGE, Page::Base).map_err(|error| text!(NOT_MAPPED, error))?;
-        Ok(Box::new(Touching { wrong: None }))
-    }
-}
-
-struct Touching {
-    wrong: Option<u8>,
-}
-
-impl Touching {
-    /// Touches each page of the mapping. How many there were.
-    fn touch(&mut self, memory: &Mapping) -> usize {
-        let page = Page::Base.bytes();
-        for at in (0..memory.len()).step_by(page) {
-            // SAFETY: both bytes lie in this page of the mapping, which is writable and this thread's alone. The write comes
-            // first and is one fault; a read before it would be another, of the page of zeros that all share.
-            let beside = unsafe {
-                let start = memory.start().add(at);
-                start.write_volatile(1);
-                start.add(page / 2).read_volatile()
-            };
-            if beside != 0 {
-                self.wrong = Some(beside);
-            }
-        }
-        memory.len() / page
-    }
-}
-
-impl Worker for Touching {
-    fn round(&mut self) -> f64 {
         // Memory that ran out in mid-run is no work done, and shows as a slice without any.
-        Mapping::new(HUGE, Page::Base).map_or(0.0, |memory| self.touch(&memory) as f64)
+        Ok(checked(|| Mapping::new(HUGE, Page::Base).map_or((0.0, None), |memory| touch(&memory))))
     }
+}
 
-    fn verify(&mut self) -> Result<(), WrongResult> {
-        self.wrong
-            .map_or(Ok(()), |got| Err(WrongResult(text!("a fresh page holds {got} instead of zeros", got))))
+/// Touches each page of the mapping: how many there were, and what a fresh one held.
+fn touch(memory: &Mapping) -> (f64, Option<Text>) {
+    let (page, mut wrong) = (Page::Base.bytes(), None);
+    for at in (0..memory.len()).step_by(page) {
+        // SAFETY: both bytes lie in this page of the mapping, which is writable and this thread's alone. The write comes
+        // first and is one fault; a read before it would be another, of the page of zeros that all share.
+        let beside = unsafe {
+            let start = memory.start().add(at);
+            start.write_volatile(1);
+            start.add(page / 2).read_volatile()
+        };
+        if beside != 0 {
+            wrong = Some(beside);
+        }
     }
+    let wrong = wrong.map(|got| text!("a fresh page holds {got} instead of zeros", got));
+    ((memory.len() / page) as f64, wrong)
 }
 
 #[cfg(test)]
@@ -65,13 +50,12 @@ mod tests {
 
     #[test]
     fn every_page_is_touched_once_and_a_used_one_is_noticed() {
-        let mut worker = Touching { wrong: None };
+        let mut worker = PageFaults.prepare(&Site { cpu: 0, pool: None }).unwrap();
         assert_eq!(worker.round(), HUGE as f64 / Page::Base.bytes() as f64);
         assert_eq!(worker.verify(), Ok(()));
         let used = Mapping::new(HUGE, Page::Base).unwrap();
         // SAFETY: the byte lies in the mapping.
         unsafe { used.start().add(Page::Base.bytes() / 2).write(7) };
-        worker.touch(&used);
-        assert_eq!(worker.verify().unwrap_err().0.value("got"), Some(&7u64.into()));
+        assert_eq!(touch(&used).1.unwrap().value("got"), Some(&7u64.into()));
     }
 }

@@ -67,16 +67,9 @@ pub(crate) struct Site {
 }
 
 /// A result that is not what it must be: this machine computes wrongly.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct WrongResult(pub Text);
-
-impl std::fmt::Display for WrongResult {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for WrongResult {}
 
 /// One thread's share of a workload.
 pub(crate) trait Worker: Send {

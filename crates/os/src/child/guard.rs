@@ -104,7 +104,7 @@ fn post(token: &str, mark: Option<Mark>, folder: Option<&Path>) -> Option<Guardi
         loop {
             match lifeline.hear() {
                 Message::Number(pid) => {
-                    adopted.extend(tree::Stat::read(pid).map(|line| (pid, line.started)));
+                    adopted.extend(crate::procfs::Stat::read(pid).map(|line| (pid, line.started)));
                 }
                 Message::Gone => break clean_up(token, mark, adopted, folder),
                 Message::Dismissed => break,

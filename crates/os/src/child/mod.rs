@@ -21,12 +21,13 @@ mod start;
 mod tree;
 mod wait;
 
+pub use crate::procfs::{Stat, USER_HZ};
 pub use error::{Hint, NotExecutable, Obstacle, SpawnError, SystemError};
 pub use guard::Guard;
 pub use outcome::{Ended, Exit, Usage};
 pub use process::Child;
 pub use spec::{Input, Memory, Output, Spec};
-pub use tree::{Process, Stat, USER_HZ, adopted_beside, become_subreaper, hurry, processes, register_own};
+pub use tree::{Process, adopted_beside, become_subreaper, hurry, processes, register_own};
 pub(crate) use wait::wait_for;
 pub use wait::{Nobody, Watcher, own_peak_bytes, wait_all};
 

@@ -7,10 +7,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::mark;
+use crate::procfs::Stat;
 use crate::thread::check_result;
-
-/// Ticks a second of the times in /proc, on every architecture that this runs on (proc(5)).
-pub const USER_HZ: f64 = 100.0;
 
 /// A process that was told to stand still does so when it leaves the kernel; one in the middle of disk I/O may not.
 const STILL: Duration = Duration::from_millis(500);
@@ -90,66 +88,6 @@ pub fn become_subreaper() -> bool {
 /// Notes a process that this one has forked for its own work: nothing that a command left behind.
 pub fn register_own(pid: i32) {
     register(pid, true);
-}
-
-/// What /proc/PID/stat tells of a process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stat {
-    /// As the kernel has it: at most 15 bytes.
-    pub name: String,
-    state: char,
-    /// The process that it is a child of.
-    pub parent: i32,
-    group: i32,
-    /// CPU time that its threads have had, in ticks of USER_HZ.
-    pub ticks: u64,
-    threads: u64,
-    /// When it started, in ticks since boot: with its number, what tells it from any other.
-    pub started: u64,
-}
-
-impl Stat {
-    /// That of the process of this number.
-    pub fn read(pid: i32) -> Option<Self> {
-        Self::parse(&String::from_utf8_lossy(&std::fs::read(format!("/proc/{pid}/stat")).ok()?))
-    }
-
-    /// The same with the CPU time of its first thread alone: what the kernel adds up over 15,000 threads takes it a millisecond.
-    pub fn read_first_thread(pid: i32) -> Option<Self> {
-        Self::parse(&String::from_utf8_lossy(&std::fs::read(format!("/proc/{pid}/task/{pid}/stat")).ok()?))
-    }
-
-    fn parse(stat: &str) -> Option<Self> {
-        // A name may hold anything, parentheses too: it ends at the last one.
-        let (head, rest) = stat.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        // By its number in proc_pid_stat(5), where the first after the name is the third.
-        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
-        Some(Self {
-            name: head.split_once('(')?.1.to_owned(),
-            state: fields.first()?.chars().next()?,
-            parent: fields.get(1)?.parse().ok()?,
-            group: fields.get(2)?.parse().ok()?,
-            ticks: number(14)?.saturating_add(number(15)?),
-            threads: number(20)?,
-            started: number(22)?,
-        })
-    }
-
-    /// Whether it does nothing: stopped by a signal or by a debugger, or ended.
-    fn stands_still(&self) -> bool {
-        self.is_stopped() || self.has_ended()
-    }
-
-    /// Whether a signal or a debugger stopped it.
-    pub fn is_stopped(&self) -> bool {
-        matches!(self.state, 'T' | 't')
-    }
-
-    /// Whether all its threads have ended. The state alone is that of the first one, which others can outlive.
-    pub fn has_ended(&self) -> bool {
-        self.state == 'X' || self.state == 'Z' && self.threads <= 1
-    }
 }
 
 /// Whether a process has ended, waited for or not.
@@ -313,28 +251,6 @@ pub(super) fn signal_all(pids: &[i32], signal: i32) {
             if signal != libc::SIGKILL {
                 libc::kill(*pid, libc::SIGCONT);
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn a_name_with_parentheses_does_not_shift_the_fields() {
-        let rest: Vec<String> = (6..=52).map(|field| field.to_string()).collect();
-        let line = Stat::parse(&format!("12 (a) S 1 (b)) R 7 9 {}", rest.join(" "))).unwrap();
-        assert_eq!((line.name.as_str(), line.state, line.parent, line.group), ("a) S 1 (b)", 'R', 7, 9));
-        assert_eq!((line.ticks, line.threads, line.started), (14 + 15, 20, 22));
-        assert_eq!(Stat::parse("12 (a) S"), None);
-    }
-
-    proptest! {
-        #[test]
-        fn no_line_panics(text in "\\PC{0,60}") {
-            let _ = Stat::parse(&text);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! `/dev/cpu_dma_latency`: while it is open, no CPU sleeps so deep that waking takes longer than the number written there
 //! (Documentation/power/pm_qos_interface.rst).
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::Read;
 
 use crate::files::Refusal;
 
@@ -19,10 +19,7 @@ impl DmaLatency {
     /// Holds off all idle states that take longer to leave, in microseconds. Ends with the value, and with the process.
     pub fn hold(us: u32) -> Result<Self, Refusal> {
         let refused = |error: std::io::Error| Refusal::new(PATH, &error);
-        let mut file = OpenOptions::new().write(true).open(PATH).map_err(refused)?;
-        // The kernel takes a signed number of 32 bits in the machine's own order.
-        let us = i32::try_from(us).unwrap_or(i32::MAX);
-        file.write_all(&us.to_ne_bytes()).map_err(refused)?;
+        let file = os::hold_idle_states(i32::try_from(us).unwrap_or(i32::MAX)).map_err(refused)?;
         Ok(Self { _file: file })
     }
 }

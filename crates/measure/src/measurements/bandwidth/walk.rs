@@ -22,15 +22,12 @@ pub(super) struct Group {
 /// Runs a kernel on a group for `seconds`; returns iterations a second of all threads in each slice, and whether a
 /// thread was found on another CPU.
 pub(super) fn run(group: &Group, parts: &[Part], stream: &Stream, seconds: f64) -> (Vec<f64>, bool) {
-    let logs = thread_group::run(&group.cpus, |member| {
+    common_interval::run(&group.cpus, SLICES, |member| {
         member.wait();
         let log = walk(group, parts, stream, seconds, member);
         let moved = member.has_moved();
         (log, moved)
-    });
-    let moved = logs.iter().flatten().any(|(_, moved)| *moved);
-    let all: Option<Vec<WorkLog>> = logs.into_iter().map(|log| log.map(|(log, _)| log)).collect();
-    (all.map_or_else(Vec::new, |logs| common_interval::rates(&logs, SLICES)), moved)
+    })
 }
 
 /// One thread's work until `seconds` after the group's start: iterations.

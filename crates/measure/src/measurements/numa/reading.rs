@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use kernels::stream::Stream;
 
 use crate::common_interval::{self, WorkLog};
-use crate::thread_group;
 use os::Stop;
 use os::mapping::Mapping;
 
@@ -50,7 +49,7 @@ pub(crate) fn run(
     let part = bytes / threads.max(1) / CHUNK * CHUNK;
     let window = Duration::from_secs_f64(terms.window);
     let (begun, finished) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let logs = thread_group::run(cpus, |member| {
+    let (rates, moved) = common_interval::run(cpus, terms.slices, |member| {
         let mut log = WorkLog::with_capacity(4096);
         let limit = member.start + terms.patience;
         let start = memory.start().wrapping_add(member.index * part);
@@ -85,13 +84,7 @@ pub(crate) fn run(
         let moved = member.has_moved();
         (log, moved || !member.pinned)
     });
-    let moved = logs.iter().flatten().any(|(_, moved)| *moved);
-    let logs: Option<Vec<WorkLog>> = logs.into_iter().map(|log| log.map(|(log, _)| log)).collect();
-    Read {
-        rates: logs.map_or_else(Vec::new, |logs| common_interval::rates(&logs, terms.slices)),
-        threads,
-        moved,
-    }
+    Read { rates, threads, moved }
 }
 
 #[cfg(test)]
