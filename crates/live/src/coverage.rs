@@ -169,6 +169,7 @@ mod tests {
             .file("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2000000\n")
             .file("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_total_time_ms", "0")
             .file("sys/class/hwmon/hwmon0/temp1_input", "61000\n")
+            .file("sys/class/powercap/intel-rapl:0/name", "package-0\n")
             .file("sys/class/powercap/intel-rapl:0/energy_uj", "7")
     }
 
