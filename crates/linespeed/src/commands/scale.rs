@@ -36,8 +36,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     let mut measuring = Measuring::begin(options, options.measuring.quick)?;
     let cpus = chosen_cpus(options, &measuring.found.machine)?;
     let machine = &measuring.found.machine;
-    let plan =
-        Plan::new(machine, &cpus, &scale.placement, scale.steps.as_ref()).map_err(Failure::Usage)?;
+    let plan = Plan::new(machine, &cpus, &scale.placement, scale.steps.as_ref()).map_err(Failure::Usage)?;
     raise_file_limit(cpus.len());
 
     let mut job = match recipe {
