@@ -2,12 +2,9 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::path::PathBuf;
 
 use os::child::{Exit, SpawnError};
 use record::{Text, text};
-
-use crate::recipes::score::Unusable;
 
 /// Characters of output that an error shows.
 const SHOWN: usize = 600;
@@ -39,7 +36,7 @@ impl fmt::Display for Failed {
 }
 
 /// The end of a sentence about a program that has ended: what it printed last, or that it printed nothing.
-struct LastOutput<'a>(&'a str);
+pub(crate) struct LastOutput<'a>(pub(crate) &'a str);
 
 impl fmt::Display for LastOutput<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -48,47 +45,6 @@ impl fmt::Display for LastOutput<'_> {
             output => write!(f, "; its last words: {output}"),
         }
     }
-}
-
-/// Why a recipe's service cannot be used.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ServiceError {
-    /// There is no folder for it.
-    #[error("{place}: cannot create a temporary folder: {error}; name another place with TMPDIR")]
-    NoFolder {
-        /// Where it was to be.
-        place: PathBuf,
-        /// The system's error.
-        error: String,
-    },
-    /// Its log cannot be written.
-    #[error("{file}: cannot be written: {error}")]
-    Log {
-        /// The file.
-        file: PathBuf,
-        /// The system's error.
-        error: String,
-    },
-    /// It did not get ready in time.
-    #[error("{program} was not ready within {seconds} s{}", LastOutput(.last_output))]
-    NotReady {
-        /// Its program.
-        program: String,
-        /// How long it was waited for, seconds.
-        seconds: f64,
-        /// What it printed last.
-        last_output: String,
-    },
-    /// It has ended before the run did.
-    #[error("{program} {} in the middle of the run{}", describe_end(*.exit), LastOutput(.last_output))]
-    Ended {
-        /// Its program.
-        program: String,
-        /// How.
-        exit: Exit,
-        /// What it printed last.
-        last_output: String,
-    },
 }
 
 /// Why a run does not count.
@@ -112,31 +68,12 @@ pub enum Trouble {
     /// It took longer than allowed, seconds.
     #[error("the command took longer than the {0} s that --timeout allows, and was ended")]
     TimedOut(f64),
-    /// Its output has no score, or not what must stand in it: which pattern, and the output, bounded.
-    #[error(
-        "{}",
-        if .output.is_empty() {
-            format!("the command printed nothing, {} was expected", .wanted)
-        } else {
-            format!("{} not found in the command's output: {}", .wanted, .output)
-        }
-    )]
-    Unreadable {
-        /// The patterns that were looked for.
-        wanted: String,
-        /// The output.
-        output: String,
-    },
-    /// Its score is no number to compute with: zero, negative, `nan`, too large.
-    #[error(
-        "the score {} is not a usable number (one above 0 is needed); the command's line: {}",
-        .0.number,
-        shorten(&.0.line)
-    )]
-    Unusable(Unusable),
-    /// The program beside it is gone, or did not start.
-    #[error(transparent)]
-    Service(ServiceError),
+    /// Its output has no score that can be used, or not what must stand in it: what is missing, and what stands there.
+    #[error("{0}")]
+    Unreadable(String),
+    /// The program beside it is gone, or did not start: how.
+    #[error("{0}")]
+    Service(String),
     /// Its copies need more memory than there is.
     #[error("{0}")]
     NoRoom(Text),
@@ -155,10 +92,6 @@ impl Trouble {
             _ => None,
         }
     }
-}
-
-fn describe_end(exit: Exit) -> String {
-    if exit == Exit::Code(0) { "ended by itself".to_owned() } else { exit.to_string() }
 }
 
 /// What a failed program printed last, on one line: what it said twice once, and no entry of OpenSSL's queue of errors beside

@@ -5,8 +5,7 @@ use quiet::audit::AuditRow;
 use quiet::error::Error;
 use quiet::files::Tree;
 use quiet::knob::State;
-use quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
-use quiet::wanted_value;
+use quiet::tuning_plan::{Planned, Purpose, TuningPlan, Wanted};
 use record::diagnosis::Finding;
 use record::statistics::Verdict;
 use record::{KnobValue, Machine, Measurement, Record, Text, text};
@@ -28,56 +27,12 @@ pub struct Fix<'a> {
 /// Why a finding is not fixed.
 #[derive(Debug, thiserror::Error)]
 pub enum FixError {
-    /// No finding has this number.
-    #[error("there is no finding {asked}: the record has {}; linespeed show lists them", name_findings(*.found))]
-    OutOfRange {
-        /// The number.
-        asked: usize,
-        /// How many there are.
-        found: usize,
-    },
-    /// No finding is of this rule.
-    #[error("the record has no finding called {asked}; it has {}", .found.join(", "))]
-    NoSuchRule {
-        /// The rule's name.
-        asked: String,
-        /// The rules of its findings.
-        found: Vec<String>,
-    },
-    /// Nothing that linespeed sets mends it.
-    #[error("no knob fixes finding {number} ({what}); do: {}", .remedy.as_deref().unwrap_or("nothing is known"))]
-    NoKnob {
-        /// Its number.
-        number: usize,
-        /// What it is.
-        what: Text,
-        /// Its first remedy.
-        remedy: Option<String>,
-    },
-    /// The record is of another machine.
-    #[error("the record is of {0}, not of this machine: run linespeed here first")]
-    OtherMachine(String),
-    /// This machine has no such knob, or it cannot be seen or set, with why.
-    #[error("{knob}: {why}")]
-    CannotBeSet {
-        /// The knob.
-        knob: &'static str,
-        /// Why.
-        why: Text,
-    },
-    /// Only a program shows what it gains.
-    #[error(
-        "what {knob} gains depends on the program: linespeed fix {number}{of} -- COMMAND measures yours, \
-         linespeed fix {number}{of} --dry-run shows what would be written"
-    )]
-    NeedsCommand {
-        /// The knob.
-        knob: &'static str,
-        /// The finding's number.
-        number: usize,
-        /// What names its record, after a space; nothing for this machine's.
-        of: String,
-    },
+    /// What was asked for is no fix: why, and the way out.
+    #[error("{0}")]
+    NoFix(String),
+    /// It cannot be set on this machine, with why.
+    #[error("{0}")]
+    CannotBeSet(String),
     /// The machine cannot be looked at.
     #[error(transparent)]
     Session(#[from] Error),
@@ -100,28 +55,40 @@ pub fn choose<'a>(
     cited: impl Fn(&'a Finding) -> Option<&'a Measurement>,
 ) -> Result<Fix<'a>, FixError> {
     let findings = &record.diagnosis.findings;
-    let at = match asked.parse::<usize>() {
-        Ok(number) if (1..=findings.len()).contains(&number) => number - 1,
-        Ok(number) => return Err(FixError::OutOfRange { asked: number, found: findings.len() }),
+    let out_of_range = |number: usize| {
+        let has = name_findings(findings.len());
+        FixError::NoFix(format!(
+            "there is no finding {number}: the record has {has}; linespeed show lists them"
+        ))
+    };
+    let number = match asked.parse::<usize>() {
+        Ok(number) => number,
+        Err(_) if findings.is_empty() => return Err(out_of_range(1)),
         Err(_) => {
             // Of several findings of a rule the one that can be fixed.
-            let of_rule = || findings.iter().enumerate().filter(|(_, finding)| finding.rule == asked);
-            let found = of_rule().find(|(_, finding)| finding.knob().is_some()).or_else(|| of_rule().next());
-            let rules = || findings.iter().map(|finding| finding.rule.clone()).collect();
-            found.map(|(at, _)| at).ok_or_else(|| match findings.is_empty() {
-                true => FixError::OutOfRange { asked: 1, found: 0 },
-                false => FixError::NoSuchRule { asked: asked.to_owned(), found: rules() },
+            let mut of_rule = (1..).zip(findings).filter(|(_, finding)| finding.rule == asked);
+            let first = of_rule.clone().next();
+            let found = of_rule.find(|(_, finding)| finding.knob().is_some()).or(first);
+            found.map(|(number, _)| number).ok_or_else(|| {
+                let rules: Vec<&str> = findings.iter().map(|finding| finding.rule.as_str()).collect();
+                let rules = rules.join(", ");
+                FixError::NoFix(format!("the record has no finding called {asked}; it has {rules}"))
             })?
         }
     };
-    let (number, finding) = (at + 1, &findings[at]);
+    let at = number.checked_sub(1).and_then(|at| findings.get(at));
+    let finding = at.ok_or_else(|| out_of_range(number))?;
     let Some(value) = finding.knob() else {
-        let remedy = finding.remedy.first().map(ToString::to_string);
-        return Err(FixError::NoKnob { number, what: finding.what.clone(), remedy });
+        let remedy = finding.remedy.first().map_or("nothing is known".to_owned(), ToString::to_string);
+        let what = &finding.what;
+        return Err(FixError::NoFix(format!("no knob fixes finding {number} ({what}); do: {remedy}")));
     };
     if !here.is_same_hardware(&record.machine) {
-        let other = record.machine.hostname.clone().filter(|name| here.hostname.as_ref() != Some(name));
-        return Err(FixError::OtherMachine(other.unwrap_or_else(|| "other hardware".to_owned())));
+        let other = record.machine.hostname.as_deref().filter(|name| here.hostname.as_deref() != Some(name));
+        let of = other.unwrap_or("other hardware");
+        return Err(FixError::CannotBeSet(format!(
+            "the record is of {of}, not of this machine: run linespeed here first"
+        )));
     }
     Ok(Fix { number, finding, value, figure: ProvenFigure::of(value, cited(finding)) })
 }
@@ -150,18 +117,16 @@ impl Fix<'_> {
     pub fn look(&self, root: &Root, keep: bool) -> Result<Outlook, FixError> {
         let tree = Tree::new(root);
         let purpose = if keep { Purpose::Persistent } else { Purpose::Measuring };
-        let mut context = prepare_context(root, &tree, None, purpose)?;
-        context.stays = keep;
-        let refused = |why| FixError::CannotBeSet { knob: self.value.knob.name(), why };
-        let Some(row) = wanted_value::look_at(&context, self.value) else {
-            return Err(refused(text!("this version has no such knob")));
+        let wanted =
+            Wanted { names: &[self.value.knob.name()], purpose, cpus: None, value: Some(self.value) };
+        let Planned { rows, plan, .. } = wanted.plan(root, &tree)?;
+        let refused = |why: &str| FixError::CannotBeSet(format!("{}: {why}", self.value.knob.name()));
+        let Some(AuditRow { inspection, .. }) = rows.into_iter().next() else {
+            return Err(refused("this version has no such knob"));
         };
-        if let State::Absent(why) | State::Unseen(why) = &row.inspection.state {
-            return Err(refused(why.clone()));
+        if let State::Absent(why) | State::Unseen(why) = &inspection.state {
+            return Err(refused(&why.to_string()));
         }
-        let rows = [row];
-        let plan = TuningPlan::from_audit(&rows, true, purpose, &tree);
-        let [AuditRow { inspection, .. }] = rows;
         let then = inspection.steadier.unwrap_or_else(|| inspection.now.clone());
         Ok(Outlook { now: inspection.now, then, plan, notes: inspection.notes })
     }
@@ -169,7 +134,7 @@ impl Fix<'_> {
     /// Why nothing of it can be set, where that is so.
     pub fn refusal(&self, outlook: &Outlook) -> Option<FixError> {
         let (knob, why) = outlook.plan.not_set.first()?;
-        Some(FixError::CannotBeSet { knob, why: why.clone() })
+        Some(FixError::CannotBeSet(format!("{knob}: {why}")))
     }
 }
 

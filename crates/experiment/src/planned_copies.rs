@@ -11,22 +11,18 @@ use crate::recipes::template::{Template, Values};
 /// Marks that a run can have, in the order in which they are counted.
 const MARKS: [Mark; 4] = [Mark::Switched, Mark::Stolen, Mark::Throttled, Mark::Quota];
 
-/// A plan that is what happens without it: there is nothing to compare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "this layout equals the unbound one: nothing to verify; leave {{threads}} out for a copy pinned to each CPU, or ask \
-     for several processes with --processes N"
-)]
-pub struct NothingPlanned;
+/// What is said of a plan that is what happens without it: there is nothing to compare.
+const NOTHING_PLANNED: &str = "this layout equals the unbound one: nothing to verify; leave {threads} out for a copy pinned to \
+                               each CPU, or ask for several processes with --processes N";
 
 /// The copies as planned, and how they are run in a sentence.
-pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCopy>, Text), NothingPlanned> {
+pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCopy>, Text), &'static str> {
     let sets_threads = command.iter().flat_map(Template::places).next().is_some();
     if !sets_threads {
         return Ok(place_single_threads(plan));
     }
     if plan.snippets.is_empty() {
-        return Err(NothingPlanned);
+        return Err(NOTHING_PLANNED);
     }
     let place = |process: &Process| bind_copy(process, &process.cpus, process.threads.unwrap_or(1));
     let all: Vec<PlacedCopy> = plan.processes.iter().map(place).collect();

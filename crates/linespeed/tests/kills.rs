@@ -53,6 +53,7 @@ fn write_record(home: &Path, now: &str) -> OsString {
             record.measurements.push(Measurement::new("load.latency", place, vec![ns; 6]));
         }
     }
+    record.diagnosis = diagnose::diagnose(&record);
     let path = home.join("record.json");
     std::fs::write(&path, record.to_json().unwrap()).unwrap();
     path.into_os_string()

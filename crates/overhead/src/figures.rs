@@ -30,17 +30,13 @@ pub(crate) fn coverage(timings: &Timings) -> Vec<Coverage> {
     let missing = timings.missing.iter().map(|(name, failure)| {
         let what = format!("overhead ({name})");
         let row = timings.layers.iter().find(|row| row.name == *name);
-        let coverage = match row {
+        match row {
             Some(row) => {
                 let passes = row.passes.len();
                 let why = text!("ended after {passes} passes: {why}", passes, why = &failure.reason);
-                Coverage::degraded(what, why)
+                Coverage { remedy: failure.remedy.clone(), ..Coverage::degraded(what, why) }
             }
-            None => Coverage::impossible(what, failure.reason.clone()),
-        };
-        match &failure.remedy {
-            Some(remedy) => coverage.with_remedy(remedy.clone()),
-            None => coverage,
+            None => failure.clone().into_impossible(what),
         }
     });
     missing.collect()

@@ -3,7 +3,6 @@
 //! powers the machine off.
 
 use std::ffi::CString;
-use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -42,7 +41,9 @@ pub fn run() -> ! {
     let orders = match read_orders() {
         Ok(orders) => orders,
         Err(error) => {
-            eprintln!("linespeed (PID 1): {}", NotOfTheLab(&error));
+            eprintln!(
+                "linespeed (PID 1): no orders on the kernel command line: {error}; only the lab boots linespeed as PID 1"
+            );
             std::process::exit(3);
         }
     };
@@ -54,18 +55,9 @@ pub fn run() -> ! {
     power_off()
 }
 
-/// Why the machine that this is the first process of does nothing.
-struct NotOfTheLab<'a>(&'a io::Error);
-
-impl fmt::Display for NotOfTheLab<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no orders on the kernel command line: {}; only the lab boots linespeed as PID 1", self.0)
-    }
-}
-
 fn read_orders() -> io::Result<Orders> {
     let line = fs::read_to_string("/proc/cmdline").map_err(|error| with_path("/proc/cmdline", &error))?;
-    Orders::read(&line).map_err(|error| io::Error::other(error.to_string()))
+    Orders::read(&line).map_err(io::Error::other)
 }
 
 /// An error that says at what path.

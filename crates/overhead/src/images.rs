@@ -1,56 +1,51 @@
 //! Kernel images and modules, known by their first bytes.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// Bytes in which all magic numbers lie.
 const HEAD: u64 = 0x210;
 
-/// Why a file cannot be a layer's.
-#[derive(Debug, thiserror::Error)]
-pub enum ImageError {
-    /// It cannot be read.
-    #[error("cannot be read: {0}")]
-    Unreadable(std::io::Error),
-    /// It is a folder, a device, a pipe.
-    #[error("cannot be read: not a regular file")]
-    NoFile,
-    /// It is no kernel image.
-    #[error("is not a kernel image")]
-    NoKernel,
-    /// It is no kernel module.
-    #[error("is not an uncompressed kernel module (a relocatable ELF file, .ko)")]
-    NoModule,
-}
-
-/// Refuses what is no kernel image that QEMU may boot.
+/// Refuses what is no kernel image that QEMU may boot: what it is, and a way out.
 ///
 /// # Errors
 ///
 /// It cannot be read, or by its first bytes is none.
-pub fn check_kernel(path: &Path) -> Result<(), ImageError> {
-    if is_kernel(&head(path)?) { Ok(()) } else { Err(ImageError::NoKernel) }
+pub fn check_kernel(path: &Path, flag: &str) -> Result<(), String> {
+    let way_out = format!("name another with {flag}");
+    match head(path) {
+        Ok(head) if is_kernel(&head) => Ok(()),
+        Ok(_) => Err(format!("is not a kernel image; {way_out}, for instance /boot/vmlinuz-RELEASE")),
+        Err(why) => Err(format!("cannot be read: {why}; {way_out}")),
+    }
 }
 
-/// Refuses what is no kernel module of this architecture.
+/// Refuses what is no kernel module of this architecture: what it is, and a way out.
 ///
 /// # Errors
 ///
 /// It cannot be read, or by its first bytes is none.
-pub fn check_module(path: &Path) -> Result<(), ImageError> {
-    if is_module(&head(path)?) { Ok(()) } else { Err(ImageError::NoModule) }
+pub fn check_module(path: &Path, flag: &str) -> Result<(), String> {
+    let way_out = format!("name another with {flag}");
+    match head(path) {
+        Ok(head) if is_module(&head) => Ok(()),
+        Ok(_) => Err(format!(
+            "is not an uncompressed kernel module (a relocatable ELF file, .ko); {way_out}, or leave it out: --kernel builds one"
+        )),
+        Err(why) => Err(format!("cannot be read: {why}; {way_out}")),
+    }
 }
 
 /// The file's first bytes.
-fn head(path: &Path) -> Result<Vec<u8>, ImageError> {
+fn head(path: &Path) -> io::Result<Vec<u8>> {
     // A pipe would be waited for, and cannot be read twice.
-    if !std::fs::metadata(path).map_err(ImageError::Unreadable)?.is_file() {
-        return Err(ImageError::NoFile);
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("not a regular file"));
     }
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut bytes));
-    read.map(|_| bytes).map_err(ImageError::Unreadable)
+    File::open(path)?.take(HEAD).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Whether these bytes stand there.

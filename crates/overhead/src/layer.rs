@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use record::Unavailable;
+use serde::{Deserialize, Serialize};
 
 /// The layer that is the user program once more: what differs from it is noise.
 pub const AGAIN: &str = "user again";
@@ -18,7 +19,7 @@ pub fn page_offset(address: u64) -> u16 {
 }
 
 /// One portion of the routine, as a layer ran it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pass {
     /// Primes in the range that was asked for.
     pub primes: u64,
@@ -32,16 +33,18 @@ pub struct Pass {
     pub crc: u32,
     /// Where in its page the routine began.
     pub page_offset: u16,
-    /// The CPU at the start.
+    /// The CPU at the start. A guest's own is none of the host's.
+    #[serde(skip)]
     pub cpu_from: Option<u32>,
     /// The CPU at the end.
+    #[serde(skip)]
     pub cpu_to: Option<u32>,
     /// What disturbed it.
     pub disturbed: Disturbed,
 }
 
 /// What happened during a portion; `None` where it cannot be counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Disturbed {
     /// Interrupts of its CPU, the timer's among them.
     pub interrupts: Option<u64>,
@@ -54,6 +57,7 @@ pub struct Disturbed {
     /// Moves from CPU to CPU.
     pub migrations: Option<u64>,
     /// Time that the hypervisor took from its CPU, seconds; the kernel counts it in steps of 10 ms.
+    #[serde(skip)]
     pub stolen: Option<f64>,
 }
 

@@ -1,84 +1,165 @@
 //! The thread on which a layer runs its portions: it sleeps between them, as a program does that waits for work.
 
+use std::os::unix::thread::JoinHandleExt;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use os::Stop;
+use record::text::Value;
 use record::{Template, text};
-use std::ops::Range;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
 
-use super::{Pass, Unavailable};
+use super::Unavailable;
 
-/// What a layer's thread does with a range.
-pub type PassFunction = Box<dyn FnMut(Range<u64>) -> Result<Pass, Unavailable>>;
+/// How long a thread that was told to leave its work may take.
+const GRACE: Duration = Duration::from_secs(1);
+/// Between two looks whether a signal asks us to stop.
+const LOOK: Duration = Duration::from_millis(50);
 
-/// A thread that makes portions when it is asked to.
+/// Something that a thread does with what it owns.
+type Order<S> = Box<dyn FnOnce(&mut S) + Send>;
+
+/// A thread that owns what a layer needs there, and works with it when it is asked to.
 #[derive(Debug)]
-pub struct LayerThread {
-    ask: Option<Sender<Range<u64>>>,
-    answers: Receiver<Result<Pass, Unavailable>>,
+pub(crate) struct LayerThread<S> {
+    orders: Option<Sender<Order<S>>>,
     thread: Option<JoinHandle<()>>,
+    /// Why it does nothing any more.
+    over: Option<Unavailable>,
 }
 
-impl LayerThread {
-    /// Starts the thread. `prepare` sets it up, on that thread, and says what it does with each range.
+/// How long an answer is waited for, of a thread that may hang.
+#[derive(Clone, Debug)]
+pub(crate) struct Patience {
+    /// What is waited for, in words.
+    pub(crate) what: String,
+    pub(crate) limit: Duration,
+    /// A signal that asks to stop ends the waiting, too.
+    pub(crate) stop: &'static Stop,
+    /// What takes the thread out of its work.
+    pub(crate) interrupt: libc::c_int,
+}
+
+impl<S: 'static> LayerThread<S> {
+    /// Starts the thread. `prepare` makes there what it owns. Without patience it is waited for however long it takes.
     ///
     /// # Errors
     ///
     /// What `prepare` failed for; or no thread can be started.
-    pub fn start(
-        prepare: impl FnOnce() -> Result<PassFunction, Unavailable> + Send + 'static,
+    pub(crate) fn start(
+        patience: Option<&Patience>,
+        prepare: impl FnOnce() -> Result<S, Unavailable> + Send + 'static,
     ) -> Result<Self, Unavailable> {
-        let (ask, ranges) = channel::<Range<u64>>();
-        let (answer, answers) = channel();
+        let (orders, received) = channel::<Order<S>>();
         let (ready, prepared) = channel();
         let body = move || {
-            let mut work = match prepare() {
-                Ok(work) => work,
-                Err(failure) => {
-                    let _ = ready.send(Err(failure));
-                    return;
-                }
+            let (mut own, done) = match prepare() {
+                Ok(own) => (Some(own), Ok(())),
+                Err(failure) => (None, Err(failure)),
             };
-            let _ = ready.send(Ok(()));
-            for range in ranges {
-                if answer.send(work(range)).is_err() {
-                    return;
-                }
+            // Whoever asked may have given up.
+            if let (true, Some(own)) = (ready.send(done).is_ok(), &mut own) {
+                received.into_iter().for_each(|order| order(own));
             }
         };
-        let thread =
-            std::thread::Builder::new().name("linespeed/layer".to_owned()).spawn(body).map_err(|error| {
-                Unavailable::new(text!("cannot start a thread: {error}", error))
-                    .with_remedy(text!("raise the process limit: ulimit -u"))
-            })?;
-        let worker = Self { ask: Some(ask), answers, thread: Some(thread) };
-        prepared.recv().unwrap_or_else(|_| Err(gone())).map(|()| worker)
+        let thread = Builder::new().name("linespeed/layer".to_owned()).spawn(body).map_err(|error| {
+            Unavailable::new(text!("cannot start a thread: {error}", error))
+                .with_remedy(text!("raise the process limit: ulimit -u"))
+        })?;
+        let mut started = Self { orders: Some(orders), thread: Some(thread), over: None };
+        started.wait(patience, &prepared)?;
+        Ok(started)
     }
 
-    /// Has the thread count the primes of a range, and sleeps until it has.
+    /// Has the thread do something, and sleeps until it has. After a failure it does nothing any more.
     ///
     /// # Errors
     ///
-    /// What the layer says.
-    pub fn pass(&self, range: Range<u64>) -> Result<Pass, Unavailable> {
-        let asked = self.ask.as_ref().is_some_and(|ask| ask.send(range).is_ok());
-        if !asked {
-            return Err(gone());
+    /// What the work says; that the thread has ended, or was given up.
+    pub(crate) fn run<R: Send + 'static>(
+        &mut self,
+        patience: Option<&Patience>,
+        work: impl FnOnce(&mut S) -> Result<R, Unavailable> + Send + 'static,
+    ) -> Result<R, Unavailable> {
+        if let Some(over) = &self.over {
+            return Err(over.clone());
         }
-        self.answers.recv().unwrap_or_else(|_| Err(gone()))
+        let (sender, answer) = channel();
+        let order: Order<S> = Box::new(move |own| {
+            let _ = sender.send(work(own));
+        });
+        // A thread that is gone drops the order, and with it the way for its answer.
+        if let Some(orders) = &self.orders {
+            let _ = orders.send(order);
+        }
+        self.wait(patience, &answer)
+    }
+
+    fn wait<R>(
+        &mut self,
+        patience: Option<&Patience>,
+        answer: &Receiver<Result<R, Unavailable>>,
+    ) -> Result<R, Unavailable> {
+        let ended = || Err(Unavailable::new(THREAD_ENDED));
+        let result = match patience {
+            None => answer.recv().unwrap_or_else(|_| ended()),
+            Some(patience) => {
+                let until = Instant::now() + patience.limit;
+                loop {
+                    let left = until.saturating_duration_since(Instant::now());
+                    match answer.recv_timeout(left.min(LOOK)) {
+                        Ok(answer) => break answer,
+                        Err(RecvTimeoutError::Disconnected) => break ended(),
+                        Err(RecvTimeoutError::Timeout) if left > LOOK && patience.stop.signal().is_none() => {
+                        }
+                        Err(RecvTimeoutError::Timeout) => break Err(self.give_up(patience, answer)),
+                    }
+                }
+            }
+        };
+        result.inspect_err(|failure| self.over = Some(failure.clone()))
+    }
+
+    /// Takes a thread out of its work that did not answer in time, or that nobody waits for any more.
+    fn give_up<R>(&mut self, patience: &Patience, answer: &Receiver<R>) -> Unavailable {
+        if let Some(thread) = &self.thread {
+            // SAFETY: the thread has not been joined, so its handle is a thread's. Everywhere but in its work it has the
+            // signal blocked, and where that fails it would be ignored.
+            unsafe { libc::pthread_kill(thread.as_pthread_t(), patience.interrupt) };
+        }
+        let end = if matches!(answer.recv_timeout(GRACE), Err(RecvTimeoutError::Timeout)) {
+            // It hangs in the kernel: let go, it ends with the process.
+            self.thread = None;
+            text!("guest cannot be ended")
+        } else {
+            text!("kvm-guest-ended", "guest ended")
+        };
+        let device = &patience.what;
+        match patience.stop.signal() {
+            Some(signal) => Unavailable::new(text!(
+                "{device}: interrupted by signal {signal}; {end}",
+                device,
+                signal = signal.to_string(),
+                end
+            )),
+            None => Unavailable::new(text!(
+                "{device} did not answer within {limit}; {end}",
+                device,
+                limit = Value::Figure(patience.limit.as_secs_f64(), "s"),
+                end
+            ))
+            .with_remedy(text!("see the kernel's messages: sudo dmesg | grep -i kvm")),
+        }
     }
 }
 
 const THREAD_ENDED: Template =
     Template { code: "overhead-thread-ended", words: "the layer's thread ended early" };
 
-fn gone() -> Unavailable {
-    Unavailable::new(THREAD_ENDED)
-}
-
-impl Drop for LayerThread {
+impl<S> Drop for LayerThread<S> {
     fn drop(&mut self) {
         // The thread ends when nobody can ask any more.
-        self.ask = None;
+        self.orders = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -91,14 +172,15 @@ mod tests {
 
     #[test]
     fn what_keeps_a_layer_from_starting_is_reported() {
-        let why = LayerThread::start(|| Err(Unavailable::new("no such CPU"))).unwrap_err();
+        let why = LayerThread::<()>::start(None, || Err(Unavailable::new("no such CPU"))).unwrap_err();
         assert_eq!(why.reason, "no such CPU".into());
     }
 
     #[test]
     fn a_thread_that_ends_is_an_answer_and_no_hang() {
-        let worker = LayerThread::start(|| Ok(Box::new(|_| panic!("expected by this test")))).unwrap();
-        assert!(worker.pass(0..10).unwrap_err().reason.is(&THREAD_ENDED));
-        assert!(worker.pass(0..10).unwrap_err().reason.is(&THREAD_ENDED));
+        let mut thread = LayerThread::start(None, || Ok(())).unwrap();
+        let mut run = || thread.run::<()>(None, |()| panic!("expected by this test")).unwrap_err();
+        assert!(run().reason.is(&THREAD_ENDED));
+        assert!(run().reason.is(&THREAD_ENDED));
     }
 }

@@ -41,12 +41,9 @@ const MORE_CPUS: record::Template = record::Template {
 
 pub use crc::crc32;
 pub use layer::{AGAIN, Bound, Disturbed, Layer, LayerName, Layers, Pass, REAL_TIME, page_offset};
-pub use layer_thread::{LayerThread, PassFunction};
-pub use observer::{Observation, Observer};
+pub use observer::Observer;
 pub use record::Unavailable;
-pub use rounds::{
-    Effort, LayerPasses, MOST_ROUNDS, Mismatch, MismatchKind, PORTIONS, Timings, portions, run_rounds,
-};
+pub use rounds::{Effort, LayerPasses, MOST_ROUNDS, Mismatch, PORTIONS, Timings, portions, run_rounds};
 pub use session::{Event, Guests, Outcome, Request, check_quota, run};
 pub use ticks::Ticks;
 pub use user::{User, UserMode};

@@ -2,7 +2,7 @@
 
 use kernels::chain;
 
-use super::{Disturbed, Pass, Ticks, crc32, page_offset};
+use super::{Disturbed, Pass, Ticks};
 use measure::interrupts::Interrupts;
 use measure::proc_stat::USER_HZ;
 use measure::tasks::migrations;
@@ -30,32 +30,6 @@ struct Counts {
     softirqs: Option<Interrupts>,
 }
 
-/// What was seen beside a portion.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Observation {
-    /// Seconds that it took.
-    pub seconds: f64,
-    /// The core's clock before and after: their mean, Hz.
-    pub clock: f64,
-    /// How far they lie apart: a share of their mean.
-    pub clock_moved: f64,
-    /// The CPU at the start.
-    pub cpu_from: Option<u32>,
-    /// The CPU at the end.
-    pub cpu_to: Option<u32>,
-    /// What disturbed it.
-    pub disturbed: Disturbed,
-}
-
-impl Observation {
-    /// The portion that was watched: the primes it found, how long it took, and the bytes that ran at an address.
-    pub(crate) fn into_pass(self, primes: u64, seconds: f64, code: &[u8], address: u64) -> Pass {
-        let Self { clock, clock_moved, cpu_from, cpu_to, disturbed, .. } = self;
-        let (crc, page_offset) = (crc32(code), page_offset(address));
-        Pass { primes, seconds, clock, clock_moved, crc, page_offset, cpu_from, cpu_to, disturbed }
-    }
-}
-
 /// Counts at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 struct Now {
@@ -72,8 +46,8 @@ impl Observer {
         Self { ticks, counts: None }
     }
 
-    /// Runs `work` on the calling thread and looks at what goes on beside it.
-    pub fn observe<T>(&mut self, work: impl FnOnce() -> T) -> (T, Observation) {
+    /// Runs `work` on the calling thread and looks at what goes on beside it. What ran the caller adds to the pass.
+    pub fn observe<T>(&mut self, work: impl FnOnce() -> T) -> (T, Pass) {
         self.wake();
         let cpu_from = os::current_cpu();
         let before = self.read_counts(cpu_from);
@@ -86,15 +60,16 @@ impl Observer {
         let clock_after = self.clock();
         let after = self.read_counts(cpu_from);
         let clock = (clock_before + clock_after) / 2.0;
-        let observation = Observation {
+        let pass = Pass {
             seconds,
             clock,
             clock_moved: (clock_after - clock_before).abs() / clock,
             cpu_from,
             cpu_to,
             disturbed: between(before, after, cpu_from, cpu_to),
+            ..Pass::default()
         };
-        (result, observation)
+        (result, pass)
     }
 
     /// Keeps the core busy until it is at its clock: the thread has slept until now.

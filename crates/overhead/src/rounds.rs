@@ -175,51 +175,12 @@ impl Effort {
 
 /// A layer that did not do the work of the others: no figure of the run may be shown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{layer} {kind}")]
+#[error("{layer} {did}")]
 pub struct Mismatch {
     /// The layer.
     pub layer: LayerName,
-    /// What it did.
-    pub kind: MismatchKind,
-}
-
-/// What a layer did in place of the work of the others.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum MismatchKind {
-    /// It counted so many primes in all, which is wrong.
-    #[error(
-        "counted {} primes below {}, where there are {}: no figure is shown, since what it did is not the work of the others",
-        .0,
-        primes::LIMIT,
-        primes::KNOWN
-    )]
-    Count(u64),
-    /// It ran other bytes, or at another place in its page: CRC-32 and place of its own, and those of the others.
-    #[error(
-        "ran other bytes than the others: CRC-32 {:08x} at {} of its page instead of {:08x} at {}; no figure is shown",
-        .ran.0, .ran.1, .expected.0, .expected.1
-    )]
-    Bytes {
-        /// Its own.
-        ran: (u32, u16),
-        /// Those of the others.
-        expected: (u32, u16),
-    },
-    /// It counted other primes in a portion than before.
-    #[error(
-        "counted {primes} primes from {} to {}, and {before} before: no figure is shown; the CPU or its memory is not to be \
-         trusted",
-        .range.start,
-        .range.end
-    )]
-    Portion {
-        /// The portion.
-        range: Range<u64>,
-        /// Its primes now.
-        primes: u64,
-        /// Its primes in the first pass.
-        before: u64,
-    },
+    /// What it did in place of the work of the others, in words.
+    pub did: String,
 }
 
 /// Why a layer did not go on.
@@ -246,11 +207,16 @@ impl Runner {
         if found == primes::KNOWN {
             return Ok(());
         }
-        Err(self.mismatch(MismatchKind::Count(found)))
+        Err(self.mismatch(format!(
+            "counted {found} primes below {}, where there are {}: no figure is shown, since what it did is not the work of the \
+             others",
+            primes::LIMIT,
+            primes::KNOWN
+        )))
     }
 
-    fn mismatch(&self, kind: MismatchKind) -> Halted {
-        Halted::Unlike(Mismatch { layer: self.row.name, kind })
+    fn mismatch(&self, did: String) -> Halted {
+        Halted::Unlike(Mismatch { layer: self.row.name, did })
     }
 
     fn portion(&mut self, range: &Range<u64>, part: usize) -> Result<Pass, Halted> {
@@ -258,12 +224,18 @@ impl Runner {
         let code = primes::code();
         let (crc, offset) = (crc32(code), page_offset(code.as_ptr().addr() as u64));
         if (pass.crc, pass.page_offset) != (crc, offset) {
-            let (ran, expected) = ((pass.crc, pass.page_offset), (crc, offset));
-            return Err(self.mismatch(MismatchKind::Bytes { ran, expected }));
+            return Err(self.mismatch(format!(
+                "ran other bytes than the others: CRC-32 {:08x} at {} of its page instead of {crc:08x} at {offset}; no figure is \
+                 shown",
+                pass.crc, pass.page_offset
+            )));
         }
         if let Some(known) = self.known.get(part).filter(|known| **known != pass.primes) {
-            let (range, primes, before) = (range.clone(), pass.primes, *known);
-            return Err(self.mismatch(MismatchKind::Portion { range, primes, before }));
+            return Err(self.mismatch(format!(
+                "counted {} primes from {} to {}, and {known} before: no figure is shown; the CPU or its memory is not to be \
+                 trusted",
+                pass.primes, range.start, range.end
+            )));
         }
         if !(pass.seconds > 0.0 && pass.clock > 0.0 && pass.clock.is_finite()) {
             return Err(Halted::Failed(Unavailable::new(text!(

@@ -9,7 +9,7 @@ use record::{Coverage, CpuList, Machine, Measurement, Snapshot, Unavailable, tex
 
 use crate::figures;
 use crate::kernel_module::{self, BuildDirectory, Source, ThreadTime};
-use crate::kvm_guest::{self, Kind};
+use crate::kvm_guest;
 use crate::layer::{Layer, LayerName, Layers};
 use crate::rounds::{self, Effort, Mismatch, Timings};
 use crate::ticks::Ticks;
@@ -70,12 +70,17 @@ pub enum Event {
 }
 
 /// What came of it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Outcome {
-    timings: Timings,
-    kvm: Option<Kind>,
+    /// The figures of every layer that ran.
+    pub measurements: Vec<Measurement>,
+    /// What could not be had, or was not asked for, with its reason.
+    pub coverage: Vec<Coverage>,
+    /// The signal that ended it.
+    pub interrupted: Option<i32>,
+    /// Layers that could not be had, each with its reason.
+    pub missing: Vec<(LayerName, Unavailable)>,
     thread_time: ThreadTime,
-    unasked: Option<Coverage>,
 }
 
 /// Sets the layers up, runs them in rounds, and puts everything back.
@@ -126,33 +131,14 @@ pub fn run(request: &Request, hear: &mut dyn FnMut(Event)) -> Result<Outcome, Mi
         hear(Event::Portions(done, all));
     })?;
     timings.missing.extend(missing);
-    let unasked = request.kernel.is_none().then(kernel_not_asked_for);
-    Ok(Outcome { timings, kvm, thread_time, unasked })
+    let measurements = figures::measurements(&timings, kvm);
+    let mut coverage = figures::coverage(&timings);
+    coverage.extend(request.kernel.is_none().then(kernel_not_asked_for));
+    let Timings { missing, interrupted, .. } = timings;
+    Ok(Outcome { measurements, coverage, interrupted, missing, thread_time })
 }
 
 impl Outcome {
-    /// The figures of every layer that ran.
-    pub fn measurements(&self) -> Vec<Measurement> {
-        figures::measurements(&self.timings, self.kvm)
-    }
-
-    /// What could not be had, or was not asked for, with its reason.
-    pub fn coverage(&self) -> Vec<Coverage> {
-        let mut coverage = figures::coverage(&self.timings);
-        coverage.extend(self.unasked.clone());
-        coverage
-    }
-
-    /// The signal that ended it.
-    pub fn interrupted(&self) -> Option<i32> {
-        self.timings.interrupted
-    }
-
-    /// Layers that could not be had, each with its reason.
-    pub fn missing(&self) -> &[(LayerName, Unavailable)] {
-        &self.timings.missing
-    }
-
     /// The threads of the kernel module are no process's: what they used is counted as this one's own, not as others'.
     pub fn add_thread_time(&self, after: &mut Snapshot) {
         if let Some(own) = &mut after.own_cpu_seconds {
@@ -228,11 +214,7 @@ fn kernel_not_asked_for() -> Coverage {
         Unavailable::new(text!("not asked for: --kernel loads a kernel module and requires root"))
             .with_remedy("sudo linespeed overhead --kernel")
     });
-    let coverage = Coverage::skipped("overhead (kernel)", why.reason);
-    match why.remedy {
-        Some(remedy) => coverage.with_remedy(remedy),
-        None => coverage,
-    }
+    Coverage { remedy: why.remedy, ..Coverage::skipped("overhead (kernel)", why.reason) }
 }
 
 #[cfg(test)]
@@ -254,12 +236,7 @@ mod tests {
 
     #[test]
     fn what_no_thread_of_the_kernel_used_changes_nothing() {
-        let outcome = Outcome {
-            timings: Timings::default(),
-            kvm: None,
-            thread_time: ThreadTime::default(),
-            unasked: None,
-        };
+        let outcome = Outcome::default();
         let mut after = Snapshot { own_cpu_seconds: Some(2.5), ..Snapshot::default() };
         outcome.add_thread_time(&mut after);
         assert_eq!(after, Snapshot { own_cpu_seconds: Some(2.5), ..Snapshot::default() });

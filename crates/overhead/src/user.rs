@@ -6,8 +6,8 @@ use std::ops::Range;
 use kernels::primes;
 use record::{CpuList, text};
 
-use super::layer_thread::{LayerThread, PassFunction};
-use super::{Bound, Layer, LayerName, Observer, Pass, Ticks, Unavailable};
+use super::layer_thread::LayerThread;
+use super::{Bound, Layer, LayerName, Observer, Pass, Ticks, Unavailable, crc32, page_offset};
 use os::pin::Pinned;
 
 /// The least real-time priority: above every other task of the usual kind.
@@ -39,11 +39,20 @@ impl UserMode {
     }
 }
 
+/// The program in its thread, whose CPUs stay as they are for as long as it lives.
+#[derive(Debug)]
+struct Running {
+    cpus: CpuList,
+    is_bound: bool,
+    observer: Observer,
+    _pinned: Pinned,
+}
+
 /// User mode.
 #[derive(Debug)]
 pub struct User {
     name: LayerName,
-    thread: LayerThread,
+    thread: LayerThread<Running>,
 }
 
 impl User {
@@ -54,7 +63,7 @@ impl User {
     /// The CPU cannot be bound to, or real-time priority is not allowed.
     pub fn start(how: UserMode, ticks: Ticks) -> Result<Self, Unavailable> {
         let name = how.name();
-        let thread = LayerThread::start(move || prepare(&how, ticks))?;
+        let thread = LayerThread::start(None, move || Running::prepare(&how, ticks))?;
         Ok(Self { name, thread })
     }
 }
@@ -65,49 +74,47 @@ impl Layer for User {
     }
 
     fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable> {
-        self.thread.pass(range)
+        self.thread.run(None, move |program| program.pass(range))
     }
 }
 
-/// Sets the calling thread up.
-fn prepare(how: &UserMode, ticks: Ticks) -> Result<PassFunction, Unavailable> {
-    let (cpus, bound) = match how {
-        UserMode::Unbound(cpus) => (cpus.clone(), None),
-        UserMode::Bound(cpu) | UserMode::Again(cpu) | UserMode::RealTime(cpu) => {
-            ([*cpu].into_iter().collect(), Some(*cpu))
-        }
-    };
-    let pinned = Pinned::within(&cpus).map_err(|error| {
-        Unavailable::new(text!("cannot bind a thread to CPU {cpus}: {error}", cpus = &cpus, error))
-            .with_remedy(text!("choose a CPU that this process may use: --cpu or --cpus"))
-    })?;
-    if matches!(how, UserMode::RealTime(_)) {
-        os::set_fifo(PRIORITY).map_err(|error| {
-            Unavailable::new(text!("real-time priority (SCHED_FIFO) is refused: {error}", error))
-                .with_remedy(os::fifo_remedy())
+impl Running {
+    /// Sets the calling thread up.
+    fn prepare(how: &UserMode, ticks: Ticks) -> Result<Self, Unavailable> {
+        let (cpus, is_bound) = match how {
+            UserMode::Unbound(cpus) => (cpus.clone(), false),
+            UserMode::Bound(cpu) | UserMode::Again(cpu) | UserMode::RealTime(cpu) => {
+                ([*cpu].into_iter().collect(), true)
+            }
+        };
+        let pinned = Pinned::within(&cpus).map_err(|error| {
+            Unavailable::new(text!("cannot bind a thread to CPU {cpus}: {error}", cpus = &cpus, error))
+                .with_remedy(text!("choose a CPU that this process may use: --cpu or --cpus"))
         })?;
+        if matches!(how, UserMode::RealTime(_)) {
+            os::set_fifo(PRIORITY).map_err(|error| {
+                Unavailable::new(text!("real-time priority (SCHED_FIFO) is refused: {error}", error))
+                    .with_remedy(os::fifo_remedy())
+            })?;
+        }
+        Ok(Self { cpus, is_bound, observer: Observer::new(ticks), _pinned: pinned })
     }
-    let mut observer = Observer::new(ticks);
-    Ok(Box::new(move |range| {
-        // The thread's CPUs stay as they are for as long as it lives.
-        let _ = &pinned;
-        let (primes, observation) = observer.observe(|| primes::count(range.start, range.end));
-        let strayed = [observation.cpu_from, observation.cpu_to]
-            .into_iter()
-            .flatten()
-            .find(|cpu| bound.is_some_and(|b| b != *cpu));
-        if let Some(cpu) = strayed {
+
+    fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable> {
+        let (primes, seen) = self.observer.observe(|| primes::count(range.start, range.end));
+        let mut ran_on = [seen.cpu_from, seen.cpu_to].into_iter().flatten();
+        if let Some(cpu) = ran_on.find(|cpu| self.is_bound && !self.cpus.contains(*cpu)) {
             return Err(Unavailable::new(text!(
                 "bound to CPU {cpus}, but ran on CPU {cpu}",
-                cpus = &cpus,
+                cpus = &self.cpus,
                 cpu
             ))
             .with_remedy(text!("the CPU went offline: choose another with --cpu")));
         }
         let code = primes::code();
-        let seconds = observation.seconds;
-        Ok(observation.into_pass(primes, seconds, code, code.as_ptr().addr() as u64))
-    }))
+        let page_offset = page_offset(code.as_ptr().addr() as u64);
+        Ok(Pass { primes, crc: crc32(code), page_offset, ..seen })
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Writing the planned values, and putting them back.
 
 use crate::change::Change;
-use crate::compound_change::CompoundError;
-use crate::files::{Cause, Files};
+use crate::files::{Files, Refusal};
 use crate::journal::{Error, Journal, JournalContents, Step};
 
 /// How one value fared.
@@ -13,7 +12,7 @@ pub enum WriteOutcome {
     /// The kernel took it and keeps another one, which is put back.
     NotKept(String),
     /// It was refused.
-    Refused(Cause),
+    Refused(String),
     /// The file has gone, with the CPU or device that it belonged to.
     Gone,
     /// Somebody changed it between the plan and the write: it is theirs.
@@ -30,9 +29,7 @@ pub enum RestoreOutcome {
     /// Somebody else has changed it since: left alone, with its value.
     Theirs(String),
     /// It could not be written.
-    Refused(Cause),
-    /// A compound change that cannot be undone.
-    NotUndone(CompoundError),
+    Refused(String),
     /// The file has gone.
     Gone,
 }
@@ -45,7 +42,19 @@ impl RestoreOutcome {
 
     /// Whether something of ours still stands.
     pub fn is_refused(&self) -> bool {
-        matches!(self, RestoreOutcome::Refused(_) | RestoreOutcome::NotUndone(_))
+        matches!(self, RestoreOutcome::Refused(_))
+    }
+}
+
+impl From<Refusal> for WriteOutcome {
+    fn from(refusal: Refusal) -> Self {
+        if refusal.is_missing() { WriteOutcome::Gone } else { WriteOutcome::Refused(refusal.why) }
+    }
+}
+
+impl From<Refusal> for RestoreOutcome {
+    fn from(refusal: Refusal) -> Self {
+        if refusal.is_missing() { RestoreOutcome::Gone } else { RestoreOutcome::Refused(refusal.why) }
     }
 }
 
@@ -70,8 +79,7 @@ fn write_change(
     change: &Change,
 ) -> Result<WriteOutcome, Error> {
     match change.read_current(files) {
-        Err(refusal) if refusal.is_missing() => return Ok(WriteOutcome::Gone),
-        Err(refusal) => return Ok(WriteOutcome::Refused(refusal.why)),
+        Err(refusal) => return Ok(refusal.into()),
         Ok(now) if change.syntax.are_equal(&now, &change.new) => {
             // An earlier write brought it along: it is ours to put back.
             journal.note(&Step::Stands(at, now))?;
@@ -85,16 +93,11 @@ fn write_change(
     journal.note(&Step::Writing(at))?;
     if let Err(refusal) = files.write(&change.path, &change.new) {
         journal.note(&Step::Refused(at, refusal.why.to_string()))?;
-        return Ok(if refusal.is_missing() {
-            WriteOutcome::Gone
-        } else {
-            WriteOutcome::Refused(refusal.why)
-        });
+        return Ok(refusal.into());
     }
     let now = match change.read_current(files) {
         Ok(now) => now,
-        Err(refusal) if refusal.is_missing() => return Ok(WriteOutcome::Gone),
-        Err(refusal) => return Ok(WriteOutcome::Refused(refusal.why)),
+        Err(refusal) => return Ok(refusal.into()),
     };
     if change.syntax.are_equal(&now, &change.new) {
         journal.note(&Step::Stands(at, now))?;
@@ -107,8 +110,13 @@ fn write_change(
             return Ok(WriteOutcome::NotKept(now));
         }
     }
-    journal.note(&Step::Refused(at, Cause::StaysAt(now.clone()).to_string()))?;
+    journal.note(&Step::Refused(at, stays_at(&now)))?;
     Ok(WriteOutcome::NotKept(now))
+}
+
+/// What is said of a value that the kernel takes and does not keep.
+fn stays_at(now: &str) -> String {
+    format!("it stays at {now}")
 }
 
 /// Puts everything back that a journal tells, the last written first; what became of each, in the journal's order.
@@ -130,7 +138,7 @@ pub fn restore(
         let again = match all[at] {
             RestoreOutcome::Back | RestoreOutcome::Refused(_) => true,
             RestoreOutcome::WasBack => change.is_watched(),
-            RestoreOutcome::Theirs(_) | RestoreOutcome::NotUndone(_) | RestoreOutcome::Gone => false,
+            RestoreOutcome::Theirs(_) | RestoreOutcome::Gone => false,
         };
         let Ok(now) = change.read_current(files) else { continue };
         if again && !change.syntax.are_equal(&now, &change.old) {
@@ -186,8 +194,7 @@ fn restore_change(
 ) -> Result<RestoreOutcome, Error> {
     let now = match change.read_current(files) {
         Ok(now) => now,
-        Err(refusal) if refusal.is_missing() => return Ok(RestoreOutcome::Gone),
-        Err(refusal) => return Ok(RestoreOutcome::Refused(refusal.why)),
+        Err(refusal) => return Ok(refusal.into()),
     };
     if change.syntax.are_equal(&now, &change.old) {
         return Ok(RestoreOutcome::WasBack);
@@ -211,17 +218,12 @@ fn write_old_value(
     // A full disk must not keep anything from being put back: the plan says enough.
     let _ = journal.note(&Step::PuttingBack(at));
     if let Err(refusal) = files.write(&change.path, &change.old) {
-        return Ok(if refusal.is_missing() {
-            RestoreOutcome::Gone
-        } else {
-            RestoreOutcome::Refused(refusal.why)
-        });
+        return Ok(refusal.into());
     }
     let restored = match change.read_current(files) {
         Ok(now) if change.syntax.are_equal(&now, &change.old) => RestoreOutcome::Back,
-        Ok(now) => RestoreOutcome::Refused(Cause::StaysAt(now)),
-        Err(refusal) if refusal.is_missing() => RestoreOutcome::Gone,
-        Err(refusal) => RestoreOutcome::Refused(refusal.why),
+        Ok(now) => RestoreOutcome::Refused(stays_at(&now)),
+        Err(refusal) => refusal.into(),
     };
     if restored == RestoreOutcome::Back {
         let _ = journal.note(&Step::Back(at));

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use record::phrase::agree;
-use record::{CpuList, text};
+use record::{CpuList, KnobValue, text};
 
 use crate::compound_change::CompoundChange;
 use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting, State};
-use crate::knobs::{KNOBS, NOT_A_GUESTS};
+use crate::knobs::{self, KNOBS, NOT_A_GUESTS};
 use crate::process_settings::dma_latency;
 use crate::value_syntax::name_cpus;
 
@@ -36,13 +36,24 @@ pub fn audit(context: &KnobContext, names: &[&str]) -> Vec<AuditRow> {
                 // Why a running machine lacks it says nothing of one of which some files were copied.
                 *why = text!("quiet-not-captured", "not in this captured tree");
             }
-            let needs = find_need(context, &inspection);
-            AuditRow { knob, inspection, needs }
+            AuditRow::new(context, knob, inspection)
         })
         .collect()
 }
 
+/// The knob that a finding names as it stands, and what brings it to the value that it is to have; `None` where no knob has
+/// the name.
+pub fn audit_value(context: &KnobContext, wanted: &KnobValue) -> Option<AuditRow> {
+    let knob = knobs::find(wanted.knob.name())?;
+    Some(AuditRow::new(context, knob, knob.set_to(context, wanted)))
+}
+
 impl AuditRow {
+    fn new(context: &KnobContext, knob: &'static Knob, inspection: Inspection) -> Self {
+        let needs = find_need(context, &inspection);
+        Self { knob, inspection, needs }
+    }
+
     /// Whether it keeps the machine from being quiet. What concerns one command alone does not, nor does what is set only
     /// when it is named, because some want it as it is.
     pub fn disturbs(&self) -> bool {
@@ -99,7 +110,7 @@ impl fmt::Display for Need {
     }
 }
 
-pub(crate) fn find_need(context: &KnobContext, inspection: &Inspection) -> Option<Need> {
+fn find_need(context: &KnobContext, inspection: &Inspection) -> Option<Need> {
     match &inspection.adjustment {
         Adjustment::Write(_) | Adjustment::ProcessSetting(_) | Adjustment::Compound(_) if !context.live => {
             Some(Need::ThisMachine)
@@ -147,48 +158,18 @@ fn compound_need(compound: &CompoundChange) -> Option<Need> {
     (!may).then(missing_rights)
 }
 
-/// Why CPUs cannot be made quiet.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CpuRefusal {
-    /// These are not online.
-    #[error("{} {} not online here; online are {online}", name_cpus(.cpus), agree(.cpus.len(), "is", "are"))]
-    Offline {
-        /// Those of them.
-        cpus: CpuList,
-        /// CPUs that are.
-        online: CpuList,
-    },
-    /// This process may not use these.
-    #[error(
-        "{} {} not among those that this process may use: {allowed}",
-        name_cpus(.cpus),
-        agree(.cpus.len(), "is", "are")
-    )]
-    Forbidden {
-        /// Those of them.
-        cpus: CpuList,
-        /// CPUs that it may use.
-        allowed: CpuList,
-    },
-    /// They are all that there are.
-    #[error(
-        "{} {}: one must be left to run everything else",
-        name_cpus(.0),
-        agree(.0.len(), "is the only CPU there is", "are all CPUs that there are")
-    )]
-    All(CpuList),
-}
-
 /// Why a list of CPUs cannot be made quiet; `None` where it can.
-pub fn refuse_cpus(quiet: &CpuList, online: &CpuList, allowed: &CpuList) -> Option<CpuRefusal> {
-    let unknown = quiet.difference(online);
-    let forbidden = quiet.difference(allowed);
+pub fn refuse_cpus(quiet: &CpuList, online: &CpuList, allowed: &CpuList) -> Option<String> {
+    let says = |cpus: &CpuList, is, are| format!("{} {}", name_cpus(cpus), agree(cpus.len(), is, are));
+    let (unknown, forbidden) = (quiet.difference(online), quiet.difference(allowed));
     if !unknown.is_empty() {
-        Some(CpuRefusal::Offline { cpus: unknown, online: online.clone() })
+        Some(format!("{} not online here; online are {online}", says(&unknown, "is", "are")))
     } else if !forbidden.is_empty() {
-        Some(CpuRefusal::Forbidden { cpus: forbidden, allowed: allowed.clone() })
+        let which = says(&forbidden, "is", "are");
+        Some(format!("{which} not among those that this process may use: {allowed}"))
     } else if !quiet.is_empty() && online.difference(quiet).is_empty() {
-        Some(CpuRefusal::All(quiet.clone()))
+        let all = says(quiet, "is the only CPU there is", "are all CPUs that there are");
+        Some(format!("{all}: one must be left to run everything else"))
     } else {
         None
     }

@@ -3,11 +3,9 @@
 use os::child::Obstacle;
 use record::{CpuList, Text};
 
-use crate::audit::CpuRefusal;
 use crate::compound_change::CompoundError;
 use crate::journal;
 use crate::lock_holder::Holder;
-use crate::session_owner::{Lack, Owner};
 use crate::state_directory::DirectoryError;
 
 /// Why something of a session cannot be done.
@@ -46,15 +44,10 @@ pub enum Error {
     NoCpus,
     /// These CPUs cannot be made quiet.
     #[error("--cpus {0}: {1}")]
-    Cpus(CpuList, CpuRefusal),
-    /// An existing session does not do what was asked for.
-    #[error("{owner}{} {lack}; {}", if .owner.is_parent() { "," } else { "" }, .owner.way_out())]
-    Existing {
-        /// Whose it is.
-        owner: Owner,
-        /// What it does not.
-        lack: Lack,
-    },
+    Cpus(CpuList, String),
+    /// An existing session does not do what was asked for: what, and the way out.
+    #[error("{0}")]
+    Existing(String),
     /// Knobs that were named and cannot be set, each with why.
     #[error("{}{}", list_unset(.knobs), if *.restored { "; everything is as it was" } else { "" })]
     NotSet {

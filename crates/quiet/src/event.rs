@@ -41,7 +41,6 @@ impl Event<'_> {
 
 impl fmt::Display for Event<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const WAY_OUT: &str = "; then: linespeed quiet --restore";
         match self {
             Event::NoGuardian => f.write_str(
                 "no process could be posted that puts the knobs back if this one is killed: then linespeed quiet --restore",
@@ -63,11 +62,10 @@ impl fmt::Display for Event<'_> {
                         "{path}: somebody has set it to {now} meanwhile, so it was not put back to {old}"
                     ),
                     RestoreOutcome::Refused(why) => {
-                        write!(f, "{path}: cannot be put back to {old}: {why}{WAY_OUT}")
-                    }
-                    RestoreOutcome::NotUndone(error) => {
-                        let way_out = if error.tells_way_out() { "" } else { WAY_OUT };
-                        write!(f, "{path}: cannot be put back to {old}: {error}{way_out}")
+                        write!(
+                            f,
+                            "{path}: cannot be put back to {old}: {why}; then: linespeed quiet --restore"
+                        )
                     }
                     RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone => {
                         write!(f, "{path}: as it was")

@@ -1,25 +1,26 @@
 //! Knobs that are set already: by a process under which this one runs, or by an earlier `--apply`. There is one session at a
 //! time, so this one sets nothing more on the machine, and gives its command what is the command's own.
 
-use std::fmt;
 use std::path::Path;
 
 use record::CpuList;
 
 use crate::change::Change;
 use crate::error::Error;
-use crate::journal::JournalContents;
 use crate::knob::KnobContext;
 use crate::lock_holder::Holder;
 use crate::root_session::RootSession;
 use crate::session::{self, Leftover};
-use crate::session_owner::{Lack, Owner};
 use crate::tuning_plan::{Purpose, TuningPlan};
+use crate::value_syntax::name_cpus;
 
 /// A session that stands.
 #[derive(Clone, Debug)]
 pub struct ExistingSession {
-    owner: Owner,
+    /// Whose it is, in words.
+    owner: String,
+    /// Whether that is a process under which this one runs; otherwise it is an earlier start, whose values stay.
+    is_parents: bool,
     /// What it has set.
     pub changes: Vec<Change>,
 }
@@ -33,22 +34,22 @@ impl ExistingSession {
             if purpose == Purpose::Persistent {
                 return Err(Error::Nested { pid, option: "--apply" });
             }
-            let contents = match session::find_leftover(folder, boot) {
-                Ok(Leftover::Standing(contents) | Leftover::Orphaned(contents)) => contents.header.changes,
-                _ => Vec::new(),
-            };
-            return Ok(Some(Self { owner: Owner::Parent(pid), changes: contents }));
+            let left = session::find_leftover(folder, boot).ok();
+            let changes = left.as_ref().and_then(Leftover::contents).map(|contents| &contents.header.changes);
+            let owner = format!("process {pid}, under which this runs");
+            return Ok(Some(Self { owner, is_parents: true, changes: changes.cloned().unwrap_or_default() }));
         }
         if purpose == Purpose::Persistent {
             return Ok(None);
         }
-        match session::find_leftover(folder, boot)? {
-            Leftover::Standing(contents) => Ok(Some(Self {
-                owner: Owner::Earlier { date: contents.header.date, command: contents.header.command },
-                changes: contents.header.changes,
-            })),
-            _ => Ok(None),
-        }
+        Ok(match session::find_leftover(folder, boot)? {
+            Leftover::Standing(contents) => {
+                let owner =
+                    format!("what stands since {} ({})", contents.header.date, contents.header.command);
+                Some(Self { owner, is_parents: false, changes: contents.header.changes })
+            }
+            _ => None,
+        })
     }
 
     /// Takes from what is to be done all that is not the command's own: the knobs that this leaves open. What was named, or CPUs
@@ -61,16 +62,42 @@ impl ExistingSession {
         context: &KnobContext,
     ) -> Result<Vec<&'static str>, Error> {
         let open = plan.keep_to_the_commands();
-        let lacks = |lack| Err(Error::Existing { owner: self.owner.clone(), lack });
-        if !names.is_empty() && !open.is_empty() {
-            return lacks(Lack::Knobs(open));
+        let more = cpus.filter(|_| self.is_parents).and_then(|wanted| not_quiet(wanted, context));
+        let lack = if !names.is_empty() && !open.is_empty() {
+            format!("does not set {}", open.join(", "))
+        } else if let Some(cpus) = more {
+            format!("does not keep {} quiet", name_cpus(&cpus))
+        } else {
+            return Ok(open);
+        };
+        let (owner, comma) = (&self.owner, if self.is_parents { "," } else { "" });
+        let way_out = self.way_out();
+        Err(Error::Existing(format!(
+            "{owner}{comma} {lack}, and only one session can exist at a time; {way_out}"
+        )))
+    }
+
+    /// What has to be done to set more.
+    fn way_out(&self) -> &'static str {
+        if self.is_parents {
+            "ask for it there"
+        } else {
+            "put its values back first: linespeed quiet --restore"
         }
-        if let (true, Some(wanted)) = (self.owner.is_parent(), cpus)
-            && let Some(more) = not_quiet(wanted, context)
-        {
-            return lacks(Lack::Cpus(more));
+    }
+
+    /// What is left to do beside it: nothing more is set but what is held meanwhile, and these knobs stay open.
+    pub(crate) fn describe(&self, held: &[&str], open: &[&str]) -> String {
+        let already = if self.is_parents { "already quiet by" } else { "already set is" };
+        let mut words = format!("{already} {}: nothing more is set", self.owner);
+        if !held.is_empty() {
+            words.push_str(&format!(", but while this runs: {}", held.join(", ")));
         }
-        Ok(open)
+        match (open.join(", "), self.is_parents) {
+            (open, _) if open.is_empty() => words,
+            (open, true) => format!("{words}; as they were there stay: {open}"),
+            (open, false) => format!("{words}; still open: {open} (to set them, too, {})", self.way_out()),
+        }
     }
 }
 
@@ -82,69 +109,15 @@ fn not_quiet(wanted: &CpuList, context: &KnobContext) -> Option<CpuList> {
     (!more.is_empty()).then_some(more)
 }
 
-/// What is left to do beside an existing session: its words say that nothing more is set but what is held meanwhile.
-#[derive(Clone, Debug)]
-pub struct Beside {
-    /// The session.
-    pub session: ExistingSession,
-    /// Knobs that are held while this process runs.
-    pub held: Vec<&'static str>,
-    /// Knobs that stay open.
-    pub open: Vec<&'static str>,
-}
-
-impl fmt::Display for Beside {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { session, held, open } = self;
-        let open = match (open.as_slice(), session.owner.is_parent()) {
-            ([], _) => String::new(),
-            (some, true) => format!("; as they were there stay: {}", some.join(", ")),
-            (some, false) => {
-                format!("; still open: {} (to set them, too, {})", some.join(", "), session.owner.way_out())
-            }
-        };
-        let who = &session.owner;
-        let already = if who.is_parent() { "already quiet by" } else { "already set is" };
-        let besides = match held.as_slice() {
-            [] => String::new(),
-            some => format!(", but while this runs: {}", some.join(", ")),
-        };
-        write!(f, "{already} {who}: nothing more is set{besides}{open}")
-    }
-}
-
 /// What an earlier session left, in one line; `None` where nothing is left. An error is what stands in the way of setting
 /// anything, with the way out.
 pub fn describe_leftover(folder: &Path, boot: &str) -> Result<Option<String>, Error> {
-    let contents = match session::find_leftover(folder, boot)? {
-        Leftover::Standing(contents) | Leftover::Orphaned(contents) => contents,
-        Leftover::Nothing | Leftover::OtherBoot(_) => {
-            return Ok(RootSession::find(boot).map(|root| root.to_string()));
-        }
+    let left = session::find_leftover(folder, boot)?;
+    let Some(contents) = left.contents() else {
+        return Ok(RootSession::find(boot).map(|root| root.to_string()));
     };
-    if let Some(holder) = Holder::find_lasting(folder) {
-        return Ok(Some(LeftBehind::Held(holder).to_string()));
-    }
-    Ok(Some(LeftBehind::Stands(contents).to_string()))
-}
-
-/// What an earlier session left.
-enum LeftBehind {
-    /// Its process still runs.
-    Held(Holder),
-    /// Its values stand.
-    Stands(JournalContents),
-}
-
-impl fmt::Display for LeftBehind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LeftBehind::Held(holder) => {
-                write!(f, "Knobs are set now by {holder}; they are put back when that ends.")
-            }
-            LeftBehind::Stands(contents) => {
-                write!(f, "{contents}; linespeed quiet --restore puts it back")
-            }
-        }
-    }
+    Ok(Some(match Holder::find_lasting(folder) {
+        Some(holder) => format!("Knobs are set now by {holder}; they are put back when that ends."),
+        None => format!("{contents}; linespeed quiet --restore puts it back"),
+    }))
 }

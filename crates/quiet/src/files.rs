@@ -15,53 +15,24 @@ pub struct Refusal {
     pub path: String,
     /// The system's error number, where there is one.
     pub errno: Option<i32>,
-    /// Why.
-    pub why: Cause,
+    /// Why, in words.
+    pub why: String,
 }
 
-/// Why a file was not read or written, or does not keep its value.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Cause {
-    /// This user may not.
-    #[error("permission denied")]
-    Denied,
-    /// Something else uses it.
-    #[error("busy")]
-    Busy,
-    /// The kernel does not accept the value.
-    #[error("the kernel does not accept this value")]
-    ValueRejected,
-    /// There is no such file.
-    #[error("no such file")]
-    Missing,
-    /// This kernel or hardware cannot do it.
-    #[error("the kernel cannot do this here")]
-    NotPossible,
-    /// Its file system is mounted read-only.
-    #[error("mounted read-only")]
-    ReadOnly,
-    /// What stands there is no value of its kind.
-    #[error("its value is not of a known form; see the file, and set it by hand")]
-    Unparsable,
-    /// The write succeeds and the value stays at this one.
-    #[error("it stays at {0}")]
-    StaysAt(String),
-    /// Anything else, in the system's words.
-    #[error("{0}")]
-    Other(String),
-}
+const DENIED: &str = "permission denied";
+const MISSING: &str = "no such file";
 
 impl Refusal {
     /// From a system call's error.
     pub fn new(path: &str, error: &std::io::Error) -> Self {
         let why = match error.raw_os_error() {
-            Some(libc::EACCES | libc::EPERM) => Cause::Denied,
-            Some(libc::EBUSY) => Cause::Busy,
-            Some(libc::EINVAL) => Cause::ValueRejected,
-            Some(libc::ENOENT | libc::ENOTDIR) => Cause::Missing,
-            Some(libc::EIO) => Cause::NotPossible,
-            Some(libc::EROFS) => Cause::ReadOnly,
-            _ => Cause::Other(error.to_string()),
+            Some(libc::EACCES | libc::EPERM) => DENIED.to_owned(),
+            Some(libc::EBUSY) => "busy".to_owned(),
+            Some(libc::EINVAL) => "the kernel does not accept this value".to_owned(),
+            Some(libc::ENOENT | libc::ENOTDIR) => MISSING.to_owned(),
+            Some(libc::EIO) => "the kernel cannot do this here".to_owned(),
+            Some(libc::EROFS) => "mounted read-only".to_owned(),
+            _ => error.to_string(),
         };
         Self { path: path.to_owned(), errno: error.raw_os_error(), why }
     }
@@ -112,9 +83,9 @@ impl Files for Tree<'_> {
     fn read(&self, path: &str) -> Result<String, Refusal> {
         self.root.try_text(path).map_err(|unreadable| {
             let (errno, why) = match &unreadable.why {
-                machine::Why::Missing => (Some(libc::ENOENT), Cause::Missing),
-                machine::Why::Denied => (Some(libc::EACCES), Cause::Denied),
-                other => (None, Cause::Other(other.to_string())),
+                machine::Why::Missing => (Some(libc::ENOENT), MISSING.to_owned()),
+                machine::Why::Denied => (Some(libc::EACCES), DENIED.to_owned()),
+                other => (None, other.to_string()),
             };
             Refusal { path: path.to_owned(), errno, why }
         })

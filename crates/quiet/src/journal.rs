@@ -82,59 +82,13 @@ pub enum Error {
     System(PathBuf, io::Error),
     /// What lies there must not be believed.
     #[error("{0}: {1}, so its contents are ignored; check it, then remove it")]
-    Untrusted(PathBuf, Doubt),
+    Untrusted(PathBuf, &'static str),
     /// The values of an earlier start stand.
     #[error("{0}: values of an earlier start are still set; first: linespeed quiet --restore")]
     EarlierStands(PathBuf),
     /// What lies there is no journal.
     #[error("{0}: {1}; check it, restore its values by hand, then remove it")]
-    Corrupt(PathBuf, Corruption),
-}
-
-/// Why a journal is not trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Doubt {
-    /// A symbolic link.
-    #[error("it is a symbolic link")]
-    SymbolicLink,
-    /// A folder, a pipe, a device or a socket.
-    #[error("it is not a regular file")]
-    NotAFile,
-    /// Another user's.
-    #[error("it belongs to somebody else")]
-    OtherOwner,
-    /// Others than its owner may write it.
-    #[error("others may write it")]
-    WritableByOthers,
-    /// It has a second name.
-    #[error("it has a second hard link")]
-    HardLink,
-    /// Longer than any journal.
-    #[error("it is longer than any journal")]
-    TooLong,
-}
-
-/// Why a file is no journal.
-#[derive(Debug, thiserror::Error)]
-pub enum Corruption {
-    /// It is no text.
-    #[error("it is no text")]
-    NotText,
-    /// Its first line is not whole.
-    #[error("its first line is not whole")]
-    NoHeader,
-    /// A line, counted from 1, cannot be read.
-    #[error("line {0}: {1}")]
-    Line(usize, serde_json::Error),
-    /// It has the layout of another version.
-    #[error("it was written by another version of linespeed (form {0})")]
-    OtherVersion(u32),
-    /// It names a file that is none of the kernel's.
-    #[error("it names {0}, which is no file of the kernel")]
-    ForeignFile(String),
-    /// A line is about a change that the header does not have.
-    #[error("line {0}: there is no such change")]
-    NoSuchChange(usize),
+    Corrupt(PathBuf, String),
 }
 
 /// An open journal that steps are appended to.
@@ -363,25 +317,19 @@ fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) if error.raw_os_error() == Some(libc::ELOOP) => {
-            return Err(Error::Untrusted(path, Doubt::SymbolicLink));
+            return Err(Error::Untrusted(path, "it is a symbolic link"));
         }
         Err(error) => return Err(system(error)),
     };
     let metadata = file.metadata().map_err(system)?;
-    let doubt = if !metadata.is_file() {
-        Some(Doubt::NotAFile)
-    } else if metadata.uid() != owner {
-        Some(Doubt::OtherOwner)
-    } else if metadata.mode() & 0o022 != 0 {
-        Some(Doubt::WritableByOthers)
-    } else if metadata.nlink() > 1 {
-        Some(Doubt::HardLink)
-    } else if metadata.len() > LONGEST {
-        Some(Doubt::TooLong)
-    } else {
-        None
-    };
-    if let Some(why) = doubt {
+    let doubts = [
+        (!metadata.is_file(), "it is not a regular file"),
+        (metadata.uid() != owner, "it belongs to somebody else"),
+        (metadata.mode() & 0o022 != 0, "others may write it"),
+        (metadata.nlink() > 1, "it has a second hard link"),
+        (metadata.len() > LONGEST, "it is longer than any journal"),
+    ];
+    if let Some((_, why)) = doubts.into_iter().find(|(doubted, _)| *doubted) {
         return Err(Error::Untrusted(path, why));
     }
     let mut text = Vec::new();
@@ -394,31 +342,30 @@ fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<
     Ok(Some((contents, text)))
 }
 
-fn parse(text: &[u8]) -> Result<JournalContents, Corruption> {
-    let text = std::str::from_utf8(text).map_err(|_| Corruption::NotText)?;
+/// The journal in a text, or why it is none.
+fn parse(text: &[u8]) -> Result<JournalContents, String> {
+    let text = std::str::from_utf8(text).map_err(|_| "it is no text")?;
     let mut lines = text.split_inclusive('\n');
-    let first = lines.next().filter(|line| line.ends_with('\n')).ok_or(Corruption::NoHeader)?;
-    let header: JournalHeader = serde_json::from_str(first).map_err(|error| Corruption::Line(1, error))?;
+    let first = lines.next().filter(|line| line.ends_with('\n')).ok_or("its first line is not whole")?;
+    let header: JournalHeader = serde_json::from_str(first).map_err(|error| format!("line 1: {error}"))?;
     if header.version != VERSION {
-        return Err(Corruption::OtherVersion(header.version));
+        return Err(format!("it was written by another version of linespeed (form {})", header.version));
     }
+    let foreign = |path: &str| Err(format!("it names {path}, which is no file of the kernel"));
     if let Some(bad) = header.changes.iter().find(|change| !change.is_of_the_kernel()) {
-        return Err(Corruption::ForeignFile(bad.path.clone()));
+        return foreign(&bad.path);
     }
     let mut steps = Vec::new();
-    for (number, line) in lines.enumerate() {
-        // The last line may lack its end: a kill came while it was written, and what it announces has not begun.
-        if !line.ends_with('\n') {
-            break;
-        }
-        let step: Step = serde_json::from_str(line).map_err(|error| Corruption::Line(number + 2, error))?;
+    // The last line may lack its end: a kill came while it was written, and what it announces has not begun.
+    for (number, line) in (2..).zip(lines.take_while(|line| line.ends_with('\n'))) {
+        let step: Step = serde_json::from_str(line).map_err(|error| format!("line {number}: {error}"))?;
         if step.change_index().is_some_and(|at| at >= header.changes.len()) {
-            return Err(Corruption::NoSuchChange(number + 2));
+            return Err(format!("line {number}: there is no such change"));
         }
         if let Step::Compound(compound) = &step
             && let Some(path) = compound.foreign_path()
         {
-            return Err(Corruption::ForeignFile(path.to_owned()));
+            return foreign(path);
         }
         steps.push(step);
     }
@@ -448,20 +395,10 @@ impl fmt::Display for JournalContents {
     }
 }
 
-/// The contents of a journal of another boot.
-#[derive(Clone, Copy, Debug)]
-pub struct OfAnotherBoot<'a>(&'a JournalContents);
-
-impl fmt::Display for OfAnotherBoot<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} before the last boot, which ended them; the settings made at boot are in force", self.0)
-    }
-}
-
 impl JournalContents {
-    /// For a journal of another boot.
-    pub fn of_another_boot(&self) -> OfAnotherBoot<'_> {
-        OfAnotherBoot(self)
+    /// What is to be said of a journal of another boot.
+    pub fn of_another_boot(&self) -> String {
+        format!("{self} before the last boot, which ended them; the settings made at boot are in force")
     }
 
     /// Compound changes beside the values, the last first: the order in which it is undone.

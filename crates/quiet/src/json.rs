@@ -56,7 +56,6 @@ pub fn restored(all: &[(Change, RestoreOutcome)]) -> Value {
             RestoreOutcome::WasBack => ("was back", None),
             RestoreOutcome::Theirs(now) => ("left alone", Some(now.clone())),
             RestoreOutcome::Refused(why) => ("refused", Some(why.to_string())),
-            RestoreOutcome::NotUndone(why) => ("refused", Some(why.to_string())),
             RestoreOutcome::Gone => ("gone", None),
         };
         json!({"knob": change.knob, "path": change.path, "old": change.old, "state": state, "detail": why})

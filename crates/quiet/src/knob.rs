@@ -1,11 +1,13 @@
 //! What every knob is: inspected, judged, and turned into changes.
 
+use std::collections::BTreeSet;
+
 use machine::Root;
-use record::{CpuList, Template, Text};
+use record::{CpuList, KnobValue, Template, Text, text};
 
 use crate::change::Change;
 use crate::compound_change::CompoundChange;
-use crate::compound_change::shield::{NoShield, Shield};
+use crate::compound_change::shield::Shield;
 use crate::files::{Files, Refusal};
 use crate::process_settings::process::{ProcessAttributes, read_attributes};
 use crate::value_syntax::ValueSyntax;
@@ -28,7 +30,12 @@ pub struct Knob {
     pub absent: Template,
     /// How it is looked at.
     pub inspect: Inspect,
+    /// How it is brought to a value that is named; `None` where that follows from how it is looked at.
+    pub set_to: Option<SetTo>,
 }
+
+/// Its state, and what brings it to this value, of these CPUs where some are named.
+pub type SetTo = fn(&Knob, &KnobContext, &str, Option<&CpuList>) -> Seen;
 
 /// Its state, and what would be steadier: `None` where this machine lacks it, an error where it cannot be seen.
 pub type Seen = Result<Option<Inspection>, Refusal>;
@@ -37,8 +44,20 @@ pub type Seen = Result<Option<Inspection>, Refusal>;
 pub enum Inspect {
     /// One file with one value.
     File(FileValue),
+    /// Several files with one word.
+    Words(WordFiles),
     /// In its own way.
     With(fn(&Knob, &KnobContext) -> Seen),
+}
+
+/// Files that all have the same word.
+pub struct WordFiles {
+    /// The files, those of these CPUs alone where some are named.
+    pub files: fn(&KnobContext, Option<&CpuList>) -> Vec<String>,
+    /// The file beside each that lists what it takes, where there is one.
+    pub choices: Option<&'static str>,
+    /// What is steadier.
+    pub steadier: &'static str,
 }
 
 /// A file with a value, and the one that is steadier.
@@ -82,6 +101,7 @@ impl Knob {
         disputed: None,
         absent: Template { code: "", words: "" },
         inspect: Inspect::With(|_, _| Ok(None)),
+        set_to: None,
     };
 
     /// Whether it is set only when it is named.
@@ -91,20 +111,47 @@ impl Knob {
 
     /// Its state, and what would be steadier.
     pub fn inspect(&self, context: &KnobContext) -> Inspection {
-        let seen = match &self.inspect {
+        let inspection = self.conclude(match &self.inspect {
             Inspect::File(value) => self.inspect_file(context, value),
+            Inspect::Words(words) => {
+                let files = (words.files)(context, None);
+                inspect_words(self, context, files, words.steadier, words.choices)
+            }
             Inspect::With(inspect) => inspect(self, context),
-        };
-        let inspection = match seen {
-            Ok(Some(inspection)) => inspection,
-            Ok(None) => return Inspection::absent(self.absent),
-            Err(refusal) if refusal.is_missing() => return Inspection::absent(self.absent),
-            Err(refusal) => return Inspection::unseen(&refusal),
-        };
+        });
         // What speaks against setting it concerns nobody where it is not to be set.
         match self.disputed.filter(|_| inspection.steadier.is_some()) {
             Some(disputed) => inspection.note(disputed),
             None => inspection,
+        }
+    }
+
+    /// Its state, and what brings it to the value that a finding names, which need not be the steadier one: boost on, huge pages
+    /// always.
+    pub fn set_to(&self, context: &KnobContext, wanted: &KnobValue) -> Inspection {
+        let Some(value) = &wanted.value else { return self.inspect(context) };
+        let cpus = wanted.cpus.as_ref();
+        self.conclude(match (&self.inspect, self.set_to) {
+            (_, Some(set_to)) => set_to(self, context, value, cpus),
+            (Inspect::File(file), None) => self.plan(context, file.path, file.syntax, value).map(|change| {
+                let now = change.as_ref().map(|change| change.old.clone()).unwrap_or_default();
+                Some(Inspection::towards(now, value, change.into_iter().collect()))
+            }),
+            (Inspect::Words(words), None) => {
+                inspect_words(self, context, (words.files)(context, cpus), value, words.choices)
+            }
+            // These have no other value than the steadier one.
+            (Inspect::With(_), None) => return self.inspect(context),
+        })
+    }
+
+    /// What was seen, or why nothing was.
+    fn conclude(&self, seen: Seen) -> Inspection {
+        match seen {
+            Ok(Some(inspection)) => inspection,
+            Ok(None) => Inspection::absent(self.absent),
+            Err(refusal) if refusal.is_missing() => Inspection::absent(self.absent),
+            Err(refusal) => Inspection::unseen(&refusal),
         }
     }
 
@@ -151,6 +198,35 @@ impl Knob {
     }
 }
 
+/// A word that all these files are to have. `choices` is the file beside each that lists what it takes, where there is one.
+fn inspect_words(
+    knob: &Knob,
+    context: &KnobContext,
+    paths: impl IntoIterator<Item = String>,
+    steadier: &str,
+    choices: Option<&str>,
+) -> Seen {
+    let mut planned = knob.plan_words(context, paths, steadier)?;
+    if planned.now.is_empty() {
+        return Ok(None);
+    }
+    let now = planned.now.into_iter().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
+    if planned.changes.is_empty() {
+        return Ok(Some(Inspection::steady(now)));
+    }
+    planned.changes.retain(|change| {
+        let folder = change.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let listed = choices.and_then(|choices| context.text(&format!("{folder}/{choices}")));
+        listed.is_none_or(|all| all.split_ascii_whitespace().any(|word| word == steadier))
+    });
+    let adjustment = if planned.changes.is_empty() {
+        Adjustment::Manual(text!("the driver here has no {steadier}", steadier = steadier.to_owned()))
+    } else {
+        Adjustment::Write(planned.changes)
+    };
+    Ok(Some(Inspection::noisy(now, steadier.to_owned(), adjustment)))
+}
+
 /// What files hold that are all to have one word.
 #[derive(Debug, Default)]
 pub struct PlannedWords {
@@ -192,7 +268,7 @@ pub struct KnobContext<'a> {
     /// What this process has for itself; `None` for a captured tree.
     pub own: Option<ProcessAttributes>,
     /// The shield that could be made for the quiet CPUs, or why there is none; `None` where no CPU was named.
-    pub shield: Option<Result<Shield, NoShield>>,
+    pub shield: Option<Result<Shield, String>>,
     /// Whether the values are to stay when this process has ended, so that nothing can be held by it.
     pub stays: bool,
 }
@@ -341,6 +417,14 @@ impl Inspection {
     /// It adds noise; this would be steadier, and this is the way there.
     pub fn noisy(now: impl Into<Text>, steadier: impl Into<Text>, adjustment: Adjustment) -> Self {
         Self { steadier: Some(steadier.into()), state: State::Noisy, adjustment, ..Self::steady(now) }
+    }
+
+    /// These changes lead from what it is now to a value; where there are none, it has that.
+    pub(crate) fn towards(now: String, value: &str, changes: Vec<Change>) -> Self {
+        match changes.is_empty() {
+            true => Self::steady(value.to_owned()),
+            false => Self::noisy(now, value.to_owned(), Adjustment::Write(changes)),
+        }
     }
 
     /// This machine does not have it.

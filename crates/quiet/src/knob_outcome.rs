@@ -85,7 +85,7 @@ pub(crate) fn group_values(changes: &[Change], written: &[WriteOutcome]) -> Vec<
         let why_not = match written {
             WriteOutcome::Set => None,
             WriteOutcome::NotKept(now) => Some(text!("the kernel accepts the value and stays at {now}", now)),
-            WriteOutcome::Refused(why) => Some(why.to_string().into()),
+            WriteOutcome::Refused(why) => Some(why.clone().into()),
             WriteOutcome::Gone => Some(text!("the file is gone, with its CPU or device")),
             WriteOutcome::Changed(now) => Some(text!("set to {now} by another process meanwhile", now)),
         };

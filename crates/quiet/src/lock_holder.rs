@@ -91,30 +91,12 @@ impl Holder {
         self.pid().is_none_or(is_alive)
     }
 
-    /// The way to what it holds.
-    pub(crate) fn way_out(&self) -> WayOut {
+    /// What has to be done before somebody else may change knobs.
+    pub(crate) fn way_out(&self) -> String {
         match self.guardian {
-            Some(Guardian { pid, stopped: true }) => WayOut::Continue(pid),
-            Some(_) => WayOut::Wait,
-            None => WayOut::WaitOrEnd,
-        }
-    }
-}
-
-/// What has to be done before somebody else may change knobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WayOut {
-    Continue(u32),
-    Wait,
-    WaitOrEnd,
-}
-
-impl fmt::Display for WayOut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            WayOut::Continue(pid) => write!(f, "let it put them back: kill -CONT {pid}"),
-            WayOut::Wait => f.write_str("wait until it has put them back"),
-            WayOut::WaitOrEnd => f.write_str("wait for it, or end it"),
+            Some(Guardian { pid, stopped: true }) => format!("let it put them back: kill -CONT {pid}"),
+            Some(_) => "wait until it has put them back".to_owned(),
+            None => "wait for it, or end it".to_owned(),
         }
     }
 }
@@ -208,7 +190,7 @@ mod tests {
         }
         let holder = Holder::find_lasting(folder.path()).unwrap();
         assert_eq!((holder.pid(), holder.guardian), (Some(ended), Some(Guardian { pid, stopped: true })));
-        assert_eq!(holder.way_out(), WayOut::Continue(pid));
+        assert!(holder.way_out().ends_with(&format!("kill -CONT {pid}")));
         guardian.kill().unwrap();
         guardian.wait().unwrap();
         assert_eq!(Holder::find_lasting(folder.path()), None);
@@ -219,7 +201,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (mut guardian, _) = left_to_a_guardian(folder.path());
         let holder = Holder::find(folder.path()).unwrap();
-        assert_eq!(holder.way_out(), WayOut::Wait);
+        assert_eq!(holder.way_out(), "wait until it has put them back");
         let done = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(100));
             guardian.kill().unwrap();

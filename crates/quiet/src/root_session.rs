@@ -27,10 +27,7 @@ impl RootSession {
     }
 
     fn contents(&self) -> Option<&JournalContents> {
-        match &self.found {
-            Ok(Leftover::Standing(contents) | Leftover::Orphaned(contents)) => Some(contents),
-            _ => None,
-        }
+        self.found.as_ref().ok()?.contents()
     }
 
     /// Whether the process that set it runs.
@@ -60,11 +57,11 @@ impl RootSession {
 /// By whom, since when, and what to do.
 impl fmt::Display for RootSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let contents = match (&self.found, self.contents()) {
-            (_, Some(contents)) => contents,
-            (Err(why), None) => return write!(f, "Root may have set knobs: {why}"),
-            (Ok(_), None) => return f.write_str("Root may have set knobs: "),
+        let contents = match &self.found {
+            Err(why) => return write!(f, "Root may have set knobs: {why}"),
+            Ok(left) => left.contents(),
         };
+        let Some(contents) = contents else { return Ok(()) };
         write!(f, "Root has set knobs: {contents}")?;
         if self.is_in_use() {
             return f.write_str("; they are put back when that ends");

@@ -1,17 +1,19 @@
 //! From the lock over the journal to the values, and all the way back.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use os::Guardian;
+use os::guardian::{Lifeline, Message};
 use record::Text;
 
 use crate::apply::{self, RestoreOutcome, WriteOutcome};
 use crate::change::Change;
-use crate::compound_change::CompoundChange;
+use crate::compound_change::{CompoundChange, CompoundError};
 use crate::error::Error;
 use crate::files::Files;
-use crate::guardian::{self, Guardian};
 use crate::journal::{self, Journal, JournalContents, JournalHeader};
 use crate::knobs::NO_TURBO;
 use crate::lock::Lock;
@@ -47,6 +49,16 @@ pub enum Leftover {
     Orphaned(JournalContents),
 }
 
+impl Leftover {
+    /// What stands in this boot.
+    pub fn contents(&self) -> Option<&JournalContents> {
+        match self {
+            Leftover::Standing(contents) | Leftover::Orphaned(contents) => Some(contents),
+            Leftover::Nothing | Leftover::OtherBoot(_) => None,
+        }
+    }
+}
+
 /// Values that are changed, until they are put back.
 #[derive(Debug)]
 pub struct Session {
@@ -70,16 +82,13 @@ pub fn find_leftover(folder: &Path, boot: &str) -> Result<Leftover, Error> {
 
 /// What root's journal tells another user, or why it tells nothing; `None` for root, and where root has set nothing.
 pub fn find_root_leftover(boot: &str) -> Option<Result<Leftover, Error>> {
-    Some(read_root_journal()?.map(|contents| classify(contents, boot)))
-}
-
-/// Root's journal, read by another user: what root has set, or why that cannot be told.
-fn read_root_journal() -> Option<Result<JournalContents, Error>> {
     if os::is_root() {
         return None;
     }
     let read = |folder: &Path| journal::read_of_root(folder).map_err(Error::from).transpose();
-    [state_directory::SYSTEM, state_directory::RUNTIME].map(Path::new).into_iter().find_map(read)
+    let found =
+        [state_directory::SYSTEM, state_directory::RUNTIME].map(Path::new).into_iter().find_map(read)?;
+    Some(found.map(|contents| classify(contents, boot)))
 }
 
 fn classify(contents: JournalContents, boot: &str) -> Leftover {
@@ -122,24 +131,19 @@ fn put_back(
     contents: JournalContents,
 ) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
     // CPUs are given back before those of them that are offline come online again.
-    let undone: Vec<(Change, RestoreOutcome)> = contents
-        .compound_changes()
-        .map(|compound| {
-            (
-                compound.as_change(),
-                compound.undo().map_or_else(RestoreOutcome::NotUndone, |()| RestoreOutcome::Back),
-            )
-        })
-        .collect();
+    let undo = |compound: &CompoundChange| {
+        let refused = |error: CompoundError| RestoreOutcome::Refused(error.to_string());
+        (compound.as_change(), compound.undo().map_or_else(refused, |()| RestoreOutcome::Back))
+    };
+    let undone: Vec<(Change, RestoreOutcome)> = contents.compound_changes().map(undo).collect();
     let restored = apply::restore(files, &mut journal, &contents)?;
-    let restored =
-        restored.into_iter().chain(undone.iter().map(|(_, restored)| restored.clone())).collect::<Vec<_>>();
+    let values = contents.header.changes.into_iter().zip(restored);
+    let restored: Vec<(Change, RestoreOutcome)> = values.chain(undone).collect();
     // What could not be written stays in the journal, for the next try.
-    if !restored.iter().any(|restored| restored.is_refused()) {
+    if !restored.iter().any(|(_, restored)| restored.is_refused()) {
         journal.end()?;
     }
-    let changes = contents.header.changes.into_iter().chain(undone.into_iter().map(|(change, _)| change));
-    Ok(changes.zip(restored).collect())
+    Ok(restored)
 }
 
 /// Forgets values of another boot.
@@ -168,21 +172,38 @@ fn restore_own(
 /// Descriptors that putting back has open at once: the journal, its folder, a file of the kernel's and what leads there.
 const SPARE: usize = 4;
 
-/// The guardian, and the descriptors that are kept free for putting back.
+/// The guardian's name as the kernel has it.
+const NAME: &CStr = c"linespeed-quiet";
+
+/// The process that puts everything back when this one is gone, however that ended, and the descriptors that are kept free for
+/// putting back. There is no guardian where this process has threads already, in whose middle a copy could not go on, or is the
+/// init of its namespace, which nobody outlives.
 fn guard(
     files: &dyn Files,
     lock: &Lock,
     journal: &Journal,
     folder: &Path,
-    setting: impl FnOnce(),
 ) -> io::Result<(Option<Guardian>, Vec<File>)> {
     let duplicate = journal.duplicate()?;
     let spare = (0..SPARE).map(|_| journal.another_descriptor()).collect::<io::Result<_>>()?;
+    if !Guardian::is_possible()? {
+        return Ok((None, spare));
+    }
     let keep = [lock.descriptor(), duplicate.descriptor()];
-    let on_death = || {
-        let _ = restore_own(files, folder, duplicate);
+    let watch = |lifeline: &Lifeline| {
+        if matches!(lifeline.hear(), Message::Gone) {
+            let _ = restore_own(files, folder, duplicate);
+        }
     };
-    Ok((guardian::post(&keep, on_death, setting)?, spare))
+    Ok((Some(Guardian::post(NAME, &keep, watch)?), spare))
+}
+
+/// Lets a guardian go, and waits for its end: whoever comes next finds the lock free.
+fn dismiss(guardian: Option<Guardian>) {
+    if let Some(guardian) = guardian {
+        guardian.dismiss();
+        guardian.wait();
+    }
 }
 
 /// Takes the lock.
@@ -200,7 +221,6 @@ impl Session {
         lock: Lock,
         request: &Request,
         changes: Vec<Change>,
-        setting: impl FnOnce(),
     ) -> Result<(Self, Vec<WriteOutcome>), Error> {
         let plan = JournalHeader::new(
             request.boot.clone(),
@@ -210,7 +230,7 @@ impl Session {
             add_watched(files, changes),
         );
         let mut journal = Journal::begin(&request.folder, &plan)?;
-        let (guardian, spare) = match guard(files, &lock, &journal, &request.folder, setting) {
+        let (guardian, spare) = match guard(files, &lock, &journal, &request.folder) {
             Ok(guarded) => guarded,
             Err(error) => {
                 let _ = journal.end();
@@ -222,9 +242,7 @@ impl Session {
             Err(error) => {
                 // The journal cannot be written any more: everything back at once.
                 let _ = restore(files, &request.folder);
-                if let Some(guardian) = guardian {
-                    guardian.dismiss();
-                }
+                dismiss(guardian);
                 return Err(error.into());
             }
         };
@@ -244,7 +262,7 @@ impl Session {
 
     /// The guardian's process; `None` where none watches.
     pub fn guardian(&self) -> Option<i32> {
-        self.guardian.as_ref().map(Guardian::pid)
+        self.guardian.as_ref().map(|guardian| guardian.pid())
     }
 
     /// Puts everything back. What became of each value.
@@ -252,19 +270,16 @@ impl Session {
         drop(self.spare);
         let restored = restore_own(files, &self.folder, self.journal);
         match self.guardian {
-            // What this process cannot do, that one may.
-            Some(guardian) if restored.is_err() => guardian.take_over(),
-            Some(guardian) => guardian.dismiss(),
-            None => {}
+            // What this process cannot do, that one may, which finds nobody here any more.
+            Some(guardian) if restored.is_err() => guardian.wait(),
+            guardian => dismiss(guardian),
         }
         restored
     }
 
-    /// Leaves the values as they are; what only a process can hold the guardian holds on.
+    /// Leaves the values as they are.
     pub fn leave(self) {
-        if let Some(guardian) = self.guardian {
-            guardian.stay();
-        }
+        dismiss(self.guardian);
     }
 }
 

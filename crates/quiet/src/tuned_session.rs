@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 
 use machine::Root;
 use os::child::{Child, SpawnError, Spec};
-use record::{CpuList, KnobValue, Text};
+use record::Text;
 
 use crate::apply::RestoreOutcome;
-use crate::audit::{AuditRow, audit};
+use crate::audit::AuditRow;
 use crate::change::Change;
 use crate::compound_change::CompoundChange;
 use crate::compound_change::shield::Shield;
 use crate::error::Error;
 use crate::event::{Event, Listener};
-use crate::existing_session::{Beside, ExistingSession};
+use crate::existing_session::ExistingSession;
 use crate::files::Tree;
 use crate::journal::JournalContents;
-use crate::knob::{KnobContext, ProcessSetting};
+use crate::knob::ProcessSetting;
 use crate::knob_outcome::{KnobOutcome, describe_knob, describe_unset, find_standing, group_values};
 use crate::lock::Lock;
 use crate::lock_holder::Holder;
@@ -25,8 +25,7 @@ use crate::process_settings::{apply_settings, process};
 use crate::root_session::RootSession;
 use crate::session::{self, Leftover, Request, Session};
 use crate::state_directory;
-use crate::tuning_plan::{Purpose, TuningPlan, prepare_context};
-use crate::wanted_value;
+use crate::tuning_plan::{Planned, Purpose, TuningPlan, Wanted};
 
 /// Who sets knobs.
 #[derive(Clone, Debug)]
@@ -39,28 +38,6 @@ pub struct Caller {
     pub date: String,
     /// Hears of what should be known.
     pub listener: Listener,
-}
-
-/// What is to be set.
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
-    /// Knobs by name; empty for all that nobody disputes.
-    pub names: &'a [&'static str],
-    /// For what.
-    pub purpose: Purpose,
-    /// CPUs that are to be quiet.
-    pub cpus: Option<&'a CpuList>,
-    /// What the one knob that is named is to have, where that is not the steadier value.
-    pub value: Option<&'a KnobValue>,
-}
-
-impl Wanted<'_> {
-    fn rows(&self, context: &KnobContext) -> Vec<AuditRow> {
-        match self.value {
-            Some(value) => wanted_value::look_at(context, value).into_iter().collect(),
-            None => audit(context, self.names),
-        }
-    }
 }
 
 impl Caller {
@@ -108,8 +85,8 @@ pub struct TunedSession {
     pub settings: Vec<ProcessSetting>,
     /// The shield that the command is to enter.
     shield: Option<Shield>,
-    /// The session beside which this one sets nothing on the machine.
-    pub beside: Option<Beside>,
+    /// What is to be said where another session stands, beside which this one sets nothing on the machine.
+    pub beside: Option<String>,
     listener: Listener,
 }
 
@@ -123,14 +100,7 @@ impl TunedSession {
         let tree = Tree::new(&root);
         let named = !names.is_empty();
         let stays = purpose == Purpose::Persistent;
-        let inspect = || {
-            let mut context = prepare_context(&root, &tree, cpus, purpose)?;
-            context.stays = stays;
-            let rows = wanted.rows(&context);
-            let plan = TuningPlan::from_audit(&rows, named, purpose, &tree);
-            Ok::<_, Error>((context, rows, plan))
-        };
-        let (context, mut rows, mut plan) = inspect()?;
+        let Planned { context, mut rows, mut plan } = wanted.plan(&root, &tree)?;
         let folder = caller.state_directory();
         let boot = read_boot_id();
         if let Ok(folder) = &folder
@@ -141,9 +111,9 @@ impl TunedSession {
             if purpose == Purpose::Measuring {
                 tuned.outcomes.extend(find_standing(&existing.changes, &tree));
             }
-            let held = plan.settings.iter().map(|(name, _)| *name).collect();
+            let held: Vec<&str> = plan.settings.iter().map(|(name, _)| *name).collect();
             let mut tuned = tuned.or_refuse(named)?;
-            tuned.beside = Some(Beside { session: existing, held, open });
+            tuned.beside = Some(existing.describe(&held, &open));
             return Ok(tuned);
         }
         let leftover =
@@ -155,7 +125,7 @@ impl TunedSession {
             let lock = session::lock(&request)?;
             if clean_up(caller, &folder, &boot, &tree)? {
                 // The values that were inspected were not the machine's own.
-                (_, rows, plan) = inspect()?;
+                Planned { rows, plan, .. } = wanted.plan(&root, &tree)?;
             }
             refuse_unset(&plan, named)?;
             if !plan.leaves_traces() {
@@ -185,7 +155,7 @@ impl TunedSession {
         plan: TuningPlan,
     ) -> Result<Self, Error> {
         let changes = plan.changes.clone();
-        let (mut session, written) = Session::start(tree, lock, request, changes, || {})?;
+        let (mut session, written) = Session::start(tree, lock, request, changes)?;
         match session.guardian() {
             Some(pid) => os::child::register_own(pid),
             None => caller.tell(Event::NoGuardian),
@@ -222,19 +192,14 @@ impl TunedSession {
             listener: caller.listener,
         };
         for (name, setting) in &plan.settings {
-            let why_not = match setting {
+            let mut why_not = None;
+            match setting {
                 ProcessSetting::DmaLatency(us) => match DmaLatency::hold(*us) {
-                    Ok(latency) => {
-                        tuned.latency = Some(latency);
-                        None
-                    }
-                    Err(refusal) => Some(refusal.to_string().into()),
+                    Ok(latency) => tuned.latency = Some(latency),
+                    Err(refusal) => why_not = Some(refusal.to_string().into()),
                 },
-                setting => {
-                    tuned.settings.push(setting.clone());
-                    None
-                }
-            };
+                setting => tuned.settings.push(setting.clone()),
+            }
             tuned.outcomes.push(describe_knob(rows, name, why_not));
         }
         tuned

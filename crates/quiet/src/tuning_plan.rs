@@ -1,9 +1,9 @@
 //! What is to be changed, of all knobs that were inspected.
 
 use machine::Root;
-use record::{CpuList, Text, text};
+use record::{CpuList, KnobValue, Text, text};
 
-use crate::audit::{AuditRow, refuse_cpus};
+use crate::audit::{AuditRow, audit, audit_value, refuse_cpus};
 use crate::change::Change;
 use crate::compound_change::CompoundChange;
 use crate::error::Error;
@@ -19,6 +19,42 @@ pub enum Purpose {
     Command,
     /// For the time of linespeed's own measuring.
     Measuring,
+}
+
+/// What is to be set.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Knobs by name; empty for all that nobody disputes.
+    pub names: &'a [&'static str],
+    /// For what.
+    pub purpose: Purpose,
+    /// CPUs that are to be quiet.
+    pub cpus: Option<&'a CpuList>,
+    /// What the one knob that is named is to have, where that is not the steadier value.
+    pub value: Option<&'a KnobValue>,
+}
+
+impl Wanted<'_> {
+    /// What is to be done for it below a root; `files` are the files of the same root.
+    pub fn plan<'a>(&self, root: &Root, files: &'a dyn Files) -> Result<Planned<'a>, Error> {
+        let context = prepare_context(root, files, self.cpus, self.purpose)?;
+        let rows = match self.value {
+            Some(value) => audit_value(&context, value).into_iter().collect(),
+            None => audit(&context, self.names),
+        };
+        let plan = TuningPlan::from_audit(&rows, !self.names.is_empty(), self.purpose, files);
+        Ok(Planned { context, rows, plan })
+    }
+}
+
+/// What is to be done, and what was seen.
+pub struct Planned<'a> {
+    /// The machine as the knobs see it.
+    pub context: KnobContext<'a>,
+    /// The knobs as they stand.
+    pub rows: Vec<AuditRow>,
+    /// What is to be done.
+    pub plan: TuningPlan,
 }
 
 /// What is to be done.
@@ -151,7 +187,8 @@ pub fn prepare_context<'a>(
         return Err(Error::NoCpus);
     }
     let quiet = wanted.unwrap_or_default();
-    let context = KnobContext::new(root, files, quiet.clone());
+    let mut context = KnobContext::new(root, files, quiet.clone());
+    context.stays = purpose == Purpose::Persistent;
     let allowed = if root.is_live() { os::pin::allowed() } else { None };
     match refuse_cpus(&quiet, &context.online, &allowed.unwrap_or_else(|| context.online.clone())) {
         Some(why) => Err(Error::Cpus(quiet, why)),

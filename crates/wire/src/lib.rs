@@ -20,7 +20,7 @@ mod orders;
 
 pub use cpio::{Archive, TooLong, first_file_system};
 pub use frame::{Frame, Kind, LARGEST, Reader, encode};
-pub use orders::{Orders, OrdersError};
+pub use orders::Orders;
 
 /// Where the program writes its record, in the machine.
 pub const RECORD: &str = "/record.json";

@@ -4,8 +4,6 @@
 //! The kernel takes names with a point for parameters of modules that may come and hands them to nobody; the first
 //! process reads them from `/proc/cmdline`.
 
-use std::fmt;
-
 /// What the machine is to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Orders {
@@ -18,28 +16,6 @@ pub struct Orders {
     /// Whether the machine is emulated.
     pub emulated: bool,
 }
-
-/// Why orders could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OrdersError {
-    /// There is no parameter of this name.
-    Missing(&'static str),
-    /// The parameter of this name cannot be understood.
-    Unclear(&'static str, String),
-}
-
-impl fmt::Display for OrdersError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            OrdersError::Missing(name) => write!(f, "the kernel's command line has no {name}="),
-            OrdersError::Unclear(name, value) => {
-                write!(f, "{name}={value} on the kernel's command line cannot be understood")
-            }
-        }
-    }
-}
-
-impl std::error::Error for OrdersError {}
 
 const ARGUMENTS: &str = "linespeed.args";
 const CHANNEL: &str = "linespeed.channel";
@@ -67,10 +43,15 @@ impl Orders {
     }
 
     /// From the kernel's command line.
-    pub fn read(line: &str) -> Result<Self, OrdersError> {
+    ///
+    /// # Errors
+    ///
+    /// The parameter that is missing, or cannot be understood.
+    pub fn read(line: &str) -> Result<Self, String> {
         let words = || line.split_ascii_whitespace();
         let value = |name: &str| words().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
-        let unclear = |name, value: &str| OrdersError::Unclear(name, value.to_owned());
+        let unclear =
+            |name, value: &str| format!("{name}={value} on the kernel's command line cannot be understood");
         let arguments = match value(ARGUMENTS) {
             None => Vec::new(),
             Some(list) => list
@@ -78,7 +59,7 @@ impl Orders {
                 .map(|argument| decode(argument).ok_or_else(|| unclear(ARGUMENTS, argument)))
                 .collect::<Result<_, _>>()?,
         };
-        let channel = value(CHANNEL).ok_or(OrdersError::Missing(CHANNEL))?;
+        let channel = value(CHANNEL).ok_or_else(|| format!("the kernel's command line has no {CHANNEL}="))?;
         let channel = decode(channel)
             .filter(|name| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric()))
             .ok_or_else(|| unclear(CHANNEL, channel))?;

@@ -18,11 +18,11 @@ use quiet::tuning_plan::Purpose;
 use record::paired_comparison::Scale;
 use record::phrase::count_noun;
 use record::text::Value;
-use record::{CpuList, Template, Text, text};
+use record::{CpuList, Template, Text, text, units};
 
 use super::figure::{Figure, Unit, names};
 use super::knobs::{SettableKnob, find_settable};
-use super::{Notice, Proof, ProofError, ProofRequest};
+use super::{Proof, ProofError, ProofRequest};
 use crate::rounds::run_comparisons;
 
 /// The command that is run.
@@ -32,8 +32,6 @@ pub struct ProvenCommand<'a> {
     pub argv: &'a [OsString],
     /// Whether it is also run with an empty page cache, of the whole machine.
     pub drop_caches: bool,
-    /// Files that are read into the page cache before.
-    pub warm: &'a [PathBuf],
 }
 
 /// Rounds where they fit into [`WORTH_WAITING`] seconds; otherwise the fewest that give an interval.
@@ -91,12 +89,6 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     let (mut comparisons, mut missing) = plan_comparisons(request, command)?;
     let mut runner =
         Runner { request, command, failed: None, clock: None, files: Vec::new(), cold_reads: Vec::new() };
-    if !command.warm.is_empty() {
-        let warmed = page_cache::warm(command.warm)?;
-        if let Some(free) = warmed.free.filter(|_| warmed.exceeds_memory()) {
-            (request.tell)(Notice::TooMuchWarmed { bytes: warmed.bytes, free });
-        }
-    }
     let began = Instant::now();
     // Also what warms the caches.
     let trial = runner.run_once(&Setting::default());
@@ -116,7 +108,8 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     let runs = rounds * comparisons.len() * 2;
     let promised = runs as f64 * each;
     if stop.signal().is_none() {
-        (request.tell)(Notice::Runs { runs, each, seconds: promised });
+        let (each, all) = (units::figure(each, "s"), units::figure(promised, "s"));
+        (request.tell)(&format!("{runs} runs of about {each} in turn, their output dropped: about {all}"));
     }
     let began = Instant::now();
     let run_pair = |runner: &mut Runner, comparison: &mut Comparison, before_first| {
@@ -128,7 +121,8 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
         if done == 1
             && let Some(left) = correct_estimate(promised, began.elapsed().as_secs_f64(), rounds)
         {
-            (request.tell)(Notice::Corrected(left));
+            let left = units::figure(left, "s");
+            (request.tell)(&format!("estimate corrected after the first round: about {left} more"));
         }
     };
     let done = run_comparisons(&mut runner, &mut comparisons, rounds, run_pair, is_enough, ended);

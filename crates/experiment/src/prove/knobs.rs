@@ -5,17 +5,16 @@ use std::time::Duration;
 use machine::Root;
 use measure::os_noise::{self, Block};
 use os::pin;
-use quiet::audit::audit;
+use quiet::audit::{audit, audit_value};
 use quiet::files::Tree;
 use quiet::knob::ProcessSetting;
 use quiet::tuned_session::read_boot_id;
 use quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
-use quiet::wanted_value::look_at;
 use record::paired_comparison::Scale;
 use record::{CpuList, Text, text};
 
 use super::figure::{Compared, Figure, Unit, names};
-use super::{Notice, Proof, ProofError, ProofRequest};
+use super::{Proof, ProofError, ProofRequest};
 use crate::measured_noise::{MeasuredNoise, measure_floor};
 use crate::proof_cache::{ProofCache, Proven};
 use crate::rounds::run_comparisons;
@@ -68,7 +67,7 @@ pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>),
         .rounds
         .unwrap_or_else(|| super::choose_rounds((comparisons.len() - 1).max(1) * REPORTED, SPARE_ROUNDS));
     let blocks = comparisons.len() * 2;
-    (request.tell)(Notice::Blocks { rounds, blocks, seconds: (rounds * blocks) as f64 * BLOCK });
+    request.tell_blocks(rounds, blocks, (rounds * blocks) as f64 * BLOCK);
     let run_pair = |_: &mut (), comparison: &mut Comparison, before_first| {
         comparison.run_pair(before_first, |knobs| sample_block(request, &cpus, knobs));
     };
@@ -159,7 +158,7 @@ pub(super) fn find_settable(
     let tree = Tree::new(&root);
     let context = prepare_context(&root, &tree, request.cpus, Purpose::Command)?;
     let rows = match request.value {
-        Some(value) => look_at(&context, value).into_iter().collect(),
+        Some(value) => audit_value(&context, value).into_iter().collect(),
         None => audit(&context, names),
     };
     let plan = TuningPlan::from_audit(&rows, !names.is_empty(), purpose, &tree);

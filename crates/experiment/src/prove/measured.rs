@@ -10,7 +10,7 @@ use record::{CpuList, Key, KnobName, Label, Labels, Measurement, Template, Text,
 
 use super::figure::{Figure, Unit};
 use super::knobs::{SETTLING, find_settable};
-use super::{Notice, Proof, ProofError, ProofRequest};
+use super::{Proof, ProofError, ProofRequest};
 use crate::rounds::run_comparisons;
 
 /// A figure that is measured again and again.
@@ -113,7 +113,7 @@ pub fn prove_figure(request: ProofRequest, of: &ProvenFigure) -> Result<Proof, P
     let cpus = of.cpus(&machine);
     let depth = list::depth_of(of.measure, &[of.measure], &machine, &cpus, Depth::Quick);
     let (blocks, each) = (comparisons.len() * 2, of.measure.budget(&machine, &cpus, depth).seconds);
-    (request.tell)(Notice::Blocks { rounds, blocks, seconds: (rounds * blocks) as f64 * each });
+    request.tell_blocks(rounds, blocks, (rounds * blocks) as f64 * each);
     let run_pair = |_: &mut (), comparison: &mut Comparison, before_first| {
         comparison.run_pair(before_first, |knob| measure_once(request, of, &cpus, *knob));
     };

@@ -8,7 +8,6 @@ mod figure;
 mod glossary;
 mod knobs;
 mod measured;
-mod notice;
 
 use os::Stop;
 use quiet::error::Error;
@@ -16,7 +15,7 @@ use quiet::tuned_session::TunedSession;
 use record::paired_comparison::least_rounds;
 use record::phrase::count_noun;
 use record::statistics::Verdict;
-use record::{CpuList, KnobValue, Text, text};
+use record::{CpuList, KnobValue, Text, text, units};
 use serde_json::{Value, json};
 
 pub use command::{ProvenCommand, prove_command};
@@ -25,7 +24,6 @@ pub use figure::{Compared, Figure, Unit};
 pub use glossary::GLOSSARY;
 pub use knobs::{measured_cpus, prove_knobs};
 pub use measured::{ProvenFigure, prove_figure};
-pub use notice::Notice;
 
 /// What is to be proven, and how.
 #[derive(Clone, Copy)]
@@ -42,8 +40,16 @@ pub struct ProofRequest<'a> {
     pub stop: &'a Stop,
     /// Sets knobs for the time of measuring.
     pub begin_session: &'a dyn Fn(&[&'static str]) -> Result<TunedSession, Error>,
-    /// Hears how far it is.
-    pub tell: &'a dyn Fn(Notice),
+    /// Hears how far it is, and how long it takes.
+    pub tell: &'a dyn Fn(&str),
+}
+
+impl ProofRequest<'_> {
+    /// Tells that so many rounds of blocks follow, and how long they take, in seconds.
+    fn tell_blocks(&self, rounds: usize, blocks: usize, seconds: f64) {
+        let (rounds, time) = (count_noun(rounds, "round"), units::figure(seconds, "s"));
+        (self.tell)(&format!("{rounds} of {blocks} blocks in turn: about {time}"));
+    }
 }
 
 /// What came of it all.

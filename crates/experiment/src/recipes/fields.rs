@@ -2,24 +2,11 @@
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-/// A value that its field cannot have.
-#[derive(Debug, thiserror::Error)]
-enum FieldError {
-    #[error("must be a number above 0")]
-    NotPositive,
-    #[error("must be a text or a number")]
-    NotPlain,
-    #[error("must name a program")]
-    NoProgram,
-    #[error("an argument cannot hold a zero byte")]
-    ZeroByte,
-}
-
 /// Reads a number above 0.
 pub(super) fn read_positive<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let number = f64::deserialize(from)?;
     let positive = number.is_finite() && number > 0.0;
-    if positive { Ok(number) } else { Err(D::Error::custom(FieldError::NotPositive)) }
+    if positive { Ok(number) } else { Err(D::Error::custom("must be a number above 0")) }
 }
 
 /// Reads a setting's value: text, or a number as it is written.
@@ -28,7 +15,7 @@ pub(super) fn read_plain<'de, D: Deserializer<'de>>(from: D) -> Result<String, D
         toml::Value::String(text) => Ok(text),
         toml::Value::Integer(number) => Ok(number.to_string()),
         toml::Value::Float(number) => Ok(number.to_string()),
-        _ => Err(D::Error::custom(FieldError::NotPlain)),
+        _ => Err(D::Error::custom("must be a text or a number")),
     }
 }
 
@@ -45,11 +32,15 @@ pub(super) fn read_programs<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<St
         Programs::Several(names) => names,
     };
     let named = !programs.is_empty() && programs.iter().all(|name| !name.is_empty());
-    if named { Ok(programs) } else { Err(D::Error::custom(FieldError::NoProgram)) }
+    if named { Ok(programs) } else { Err(D::Error::custom("must name a program")) }
 }
 
 /// Reads an argument of a command.
 pub(super) fn read_argument<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let argument = String::deserialize(from)?;
-    if argument.contains('\0') { Err(D::Error::custom(FieldError::ZeroByte)) } else { Ok(argument) }
+    if argument.contains('\0') {
+        Err(D::Error::custom("an argument cannot hold a zero byte"))
+    } else {
+        Ok(argument)
+    }
 }

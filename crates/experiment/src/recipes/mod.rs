@@ -15,7 +15,7 @@ use os::Invoker;
 
 pub use choose::{ChoiceError, choose_recipe};
 use read::read_own;
-pub use read::{Fault, ReadError, read_file, read_text};
+pub use read::{ReadError, read_file, read_text};
 pub use recipe::{COMMAND, Origin, Recipe, Service, Setting};
 
 /// The recipes that ship with linespeed: name and text.

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::recipe::{Origin, Recipe};
-use super::score::{PatternError, compile, list_settings};
+use super::score::{compile, list_settings};
 use super::template::{GIVEN, Template, Values};
 
 /// Recipes are a page of text; a larger file is something else.
@@ -26,67 +26,7 @@ pub struct ReadError {
     /// The line, from 1.
     pub line: Option<usize>,
     /// What is wrong.
-    pub fault: Fault,
-}
-
-/// What is wrong with a recipe.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Fault {
-    /// The system does not let us read it, with its error.
-    #[error("cannot be read: {0}")]
-    Unreadable(String),
-    /// A folder, a pipe, a device.
-    #[error("not a regular file; a recipe is a TOML file")]
-    NoRegularFile,
-    /// Found where recipes are looked for, but another user's, where we run as somebody else.
-    #[error(
-        "belongs to another user, and the programs that it names would run as this one: name the file to run it"
-    )]
-    Foreign,
-    /// Larger than any recipe.
-    #[error("larger than any recipe ({} KiB)", MOST_BYTES >> 10)]
-    TooLarge,
-    /// No UTF-8 text.
-    #[error("not UTF-8 text; a recipe is a TOML file")]
-    NotUtf8,
-    /// No recipe in TOML, with the reader's error.
-    #[error("{0}")]
-    Toml(String),
-    /// A name that cannot be one.
-    #[error("a name is 1 to 60 of a-z, 0-9, - . _")]
-    Name,
-    /// A setting that has the name of something that linespeed fills in.
-    #[error("{0} is filled in by linespeed and cannot be a setting")]
-    Reserved(String),
-    /// A command without a program.
-    #[error("the command is empty; write a list such as [\"bc\", \"-q\"]")]
-    NoCommand,
-    /// No name of an environment variable.
-    #[error("{0:?} cannot be the name of an environment variable")]
-    Variable(String),
-    /// Copies of a command that has all CPUs.
-    #[error(
-        "copies = true runs one command for each CPU, but {{threads}} gives one command all of them; leave \
-         one out"
-    )]
-    CopiesOfAll,
-    /// A service without a program.
-    #[error("the service's start is empty; write the program to start")]
-    NoStart,
-    /// A place that nothing fills.
-    #[error(
-        "{{{}}} is neither a setting of this recipe nor one of {}; for the text itself write {{{{{}}}}}",
-        .0,
-        GIVEN.join(", "),
-        .0
-    )]
-    UnknownPlace(String),
-    /// A place in a pattern that nothing fills.
-    #[error("{{{0}}} in a pattern is neither {{score}}, {{word}}, {{...}} nor a setting")]
-    UnknownPatternPlace(String),
-    /// A pattern that cannot be used.
-    #[error("{0}")]
-    Pattern(PatternError),
+    pub fault: String,
 }
 
 /// Reads the recipe in a file that somebody names.
@@ -103,17 +43,18 @@ fn read_owned(path: &Path, may: fn(u32) -> bool) -> Result<Recipe, ReadError> {
     let name = path.to_string_lossy().into_owned();
     let fail = |line, fault| ReadError { file: name.clone(), line, fault };
     let cannot = |not_read| match not_read {
-        NotRead::Io(error) => fail(None, Fault::Unreadable(error.to_string())),
-        NotRead::NotRegular => fail(None, Fault::NoRegularFile),
-        NotRead::TooLarge(_) => fail(None, Fault::TooLarge),
+        NotRead::Io(error) => fail(None, format!("cannot be read: {error}")),
+        NotRead::NotRegular => fail(None, "not a regular file; a recipe is a TOML file".to_owned()),
+        NotRead::TooLarge(_) => fail(None, format!("larger than any recipe ({} KiB)", MOST_BYTES >> 10)),
     };
     let (content, data) = regular_file::read(path, MOST_BYTES).map_err(cannot)?;
     if !may(data.uid()) {
-        return Err(fail(None, Fault::Foreign));
+        let why = "belongs to another user, and the programs that it names would run as this one: name the file to run it";
+        return Err(fail(None, why.to_owned()));
     }
     let text = String::from_utf8(content).map_err(|error| {
         let line = line_at(error.as_bytes(), error.utf8_error().valid_up_to());
-        fail(Some(line), Fault::NotUtf8)
+        fail(Some(line), "not UTF-8 text; a recipe is a TOML file".to_owned())
     })?;
     read_text(&text, &name, Origin::File(path.to_owned()))
 }
@@ -123,7 +64,7 @@ pub fn read_text(text: &str, file: &str, origin: Origin) -> Result<Recipe, ReadE
     let fail = |line, fault| ReadError { file: file.to_owned(), line, fault };
     let mut recipe: Recipe = toml::from_str(text).map_err(|error| {
         let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
-        fail(error.span().map(|span| line_at(text.as_bytes(), span.start)), Fault::Toml(message))
+        fail(error.span().map(|span| line_at(text.as_bytes(), span.start)), message)
     })?;
     check(&recipe).map_err(|(sought, fault)| fail(find_line(text, &sought), fault))?;
     recipe.origin = origin;
@@ -144,32 +85,39 @@ enum Sought {
 }
 
 /// What is wrong with a recipe, and where.
-fn check(recipe: &Recipe) -> Result<(), (Sought, Fault)> {
-    let key = |name: &str| Sought::Key(name.to_owned());
+fn check(recipe: &Recipe) -> Result<(), (Sought, String)> {
+    let wrong = |key: &str, fault: &str| Err((Sought::Key(key.to_owned()), fault.to_owned()));
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | '_');
     if !(1..=60).contains(&recipe.name.len()) || !recipe.name.chars().all(allowed) {
-        return Err((key("name"), Fault::Name));
+        return wrong("name", "a name is 1 to 60 of a-z, 0-9, - . _");
     }
     let reserved =
         |name: &&String| GIVEN.contains(&name.as_str()) || matches!(name.as_str(), "score" | "word");
     if let Some(name) = recipe.settings.keys().find(reserved) {
-        return Err((key(name), Fault::Reserved(name.clone())));
+        return wrong(name, &format!("{name} is filled in by linespeed and cannot be a setting"));
     }
     if recipe.command.is_empty() {
-        return Err((key("command"), Fault::NoCommand));
+        return wrong("command", "the command is empty; write a list such as [\"bc\", \"-q\"]");
     }
     if let Some(name) = recipe.environment.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
-        return Err((key(name), Fault::Variable(name.clone())));
+        return wrong(name, &format!("{name:?} cannot be the name of an environment variable"));
     }
     if recipe.service.as_ref().is_some_and(|service| service.start.is_empty()) {
-        return Err((key("start"), Fault::NoStart));
+        return wrong("start", "the service's start is empty; write the program to start");
     }
     let known = |name: &str| recipe.settings.contains_key(name) || GIVEN.contains(&name);
     if let Some(name) = recipe.templates().flat_map(Template::places).find(|name| !known(name)) {
-        return Err((Sought::Text(format!("{{{name}}}")), Fault::UnknownPlace(name.to_owned())));
+        let given = GIVEN.join(", ");
+        let fault = format!(
+            "{{{name}}} is neither a setting of this recipe nor one of {given}; for the text itself write {{{{{name}}}}}"
+        );
+        return Err((Sought::Text(format!("{{{name}}}")), fault));
     }
     if recipe.copies == Some(true) && recipe.sets_threads() {
-        return Err((key("copies"), Fault::CopiesOfAll));
+        return wrong(
+            "copies",
+            "copies = true runs one command for each CPU, but {threads} gives one command all of them; leave one out",
+        );
     }
     let usual: Values =
         recipe.settings.iter().map(|(name, setting)| (name.clone(), setting.value.clone())).collect();
@@ -177,9 +125,11 @@ fn check(recipe: &Recipe) -> Result<(), (Sought, Fault)> {
     for (pattern, is_score) in scores.chain(recipe.expect.iter().map(|expect| (expect, false))) {
         let here = |fault| (Sought::Text(pattern.clone()), fault);
         if let Some(name) = list_settings(pattern).into_iter().find(|name| !usual.contains_key(name)) {
-            return Err(here(Fault::UnknownPatternPlace(name)));
+            return Err(here(format!(
+                "{{{name}}} in a pattern is neither {{score}}, {{word}}, {{...}} nor a setting"
+            )));
         }
-        compile(pattern, &usual, is_score).map_err(|error| here(Fault::Pattern(error)))?;
+        compile(pattern, &usual, is_score).map_err(here)?;
     }
     Ok(())
 }

@@ -133,34 +133,6 @@ fn usual_work() -> f64 {
     1.0
 }
 
-/// What is wrong with a setting that a user gave.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SettingError {
-    /// The recipe does not have it.
-    #[error(
-        "the recipe {recipe} has no setting {name:?}; its settings: {}",
-        if .known.is_empty() { "none".to_owned() } else { .known.join(", ") }
-    )]
-    Unknown {
-        /// The recipe.
-        recipe: String,
-        /// The setting.
-        name: String,
-        /// Those that it has.
-        known: Vec<String>,
-    },
-    /// It must be a whole number above 0.
-    #[error("the recipe {recipe}: {name}={value} is not a whole number above 0")]
-    NotWhole {
-        /// The recipe.
-        recipe: String,
-        /// The setting.
-        name: String,
-        /// What was given.
-        value: String,
-    },
-}
-
 impl Recipe {
     /// A command as a person typed it: one run of it is one unit of work. With `{threads}` in it, it is run once on all CPUs
     /// of a step; otherwise once for each CPU.
@@ -207,7 +179,7 @@ impl Recipe {
 
     /// The values of its settings: `small` ones, or the usual, and what the user `set` instead.
     /// An error where the user names a setting that it does not have.
-    pub fn values(&self, small: bool, set: &[(String, String)]) -> Result<Values, SettingError> {
+    pub fn values(&self, small: bool, set: &[(String, String)]) -> Result<Values, String> {
         let value = |setting: &Setting| {
             let small = setting.small.as_ref().filter(|_| small);
             small.unwrap_or(&setting.value).clone()
@@ -215,17 +187,18 @@ impl Recipe {
         let mut values: Values =
             self.settings.iter().map(|(name, setting)| (name.clone(), value(setting))).collect();
         let is_whole = |text: &str| text.parse::<u64>().is_ok_and(|number| number > 0);
+        let recipe = &self.name;
         for (name, value) in set {
-            let (recipe, name, value) = (self.name.clone(), name.clone(), value.clone());
-            let Some(usual) = values.get_mut(&name) else {
-                let known = self.settings.keys().cloned().collect();
-                return Err(SettingError::Unknown { recipe, name, known });
+            let Some(usual) = values.get_mut(name) else {
+                let known: Vec<&str> = self.settings.keys().map(String::as_str).collect();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                return Err(format!("the recipe {recipe} has no setting {name:?}; its settings: {known}"));
             };
             // A program that is handed something else than a number may end at once and well, and look fast.
-            if is_whole(usual) && !is_whole(&value) {
-                return Err(SettingError::NotWhole { recipe, name, value });
+            if is_whole(usual) && !is_whole(value) {
+                return Err(format!("the recipe {recipe}: {name}={value} is not a whole number above 0"));
             }
-            *usual = value;
+            usual.clone_from(value);
         }
         Ok(values)
     }
@@ -237,27 +210,19 @@ impl Recipe {
         let settings = self.settings.iter().filter(|(_, setting)| setting.beyond_caches);
         let mut sizes = settings.filter_map(|(name, _)| Some((name, values.get(name)?)));
         let (name, value) = sizes.find(|(_, value)| parse_bytes(value).is_ok_and(|size| size < needed))?;
-        let (caches, size) = (Value::Bytes(caches), parse_bytes(value).ok().filter(|_| caches > 0));
-        let reason = match size {
-            None => text!(
+        let reason = match caches {
+            0 => text!(
                 "recipe-caches-unknown",
                 "{name} of {value} may fit the caches, whose size is unknown: not a rate of memory",
                 name,
                 value
             ),
-            Some(size) if size <= machine.last_level_bytes() => text!(
+            caches => text!(
                 "recipe-within-caches",
-                "{name} of {value} fits the last-level caches ({caches}): not a rate of memory",
-                name,
-                value,
-                caches
-            ),
-            Some(_) => text!(
-                "recipe-partly-within-caches",
                 "{name} of {value} is less than four times the last-level caches ({caches}): not a rate of memory",
                 name,
                 value,
-                caches
+                caches = Value::Bytes(caches)
             ),
         };
         let enough = needed.div_ceil(1_000_000).max(1);

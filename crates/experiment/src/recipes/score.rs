@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::fields::read_positive;
 use super::template::{Template, Values};
+use crate::failure::shorten;
 
 /// Output beyond this is not looked at; a program that prints a score prints it near its end or its beginning, and both
 /// are kept.
@@ -21,19 +22,6 @@ pub enum Kind {
     Seconds,
     /// Work that was done while the program ran; its wall time is ours.
     Work,
-}
-
-/// Where a program prints it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Stream {
-    /// Standard output.
-    #[default]
-    Stdout,
-    /// Standard error.
-    Stderr,
-    /// Either, standard output first.
-    Both,
 }
 
 /// Which of several matches counts.
@@ -58,9 +46,6 @@ pub struct Score {
     /// What the number is.
     #[serde(default)]
     pub kind: Kind,
-    /// Where it stands.
-    #[serde(default)]
-    pub stream: Stream,
     /// Which match counts.
     #[serde(default)]
     pub pick: Pick,
@@ -86,29 +71,6 @@ pub struct Scored {
     pub unit: String,
 }
 
-/// A score that stands where it should and is no number to compute with: negative, zero, `nan`, beyond any number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unusable {
-    /// As the program printed it.
-    pub number: String,
-    /// The line in which it stands.
-    pub line: String,
-}
-
-/// Why a pattern cannot be used.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum PatternError {
-    /// It has not one place for the number but so many.
-    #[error("the pattern {0:?} has {{score}} {1} times; one is needed, for the number")]
-    Scores(String, usize),
-    /// It has more places or characters than can be searched for quickly.
-    #[error("the pattern has more than {MOST_PLACES} places or {MOST_CHARACTERS} characters: {0}")]
-    TooLong(String),
-    /// It makes no regular expression, with the reason.
-    #[error("the pattern {0:?} cannot be used: {1}")]
-    Expression(String, String),
-}
-
 /// Places of a pattern, and its characters: how long a line of output is searched grows with both.
 const MOST_PLACES: usize = 20;
 const MOST_CHARACTERS: usize = 500;
@@ -121,10 +83,12 @@ const PLACES: [(&str, &str); 3] = [("{score}", NUMBER), ("{word}", r"[^ \t\r\n]+
 
 /// A pattern as a regular expression. Text is matched without regard to case, any white space by any white space;
 /// `{score}` is the number, `{word}` a word, `{...}` anything on the line; other names in braces are settings.
-pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Regex, PatternError> {
+pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Regex, String> {
     if pattern.matches('{').count() > MOST_PLACES || pattern.chars().count() > MOST_CHARACTERS {
         let beginning: String = pattern.chars().take(40).collect();
-        return Err(PatternError::TooLong(format!("{beginning}…")));
+        return Err(format!(
+            "the pattern has more than {MOST_PLACES} places or {MOST_CHARACTERS} characters: {beginning}…"
+        ));
     }
     let mut expression = String::from("(?im)");
     let mut rest = pattern.trim();
@@ -150,10 +114,12 @@ pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Rege
     }
     let scores = expression.matches(NUMBER).count();
     if wants_score && scores != 1 {
-        return Err(PatternError::Scores(pattern.to_owned(), scores));
+        return Err(format!(
+            "the pattern {pattern:?} has {{score}} {scores} times; one is needed, for the number"
+        ));
     }
     let built = RegexBuilder::new(&expression).size_limit(1 << 20).build();
-    built.map_err(|error| PatternError::Expression(pattern.to_owned(), error.to_string()))
+    built.map_err(|error| format!("the pattern {pattern:?} cannot be used: {error}"))
 }
 
 /// The names of settings that a pattern has places for.
@@ -176,17 +142,13 @@ fn line_at(text: &str, at: usize) -> &str {
 }
 
 impl Score {
-    /// The score in what a program printed; `None` where nothing matches, `Err` where no sound number stands there.
-    pub fn read(&self, stdout: &str, stderr: &str, values: &Values) -> Result<Option<Scored>, Unusable> {
+    /// The score in what a program printed, on its standard output first; `None` where nothing matches. `Err` with why what
+    /// stands there is no number to compute with: negative, zero, `nan`, beyond any number.
+    pub fn read(&self, stdout: &str, stderr: &str, values: &Values) -> Result<Option<Scored>, String> {
         let Ok(pattern) = compile(&self.pattern, values, true) else { return Ok(None) };
-        let texts: &[&str] = match self.stream {
-            Stream::Stdout => &[stdout],
-            Stream::Stderr => &[stderr],
-            Stream::Both => &[stdout, stderr],
-        };
-        let mut all = texts.iter().flat_map(|text| {
+        let mut all = [stdout, stderr].into_iter().flat_map(|text| {
             let found = pattern.captures_iter(text).filter_map(|found| found.get(1));
-            found.map(move |found| (parse_number(found.as_str()), found.as_str(), *text, found.start()))
+            found.map(move |found| (parse_number(found.as_str()), found.as_str(), text, found.start()))
         });
         let picked = match self.pick {
             Pick::First => all.next(),
@@ -204,7 +166,10 @@ impl Score {
         if value.is_finite() && value > 0.0 {
             return Ok(Some(Scored { value, kind: self.kind, unit: self.unit.clone() }));
         }
-        Err(Unusable { number: text.to_owned(), line: line_at(whole, at).to_owned() })
+        Err(format!(
+            "the score {text} is not a usable number (one above 0 is needed); the command's line: {}",
+            shorten(line_at(whole, at))
+        ))
     }
 }
 
@@ -214,7 +179,7 @@ pub fn find_first(
     stdout: &str,
     stderr: &str,
     values: &Values,
-) -> Result<Option<Scored>, Unusable> {
+) -> Result<Option<Scored>, String> {
     let mut unusable = None;
     for score in scores {
         match score.read(stdout, stderr, values) {
@@ -234,7 +199,6 @@ mod tests {
         Score {
             pattern: pattern.to_owned(),
             kind: Kind::Rate,
-            stream: Stream::Stdout,
             pick: Pick::First,
             scale: 1.0,
             unit: "events".to_owned(),
@@ -245,9 +209,8 @@ mod tests {
         score(pattern).read(text, "", &Values::new()).unwrap().map(|scored| scored.value)
     }
 
-    fn unusable(pattern: &str, text: &str) -> (String, String) {
-        let found = score(pattern).read(text, "", &Values::new()).unwrap_err();
-        (found.number, found.line)
+    fn unusable(pattern: &str, text: &str) -> String {
+        score(pattern).read(text, "", &Values::new()).unwrap_err()
     }
 
     #[test]
@@ -274,7 +237,7 @@ mod tests {
         assert_eq!(found.unwrap().map(|scored| scored.value), Some(1474863.10));
         for long in ["{...} ".repeat(3000), "a".repeat(600)] {
             let refused = compile(&format!("{long}{{score}}"), &Values::new(), true);
-            assert!(matches!(refused, Err(PatternError::TooLong(_))), "{refused:?}");
+            assert!(refused.unwrap_err().contains("has more than 20 places"));
         }
         assert_eq!(list_settings("{algorithm} {...} {word} {score}k"), ["algorithm"]);
     }
@@ -302,26 +265,26 @@ mod tests {
     fn a_score_that_is_no_usable_number_is_shown_with_its_line() {
         for number in ["nan", "-nan", "inf", "Infinity", "0", "0.00", "-5", "1e999"] {
             let text = format!("begin\n  rate: {number} /s \nend\n");
-            let expected = (number.to_owned(), format!("rate: {number} /s"));
-            assert_eq!(unusable("rate: {score}", &text), expected);
+            let said = unusable("rate: {score}", &text);
+            assert!(said.contains(&format!("the score {number} is")), "{said}");
+            assert!(said.ends_with(&format!("line: rate: {number} /s")), "{said}");
         }
         // The one that counts is the one that is picked, and a sum has no part below nothing.
         let picked = |pick, text: &str| Score { pick, ..score("t {score}") }.read(text, "", &Values::new());
         assert!(picked(Pick::Last, "t nan\nt 4\n").is_ok() && picked(Pick::First, "t nan\nt 4\n").is_err());
         let value = |text| picked(Pick::Sum, text).map(|scored| scored.map(|s| s.value));
         assert_eq!(value("t 0\nt 4\n"), Ok(Some(4.0)));
-        assert_eq!(value("t 4\nt -1\nt 2\n").unwrap_err().line, "t -1");
+        assert!(value("t 4\nt -1\nt 2\n").unwrap_err().ends_with("line: t -1"));
         assert!(value("t nan\nt 2\n").is_err() && value("t 1e308\nt 1e308\n").is_err());
         // Another way to find a score may still find one.
         let two = [score("a {score}"), score("b {score}")];
         assert_eq!(find_first(&two, "a -1\nb 2\n", "", &Values::new()).unwrap().map(|s| s.value), Some(2.0));
-        assert_eq!(find_first(&two, "a -1\nb 0\n", "", &Values::new()).unwrap_err().line, "a -1");
+        assert!(find_first(&two, "a -1\nb 0\n", "", &Values::new()).unwrap_err().ends_with("line: a -1"));
     }
 
     #[test]
-    fn the_stream_that_is_named_is_read() {
-        let both = Score { stream: Stream::Both, ..score("t {score}") };
-        assert_eq!(both.read("", "t 3", &Values::new()).unwrap().map(|scored| scored.value), Some(3.0));
-        assert_eq!(score("t {score}").read("", "t 3", &Values::new()), Ok(None));
+    fn standard_error_is_read_where_standard_output_has_no_score() {
+        let read = |out, err| score("t {score}").read(out, err, &Values::new()).unwrap().map(|s| s.value);
+        assert_eq!((read("", "t 3"), read("t 2", "t 3")), (Some(3.0), Some(2.0)));
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::failure::ServiceError;
+use crate::failure::Trouble;
 
 /// Bytes that the path of a Unix socket may have: sun_path holds 108 with the zero at its end (unix(7)).
 const SOCKET_PATH: usize = 107;
@@ -50,7 +50,7 @@ fn clear_leftovers(place: &Path) {
 
 /// Makes a folder that only this user can enter, in that for temporary files; in /tmp where that one's path leaves no room
 /// for a socket's name. It is removed with all that is in it when it is dropped.
-pub(super) fn create_folder() -> Result<RunFolder, ServiceError> {
+pub(super) fn create_folder() -> Result<RunFolder, Trouble> {
     let place = os::places::temporary_folder();
     let room = place.as_os_str().len() + "/linespeed-run-XXXXXX/socket".len() <= SOCKET_PATH;
     let place = if room { place } else { PathBuf::from("/tmp") };
@@ -58,7 +58,12 @@ pub(super) fn create_folder() -> Result<RunFolder, ServiceError> {
     let mode = std::fs::Permissions::from_mode(0o700);
     clear_leftovers(&place);
     let folder = tempfile::Builder::new().prefix(PREFIX).permissions(mode).tempdir_in(&place);
-    let folder = folder.map_err(|error| ServiceError::NoFolder { place, error: error.to_string() })?;
+    let folder = folder.map_err(|error| {
+        let place = place.display();
+        Trouble::Service(format!(
+            "{place}: cannot create a temporary folder: {error}; name another place with TMPDIR"
+        ))
+    })?;
     // Where the file system has no locks, nobody removes what is left.
     let _lock = File::open(folder.path()).ok().filter(|lock| lock.try_lock().is_ok());
     Ok(RunFolder { folder, _lock })

@@ -29,25 +29,6 @@ pub struct Plan {
     pub placements: Vec<FillOrder>,
 }
 
-/// Why steps cannot be measured.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StepsError {
-    /// So many CPUs are not among those that may be used.
-    #[error(
-        "--steps: {wrong} CPUs are not available; CPUs {cpus} are {most}: write 1 to {most}",
-        most = .cpus.len()
-    )]
-    TooMany {
-        /// The number asked for.
-        wrong: u32,
-        /// Those that may be used.
-        cpus: CpuList,
-    },
-    /// There are none.
-    #[error("--steps: the list is empty; write for instance --steps 1,2,4-8")]
-    Empty,
-}
-
 impl Plan {
     /// The steps on `cpus`: for `placements` (those that differ here when none is named) at `counts` CPUs (1, 2, 4 … all and
     /// where something begins when none is named). One CPU alone is always among them: everything is told against it.
@@ -58,14 +39,17 @@ impl Plan {
         cpus: &CpuList,
         placements: &[FillOrder],
         counts: Option<&CpuList>,
-    ) -> Result<Self, StepsError> {
+    ) -> Result<Self, String> {
         if let Some(counts) = counts
             && let Some(wrong) = counts.iter().find(|count| *count == 0 || *count as usize > cpus.len())
         {
-            return Err(StepsError::TooMany { wrong, cpus: cpus.clone() });
+            let most = cpus.len();
+            return Err(format!(
+                "--steps: {wrong} CPUs are not available; CPUs {cpus} are {most}: write 1 to {most}"
+            ));
         }
         if counts.is_some_and(CpuList::is_empty) {
-            return Err(StepsError::Empty);
+            return Err("--steps: the list is empty; write for instance --steps 1,2,4-8".to_owned());
         }
         let placements = if placements.is_empty() {
             fill_order::distinct_orders(machine, cpus)

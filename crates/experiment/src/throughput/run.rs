@@ -148,7 +148,10 @@ fn read_version(program: &str, out: &str) -> Option<String> {
 fn read_score(recipe: &Recipe, values: &Values, out: &str, err: &str) -> Result<Option<Scored>, Trouble> {
     let unreadable = |wanted: String| {
         let output = shorten(if out.trim().is_empty() { err } else { out });
-        Err(Trouble::Unreadable { wanted, output })
+        Err(Trouble::Unreadable(match output.as_str() {
+            "" => format!("the command printed nothing, {wanted} was expected"),
+            output => format!("{wanted} not found in the command's output: {output}"),
+        }))
     };
     if let Some(expect) = &recipe.expect {
         let found = score::compile(expect, values, false)
@@ -160,7 +163,7 @@ fn read_score(recipe: &Recipe, values: &Values, out: &str, err: &str) -> Result<
     if recipe.scores.is_empty() {
         return Ok(None);
     }
-    match score::find_first(&recipe.scores, out, err, values).map_err(Trouble::Unusable)? {
+    match score::find_first(&recipe.scores, out, err, values).map_err(Trouble::Unreadable)? {
         Some(score) => Ok(Some(score)),
         None => {
             let wanted: Vec<String> =

@@ -10,7 +10,7 @@ use os::Stop;
 use os::child::{Child, Exit, Input, Output, Spec, Stat, USER_HZ};
 use record::CpuList;
 
-use crate::failure::{Failed, ServiceError, Trouble, last_words};
+use crate::failure::{Failed, LastOutput, Trouble, last_words};
 use crate::recipes::Service;
 use crate::recipes::template::{Template, Values, fill_all};
 
@@ -50,9 +50,8 @@ pub(super) fn start_service(service: &Service, setting: Setting) -> Result<Runni
     service.prepare.iter().try_for_each(|command| run_command(command, setting, patience))?;
     let argv = fill_all(&service.start, setting.values);
     let log = setting.folder.join("service.log");
-    let written = File::create(&log).map_err(|error| {
-        Trouble::Service(ServiceError::Log { file: log.clone(), error: error.to_string() })
-    })?;
+    let written = File::create(&log)
+        .map_err(|error| Trouble::Service(format!("{}: cannot be written: {error}", log.display())))?;
     let output = Output::File(&written);
     let spec = Spec { stdout: output, stderr: output, ..setting.spec(&argv) };
     let child = Child::spawn(&spec).map_err(Trouble::CannotStart)?;
@@ -120,9 +119,8 @@ impl Running {
                     std::thread::sleep(ASK);
                 }
                 Err(Trouble::Failed(_) | Trouble::TimedOut(_)) => {
-                    let (program, last_output) = (self.program.clone(), self.read_last_output());
-                    let seconds = service.patience;
-                    return Err(Trouble::Service(ServiceError::NotReady { program, seconds, last_output }));
+                    let how = format!("was not ready within {} s", service.patience);
+                    return Err(self.trouble(&how));
                 }
                 other => return other,
             }
@@ -136,8 +134,14 @@ impl Running {
         }
         let Some(exit) = self.child.exit() else { return Ok(()) };
         self.child.end();
-        let (program, last_output) = (self.program.clone(), self.read_last_output());
-        Err(Trouble::Service(ServiceError::Ended { program, exit, last_output }))
+        let how = if exit == Exit::Code(0) { "ended by itself".to_owned() } else { exit.to_string() };
+        Err(self.trouble(&format!("{how} in the middle of the run")))
+    }
+
+    /// What it did, with what it printed last.
+    fn trouble(&self, did: &str) -> Trouble {
+        let (program, output) = (&self.program, self.read_last_output());
+        Trouble::Service(format!("{program} {did}{}", LastOutput(&output)))
     }
 
     /// `Err` when it ends within a moment: a large process takes its time to end.

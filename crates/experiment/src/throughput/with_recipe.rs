@@ -44,7 +44,7 @@ fn try_job(
 ) -> Result<Results, Trouble> {
     let mut job = job.clone();
     let needed = job.recipe.needs_folder().then(create_folder);
-    let folder = needed.transpose().map_err(Trouble::Service)?;
+    let folder = needed.transpose()?;
     // Before any process is started, and the last to go.
     let guard = Guard::new(folder.as_ref().map(|folder| folder.path()));
     options.environment.push(guard.variable());

@@ -4,7 +4,7 @@ use ::quiet::error::Error;
 use ::quiet::tuned_session::TunedSession;
 use ::quiet::tuning_plan::Purpose;
 use experiment::fix::{self, FixError};
-use experiment::prove::{Notice, Proof, ProofRequest, ProvenCommand, prove_command, prove_figure};
+use experiment::prove::{Proof, ProofRequest, ProvenCommand, prove_command, prove_figure};
 use machine::Root;
 use os::signals;
 use record::phrase::quote_word;
@@ -23,8 +23,6 @@ use crate::{output, sources};
 pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     let mut source = sources::read(&asked.record)?;
     sources::say_note(&source, &options.out);
-    // The numbers are those that show prints, by the rules of this version.
-    source.record.diagnosis = diagnose::diagnose(&source.record);
     let here = machine::inspect(&Root::live()).machine;
     // One without names has this machine's pseudonym.
     let names = sources::names_of(&sources::host());
@@ -79,7 +77,11 @@ fn measures(fix: &fix::Fix, asked: &Fix) -> Result<Text, FixError> {
                 HERE => String::new(),
                 record => format!(" --record {}", quote_word(record)),
             };
-            Err(FixError::NeedsCommand { knob: fix.value.knob.name(), number: fix.number, of })
+            let (knob, fix) = (fix.value.knob.name(), format!("linespeed fix {}{of}", fix.number));
+            Err(FixError::NoFix(format!(
+                "what {knob} gains depends on the program: {fix} -- COMMAND measures yours, {fix} --dry-run shows what would be \
+                 written"
+            )))
         }
     }
 }
@@ -90,9 +92,9 @@ fn prove(
     fix: &fix::Fix,
     begin_session: &dyn Fn(&[&'static str]) -> Result<TunedSession, Error>,
 ) -> Result<Proof, Failure> {
-    let tell = |notice: Notice| {
-        if notice.is_warning() || !options.out.quiet_output {
-            output::complain(&notice.to_string());
+    let tell = |notice: &str| {
+        if !options.out.quiet_output {
+            output::complain(notice);
         }
     };
     let request = ProofRequest {
@@ -106,7 +108,7 @@ fn prove(
     };
     Ok(match &fix.figure {
         Some(figure) if asked.command.is_empty() => prove_figure(request, figure)?,
-        _ => prove_command(request, ProvenCommand { argv: &asked.command, drop_caches: false, warm: &[] })?,
+        _ => prove_command(request, ProvenCommand { argv: &asked.command, drop_caches: false })?,
     })
 }
 
@@ -114,8 +116,8 @@ impl From<FixError> for Failure {
     fn from(error: FixError) -> Self {
         match error {
             FixError::Session(error) => error.into(),
-            FixError::OtherMachine(_) | FixError::CannotBeSet { .. } => Failure::Cannot(error.to_string()),
-            error => Failure::Usage(error.to_string()),
+            FixError::CannotBeSet(why) => Failure::Cannot(why),
+            FixError::NoFix(why) => Failure::Usage(why),
         }
     }
 }

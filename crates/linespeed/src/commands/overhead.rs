@@ -1,11 +1,11 @@
 //! `linespeed overhead`: one routine in each layer of the machine, in turn, and what the steps between them cost.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use measure::Progress;
 use measure::context::lead_cpu;
 use os::signals;
-use overhead::images::{ImageError, check_kernel, check_module};
+use overhead::images::{check_kernel, check_module};
 use overhead::kernel_module::Source;
 use overhead::{Effort, Event, Guests, LayerName, PORTIONS, Request, Unavailable};
 use record::{CpuList, Machine};
@@ -61,15 +61,15 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let result = overhead::run(&request, &mut |event| show(event, &mut progress, (options, seconds)));
     progress.end();
     progress.finish();
-    let result = result.map_err(|mismatch| Failure::Cannot(mismatch.to_string()))?;
+    let mut result = result.map_err(|mismatch| Failure::Cannot(mismatch.to_string()))?;
     let outcome = Outcome {
-        measurements: result.measurements(),
-        coverage: result.coverage(),
-        ended: ended(result.interrupted()),
+        measurements: std::mem::take(&mut result.measurements),
+        coverage: std::mem::take(&mut result.coverage),
+        ended: ended(result.interrupted),
     };
     let (record, destination) = measuring.finish(outcome, |after| result.add_thread_time(after))?;
-    if record.measurements.is_empty() && result.interrupted().is_none() {
-        return Err(Failure::Cannot(explain_nothing(result.missing())));
+    if record.measurements.is_empty() && result.interrupted.is_none() {
+        return Err(Failure::Cannot(explain_nothing(&result.missing)));
     }
     let extent = (options.out.all || options.out.verbose, options.out.verbose);
     let kept = Kept::keep(options, &record, destination.as_deref());
@@ -78,7 +78,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
         terminal::overhead_answer(record, extent, shown_by.as_deref(), style)
     });
     kept.deliver(options, &forms, (false, true))?;
-    Ok(result.interrupted().map_or(0, signal_code))
+    Ok(result.interrupted.map_or(0, signal_code))
 }
 
 /// CPUs on which a program that is not bound may run.
@@ -94,20 +94,15 @@ fn usable(options: &Options) -> Result<CpuList, Failure> {
 
 /// Refuses a named file that is no kernel or module: not one more layer that is missing after a run.
 fn check_files(overhead: &Overhead) -> Result<(), Failure> {
-    let check = |path: &Option<PathBuf>, flag: &str, check: fn(&Path) -> Result<(), ImageError>| {
+    let files: [(_, _, fn(&Path, &str) -> Result<(), String>); 3] = [
+        (&overhead.vm_kernel, "--vm-kernel", check_kernel),
+        (&overhead.kernel_module, "--kernel-module", check_module),
+        (&overhead.vm_module, "--vm-module", check_module),
+    ];
+    files.into_iter().try_for_each(|(path, flag, check)| {
         let Some(path) = path else { return Ok(()) };
-        check(path).map_err(|error| {
-            let way_out = match error {
-                ImageError::NoModule => ", or leave it out: --kernel builds one",
-                ImageError::NoKernel => ", for instance /boot/vmlinuz-RELEASE",
-                _ => "",
-            };
-            Failure::Input { path: path.clone(), why: format!("{error}; name another with {flag}{way_out}") }
-        })
-    };
-    check(&overhead.vm_kernel, "--vm-kernel", check_kernel)?;
-    check(&overhead.kernel_module, "--kernel-module", check_module)?;
-    check(&overhead.vm_module, "--vm-module", check_module)
+        check(path, flag).map_err(|why| Failure::Input { path: path.clone(), why })
+    })
 }
 
 /// Refuses a CPU that this process may not use.

@@ -36,8 +36,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     let mut measuring = Measuring::begin(options, options.measuring.quick)?;
     let cpus = chosen_cpus(options, &measuring.found.machine)?;
     let machine = &measuring.found.machine;
-    let plan = Plan::new(machine, &cpus, &scale.placement, scale.steps.as_ref())
-        .map_err(|error| Failure::Usage(error.to_string()))?;
+    let plan = Plan::new(machine, &cpus, &scale.placement, scale.steps.as_ref()).map_err(Failure::Usage)?;
     raise_file_limit(cpus.len());
 
     let mut job = match recipe {
@@ -138,7 +137,7 @@ fn choose_recipe(scale: &Scale, own: Option<&Path>) -> Result<(Option<Recipe>, O
 /// The recipe's settings: small in a quick run, and as --set says.
 fn settings(options: &Options, scale: &Scale, recipe: &Recipe) -> Result<recipes::template::Values, Failure> {
     let small = options.measuring.depth() == Depth::Quick;
-    recipe.values(small, &scale.set).map_err(|error| Failure::Usage(error.to_string()))
+    recipe.values(small, &scale.set).map_err(Failure::Usage)
 }
 
 impl Observer for RunProgress<'_> {

@@ -30,12 +30,9 @@ pub struct Quiet {
     #[arg(long, value_name = "N", requires = "prove", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub rounds: Option<u32>,
     /// Read a captured tree of another machine (a folder with its /proc and /sys)
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["apply", "prove", "restore", "status", "command", "warm", "drop_caches"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["apply", "prove", "restore", "status", "command", "drop_caches"])]
     pub root: Option<PathBuf>,
-    /// Read these files into the page cache before the command
-    #[arg(long, value_name = "FILE", num_args = 1.., requires = "command", conflicts_with_all = ["apply", "restore", "status"])]
-    pub warm: Vec<PathBuf>,
-    /// Drop the whole machine's page cache before the command (before --warm); requires root, cannot be restored
+    /// Drop the whole machine's page cache before the command; requires root, cannot be restored
     #[arg(long, requires = "command", conflicts_with_all = ["apply", "restore", "status"])]
     pub drop_caches: bool,
     /// Run this command with the knobs set, then restore them
@@ -45,7 +42,7 @@ pub struct Quiet {
 
 pub(super) const QUIET_USAGE: &str = "\
 linespeed quiet [--cpus LIST] [KNOB]...
-       linespeed quiet [--dry-run] [--cpus LIST] [KNOB]... [--drop-caches] [--warm FILE...] -- COMMAND...
+       linespeed quiet [--dry-run] [--cpus LIST] [KNOB]... [--drop-caches] -- COMMAND...
        linespeed quiet --apply|--dry-run [--cpus LIST] [KNOB]...
        linespeed quiet --restore|--status
        linespeed quiet --prove [--rounds N] [--cpus LIST] [KNOB]... [-- COMMAND...]

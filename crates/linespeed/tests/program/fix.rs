@@ -47,6 +47,7 @@ impl Home {
                 record.measurements.push(Measurement::new("load.latency", place, vec![ns; 6]));
             }
         }
+        record.diagnosis = diagnose::diagnose(&record);
         let path = folder.path().join("record.json");
         std::fs::write(&path, record.to_json().unwrap()).unwrap();
         Self { folder, record: path }

@@ -156,7 +156,6 @@ fn wrong_words_are_reported_what_to_write() {
     ran(["quiet", "goveror"]).fails(2, &["no knob", "did you mean governor?"]);
     ran(["quiet", "--cpus", "64000"]).fails(2, &["64000", "is not online"]);
     ran(["quiet", "--apply", "--restore"]).misused(&["--restore"]);
-    ran(["quiet", "--warm", "/etc/hostname"]).misused(&["COMMAND"]);
     ran(["quiet", "--drop-caches"]).misused(&["COMMAND"]);
     ran(["quiet", "--full"]).fails(2, &["no use for --full"]);
     ran(["quiet", "--output", "file"]).fails(2, &["no use for --output", "redirect standard output"]);
@@ -325,16 +324,4 @@ fn a_measurement_on_a_quiet_machine_says_which_knobs_were_set() {
     let report = ran(["run", "costs", "--quick", "--quiet-machine", "--output", "/dev/null"]).stdout;
     assert!(report.contains("Quiet machine, set for the run: ") && report.contains(KNOB), "{report}");
     assert_eq!(value(), before);
-}
-
-#[test]
-fn files_are_read_before_the_command_and_a_folder_is_refused() {
-    let _alone = alone();
-    if !free() {
-        return skipped("files_are_read_before_the_command_and_a_folder_is_refused", "the knobs are held");
-    }
-    ran(["quiet", "ionice", "--warm", "/etc", "--", "true"]).fails(3, &["folder"]);
-    ran(["quiet", "ionice", "--warm", "/no/such/file", "--", "true"]).fails(3, &["/no/such/file"]);
-    let done = ended(&["quiet", "ionice", "-v", "--warm", "/etc/passwd", "--", "true"], 0);
-    assert!(done.stderr.contains("of files"), "{}", done.stderr);
 }

@@ -158,17 +158,13 @@ fn json_of_a_command_is_one_document_however_it_ended() {
 #[test]
 fn a_dry_run_tells_what_becomes_of_the_page_cache() {
     let would = |json: &[&str]| {
-        let words = [
-            &["quiet", "ionice", "--dry-run"],
-            json,
-            &["--drop-caches", "--warm", "/etc/passwd", "--", "true"],
-        ];
-        ran(words.concat()).succeeds().stdout
+        ran([&["quiet", "ionice", "--dry-run"], json, &["--drop-caches", "--", "true"]].concat())
+            .succeeds()
+            .stdout
     };
     let text = would(&[]);
-    assert!(text.contains("dropped for the whole machine") && text.contains("1 file read into it"), "{text}");
-    let reported = json(&would(&["--json"]));
-    assert_eq!((&reported["drop_caches"], &reported["warm"][0]), (&true.into(), &"/etc/passwd".into()));
+    assert!(text.contains("dropped for the whole machine"), "{text}");
+    assert_eq!(json(&would(&["--json"]))["drop_caches"], true);
 }
 
 #[test]

@@ -20,7 +20,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use os::Stop;
-use overhead::kernel_module::{Headers, build, sources};
+use overhead::kernel_module::{Headers, LIMIT, build, sources};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -54,8 +54,8 @@ fn built(headers: &str, file: &str, more: &[&str]) -> Result<(), String> {
     let arguments = more.iter().map(|word| (*word).to_owned()).collect();
     let headers = Headers { folder: headers.into(), arguments };
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let done =
-        build(&headers, folder.path(), &path, &Stop::new(), |_| {}).map_err(|failure| failure.to_string())?;
+    let done = build(LIMIT, &headers, folder.path(), &path, &Stop::new(), |_| {})
+        .map_err(|failure| failure.to_string())?;
     if let Some(line) = done.words.lines().find(|line| line.to_lowercase().contains("warning")) {
         return Err(format!("the build warns: {line}"));
     }

@@ -16,7 +16,7 @@ use os::Stop;
 
 /// A build of four small files takes some seconds, in an emulator two minutes; a machine that needs longer than this has other
 /// troubles.
-const LIMIT: Duration = Duration::from_secs(300);
+pub const LIMIT: Duration = Duration::from_secs(300);
 /// Files that are compiled side by side at most: there are four.
 const MOST_JOBS: usize = 4;
 /// Between two looks at it.
@@ -54,16 +54,6 @@ fn failed_build(folder: &Path, stop: &Stop, reason: Text) -> Unavailable {
 ///
 /// What the compiler, or make, complained of first; a signal; the end of the time.
 pub fn build(
-    headers: &Headers,
-    folder: &Path,
-    path: &OsStr,
-    stop: &Stop,
-    started: impl FnOnce(i32),
-) -> Result<Built, Unavailable> {
-    build_within(LIMIT, headers, folder, path, stop, started)
-}
-
-fn build_within(
     limit: Duration,
     headers: &Headers,
     folder: &Path,
@@ -201,7 +191,7 @@ mod tests {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let (_kept, headers) = headers(recipe);
         let folder = tempfile::tempdir().unwrap();
-        build_within(limit, &headers, folder.path(), &path, &Stop::new(), |_| {})
+        build(limit, &headers, folder.path(), &path, &Stop::new(), |_| {})
     }
 
     #[test]
@@ -242,7 +232,7 @@ mod tests {
         let (folder, stop) = (tempfile::tempdir().unwrap(), Stop::new());
         stop.ask(2);
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let failure = build(&headers, folder.path(), &path, &stop, |_| {}).unwrap_err();
+        let failure = build(LIMIT, &headers, folder.path(), &path, &stop, |_| {}).unwrap_err();
         assert!(failure.to_string().contains("signal"), "{failure:?}");
     }
 
@@ -250,7 +240,7 @@ mod tests {
     fn a_folder_that_make_would_misread_is_refused() {
         let (_kept, headers) = headers("@true");
         let failure =
-            build(&headers, Path::new("/tmp/a b"), OsStr::new(""), &Stop::new(), |_| {}).unwrap_err();
+            build(LIMIT, &headers, Path::new("/tmp/a b"), OsStr::new(""), &Stop::new(), |_| {}).unwrap_err();
         assert!(failure.remedy.unwrap().to_string().contains("TMPDIR"), "{}", failure.reason);
     }
 

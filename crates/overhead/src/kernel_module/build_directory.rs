@@ -74,7 +74,7 @@ impl BuildDirectory {
             .and_then(|()| sources::write(&folder))
             .map_err(|error| elsewhere(format!("{}: {error}", folder.display()).into()))?;
         let watch_group = |group| prepared.guardian.iter().for_each(|guardian| guardian.watch_group(group));
-        let built = build::build(&headers, &folder, &path, stop, watch_group);
+        let built = build::build(build::LIMIT, &headers, &folder, &path, stop, watch_group);
         // Its number may soon be another process group's.
         watch_group(0);
         let built = built.map_err(|failure| add_remedy(failure, root, release, stop))?;

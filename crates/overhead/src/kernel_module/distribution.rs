@@ -80,14 +80,15 @@ pub(crate) fn install_headers(root: &Path, release: &str) -> Text {
 
 /// How to install a program by the package of the same name.
 pub(crate) fn install_package(root: &Path, name: &str) -> String {
-    match family(root) {
-        Family::Debian => format!("sudo apt install {name}"),
-        Family::RedHat => format!("sudo dnf install {name}"),
-        Family::Suse => format!("sudo zypper install {name}"),
-        Family::Arch => format!("sudo pacman -S {name}"),
-        Family::Alpine => format!("doas apk add {name}"),
-        Family::Unknown => format!("install {name}"),
-    }
+    let install = match family(root) {
+        Family::Debian => "sudo apt install",
+        Family::RedHat => "sudo dnf install",
+        Family::Suse => "sudo zypper install",
+        Family::Arch => "sudo pacman -S",
+        Family::Alpine => "doas apk add",
+        Family::Unknown => "install",
+    };
+    format!("{install} {name}")
 }
 
 #[cfg(test)]

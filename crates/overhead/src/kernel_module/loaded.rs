@@ -123,11 +123,7 @@ fn refused(error: &io::Error, release: &str) -> Unavailable {
         libc::EEXIST => Some("sudo rmmod linespeed".into()),
         _ => None,
     };
-    let failure = Unavailable::new(text!("the kernel refuses the module: {error}", error));
-    match remedy {
-        Some(remedy) => failure.with_remedy(remedy),
-        None => failure,
-    }
+    Unavailable { reason: text!("the kernel refuses the module: {error}", error), remedy }
 }
 
 /// Unloads the module, which a last burst may keep busy for a moment.

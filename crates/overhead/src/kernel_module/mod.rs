@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-pub use build::{Built, build};
+pub use build::{Built, LIMIT, build};
 pub use build_directory::BuildDirectory;
 pub use headers::Headers;
 pub use layer::KernelLayer;

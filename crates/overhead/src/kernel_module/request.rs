@@ -14,7 +14,6 @@ pub const CLOCK_MAX: u32 = 8192;
 
 const BOUND: u32 = 1;
 const INTERRUPTS_OFF: u32 = 2;
-const REQUEST_BYTES: usize = 56;
 const ANSWER_BYTES: usize = 48;
 const PASS_BYTES: usize = 96;
 
@@ -48,30 +47,15 @@ pub struct Request {
 
 impl Request {
     /// Its bytes.
-    pub fn bytes(&self) -> [u8; REQUEST_BYTES] {
+    pub fn bytes(&self) -> Vec<u8> {
         let flags =
             if self.cpu.is_some() { BOUND } else { 0 } | if self.interrupts_off { INTERRUPTS_OFF } else { 0 };
         let load = self.load.unwrap_or(Load { cpu: 0, period_ns: 0, busy_ns: 0 });
-        let mut bytes = [0; REQUEST_BYTES];
-        let words = [VERSION, flags].into_iter();
-        let numbers = [self.range.start, self.range.end].into_iter();
-        let rest = [
-            self.passes,
-            self.cpu.unwrap_or(0),
-            BURST_NS,
-            self.clock_iterations,
-            load.period_ns,
-            load.busy_ns,
-            load.cpu,
-            0,
-        ];
-        let all = words
-            .flat_map(u32::to_ne_bytes)
-            .chain(numbers.flat_map(u64::to_ne_bytes))
-            .chain(rest.into_iter().flat_map(u32::to_ne_bytes));
-        for (place, byte) in bytes.iter_mut().zip(all) {
-            *place = byte;
-        }
+        let (cpu, iterations) = (self.cpu.unwrap_or(0), self.clock_iterations);
+        let rest = [self.passes, cpu, BURST_NS, iterations, load.period_ns, load.busy_ns, load.cpu, 0];
+        let mut bytes = [VERSION, flags].map(u32::to_ne_bytes).concat();
+        bytes.extend([self.range.start, self.range.end].map(u64::to_ne_bytes).as_flattened());
+        bytes.extend(rest.map(u32::to_ne_bytes).as_flattened());
         bytes
     }
 
@@ -210,7 +194,7 @@ mod tests {
         let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
         assert_eq!((word(0), word(4)), (VERSION, 3));
         assert_eq!(u64::from_ne_bytes(bytes[16..24].try_into().unwrap()), 1000);
-        let rest: Vec<u32> = (24..REQUEST_BYTES).step_by(4).map(word).collect();
+        let rest: Vec<u32> = (24..bytes.len()).step_by(4).map(word).collect();
         assert_eq!(rest, [2, 1, 2_000_000, 7, 100_000, 5_000, 3, 0]);
     }
 
@@ -228,7 +212,9 @@ mod tests {
             assert!(header.contains(&format!("#define {line}\n")), "{line}");
         }
         let main = include_str!("../../../../kmod/main.c");
-        for (name, bytes) in [("request", REQUEST_BYTES), ("answer", ANSWER_BYTES), ("pass", PASS_BYTES)] {
+        for (name, bytes) in
+            [("request", request().bytes().len()), ("answer", ANSWER_BYTES), ("pass", PASS_BYTES)]
+        {
             let line = format!("BUILD_BUG_ON(sizeof(struct linespeed_{name}) != {bytes});");
             assert!(main.contains(&line), "{line}");
         }

@@ -1,16 +1,17 @@
 //! The guest on aarch64: translation on, because with it off data would bypass the caches and the routine's bytes
 //! would be fetched otherwise than everywhere else; one page table, and an exception table that only says so.
 
-use record::{Text, text};
 use std::arch::global_asm;
-use std::ffi::c_ulong;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsFd, OwnedFd};
+
+use kvm_bindings::kvm_vcpu_init;
+use kvm_ioctls::{VcpuFd, VmFd};
+use record::{Text, text};
 
 use super::device::Device;
 use super::machine::{Exit, Machine, OUTSIDE};
-use super::{Counted, ExitWay, Mode, abi};
+use super::{Counted, ExitWay, Mode};
 use crate::Unavailable;
 
 // What the guest runs: reads the counter, calls the routine (x20) with the range in x0 and x1, reads the counter
@@ -63,29 +64,6 @@ const WRITABLE: u64 = 0b01 << 6;
 const DEVICE: u64 = 1 << 2;
 const NEVER_EXECUTED: u64 = 0b11 << 53;
 
-const SET_ONE_REGISTER: c_ulong = 0x4010_aeac;
-const GET_ONE_REGISTER: c_ulong = 0x4010_aeab;
-const PREFERRED_TARGET: c_ulong = 0x8020_aeaf;
-const VCPU_INIT: c_ulong = 0x4020_aeae;
-/// KVM_CAP_ARM_VM_IPA_SIZE.
-const ADDRESS_BITS: c_ulong = 165;
-
-/// `struct kvm_one_reg`.
-#[repr(C)]
-struct OneRegister {
-    name: u64,
-    address: u64,
-}
-
-/// `struct kvm_vcpu_init`.
-#[repr(C)]
-struct Target {
-    target: u32,
-    features: [u32; 7],
-}
-
-const _: () = assert!(size_of::<OneRegister>() == 16 && size_of::<Target>() == 32);
-
 /// KVM_REG_ARM64, KVM_REG_SIZE_U64.
 const WORD: u64 = 0x6030_0000_0000_0000;
 
@@ -113,30 +91,28 @@ const ID_AA64MMFR0_EL1: u64 = system(3, 0, 0, 7, 0);
 pub(super) const WAYS: &[ExitWay] = &[ExitWay::Store];
 
 /// The kind of machine to ask for: one with 40 bits of addresses, or as many as there are where there are fewer.
-pub(super) fn kind(device: &Device) -> c_ulong {
-    match abi::ask(device.as_fd(), abi::CHECK_EXTENSION, ADDRESS_BITS) {
-        Ok(bits @ 32..40) => bits as c_ulong,
+pub(super) fn kind(device: &Device) -> u64 {
+    match device.kvm.get_host_ipa_limit() {
+        bits @ 32..40 => bits as u64,
         _ => 0,
     }
 }
 
 /// Nothing is needed.
-pub(super) fn before_cpu(_: &OwnedFd) -> io::Result<()> {
+pub(super) fn before_cpu(_: &VmFd) -> Result<(), Unavailable> {
     Ok(())
 }
 
 /// Makes the virtual CPU one of the processor's own kind.
-pub(super) fn after_cpu(_: &Device, machine: &Machine) -> Result<(), Unavailable> {
-    let mut target = Target { target: 0, features: [0; 7] };
-    // SAFETY: the structure is that of both requests.
-    let made = unsafe {
-        abi::tell(machine.whole(), PREFERRED_TARGET, &mut target)
-            .and_then(|()| abi::tell(machine.cpu(), VCPU_INIT, &mut target))
-    };
-    made.map_err(|error| {
-        Unavailable::new(text!("KVM cannot create a virtual CPU of this kind: {error}", error))
+pub(super) fn after_cpu(_: &Device, machine: &VmFd, cpu: &VcpuFd) -> Result<(), Unavailable> {
+    let mut target = kvm_vcpu_init::default();
+    machine.get_preferred_target(&mut target).and_then(|()| cpu.vcpu_init(&target)).map_err(|error| {
+        Unavailable::new(text!(
+            "KVM cannot create a virtual CPU of this kind: {error}",
+            error = io::Error::from(error)
+        ))
     })?;
-    let features = get(machine, ID_AA64MMFR0_EL1).map_err(|error| {
+    let features = get(cpu, ID_AA64MMFR0_EL1).map_err(|error| {
         Unavailable::new(text!("KVM does not report the guest's page sizes: {error}", error))
     })?;
     if features >> 28 & 0xf == 0xf {
@@ -147,19 +123,17 @@ pub(super) fn after_cpu(_: &Device, machine: &Machine) -> Result<(), Unavailable
     Ok(())
 }
 
-fn set(machine: &Machine, name: u64, value: u64) -> io::Result<()> {
-    let mut one = OneRegister { name, address: (&raw const value).expose_provenance() as u64 };
-    // SAFETY: the structure is the request's, and names a live value of 64 bits, as the register's name says.
-    unsafe { abi::tell(machine.cpu(), SET_ONE_REGISTER, &mut one) }
+fn set_all(cpu: &VcpuFd, registers: &[(u64, u64)]) -> io::Result<()> {
+    for (name, value) in registers {
+        cpu.set_one_reg(*name, &value.to_ne_bytes())?;
+    }
+    Ok(())
 }
 
-fn get(machine: &Machine, name: u64) -> io::Result<u64> {
-    let mut value = 0u64;
-    let mut one = OneRegister { name, address: (&raw mut value).expose_provenance() as u64 };
-    // SAFETY: as in `set`.
-    unsafe { abi::tell(machine.cpu(), GET_ONE_REGISTER, &mut one)? };
-    // SAFETY: the kernel has written it, behind the compiler's back.
-    Ok(unsafe { (&raw const value).read_volatile() })
+fn get(cpu: &VcpuFd, name: u64) -> io::Result<u64> {
+    let mut value = [0; 8];
+    cpu.get_one_reg(name, &mut value)?;
+    Ok(u64::from_ne_bytes(value))
 }
 
 /// Writes what the guest needs, once.
@@ -185,52 +159,48 @@ pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
 }
 
 /// Counts in the guest.
-pub(super) fn count(machine: &Machine, mode: Mode, way: ExitWay, range: &Range<u64>) -> io::Result<Counted> {
+pub(super) fn count(
+    machine: &mut Machine,
+    mode: Mode,
+    way: ExitWay,
+    range: &Range<u64>,
+) -> io::Result<Counted> {
     debug_assert!(way == ExitWay::Store);
-    enter(machine, mode)?;
-    for (name, value) in [
-        (general(0), range.start),
-        (general(1), range.end),
-        (general(19), OUTSIDE),
-        (general(20), ROUTINE),
-        (PC, CODE),
-    ] {
-        set(machine, name, value)?;
-    }
+    set_all(
+        &machine.cpu,
+        &[
+            // Write-back memory; a device that gathers nothing.
+            (MAIR_EL1, 0x04ff),
+            // 32 bits of addresses from TTBR0_EL1 in pages of 4 KiB, tables in cacheable shared memory; none from
+            // TTBR1_EL1.
+            (TCR_EL1, 32 | 1 << 8 | 1 << 10 | 0b11 << 12 | 32 << 16 | 1 << 23 | 0b10 << 30),
+            (TTBR0_EL1, TABLES as u64),
+            (VBAR_EL1, EXCEPTIONS),
+            // User mode reads the counter.
+            (CNTKCTL_EL1, 0b11),
+            // Translation, data and instruction caches, and the bits that are 1 in all versions.
+            (SCTLR_EL1, 0x30d0_0800 | 1 << 12 | 1 << 2 | 1),
+            // All interrupts masked; user mode, or the kernel's with its own stack.
+            (PSTATE, 0x3c0 | if mode == Mode::User { 0b0000 } else { 0b0101 }),
+            (general(0), range.start),
+            (general(1), range.end),
+            (general(19), OUTSIDE),
+            (general(20), ROUTINE),
+            (PC, CODE),
+        ],
+    )?;
     let exit = machine.run()?;
-    let ended = exit == Exit::Store(OUTSIDE);
     if matches!(exit, Exit::Store(_)) {
         machine.complete();
     }
     Ok(Counted {
-        ended,
+        ended: exit == Exit::Store(OUTSIDE),
         exit,
-        primes: get(machine, general(22))?,
-        from: get(machine, general(21))?,
-        to: get(machine, general(23))?,
-        routine: get(machine, general(20))?,
+        primes: get(&machine.cpu, general(22))?,
+        from: get(&machine.cpu, general(21))?,
+        to: get(&machine.cpu, general(23))?,
+        routine: get(&machine.cpu, general(20))?,
     })
-}
-
-fn enter(machine: &Machine, mode: Mode) -> io::Result<()> {
-    for (name, value) in [
-        // Write-back memory; a device that gathers nothing.
-        (MAIR_EL1, 0x04ff),
-        // 32 bits of addresses from TTBR0_EL1 in pages of 4 KiB, tables in cacheable shared memory; none from
-        // TTBR1_EL1.
-        (TCR_EL1, 32 | 1 << 8 | 1 << 10 | 0b11 << 12 | 32 << 16 | 1 << 23 | 0b10 << 30),
-        (TTBR0_EL1, TABLES as u64),
-        (VBAR_EL1, EXCEPTIONS),
-        // User mode reads the counter.
-        (CNTKCTL_EL1, 0b11),
-        // Translation, data and instruction caches, and the bits that are 1 in all versions.
-        (SCTLR_EL1, 0x30d0_0800 | 1 << 12 | 1 << 2 | 1),
-        // All interrupts masked; user mode, or the kernel's with its own stack.
-        (PSTATE, 0x3c0 | if mode == Mode::User { 0b0000 } else { 0b0101 }),
-    ] {
-        set(machine, name, value)?;
-    }
-    Ok(())
 }
 
 /// Why there may be no KVM, and what would help.

@@ -1,22 +1,26 @@
 //! Opening `/dev/kvm`, and what to tell where it does not open.
 
-use record::text;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, IntoRawFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::abi;
+use kvm_ioctls::{Kvm, VmFd};
+use record::text;
+
 use crate::Unavailable;
 
 /// Where Linux has it.
 pub const PATH: &str = "/dev/kvm";
 
+/// The only version of the interface that there has been since Linux 2.6.22.
+const VERSION: i32 = 12;
+
 /// KVM's device, open, and of the version that is known.
 #[derive(Debug)]
 pub(super) struct Device {
-    file: File,
+    pub(super) kvm: Kvm,
     path: PathBuf,
 }
 
@@ -34,46 +38,39 @@ impl Device {
             .custom_flags(flags)
             .open(path)
             .map_err(|error| not_open(path, &error))?;
-        match abi::ask(file.as_fd(), abi::GET_API_VERSION, 0) {
-            Ok(abi::VERSION) => Ok(Self { file, path: path.to_owned() }),
-            Ok(version) => Err(Unavailable::new(text!(
-                "{device} has version {version} of the KVM interface, not {known}",
-                device = path.display().to_string(),
-                version = version.unsigned_abs(),
-                known = abi::VERSION.unsigned_abs()
+        // SAFETY: the descriptor is open, and nobody else has it.
+        let kvm = unsafe { Kvm::from_raw_fd(file.into_raw_fd()) };
+        let device = || path.display().to_string();
+        match kvm.get_api_version() {
+            VERSION => Ok(Self { kvm, path: path.to_owned() }),
+            ..0 => Err(Unavailable::new(text!(
+                "kvm-no-kvm-device",
+                "{device} is not a KVM device: {error}",
+                device = device(),
+                error = io::Error::last_os_error()
             ))),
-            Err(error) => {
-                let device = path.display().to_string();
-                Err(Unavailable::new(text!(
-                    "kvm-no-kvm-device",
-                    "{device} is not a KVM device: {error}",
-                    device,
-                    error
-                )))
-            }
+            version => Err(Unavailable::new(text!(
+                "{device} has version {version} of the KVM interface, not {known}",
+                device = device(),
+                version = version.unsigned_abs(),
+                known = VERSION.unsigned_abs()
+            ))),
         }
     }
 
     /// Makes a virtual machine of the architecture's kind.
-    pub(crate) fn machine(&self, kind: std::ffi::c_ulong) -> Result<OwnedFd, Unavailable> {
+    pub(crate) fn machine(&self, kind: u64) -> Result<VmFd, Unavailable> {
         let mut last = io::Error::from(io::ErrorKind::Interrupted);
         for _ in 0..ATTEMPTS {
-            match abi::ask(self.file.as_fd(), abi::CREATE_VM, kind) {
-                // SAFETY: the kernel has just made this descriptor, and nobody else knows it.
-                Ok(descriptor) => return Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }),
-                Err(error) => last = error,
+            match self.kvm.create_vm_with_type(kind) {
+                Ok(machine) => return Ok(machine),
+                Err(error) => last = error.into(),
             }
             if last.kind() != io::ErrorKind::Interrupted {
                 break;
             }
         }
         Err(no_machine(&self.path, &last))
-    }
-}
-
-impl AsFd for Device {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
     }
 }
 

@@ -1,8 +1,6 @@
 //! What KVM there is, by what its guests did.
 
-use std::fmt;
-
-use super::{Guest, Tried};
+use super::TriedUntil;
 
 /// What kind of KVM a machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +21,19 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The kind by how far the guests in user mode and in kernel mode came, `None` where they run; `hypervisor` is what the
+    /// machine itself runs below, `pvm` whether that module is loaded.
+    pub(super) fn of_guests(ended: [Option<TriedUntil>; 2], hypervisor: Option<&str>, pvm: bool) -> Self {
+        match ended {
+            [Some(TriedUntil::Made), _] => Kind::None,
+            [None, None] if hypervisor.is_some_and(|word| word != "none") => Kind::Nested,
+            [None, None] => Kind::Hardware,
+            _ if !ended.contains(&Some(TriedUntil::Interpreted)) => Kind::Unusable,
+            _ if pvm => Kind::Pvm,
+            _ => Kind::Emulating,
+        }
+    }
+
     /// Its name in a record.
     pub fn word(self) -> &'static str {
         match self {
@@ -36,69 +47,24 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Kind::Hardware => "the processor's virtualization",
-            Kind::Nested => "the processor's virtualization, nested in a virtual machine",
-            Kind::Pvm => "PVM, which interprets the kernel mode of a guest that does not know of it",
-            Kind::Emulating => "emulating: it interprets what a guest runs",
-            Kind::Unusable => "there, but it runs no guest",
-            Kind::None => "none",
-        })
-    }
-}
-
-/// The kind by what came of the two guests; `hypervisor` is what the machine itself runs below, `pvm` whether that
-/// module is loaded.
-pub(super) fn classify(
-    user: &Result<Guest, Tried>,
-    kernel: &Result<Guest, Tried>,
-    hypervisor: Option<&str>,
-    pvm: bool,
-) -> Kind {
-    let interpreted = |guest: &Result<Guest, Tried>| matches!(guest, Err(tried) if tried.times.is_some());
-    judge(
-        [user.is_ok(), kernel.is_ok()],
-        interpreted(user) || interpreted(kernel),
-        matches!(user, Err(tried) if tried.before_running),
-        hypervisor,
-        pvm,
-    )
-}
-
-fn judge(runs: [bool; 2], interpreted: bool, absent: bool, hypervisor: Option<&str>, pvm: bool) -> Kind {
-    match runs {
-        _ if absent => Kind::None,
-        [true, true] if hypervisor.is_some_and(|word| word != "none") => Kind::Nested,
-        [true, true] => Kind::Hardware,
-        _ if pvm && interpreted => Kind::Pvm,
-        _ if interpreted => Kind::Emulating,
-        _ => Kind::Unusable,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_kvm_is_named_by_what_its_guests_did() {
-        for (runs, interpreted, absent, hypervisor, pvm, kind) in [
-            ([true, true], false, false, Some("none"), false, Kind::Hardware),
-            ([true, true], false, false, None, false, Kind::Hardware),
-            ([true, true], false, false, Some("kvm"), true, Kind::Nested),
-            ([true, false], true, false, Some("kvm"), true, Kind::Pvm),
-            ([true, false], true, false, Some("kvm"), false, Kind::Emulating),
-            ([false, false], true, false, Some("kvm"), false, Kind::Emulating),
-            ([true, false], false, false, None, true, Kind::Unusable),
-            ([false, false], false, true, None, true, Kind::None),
+        use TriedUntil::{Interpreted, Made, Run};
+        for (ended, hypervisor, pvm, kind) in [
+            ([None, None], Some("none"), false, Kind::Hardware),
+            ([None, None], None, false, Kind::Hardware),
+            ([None, None], Some("kvm"), true, Kind::Nested),
+            ([None, Some(Interpreted)], Some("kvm"), true, Kind::Pvm),
+            ([None, Some(Interpreted)], Some("kvm"), false, Kind::Emulating),
+            ([Some(Run), Some(Interpreted)], Some("kvm"), false, Kind::Emulating),
+            ([None, Some(Run)], None, true, Kind::Unusable),
+            ([Some(Made), Some(Made)], None, true, Kind::None),
         ] {
-            assert_eq!(
-                judge(runs, interpreted, absent, hypervisor, pvm),
-                kind,
-                "{runs:?} {interpreted} {pvm}"
-            );
+            assert_eq!(Kind::of_guests(ended, hypervisor, pvm), kind, "{ended:?} {pvm}");
         }
     }
 }

@@ -1,10 +1,12 @@
 //! A virtual machine of 64 KiB and one virtual CPU.
 
-use record::{Template, text};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 
-use super::abi::{self, MemoryRegion, SignalMask};
+use kvm_bindings::kvm_userspace_memory_region;
+use kvm_ioctls::{VcpuExit, VcpuFd, VmFd};
+use record::{Template, text};
+
 use super::device::Device;
 use super::processor;
 use crate::Unavailable;
@@ -37,11 +39,9 @@ pub(super) enum Exit {
 /// The machine. Everything of it ends when it is dropped.
 #[derive(Debug)]
 pub(super) struct Machine {
-    // In this order: the virtual CPU's page, the CPU, the machine, the memory that it uses.
-    shared: Shared,
-    cpu: OwnedFd,
-    #[cfg_attr(target_arch = "x86_64", expect(dead_code, reason = "it lives as long as its descriptor"))]
-    machine: OwnedFd,
+    // In this order: the virtual CPU, the machine, the memory that it uses.
+    pub(super) cpu: VcpuFd,
+    _machine: VmFd,
     memory: Mapping,
 }
 
@@ -50,50 +50,27 @@ pub(super) const CODE_TOO_LARGE: Template =
     Template { code: "kvm-code-too-large", words: "the guest's code does not fit into its memory" };
 
 /// The request of KVM's interface that failed.
-fn failed(request: &'static str) -> impl Fn(io::Error) -> Unavailable {
-    move |error| Unavailable::new(text!("KVM: {request}: {error}", request, error))
+pub(super) fn failed<E: Into<io::Error>>(request: &'static str) -> impl Fn(E) -> Unavailable {
+    move |error| Unavailable::new(text!("KVM: {request}: {error}", request, error = error.into()))
 }
 
 impl Machine {
     /// Makes one on this device; its memory is zero and its CPU as after a reset.
     pub(crate) fn new(device: &Device) -> Result<Self, Unavailable> {
         let machine = device.machine(processor::kind(device))?;
-        processor::before_cpu(&machine).map_err(failed("KVM_SET_TSS_ADDR"))?;
+        processor::before_cpu(&machine)?;
         let memory = Mapping::new(BYTES, Page::Base).map_err(failed("guest memory"))?;
-        let mut region = MemoryRegion {
-            bytes: BYTES as u64,
-            host_address: memory.start().addr() as u64,
-            ..MemoryRegion::default()
+        let region = kvm_userspace_memory_region {
+            memory_size: BYTES as u64,
+            userspace_addr: memory.start().addr() as u64,
+            ..kvm_userspace_memory_region::default()
         };
-        // SAFETY: the structure is the request's; the memory outlives the machine, and is only touched through
-        // raw pointers, while the guest does not run.
-        unsafe { abi::tell(machine.as_fd(), abi::SET_USER_MEMORY_REGION, &mut region) }
-            .map_err(failed("KVM_SET_USER_MEMORY_REGION"))?;
-        let cpu = abi::ask(machine.as_fd(), abi::CREATE_VCPU, 0).map_err(failed("KVM_CREATE_VCPU"))?;
-        // SAFETY: the kernel has just made this descriptor, and nobody else knows it.
-        let cpu = unsafe { OwnedFd::from_raw_fd(cpu) };
-        let bytes =
-            abi::ask(device.as_fd(), abi::GET_VCPU_MMAP_SIZE, 0).map_err(failed("KVM_GET_VCPU_MMAP_SIZE"))?;
-        let shared = Shared::map(cpu.as_fd(), bytes as usize).map_err(failed("mmap"))?;
-        // All signals stay away but the one, and that only while the guest runs: nothing can be missed between.
-        let mut mask = SignalMask { bytes: 8, blocked: !(1 << (INTERRUPT - 1)) };
-        // SAFETY: the structure is the request's.
-        unsafe { abi::tell(cpu.as_fd(), abi::SET_SIGNAL_MASK, &mut mask) }
-            .map_err(failed("KVM_SET_SIGNAL_MASK"))?;
-        let machine = Self { shared, cpu, machine, memory };
-        processor::after_cpu(device, &machine)?;
-        Ok(machine)
-    }
-
-    /// Its virtual CPU.
-    pub(crate) fn cpu(&self) -> BorrowedFd<'_> {
-        self.cpu.as_fd()
-    }
-
-    /// The machine itself.
-    #[cfg(target_arch = "aarch64")]
-    pub(super) fn whole(&self) -> BorrowedFd<'_> {
-        self.machine.as_fd()
+        // SAFETY: the memory outlives the machine, and is only touched through raw pointers, while the guest does not run.
+        unsafe { machine.set_user_memory_region(region) }.map_err(failed("KVM_SET_USER_MEMORY_REGION"))?;
+        let cpu = machine.create_vcpu(0).map_err(failed("KVM_CREATE_VCPU"))?;
+        mask_signals(&cpu).map_err(failed("KVM_SET_SIGNAL_MASK"))?;
+        processor::after_cpu(device, &machine, &cpu)?;
+        Ok(Self { cpu, _machine: machine, memory })
     }
 
     /// Writes to its memory; false, and nothing written, where that does not reach.
@@ -125,83 +102,47 @@ impl Machine {
     }
 
     /// Runs the guest until it is left.
-    pub(crate) fn run(&self) -> io::Result<Exit> {
-        match abi::ask(self.cpu(), abi::RUN, 0) {
-            Ok(_) => Ok(self.exit()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Exit::Interrupted),
-            Err(error) => Err(error),
-        }
+    pub(crate) fn run(&mut self) -> io::Result<Exit> {
+        Ok(match self.cpu.run() {
+            Ok(VcpuExit::IoOut(port, _)) => Exit::Port(port),
+            Ok(VcpuExit::MmioWrite(address, _)) => Exit::Store(address),
+            Ok(VcpuExit::Shutdown) => Exit::Shutdown,
+            // The kernel's number is of 32 bits.
+            Ok(VcpuExit::FailEntry(reason, _)) => Exit::Refused(reason as u32),
+            // SAFETY: the exit's reason says which part of the union the kernel has filled.
+            Ok(VcpuExit::InternalError) => {
+                Exit::Refused(unsafe { self.cpu.get_kvm_run().__bindgen_anon_1.internal.suberror })
+            }
+            Ok(_) => Exit::Other(self.cpu.get_kvm_run().exit_reason),
+            Err(error) if error.errno() == libc::EINTR => Exit::Interrupted,
+            Err(error) => return Err(error.into()),
+        })
     }
 
     /// Completes the instruction that the guest was left at, so that registers may be read and written, without
     /// running on.
-    pub(crate) fn complete(&self) {
-        self.shared.write_byte(abi::run::IMMEDIATE_EXIT, 1);
+    pub(crate) fn complete(&mut self) {
+        self.cpu.set_kvm_immediate_exit(1);
         // It ends as if interrupted.
-        let _ = abi::ask(self.cpu(), abi::RUN, 0);
-        self.shared.write_byte(abi::run::IMMEDIATE_EXIT, 0);
-    }
-
-    fn exit(&self) -> Exit {
-        let at = |place| self.shared.byte(place);
-        let word = |place| u32::from_le_bytes([at(place), at(place + 1), at(place + 2), at(place + 3)]);
-        let long = |place| u64::from(word(place)) | u64::from(word(place + 4)) << 32;
-        match word(abi::run::EXIT_REASON) {
-            abi::EXIT_IO if at(abi::run::PORT_WRITTEN) == 1 => {
-                Exit::Port(u16::from_le_bytes([at(abi::run::PORT), at(abi::run::PORT + 1)]))
-            }
-            abi::EXIT_MMIO if at(abi::run::STORED) == 1 => Exit::Store(long(abi::run::ADDRESS)),
-            abi::EXIT_SHUTDOWN => Exit::Shutdown,
-            abi::EXIT_FAIL_ENTRY | abi::EXIT_INTERNAL_ERROR => Exit::Refused(word(abi::run::ADDRESS)),
-            other => Exit::Other(other),
-        }
+        let _ = self.cpu.run();
+        self.cpu.set_kvm_immediate_exit(0);
     }
 }
 
-/// The page that a virtual CPU shares with its program.
-#[derive(Debug)]
-struct Shared {
-    start: *mut u8,
-    bytes: usize,
-}
-
-// SAFETY: plain memory, touched through volatile accesses; it goes from thread to thread with its machine.
-unsafe impl Send for Shared {}
-
-impl Shared {
-    fn map(cpu: BorrowedFd<'_>, bytes: usize) -> io::Result<Self> {
-        if bytes < abi::run::BYTES {
-            return Err(io::Error::other(format!("it has {bytes} bytes")));
-        }
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping at a place of the kernel's choice.
-        let start =
-            unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, cpu.as_raw_fd(), 0) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Self { start: start.cast(), bytes })
+/// Keeps all signals away but the one, and lets that in only while the guest runs: nothing can be missed between.
+fn mask_signals(cpu: &VcpuFd) -> io::Result<()> {
+    /// `_IOW(KVMIO, 0x8b, struct kvm_signal_mask)`: the structure's size stands without the mask itself.
+    const SET_SIGNAL_MASK: u32 = 0x4004_ae8b;
+    /// `struct kvm_signal_mask` with the kernel's 64 signals.
+    #[repr(C, packed(4))]
+    struct SignalMask {
+        bytes: u32,
+        blocked: u64,
     }
-
-    fn byte(&self, place: usize) -> u8 {
-        if place >= self.bytes {
-            return 0;
-        }
-        // SAFETY: within the mapping; the kernel writes it, hence volatile.
-        unsafe { self.start.add(place).read_volatile() }
-    }
-
-    fn write_byte(&self, place: usize, value: u8) {
-        if place < self.bytes {
-            // SAFETY: as in `byte`.
-            unsafe { self.start.add(place).write_volatile(value) };
-        }
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and nobody holds its address any longer.
-        unsafe { libc::munmap(self.start.cast(), self.bytes) };
+    let mask = SignalMask { bytes: 8, blocked: !(1 << (INTERRUPT - 1)) };
+    // SAFETY: the structure is the request's, and outlives the call.
+    match unsafe { libc::ioctl(cpu.as_raw_fd(), SET_SIGNAL_MASK as libc::Ioctl, &raw const mask) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }

@@ -7,11 +7,10 @@
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
-mod abi;
 mod device;
 mod kind;
 mod machine;
-mod worker;
+mod running;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
@@ -23,17 +22,17 @@ use x86_64 as processor;
 use record::text;
 use record::text::Value;
 
-use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
+use super::layer_thread::{LayerThread, Patience};
 use super::{Bound, Layer, LayerName, Layers, Pass, Ticks, Unavailable};
 use os::Stop;
 
 pub use device::PATH;
 pub use kind::Kind;
-use worker::Worker;
+use running::{Running, Trial};
 
 /// Which of the processor's modes the guest runs the routine in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,15 +61,6 @@ pub enum ExitWay {
     Port,
     /// It stores to an address that has no memory.
     Store,
-}
-
-impl fmt::Display for ExitWay {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ExitWay::Port => "a write to a port",
-            ExitWay::Store => "a store to an address without memory",
-        })
-    }
 }
 
 /// What came out of the guest.
@@ -133,11 +123,12 @@ pub fn probe(
     let user = Guest::start(path, cpu, Mode::User, (ticks, stop));
     let kernel = match &user {
         // Without a device there is nothing more to try.
-        Err(tried) if tried.times.is_none() && tried.before_running => Err(tried.clone()),
+        Err(tried @ Tried { ended: TriedUntil::Made, .. }) => Err(tried.clone()),
         _ => Guest::start(path, cpu, Mode::Kernel, (ticks, stop)),
     };
+    let ended = [user.as_ref().err(), kernel.as_ref().err()].map(|tried| tried.map(|tried| tried.ended));
     Found {
-        kind: kind::classify(&user, &kernel, hypervisor, Path::new("/sys/module/kvm_pvm").exists()),
+        kind: Kind::of_guests(ended, hypervisor, Path::new("/sys/module/kvm_pvm").exists()),
         user: user.map_err(|tried| tried.failure),
         kernel: kernel.map_err(|tried| tried.failure),
     }
@@ -147,10 +138,18 @@ pub fn probe(
 #[derive(Clone, Debug)]
 struct Tried {
     failure: Unavailable,
-    /// How many times as long as outside the trial took in it.
-    times: Option<f64>,
-    /// Whether there was no guest at all.
-    before_running: bool,
+    ended: TriedUntil,
+}
+
+/// How far a guest came that could not be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TriedUntil {
+    /// There was none.
+    Made,
+    /// It does not run, or does not end as it should.
+    Run,
+    /// It takes far longer than outside.
+    Interpreted,
 }
 
 /// A guest that runs the routine at the processor's speed.
@@ -158,37 +157,35 @@ struct Tried {
 pub struct Guest {
     mode: Mode,
     cpu: u32,
-    worker: Worker,
+    thread: LayerThread<Running>,
+    patience: Patience,
     way: ExitWay,
-    times: f64,
 }
 
 impl Guest {
-    fn start(path: &Path, cpu: u32, mode: Mode, by: (Ticks, &'static Stop)) -> Result<Self, Tried> {
-        let before = |failure| Tried { failure, times: None, before_running: true };
-        let mut worker = Worker::start(path, cpu, mode, by, TRIAL_LIMIT).map_err(before)?;
-        let tried = |failure| Tried { failure, times: None, before_running: false };
-        let trial = worker.try_out(TRIAL_LIMIT).map_err(tried)?;
+    fn start(
+        path: &Path,
+        cpu: u32,
+        mode: Mode,
+        (ticks, stop): (Ticks, &'static Stop),
+    ) -> Result<Self, Tried> {
+        let tried = |ended| move |failure| Tried { failure, ended };
+        let what = format!("KVM ({})", path.display());
+        let patience = Patience { what, limit: TRIAL_LIMIT, stop, interrupt: machine::INTERRUPT };
+        let device = path.to_owned();
+        let mut thread = LayerThread::start(Some(&patience), move || Running::make(device, cpu, mode, ticks))
+            .map_err(tried(TriedUntil::Made))?;
+        let trial = thread.run(Some(&patience), Running::try_out).map_err(tried(TriedUntil::Run))?;
         if trial.times >= INTERPRETED {
-            let failure = interpreted(mode, &trial);
-            return Err(Tried { failure, times: Some(trial.times), before_running: false });
+            return Err(tried(TriedUntil::Interpreted)(interpreted(mode, &trial)));
         }
-        Ok(Self { mode, cpu, worker, way: trial.way, times: trial.times })
-    }
-
-    /// How the guest says that the routine has ended.
-    pub fn way(&self) -> ExitWay {
-        self.way
-    }
-
-    /// How many times as long as outside of the guest the trial took, its best run against the best one.
-    pub fn times(&self) -> f64 {
-        self.times
+        let patience = Patience { limit: LIMIT, ..patience };
+        Ok(Self { mode, cpu, thread, patience, way: trial.way })
     }
 }
 
 /// What is told of a mode that is interpreted: its time is not a hypervisor's cost.
-fn interpreted(mode: Mode, trial: &worker::Trial) -> Unavailable {
+fn interpreted(mode: Mode, trial: &Trial) -> Unavailable {
     let mode = match mode {
         Mode::User => "user",
         Mode::Kernel => "kernel",
@@ -212,7 +209,8 @@ impl Layer for Guest {
     }
 
     fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable> {
-        self.worker.pass(range, LIMIT)
+        let way = self.way;
+        self.thread.run(Some(&self.patience), move |guest| guest.pass(way, &range))
     }
 }
 

@@ -1,16 +1,17 @@
 //! The guest on x86-64: 64-bit mode at once, one page table, no interrupt table, so that whatever goes wrong in it
 //! ends it.
 
-use record::{Text, text};
 use std::arch::global_asm;
-use std::ffi::c_ulong;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsFd, OwnedFd};
+
+use kvm_bindings::{KVM_MAX_CPUID_ENTRIES, kvm_dtable, kvm_regs, kvm_segment};
+use kvm_ioctls::{VcpuFd, VmFd};
+use record::{Text, text};
 
 use super::device::Device;
-use super::machine::{Exit, Machine, OUTSIDE};
-use super::{Counted, ExitWay, Mode, abi};
+use super::machine::{Exit, Machine, OUTSIDE, failed};
+use super::{Counted, ExitWay, Mode};
 use crate::Unavailable;
 
 // What the guest runs: reads the counter, calls the routine (r10) with the range in rdi and rsi, reads the counter
@@ -66,125 +67,29 @@ const STACK: u64 = 0x8000;
 /// Present, writable, for user mode too.
 const ENTRY: u64 = 0b111;
 
-const SET_TSS_ADDRESS: c_ulong = 0xae47;
-const GET_SUPPORTED_CPUID: c_ulong = 0xc008_ae05;
-const SET_CPUID: c_ulong = 0x4008_ae90;
-const GET_REGISTERS: c_ulong = 0x8090_ae81;
-const SET_REGISTERS: c_ulong = 0x4090_ae82;
-const GET_SYSTEM_REGISTERS: c_ulong = 0x8138_ae83;
-const SET_SYSTEM_REGISTERS: c_ulong = 0x4138_ae84;
-
-/// `struct kvm_regs`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Registers {
-    rax: u64,
-    rbx: u64,
-    rcx: u64,
-    rdx: u64,
-    rsi: u64,
-    rdi: u64,
-    rsp: u64,
-    rbp: u64,
-    r8: u64,
-    r9: u64,
-    r10: u64,
-    r11: u64,
-    r12: u64,
-    r13: u64,
-    r14: u64,
-    r15: u64,
-    rip: u64,
-    rflags: u64,
-}
-
-/// `struct kvm_segment`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Segment {
-    base: u64,
-    limit: u32,
-    selector: u16,
-    kind: u8,
-    present: u8,
-    privilege: u8,
-    wide: u8,
-    code_or_data: u8,
-    long: u8,
-    in_pages: u8,
-    available: u8,
-    unusable: u8,
-    padding: u8,
-}
-
-/// `struct kvm_dtable`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Table {
-    base: u64,
-    limit: u16,
-    padding: [u16; 3],
-}
-
-/// `struct kvm_sregs`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct SystemRegisters {
-    cs: Segment,
-    ds: Segment,
-    es: Segment,
-    fs: Segment,
-    gs: Segment,
-    ss: Segment,
-    tr: Segment,
-    ldt: Segment,
-    gdt: Table,
-    idt: Table,
-    cr0: u64,
-    cr2: u64,
-    cr3: u64,
-    cr4: u64,
-    cr8: u64,
-    efer: u64,
-    apic_base: u64,
-    interrupts: [u64; 4],
-}
-
-/// Most entries of `struct kvm_cpuid2` that KVM has (KVM_MAX_CPUID_ENTRIES).
-const CPUID_ENTRIES: usize = 256;
-
-/// `struct kvm_cpuid2` with its entries of 40 bytes, which are only passed on.
-#[repr(C)]
-struct Cpuid {
-    entries: u32,
-    padding: u32,
-    all: [[u32; 10]; CPUID_ENTRIES],
-}
-
 /// Ways out of the guest, the first that works is taken.
 pub(super) const WAYS: &[ExitWay] = &[ExitWay::Port, ExitWay::Store];
 
 /// The kind of machine to ask for.
-pub(super) fn kind(_: &Device) -> c_ulong {
+pub(super) fn kind(_: &Device) -> u64 {
     0
 }
 
 /// Intel's processors need three pages for KVM's own use, at an address that the guest does not touch; KVM's
 /// documents ask for it before there is a virtual CPU.
-pub(super) fn before_cpu(machine: &OwnedFd) -> io::Result<()> {
-    abi::ask(machine.as_fd(), SET_TSS_ADDRESS, 0xfffb_d000).map(drop)
+pub(super) fn before_cpu(machine: &VmFd) -> Result<(), Unavailable> {
+    machine.set_tss_address(0xfffb_d000).map_err(failed("KVM_SET_TSS_ADDR"))
 }
 
 /// Gives the virtual CPU what it can have of the processor.
-pub(super) fn after_cpu(device: &Device, machine: &Machine) -> Result<(), Unavailable> {
-    let mut cpuid =
-        Box::new(Cpuid { entries: CPUID_ENTRIES as u32, padding: 0, all: [[0; 10]; CPUID_ENTRIES] });
-    // SAFETY: the structure is that of both requests: the kernel writes as many entries as the count says.
-    let set = unsafe {
-        abi::tell(device.as_fd(), GET_SUPPORTED_CPUID, &mut *cpuid)
-            .and_then(|()| abi::tell(machine.cpu(), SET_CPUID, &mut *cpuid))
-    };
-    set.map_err(|error| Unavailable::new(text!("KVM does not report the CPUID of a guest: {error}", error)))
+pub(super) fn after_cpu(device: &Device, _: &VmFd, cpu: &VcpuFd) -> Result<(), Unavailable> {
+    let supported = device.kvm.get_supported_cpuid(KVM_MAX_CPUID_ENTRIES);
+    supported.and_then(|cpuid| cpu.set_cpuid2(&cpuid)).map_err(|error| {
+        Unavailable::new(text!(
+            "KVM does not report the CPUID of a guest: {error}",
+            error = io::Error::from(error)
+        ))
+    })
 }
 
 /// Writes what the guest needs, once.
@@ -218,19 +123,24 @@ pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
 }
 
 /// Counts in the guest.
-pub(super) fn count(machine: &Machine, mode: Mode, way: ExitWay, range: &Range<u64>) -> io::Result<Counted> {
-    let mut registers = Registers::default();
+pub(super) fn count(
+    machine: &mut Machine,
+    mode: Mode,
+    way: ExitWay,
+    range: &Range<u64>,
+) -> io::Result<Counted> {
     enter(machine, mode)?;
-    registers.rip = CODE;
-    registers.rsp = STACK;
-    registers.rdi = range.start;
-    registers.rsi = range.end;
-    registers.r10 = ROUTINE;
-    registers.r14 = if way == ExitWay::Store { OUTSIDE } else { 0 };
-    // Bit 1 is always set; bits 12 and 13 let user mode write to ports.
-    registers.rflags = 0x3002;
-    // SAFETY: the structure is the request's.
-    unsafe { abi::tell(machine.cpu(), SET_REGISTERS, &mut registers)? };
+    machine.cpu.set_regs(&kvm_regs {
+        rip: CODE,
+        rsp: STACK,
+        rdi: range.start,
+        rsi: range.end,
+        r10: ROUTINE,
+        r14: if way == ExitWay::Store { OUTSIDE } else { 0 },
+        // Bit 1 is always set; bits 12 and 13 let user mode write to ports.
+        rflags: 0x3002,
+        ..kvm_regs::default()
+    })?;
     let exit = machine.run()?;
     let expected = match way {
         ExitWay::Port => Exit::Port(PORT),
@@ -239,8 +149,7 @@ pub(super) fn count(machine: &Machine, mode: Mode, way: ExitWay, range: &Range<u
     if exit == expected {
         machine.complete();
     }
-    // SAFETY: as above.
-    unsafe { abi::tell(machine.cpu(), GET_REGISTERS, &mut registers)? };
+    let registers = machine.cpu.get_regs()?;
     Ok(Counted {
         ended: exit == expected,
         exit,
@@ -252,39 +161,36 @@ pub(super) fn count(machine: &Machine, mode: Mode, way: ExitWay, range: &Range<u
 }
 
 fn enter(machine: &Machine, mode: Mode) -> io::Result<()> {
-    let mut system = SystemRegisters::default();
-    // SAFETY: the structure is that of both requests.
-    unsafe { abi::tell(machine.cpu(), GET_SYSTEM_REGISTERS, &mut system)? };
+    let mut system = machine.cpu.get_sregs()?;
     let (code, data, privilege) = match mode {
         Mode::User => (0x23, 0x1b, 3),
         Mode::Kernel => (0x08, 0x10, 0),
     };
-    let flat = Segment {
+    let flat = kvm_segment {
         limit: u32::MAX,
         selector: data,
-        kind: 3, // data, writable, accessed
+        type_: 3, // data, writable, accessed
         present: 1,
-        privilege,
-        wide: 1,
-        code_or_data: 1,
-        in_pages: 1,
-        ..Segment::default()
+        dpl: privilege,
+        db: 1,
+        s: 1,
+        g: 1,
+        ..kvm_segment::default()
     };
     // Code, readable, accessed, 64-bit.
-    system.cs = Segment { selector: code, kind: 11, wide: 0, long: 1, ..flat };
+    system.cs = kvm_segment { selector: code, type_: 11, db: 0, l: 1, ..flat };
     [system.ds, system.es, system.fs, system.gs, system.ss] = [flat; 5];
     // A busy 64-bit task, which the processor demands, and no local table.
-    system.tr =
-        Segment { base: TASK, limit: 0x67, selector: 0x28, kind: 11, present: 1, ..Segment::default() };
-    system.ldt = Segment { unusable: 1, ..Segment::default() };
-    system.gdt = Table { base: DESCRIPTORS, limit: 0x37, ..Table::default() };
-    system.idt = Table::default();
+    let none = kvm_segment::default();
+    system.tr = kvm_segment { base: TASK, limit: 0x67, selector: 0x28, type_: 11, present: 1, ..none };
+    system.ldt = kvm_segment { unusable: 1, ..none };
+    system.gdt = kvm_dtable { base: DESCRIPTORS, limit: 0x37, ..kvm_dtable::default() };
+    system.idt = kvm_dtable::default();
     system.cr3 = TABLES;
     system.cr4 = 1 << 5; // physical address extension
     system.cr0 = 1 << 31 | 1 << 5 | 1 << 4 | 1; // paging, numeric error, extension type, protection
     system.efer = 1 << 10 | 1 << 8; // long mode, active and enabled
-    // SAFETY: as above.
-    unsafe { abi::tell(machine.cpu(), SET_SYSTEM_REGISTERS, &mut system) }
+    Ok(machine.cpu.set_sregs(&system)?)
 }
 
 /// Why there may be no KVM, by what the processor says of itself, and what would help.
@@ -320,10 +226,3 @@ pub(super) fn never_end(machine: &Machine) {
     // jmp to itself.
     assert!(machine.write(ROUTINE as usize, &[0xeb, 0xfe]));
 }
-
-// Kept from being forgotten: what the kernel fills must be as large as it thinks.
-const _: () = assert!(
-    size_of::<Registers>() == 0x90
-        && size_of::<SystemRegisters>() == 0x138
-        && size_of::<Cpuid>() == 8 + 40 * CPUID_ENTRIES
-);

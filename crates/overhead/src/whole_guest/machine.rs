@@ -103,12 +103,12 @@ impl Machine {
 
     /// Counts the primes of a range there.
     pub(super) fn pass(&mut self, place: Place, range: Range<u64>) -> Result<Pass, Unavailable> {
-        protocol::read_pass(&self.ask(&GuestCommand::Pass(place, range), b"")?)
+        protocol::read_pass(self.ask(&GuestCommand::Pass(place, range), b"")?)
     }
 
     /// The answer to what is asked, and to what follows it.
     fn ask(&mut self, asked: &GuestCommand, more: &[u8]) -> Result<Value, Unavailable> {
-        let request = [format!("{asked}\n").as_bytes(), more].concat();
+        let request = [protocol::line(asked).as_bytes(), more].concat();
         let sent = self.asked.as_mut().is_some_and(|to| to.write_all(&request).is_ok());
         if !sent {
             return Err(self.over(ENDED.into()));

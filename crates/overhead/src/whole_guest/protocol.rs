@@ -1,12 +1,13 @@
-//! What is asked of the machine over its serial port, and what it answers: a line each. A piece of a file follows its line.
+//! What is asked of the machine over its serial port, and what it answers: a line of JSON each. A piece of a file follows its
+//! line.
 
-use std::fmt;
 use std::ops::Range;
 
 use record::{Text, text};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Disturbed, Pass, Unavailable};
+use crate::{Pass, Unavailable};
 
 /// Longest line that the machine reads.
 pub(super) const LINE: u64 = 256;
@@ -14,7 +15,7 @@ pub(super) const LINE: u64 = 256;
 pub(super) const PIECE: usize = 4096;
 
 /// Where in the machine the routine runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
     /// In a thread of its kernel; otherwise in its only program.
     pub kernel: bool,
@@ -25,7 +26,7 @@ pub(super) struct Place {
 }
 
 /// What can be asked of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum GuestCommand {
     /// What kernel it runs.
     About,
@@ -37,75 +38,14 @@ pub(super) enum GuestCommand {
     Pass(Place, Range<u64>),
 }
 
-impl fmt::Display for GuestCommand {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GuestCommand::About => f.write_str("about"),
-            GuestCommand::Piece(bytes) => write!(f, "piece {bytes}"),
-            GuestCommand::Load => f.write_str("load"),
-            GuestCommand::Pass(place, range) => write!(
-                f,
-                "{} {} {} {} {}",
-                if place.kernel { "kernel" } else { "user" },
-                if place.bound { "bound" } else { "free" },
-                if place.interrupts { "on" } else { "off" },
-                range.start,
-                range.end
-            ),
-        }
-    }
+/// A question, or an answer, as a line of JSON.
+pub(super) fn line(said: &impl Serialize) -> String {
+    format!("{}\n", json!(said))
 }
 
-impl GuestCommand {
-    /// What a line asks; `None` where it is nothing that can be asked.
-    pub(crate) fn read(line: &str) -> Option<Self> {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let one_of = |word: &str, yes: &str, no: &str| match word {
-            word if word == yes => Some(true),
-            word if word == no => Some(false),
-            _ => None,
-        };
-        match words.as_slice() {
-            ["about"] => Some(GuestCommand::About),
-            ["load"] => Some(GuestCommand::Load),
-            ["piece", bytes] => bytes.parse().ok().filter(|bytes| *bytes <= PIECE).map(GuestCommand::Piece),
-            [mode, bound, interrupts, start, end] => {
-                let place = Place {
-                    kernel: one_of(mode, "kernel", "user")?,
-                    bound: one_of(bound, "bound", "free")?,
-                    interrupts: one_of(interrupts, "on", "off")?,
-                };
-                Some(GuestCommand::Pass(place, start.parse().ok()?..end.parse().ok()?))
-            }
-            _ => None,
-        }
-    }
-}
-
-/// An answer as a line of JSON.
-pub(super) fn line(answer: &Result<Value, Unavailable>) -> String {
-    let value = match answer {
-        Ok(value) => value.clone(),
-        Err(failure) => json!({ "failed": failure.reason, "remedy": failure.remedy }),
-    };
-    format!("{value}\n")
-}
-
-/// A pass, for an answer.
-pub(super) fn pass(pass: &Pass) -> Value {
-    json!({
-        "primes": pass.primes,
-        "seconds": pass.seconds,
-        "clock": pass.clock,
-        "clock_moved": pass.clock_moved,
-        "crc": pass.crc,
-        "page_offset": pass.page_offset,
-        "interrupts": pass.disturbed.interrupts,
-        "softirqs": pass.disturbed.softirqs,
-        "involuntary": pass.disturbed.involuntary,
-        "voluntary": pass.disturbed.voluntary,
-        "migrations": pass.disturbed.migrations,
-    })
+/// What the machine answers.
+pub(super) fn answer_with(done: Result<Value, Unavailable>) -> Value {
+    done.unwrap_or_else(|failure| json!({ "failed": failure.reason, "remedy": failure.remedy }))
 }
 
 fn unclear(line: &str) -> Unavailable {
@@ -132,31 +72,10 @@ pub(super) fn release(value: &Value) -> Result<String, Unavailable> {
     release.map(str::to_owned).ok_or_else(|| unclear(&value.to_string()))
 }
 
-/// The pass in an answer; what disturbed the machine's thread is the machine's own count. Its CPUs are not the host's.
-pub(super) fn read_pass(value: &Value) -> Result<Pass, Unavailable> {
-    let whole = |key: &str| value.get(key).and_then(Value::as_u64);
-    let figure = |key: &str| value.get(key).and_then(Value::as_f64);
-    let read = || {
-        Some(Pass {
-            primes: whole("primes")?,
-            seconds: figure("seconds")?,
-            clock: figure("clock")?,
-            clock_moved: figure("clock_moved")?,
-            crc: whole("crc")?.try_into().ok()?,
-            page_offset: whole("page_offset")?.try_into().ok()?,
-            cpu_from: None,
-            cpu_to: None,
-            disturbed: Disturbed {
-                interrupts: whole("interrupts"),
-                softirqs: whole("softirqs"),
-                involuntary: whole("involuntary"),
-                voluntary: whole("voluntary"),
-                migrations: whole("migrations"),
-                stolen: None,
-            },
-        })
-    };
-    read().ok_or_else(|| unclear(&value.to_string()))
+/// The pass in an answer; what disturbed the machine's thread is the machine's own count.
+pub(super) fn read_pass(value: Value) -> Result<Pass, Unavailable> {
+    let shown = value.to_string();
+    serde_json::from_value(value).map_err(|_| unclear(&shown))
 }
 
 #[cfg(test)]
@@ -179,26 +98,24 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_asked_is_what_is_read(asked in asked()) {
-            let line = asked.to_string();
+            let line = line(&asked);
             prop_assert!(line.len() < LINE as usize);
-            prop_assert_eq!(GuestCommand::read(&line), Some(asked));
+            prop_assert_eq!(serde_json::from_str::<GuestCommand>(&line).unwrap(), asked);
         }
 
         #[test]
         fn no_line_panics(line in "\\PC{0,60}") {
-            let _ = GuestCommand::read(&line);
-            let _ = answer(&line).and_then(|value| read_pass(&value).map(|_| release(&value)));
+            let _ = answer(&line).and_then(|value| release(&value).and_then(|_| read_pass(value)));
         }
     }
 
     #[test]
     fn a_failure_comes_back_with_its_way_out() {
         let failure = Unavailable::new("no such CPU").with_remedy("name another");
-        let reported = answer(&line(&Err(failure))).unwrap_err();
+        let reported = answer(&line(&answer_with(Err(failure)))).unwrap_err();
         assert_eq!(
             (reported.reason.value("reason"), reported.remedy),
             (Some(&"no such CPU".into()), Some("name another".into()))
         );
-        assert!(GuestCommand::read(&format!("piece {}", PIECE + 1)).is_none());
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::protocol::{self, GuestCommand, LINE, Place};
+use super::protocol::{self, GuestCommand, LINE, PIECE, Place};
 use crate::kernel_module::{KernelLayer, Module, Source, release};
 use crate::{Bound, Layer, Ticks, Unavailable, User, UserMode};
 use os::Stop;
@@ -30,14 +30,14 @@ pub fn serve(mut requests: impl BufRead, answer: &mut dyn FnMut(&str)) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        let done = match GuestCommand::read(&line) {
-            Some(asked) => server.execute(&asked, &mut requests),
-            None => Err(Unavailable::new(text!(
+        let done = match serde_json::from_str(&line) {
+            Ok(asked) => server.execute(asked, &mut requests),
+            Err(_) => Err(Unavailable::new(text!(
                 "unknown request {request}",
                 request = format!("{:?}", line.trim_end())
             ))),
         };
-        answer(&protocol::line(&done));
+        answer(&protocol::line(&protocol::answer_with(done)));
     }
 }
 
@@ -56,20 +56,20 @@ impl Server {
         Self { ticks: Ticks::calibrate(), bytes: Vec::new(), module: None, layers: Vec::new() }
     }
 
-    fn execute(&mut self, asked: &GuestCommand, more: &mut impl Read) -> Result<Value, Unavailable> {
+    fn execute(&mut self, asked: GuestCommand, more: &mut impl Read) -> Result<Value, Unavailable> {
         match asked {
             GuestCommand::About => Ok(json!({ "release": release()? })),
-            GuestCommand::Piece(bytes) => self.receive_module(*bytes, more),
+            GuestCommand::Piece(bytes) => self.receive_module(bytes, more),
             GuestCommand::Load => self.load_module(),
-            GuestCommand::Pass(place, range) => self.count(*place, range.clone()),
+            GuestCommand::Pass(place, range) => self.count(place, range),
         }
     }
 
     fn receive_module(&mut self, bytes: usize, more: &mut impl Read) -> Result<Value, Unavailable> {
-        let mut piece = vec![0; bytes];
+        let mut piece = vec![0; bytes.min(PIECE)];
         more.read_exact(&mut piece)
             .map_err(|error| Unavailable::new(text!("the module arrived truncated: {error}", error)))?;
-        if self.bytes.len() + bytes > MOST {
+        if self.bytes.len() + piece.len() > MOST {
             return Err(Unavailable::new(text!(
                 "the module is larger than {most}",
                 most = text::Value::Bytes(MOST as u64)
@@ -88,13 +88,14 @@ impl Server {
     }
 
     fn count(&mut self, place: Place, range: Range<u64>) -> Result<Value, Unavailable> {
-        if let Some((_, layer)) = self.layers.iter_mut().find(|(known, _)| *known == place) {
-            return layer.pass(range).map(|pass| protocol::pass(&pass));
-        }
-        let mut layer = self.layer(place)?;
-        let pass = layer.pass(range);
-        self.layers.push((place, layer));
-        pass.map(|pass| protocol::pass(&pass))
+        let at = match self.layers.iter().position(|(known, _)| *known == place) {
+            Some(at) => at,
+            None => {
+                self.layers.push((place, self.layer(place)?));
+                self.layers.len() - 1
+            }
+        };
+        self.layers[at].1.pass(range).map(|pass| json!(pass))
     }
 
     fn layer(&self, place: Place) -> Result<Box<dyn Layer>, Unavailable> {
@@ -137,11 +138,11 @@ mod tests {
             GuestCommand::Pass(user(false), 0..10),
         ]
         .iter()
-        .map(|asked| format!("{asked}\n"))
+        .map(protocol::line)
         .collect();
         let answers = answers(lines.concat().as_bytes());
         assert_eq!(answers.len(), 3);
-        let pass = |at: usize| protocol::read_pass(answers[at].as_ref().unwrap()).unwrap();
+        let pass = |at: usize| protocol::read_pass(answers[at].clone().unwrap()).unwrap();
         // Where this process may not use the first CPU, the machine's own would all the same.
         if os::pin::allowed().is_some_and(|cpus| cpus.contains(CPU)) {
             assert_eq!((pass(0).primes, pass(0).page_offset), (168, 0));
@@ -153,8 +154,18 @@ mod tests {
 
     #[test]
     fn what_cannot_be_done_is_an_answer_and_the_next_line_is_read() {
-        let answers =
-            answers(b"nonsense\npiece 3\nabcabout\nuser bound off 0 10\nkernel bound on 0 10\npiece 9\nab");
+        let place = |kernel, interrupts| Place { kernel, bound: true, interrupts };
+        let asked = |asked: GuestCommand| protocol::line(&asked);
+        let (user, kernel) = (place(false, false), place(true, true));
+        let lines = [
+            "nonsense\n".to_owned(),
+            asked(GuestCommand::Piece(3)) + "abc",
+            asked(GuestCommand::About),
+            asked(GuestCommand::Pass(user, 0..10)),
+            asked(GuestCommand::Pass(kernel, 0..10)),
+            asked(GuestCommand::Piece(9)) + "ab",
+        ];
+        let answers = answers(lines.concat().as_bytes());
         let failed = |at: usize| answers[at].as_ref().unwrap_err().reason.clone();
         assert_eq!(failed(0).value("reason"), Some(&"unknown request \"nonsense\"".into()));
         assert_eq!(answers[1].as_ref().unwrap()["bytes"], 3);

@@ -199,7 +199,7 @@ fn times(machine: &str, cpu: Option<&str>) -> Result<(), Box<dyn std::error::Err
     let began = Instant::now();
     let cpu = cpu_seconds();
     let lock = session::lock(&request)?;
-    let (session, written) = Session::start(files, lock, &request, all, || {})?;
+    let (session, written) = Session::start(files, lock, &request, all)?;
     let applied = began.elapsed();
     let restored = session.end(files)?;
     let whole = began.elapsed();

@@ -99,7 +99,7 @@ impl Bench<'_> {
         }
         let request = self.request(stays);
         let Ok(lock) = session::lock(&request) else { return };
-        let Ok((session, _)) = Session::start(self.files, lock, &request, self.changes.clone(), || {}) else {
+        let Ok((session, _)) = Session::start(self.files, lock, &request, self.changes.clone()) else {
             return;
         };
         if stays {

@@ -7,7 +7,7 @@ use std::path::Path;
 use machine::Root;
 
 use super::*;
-use crate::files::{Cause, Refusal, Tree};
+use crate::files::{Refusal, Tree};
 use crate::journal::{self, JournalHeader};
 use crate::value_syntax::ValueSyntax;
 
@@ -209,17 +209,18 @@ fn as_it_was() -> Vec<(&'static str, String)> {
 #[test]
 fn what_is_refused_is_reported_and_the_rest_is_set_and_put_back() {
     for (errno, why) in [
-        (libc::EPERM, Cause::Denied),
-        (libc::EBUSY, Cause::Busy),
-        (libc::EINVAL, Cause::ValueRejected),
-        (libc::EIO, Cause::NotPossible),
-        (libc::EROFS, Cause::ReadOnly),
+        (libc::EPERM, "permission denied"),
+        (libc::EBUSY, "busy"),
+        (libc::EINVAL, "the kernel does not accept this value"),
+        (libc::EIO, "the kernel cannot do this here"),
+        (libc::EROFS, "mounted read-only"),
     ] {
         let (written, restored, after) = through(|odd| {
             odd.refuse.insert(IRQ, errno);
         });
         for (at, (path, _)) in ALL.iter().enumerate() {
-            let expected = if *path == IRQ { WriteOutcome::Refused(why.clone()) } else { WriteOutcome::Set };
+            let expected =
+                if *path == IRQ { WriteOutcome::Refused(why.to_owned()) } else { WriteOutcome::Set };
             assert_eq!(written[at], expected, "{path}");
             assert!(
                 matches!(restored[at], RestoreOutcome::Back | RestoreOutcome::WasBack),

@@ -8,7 +8,6 @@ pub mod swap;
 use std::io;
 
 use record::Text;
-use record::units::bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
@@ -76,62 +75,20 @@ fn is_plain(path: &str) -> bool {
     path.starts_with('/') && !path.split('/').any(|part| part == "..")
 }
 
-/// Why something compound cannot be done, or not be undone.
+/// Why something compound cannot be done, or not be undone, in words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CompoundError {
-    /// The system refuses something at this path.
-    #[error("{path}: {why}")]
-    File {
-        /// The path.
-        path: String,
-        /// The system's words.
-        why: String,
-    },
-    /// What the kernel says of a partition that it does not make.
-    #[error("the kernel says: {0}")]
-    Kernel(String),
-    /// More is swapped out than memory has room for, bytes.
-    #[error("{} are swapped out and only {} of memory are free", bytes(*.used), bytes(*.free))]
-    SwapTooFull {
-        /// What is swapped out.
-        used: u64,
-        /// What is free.
-        free: u64,
-    },
-    /// A path that no system call takes.
-    #[error("{0:?} has a NUL byte in it")]
-    NulInPath(String),
-    /// Several at once.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    Several(Vec<CompoundError>),
-    /// A control group that is still in use.
-    #[error("the group cannot be removed: {0}, then linespeed quiet --restore")]
-    GroupStays(shield::GroupUse),
-}
+#[error("{0}")]
+pub struct CompoundError(String);
 
 impl CompoundError {
     /// At a path.
     fn at(path: &str, error: &io::Error) -> Self {
-        Self::File { path: path.to_owned(), why: error.to_string() }
+        Self(format!("{path}: {error}"))
     }
 
     /// None, one or several.
-    fn all(mut errors: Vec<Self>) -> Result<(), Self> {
-        match (errors.pop(), errors.is_empty()) {
-            (None, _) => Ok(()),
-            (Some(one), true) => Err(one),
-            (Some(last), false) => {
-                errors.push(last);
-                Err(Self::Several(errors))
-            }
-        }
-    }
-
-    /// Whether its words tell the way out.
-    pub fn tells_way_out(&self) -> bool {
-        match self {
-            CompoundError::Several(all) => all.iter().any(Self::tells_way_out),
-            other => matches!(other, CompoundError::GroupStays(_)),
-        }
+    fn all(errors: &[Self]) -> Result<(), Self> {
+        let words: Vec<&str> = errors.iter().map(|error| error.0.as_str()).collect();
+        if words.is_empty() { Ok(()) } else { Err(Self(words.join("; "))) }
     }
 }

@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::CString;
-use std::fmt;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -48,23 +47,6 @@ pub struct Shield {
     pub bound: Vec<BoundTask>,
 }
 
-/// Why no shield can be made.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoShield {
-    /// No control groups are mounted.
-    #[error("no control groups are mounted here")]
-    NoControlGroups,
-    /// The group of version 1 at this path has no CPUs or no memory.
-    #[error("{0}: no cpuset that CPUs could be taken from")]
-    NoCpuset(String),
-    /// The cpuset of this process has these CPUs only.
-    #[error("the cpuset of this process has only CPUs {0}")]
-    OnlyCpus(CpuList),
-    /// The groups of version 2 have no cpuset controller.
-    #[error("the control groups here have no cpuset controller")]
-    NoController,
-}
-
 /// Passes over a list of tasks that grows while it is read.
 const PASSES: usize = 5;
 /// Looks at a group that does not get empty, and the time between two of them.
@@ -89,7 +71,7 @@ fn mark() -> String {
 
 impl Shield {
     /// The shield that could be made on this machine; otherwise why there is none.
-    pub fn plan(root: &Root, quiet: &CpuList, rest: &CpuList) -> Result<Self, NoShield> {
+    pub fn plan(root: &Root, quiet: &CpuList, rest: &CpuList) -> Result<Self, String> {
         let cgroups = Cgroups::read(root);
         let shield = |version, parent: String, home: String, mems: String, switched| Self {
             version,
@@ -104,18 +86,18 @@ impl Shield {
         };
         let mut folders = cgroups.folders("cpuset");
         let Some((version, own)) = folders.next() else {
-            return Err(NoShield::NoControlGroups);
+            return Err("no control groups are mounted here".to_owned());
         };
         if version == Version::V1 {
             // With the option noprefix the files have other names, and nobody mounts it so.
             let mems = root.text(&format!("{own}/cpuset.mems")).unwrap_or_default();
             let cpus = root.cpu_list(&format!("{own}/cpuset.cpus")).unwrap_or_default();
             if mems.is_empty() || cpus.is_empty() {
-                return Err(NoShield::NoCpuset(own.to_owned()));
+                return Err(format!("{own}: no cpuset that CPUs could be taken from"));
             }
             let rest = rest.intersection(&cpus);
             if !quiet.is_subset(&cpus) || rest.is_empty() {
-                return Err(NoShield::OnlyCpus(cpus));
+                return Err(format!("the cpuset of this process has only CPUs {cpus}"));
             }
             return Ok(Self { rest, ..shield(1, own.to_owned(), own.to_owned(), mems, false) });
         }
@@ -126,7 +108,7 @@ impl Shield {
             text.split_ascii_whitespace().any(|name| name == "cpuset")
         };
         if !has("cgroup.controllers") {
-            return Err(NoShield::NoController);
+            return Err("the control groups here have no cpuset controller".to_owned());
         }
         let switched = !has("cgroup.subtree_control");
         Ok(shield(2, top.to_owned(), own.to_owned(), String::new(), switched))
@@ -179,7 +161,7 @@ impl Shield {
             return if now == "isolated" {
                 Ok(self.confine_bound_tasks())
             } else {
-                Err(CompoundError::Kernel(now))
+                Err(CompoundError(format!("the kernel says: {now}")))
             };
         }
         let rest = self.rest_folder();
@@ -262,7 +244,7 @@ impl Shield {
             errors.extend(write(&format!("{}/cgroup.subtree_control", self.parent), "-cpuset").err());
         }
         self.bound.iter().for_each(|bound| bound.give_back(&self.quiet));
-        CompoundError::all(errors)
+        CompoundError::all(&errors)
     }
 
     fn empty(&self, folder: &str, list: &str) -> Result<(), CompoundError> {
@@ -290,7 +272,7 @@ impl Shield {
                 std::thread::sleep(PAUSE);
             }
         }
-        Err(CompoundError::GroupStays(GroupUse::find(folder, list, last)))
+        Err(CompoundError(format!("the group cannot be removed: {}", describe_use(folder, list, &last))))
     }
 
     /// Moves a group's tasks home; why the last of them did not go is left in `last`.
@@ -390,67 +372,23 @@ fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<
     ))
 }
 
-/// Whom or what a group that stays has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupUse {
-    /// Its tasks, by name and number; empty where it has none.
-    tasks: String,
-    /// Why the last of them could not be moved; empty where that is not known.
-    refusal: String,
-    /// Groups of others in it, with their processes.
-    groups: Vec<String>,
-}
-
-impl GroupUse {
-    fn find(folder: &str, list: &str, refusal: String) -> Self {
-        let tasks = fs::read_to_string(format!("{folder}/{list}")).unwrap_or_default();
-        let named: Vec<(&str, String)> = tasks
-            .lines()
-            .map(|task| (task, Task::read(task).map_or_else(|| "?".to_owned(), |task| task.name)))
-            .collect();
-        let tasks = listed(named.iter().map(|(task, name)| (*task, name.as_str())));
-        Self { tasks, refusal, groups: groups_below(Path::new(folder)) }
+/// What keeps a group that stays: its tasks and those of the groups in it, with why the last of them could not be moved; else
+/// these groups.
+fn describe_use(folder: &str, list: &str, refusal: &str) -> String {
+    let groups = groups_within(Path::new(folder));
+    let read = |group: &PathBuf| fs::read_to_string(group.join(list)).unwrap_or_default();
+    let tasks: String = groups.iter().map(read).collect();
+    let name = |task| Task::read(task).map_or_else(|| "?".to_owned(), |task| task.name);
+    let named: Vec<(&str, String)> = tasks.lines().map(|task| (task, name(task))).collect();
+    let tasks = listed(named.iter().map(|(task, name)| (*task, name.as_str())));
+    let below = |group: &PathBuf| Some(group.strip_prefix(folder).ok()?.to_str()?.to_owned());
+    let below: Vec<String> = groups.iter().filter_map(below).filter(|name| !name.is_empty()).collect();
+    match (tasks.is_empty(), below.is_empty()) {
+        (false, _) if refusal.is_empty() => format!("{tasks} cannot be moved out of it; end that"),
+        (false, _) => format!("{tasks} cannot be moved out of it ({refusal}); end that"),
+        (true, false) => format!("somebody made groups in it: {}; remove them", below.join(", ")),
+        (true, true) => "the kernel still uses it".to_owned(),
     }
-}
-
-impl fmt::Display for GroupUse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { tasks, refusal, groups } = self;
-        match (tasks.is_empty(), refusal.is_empty()) {
-            (true, _) => {}
-            (false, true) => write!(f, "{tasks} cannot be moved out of it; end that")?,
-            (false, false) => write!(f, "{tasks} cannot be moved out of it ({refusal}); end that")?,
-        }
-        match (tasks.is_empty(), groups.is_empty()) {
-            (true, true) => f.write_str("the kernel still uses it"),
-            (false, true) => Ok(()),
-            (alone, false) => {
-                let after = if alone { "" } else { "; " };
-                write!(f, "{after}somebody made groups in it: {}; remove them", groups.join(", "))
-            }
-        }
-    }
-}
-
-/// The groups below one, with the processes in them.
-fn groups_below(folder: &Path) -> Vec<String> {
-    let mut all = Vec::new();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            continue;
-        }
-        let text = fs::read_to_string(entry.path().join("cgroup.procs")).unwrap_or_default();
-        let named: Vec<(&str, String)> =
-            text.lines().filter_map(|pid| Some((pid, Task::read(pid)?.name))).collect();
-        let name = entry.file_name().to_string_lossy().into_owned();
-        all.push(if named.is_empty() {
-            name
-        } else {
-            format!("{name} with {}", listed(named.iter().map(|(pid, name)| (*pid, name.as_str()))))
-        });
-    }
-    all.sort();
-    all
 }
 
 /// Whether another group below this one has CPUs of its own.

@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
 use machine::text::bytes_field;
+use record::units;
 use serde::{Deserialize, Serialize};
 
 use super::{CompoundError, is_plain};
@@ -71,7 +72,9 @@ impl SwapAreas {
         if let [Some(all), Some(free_swap), Some(free)] = bytes {
             let used = all.saturating_sub(free_swap);
             if used as f64 * ROOM > free as f64 {
-                return Err(CompoundError::SwapTooFull { used, free });
+                let (used, free) = (units::bytes(used), units::bytes(free));
+                let why = format!("{used} are swapped out and only {free} of memory are free");
+                return Err(CompoundError(why));
             }
         }
         self.0.iter().try_for_each(|area| {
@@ -96,7 +99,7 @@ impl SwapAreas {
 }
 
 fn c_string(path: &str) -> Result<CString, CompoundError> {
-    CString::new(path).map_err(|_| CompoundError::NulInPath(path.to_owned()))
+    CString::new(path).map_err(|_| CompoundError(format!("{path:?} has a NUL byte in it")))
 }
 
 fn check_result(code: i32, path: &str) -> Result<(), CompoundError> {

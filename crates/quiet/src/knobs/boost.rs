@@ -2,7 +2,7 @@
 
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
 use crate::value_syntax::ValueSyntax;
-use record::{Template, text};
+use record::{CpuList, Template, text};
 
 /// Turbo, boost, core performance boost: `no_turbo` of intel_pstate, the global `boost` of acpi-cpufreq and amd-pstate, or a
 /// `boost` for each policy (Linux 6.11).
@@ -18,18 +18,41 @@ pub(super) const KNOB: Knob = Knob {
         words: "no file here controls boost: the firmware or the host may",
     },
     inspect: Inspect::With(inspect),
+    set_to: Some(set_to),
     ..Knob::ORDINARY
 };
 
 pub(crate) const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
-pub(crate) const GLOBAL: &str = "/sys/devices/system/cpu/cpufreq/boost";
+const GLOBAL: &str = "/sys/devices/system/cpu/cpufreq/boost";
 const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
 
-/// A file of each policy.
-pub(crate) fn policy_files(context: &KnobContext, file: &str) -> Vec<String> {
-    let names = context.files.list(POLICIES);
-    let numbered = |name: &&String| name.strip_prefix("policy").is_some_and(|n| n.parse::<u32>().is_ok());
-    names.iter().filter(numbered).map(|name| format!("{POLICIES}/{name}/{file}")).collect()
+/// A file of each policy; of those alone that one of these CPUs belongs to, where some are named.
+pub(super) fn policy_files(context: &KnobContext, cpus: Option<&CpuList>, file: &str) -> Vec<String> {
+    let concerns = |policy: &&String| {
+        policy.strip_prefix("policy").is_some_and(|number| number.parse::<u32>().is_ok())
+            && cpus.is_none_or(|cpus| {
+                let related = context.text(&format!("{POLICIES}/{policy}/related_cpus")).unwrap_or_default();
+                let mut named = related.split_ascii_whitespace().filter_map(|cpu| cpu.parse().ok());
+                named.any(|cpu| cpus.contains(cpu))
+            })
+    };
+    let policies = context.files.list(POLICIES);
+    policies.iter().filter(concerns).map(|policy| format!("{POLICIES}/{policy}/{file}")).collect()
+}
+
+/// Intel's file says the opposite of all others.
+fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<&CpuList>) -> Seen {
+    let (digit, opposite, other) = if value == "on" { ("1", "0", "off") } else { ("0", "1", "on") };
+    let towards = |changes| Inspection::towards(other.to_owned(), value, changes);
+    for (path, new) in [(NO_TURBO, opposite), (GLOBAL, digit)] {
+        match knob.plan(context, path, ValueSyntax::Word, new) {
+            Ok(change) => return Ok(Some(towards(change.into_iter().collect()))),
+            Err(refusal) if refusal.is_missing() => {}
+            Err(refusal) => return Err(refusal),
+        }
+    }
+    let planned = knob.plan_words(context, policy_files(context, None, "boost"), digit)?;
+    Ok((!planned.now.is_empty()).then(|| towards(planned.changes)))
 }
 
 fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
@@ -43,7 +66,7 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
             Err(refusal) => return Err(refusal),
         }
     }
-    let planned = knob.plan_words(context, policy_files(context, "boost"), "0")?;
+    let planned = knob.plan_words(context, policy_files(context, None, "boost"), "0")?;
     let (all, on) = (planned.now.len(), planned.changes.len());
     let write = Adjustment::Write(planned.changes);
     Ok(match (all, on) {

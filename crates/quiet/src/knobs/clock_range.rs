@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::boost::policy_files;
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
-use record::Template;
+use record::{CpuList, Template};
 
 /// `scaling_min_freq` and `scaling_max_freq` of each policy, in kHz (Documentation/admin-guide/pm/cpufreq.rst). The nominal
 /// clock is `base_frequency`; without it the highest that the policy allows stands, and only the lowest is raised.
@@ -27,6 +27,7 @@ pub(super) const KNOB: Knob = Knob {
         words: "no clock can be set here: the firmware or the host controls it",
     },
     inspect: Inspect::With(inspect),
+    set_to: Some(set_to),
     ..Knob::ORDINARY
 };
 
@@ -34,7 +35,7 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     let mut changes = Vec::new();
     let mut ranges = BTreeSet::new();
     let mut nominals = BTreeSet::new();
-    for max_file in policy_files(context, "scaling_max_freq") {
+    for max_file in policy_files(context, None, "scaling_max_freq") {
         let file = |name: &str| max_file.replace("scaling_max_freq", name);
         let Some(max) = context.number(&max_file) else { continue };
         let Some(min) = context.number(&file("scaling_min_freq")) else { continue };
@@ -57,4 +58,18 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     let nominals: Vec<String> = nominals.into_iter().map(|khz| mhz(khz).to_string()).collect();
     let steadier = format!("{} MHz", nominals.join(" or "));
     Ok(Some(Inspection::noisy(now, steadier, Adjustment::Write(changes))))
+}
+
+/// The highest clock that may be chosen, kHz: the one that is wanted, or the highest that the policy has.
+fn set_to(knob: &Knob, context: &KnobContext, khz: &str, cpus: Option<&CpuList>) -> Seen {
+    let Ok(wanted) = khz.parse::<u64>() else { return Ok(None) };
+    let (mut any, mut changes) = (false, Vec::new());
+    for path in policy_files(context, cpus, "scaling_max_freq") {
+        let most = context.number(&path.replace("scaling_max_freq", "cpuinfo_max_freq")).unwrap_or(wanted);
+        let planned = knob.plan_words(context, [path], &wanted.min(most).to_string())?;
+        any |= !planned.now.is_empty();
+        changes.extend(planned.changes);
+    }
+    let now = changes.last().map(|change| change.old.clone()).unwrap_or_default();
+    Ok(any.then(|| Inspection::towards(now, khz, changes)))
 }

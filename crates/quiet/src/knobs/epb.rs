@@ -1,7 +1,6 @@
 //! The older preference of Intel's processors between speed and saving.
 
-use super::uniform::inspect_words;
-use crate::knob::{Inspect, Knob, KnobClass};
+use crate::knob::{Inspect, Knob, KnobClass, WordFiles};
 use record::Template;
 
 /// `energy_perf_bias` of each CPU, 0 for speed to 15 for saving (Documentation/admin-guide/pm/intel_epb.rst).
@@ -13,9 +12,13 @@ pub(super) const KNOB: Knob = Knob {
         words: "the processor lowers core and uncore clocks to save energy, by its own prediction of the load",
     },
     absent: Template { code: "quiet-epb-absent", words: "the processor has no energy_perf_bias" },
-    inspect: Inspect::With(|knob, context| {
-        let file = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/power/energy_perf_bias");
-        inspect_words(knob, context, context.online.iter().map(file), "0", None)
+    inspect: Inspect::Words(WordFiles {
+        files: |context, cpus| {
+            let file = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/power/energy_perf_bias");
+            cpus.unwrap_or(&context.online).iter().map(file).collect()
+        },
+        choices: None,
+        steadier: "0",
     }),
     ..Knob::ORDINARY
 };

@@ -1,8 +1,7 @@
 //! What the processor itself prefers: speed or saving.
 
 use super::boost::policy_files;
-use super::uniform::inspect_words;
-use crate::knob::{Inspect, Knob, KnobClass};
+use crate::knob::{Inspect, Knob, KnobClass, WordFiles};
 use record::Template;
 
 /// `energy_performance_preference` of each policy (Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst).
@@ -17,10 +16,10 @@ pub(super) const KNOB: Knob = Knob {
         code: "quiet-epp-absent",
         words: "the processor has no energy_performance_preference",
     },
-    inspect: Inspect::With(|knob, context| {
-        let files = policy_files(context, "energy_performance_preference");
-        let choices = "energy_performance_available_preferences";
-        inspect_words(knob, context, files, "performance", Some(choices))
+    inspect: Inspect::Words(WordFiles {
+        files: |context, cpus| policy_files(context, cpus, "energy_performance_preference"),
+        choices: Some("energy_performance_available_preferences"),
+        steadier: "performance",
     }),
     ..Knob::ORDINARY
 };

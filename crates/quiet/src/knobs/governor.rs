@@ -1,8 +1,7 @@
 //! The governor: who decides on the clock, and how late.
 
 use super::boost::policy_files;
-use super::uniform::inspect_words;
-use crate::knob::{Inspect, Knob, KnobClass};
+use crate::knob::{Inspect, Knob, KnobClass, WordFiles};
 use record::Template;
 
 /// `scaling_governor` of each policy (Documentation/admin-guide/pm/cpufreq.rst).
@@ -17,9 +16,10 @@ pub(super) const KNOB: Knob = Knob {
         code: "quiet-governor-absent",
         words: "no governor here: the firmware or the host controls the clock",
     },
-    inspect: Inspect::With(|knob, context| {
-        let files = policy_files(context, "scaling_governor");
-        inspect_words(knob, context, files, "performance", Some("scaling_available_governors"))
+    inspect: Inspect::Words(WordFiles {
+        files: |context, cpus| policy_files(context, cpus, "scaling_governor"),
+        choices: Some("scaling_available_governors"),
+        steadier: "performance",
     }),
     ..Knob::ORDINARY
 };

@@ -35,6 +35,7 @@ pub(super) const KNOB: Knob = Knob {
     }),
     absent: Template { code: "quiet-guest-halt-absent", words: "the kernel shows no idle driver" },
     inspect: Inspect::With(inspect),
+    ..Knob::ORDINARY
 };
 
 pub(crate) const NOT_A_GUESTS: Template = Template {

@@ -1,10 +1,9 @@
-//! All knobs, a file each.
+//! All knobs, a file each, but for those that are one file of the kernel with one value.
 
 mod affinity;
 mod aslr;
 mod boost;
 mod clock_range;
-mod compaction;
 mod epb;
 mod epp;
 mod governor;
@@ -13,31 +12,21 @@ mod idle_states;
 mod interrupts;
 mod irqbalance;
 mod isolation;
-mod ksm;
-mod nmi_watchdog;
-mod numa_balancing;
+mod kernel_settings;
 mod others;
-mod perf_cpu_time;
-mod perf_sample_rate;
 mod power;
 mod priority;
 mod quota;
-mod rt_runtime;
 mod shield;
 mod smt;
-mod stat_interval;
 mod steal;
 mod swap;
-mod thp;
 mod throttling;
-mod timer_migration;
-mod uniform;
 mod workqueues;
 
-pub(crate) use boost::{GLOBAL as GLOBAL_BOOST, NO_TURBO, policy_files};
+pub(crate) use boost::NO_TURBO;
 pub(crate) use guest_halt::NOT_A_GUESTS;
 pub use priority::{lowest_nice_value, nice_scope_limit};
-pub(crate) use uniform::inspect_words;
 
 use crate::knob::Knob;
 use record::Template;
@@ -63,16 +52,16 @@ pub const KNOBS: &[Knob] = &[
     interrupts::KNOB,
     workqueues::KNOB,
     smt::KNOB,
-    nmi_watchdog::KNOB,
-    timer_migration::KNOB,
-    stat_interval::KNOB,
-    numa_balancing::KNOB,
-    ksm::KNOB,
-    thp::KNOB,
-    compaction::KNOB,
-    perf_sample_rate::KNOB,
-    perf_cpu_time::KNOB,
-    rt_runtime::KNOB,
+    kernel_settings::NMI_WATCHDOG,
+    kernel_settings::TIMER_MIGRATION,
+    kernel_settings::STAT_INTERVAL,
+    kernel_settings::NUMA_BALANCING,
+    kernel_settings::KSM,
+    kernel_settings::THP,
+    kernel_settings::COMPACTION,
+    kernel_settings::PERF_SAMPLE_RATE,
+    kernel_settings::PERF_CPU_TIME,
+    kernel_settings::RT_RUNTIME,
     shield::KNOB,
     affinity::KNOB,
     priority::NICE,
@@ -93,3 +82,6 @@ pub const KNOBS: &[Knob] = &[
 pub fn find(name: &str) -> Option<&'static Knob> {
     KNOBS.iter().find(|knob| knob.name == name)
 }
+
+#[cfg(test)]
+mod tests;

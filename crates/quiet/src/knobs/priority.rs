@@ -50,6 +50,7 @@ pub(super) const FIFO: Knob = Knob {
     }),
     absent: COMMAND_UNKNOWN,
     inspect: Inspect::With(inspect_fifo),
+    ..Knob::ORDINARY
 };
 
 /// The command's input and output (ioprio_set(2)).

@@ -35,7 +35,7 @@ fn inspect(_: &Knob, context: &KnobContext) -> Seen {
                     .note(text!("--cpus LIST with a command reserves those CPUs for the command")),
             ));
         }
-        Some(Err(why)) => return Ok(Some(Inspection::absent(why.to_string()))),
+        Some(Err(why)) => return Ok(Some(Inspection::absent(why.clone()))),
         Some(Ok(shield)) => shield,
     };
     let how = if shield.version == 2 {

@@ -16,6 +16,7 @@ pub(super) const KNOB: Knob = Knob {
     },
     absent: Template { code: "quiet-smt-absent", words: "no SMT siblings are listed" },
     inspect: Inspect::With(inspect),
+    set_to: Some(set_to),
     ..Knob::ORDINARY
 };
 
@@ -74,6 +75,17 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     }
     let cpus = name_cpus(&kept);
     Ok(Some(inspection.note(text!("the kernel keeps {cpus} online", cpus))))
+}
+
+fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<&CpuList>) -> Seen {
+    let change = knob.plan(context, CONTROL, ValueSyntax::Word, value)?;
+    let now = change.as_ref().map(|change| change.old.clone()).unwrap_or_default();
+    // `notsupported`, `notimplemented`, `forceoff`: the kernel takes no word for these.
+    Ok(Some(if ["on", "off", ""].contains(&now.as_str()) {
+        Inspection::towards(now, value, change.into_iter().collect())
+    } else {
+        Inspection::absent(text!("the kernel does not switch SMT here ({now})", now))
+    }))
 }
 
 /// The CPUs of its core that are online.

@@ -45,7 +45,7 @@ pub fn fix(fixed: &Fixed, style: &Style) -> String {
     match fixed.proof {
         Some(measured) => text.push_str(&proof(measured, style)),
         None if !fixed.outlook.is_done() => {
-            text.push_str(&planned(&fixed.outlook.plan, "held while it is measured", false, 0, style));
+            text.push_str(&planned(&fixed.outlook.plan, "held while it is measured", false, style));
         }
         None => {}
     }

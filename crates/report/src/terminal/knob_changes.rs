@@ -116,21 +116,15 @@ fn outcome_lines(outcomes: &[KnobOutcome]) -> Vec<KnobLine> {
     lines
 }
 
-/// What `--dry-run` would set; a command would get the page cache dropped, and so many files read into it.
-pub fn knobs_planned(plan: &TuningPlan, drop_caches: bool, warm: usize, style: &Style) -> String {
-    planned(plan, "held while the command runs", drop_caches, warm, style)
+/// What `--dry-run` would set; a command would get the page cache dropped.
+pub fn knobs_planned(plan: &TuningPlan, drop_caches: bool, style: &Style) -> String {
+    planned(plan, "held while the command runs", drop_caches, style)
 }
 
 /// The same; `held`: of what a process holds, while what.
-pub(super) fn planned(
-    plan: &TuningPlan,
-    held: &str,
-    drop_caches: bool,
-    warm: usize,
-    style: &Style,
-) -> String {
+pub(super) fn planned(plan: &TuningPlan, held: &str, drop_caches: bool, style: &Style) -> String {
     let mut lines = Vec::new();
-    if plan.leaves_traces() || !plan.settings.is_empty() || drop_caches || warm > 0 {
+    if plan.leaves_traces() || !plan.settings.is_empty() || drop_caches {
         lines.push(KnobLine::Heading("Would be set".to_owned()));
     } else {
         lines.push(KnobLine::Note("Nothing would be set.".to_owned()));
@@ -144,10 +138,6 @@ pub(super) fn planned(
     if drop_caches {
         let what = "dropped for the whole machine before the command; cannot be restored";
         lines.push(KnobLine::Knob("page cache".to_owned(), what.to_owned()));
-    }
-    if warm > 0 {
-        let what = format!("{} read into it before the command", count_noun(warm, "file"));
-        lines.push(KnobLine::Knob("page cache".to_owned(), what));
     }
     if !plan.not_set.is_empty() {
         lines.push(KnobLine::Heading("Would stay".to_owned()));
@@ -186,7 +176,6 @@ pub fn knobs_restored(restored: &Restored, style: &Style) -> String {
         let why = match restored {
             RestoreOutcome::Theirs(now) => format!("since set to {now} by somebody else"),
             RestoreOutcome::Refused(why) => why.to_string(),
-            RestoreOutcome::NotUndone(why) => why.to_string(),
             RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone => continue,
         };
         let text = format!("{}: {why}; it was {}", change.path, change.old);

@@ -70,12 +70,6 @@ fn attempt(
         page_cache::drop_all().map_err(|error| Failure::Cannot(error.to_string()))?;
         output::complain("dropped the page cache of the whole machine; it cannot be restored");
     }
-    if !quiet.warm.is_empty() {
-        let bytes = warm(quiet)?;
-        if options.out.verbose {
-            output::complain(&format!("read {} of files", record::units::bytes(bytes)));
-        }
-    }
     let env = [guard.variable()];
     let spec = Spec { env: &env, gate: true, ..Spec::new(&quiet.command) };
     let mut child = tuned.spawn(&spec).map_err(Failure::Refused)?;
@@ -98,19 +92,6 @@ fn attempt(
     guard.dismiss();
     tuned.end();
     Ok(ended.map_or(3, |ended| ended.exit.code()))
-}
-
-/// Reads the files of `--warm` into the page cache; how many bytes.
-pub fn warm(quiet: &Quiet) -> Result<u64, Failure> {
-    let warmed = page_cache::warm(&quiet.warm).map_err(|error| Failure::Cannot(error.to_string()))?;
-    if let Some(free) = warmed.free.filter(|_| warmed.exceeds_memory()) {
-        output::complain(&format!(
-            "--warm: {} were read and only {} of memory are free: the first of them may be gone again",
-            record::units::bytes(warmed.bytes),
-            record::units::bytes(free)
-        ));
-    }
-    Ok(warmed.bytes)
 }
 
 /// What was named must be; otherwise the command does not run.

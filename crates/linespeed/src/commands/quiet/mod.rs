@@ -9,7 +9,7 @@ pub mod tuned_session;
 use ::quiet::files::Tree;
 use ::quiet::json;
 use ::quiet::knobs::{KNOBS, find};
-use ::quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
+use ::quiet::tuning_plan::{Purpose, Wanted};
 use machine::Root;
 use os::signals;
 use report::forms::{Form, Forms};
@@ -100,15 +100,11 @@ fn dry_run(
     purpose: Purpose,
 ) -> Result<u8, Failure> {
     let tree = Tree::new(root);
-    let mut context = prepare_context(root, &tree, options.measuring.cpus.as_ref(), purpose)?;
-    context.stays = purpose == Purpose::Persistent;
-    let rows = ::quiet::audit::audit(&context, names);
-    let plan = TuningPlan::from_audit(&rows, !names.is_empty(), purpose, &tree);
+    let wanted = Wanted { names, purpose, cpus: options.measuring.cpus.as_ref(), value: None };
+    let plan = wanted.plan(root, &tree)?.plan;
     let mut reported = json::plan(&plan);
     reported["drop_caches"] = json!(quiet.drop_caches);
-    reported["warm"] = quiet.warm.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    let forms =
-        Forms::new(|style| terminal::knobs_planned(&plan, quiet.drop_caches, quiet.warm.len(), style));
+    let forms = Forms::new(|style| terminal::knobs_planned(&plan, quiet.drop_caches, style));
     hand_out(options, &forms.with_value(reported)).map(|()| 0)
 }
 

@@ -4,7 +4,7 @@ use ::quiet::error::Error;
 use ::quiet::tuned_session::TunedSession;
 use ::quiet::tuning_plan::Purpose;
 use experiment::proof_cache::ProofCache;
-use experiment::prove::{Notice, Proof, ProofError, ProofRequest, ProvenCommand, prove_command, prove_knobs};
+use experiment::prove::{Proof, ProofError, ProofRequest, ProvenCommand, prove_command, prove_knobs};
 use os::signals;
 use record::phrase::count_noun;
 use report::forms::Forms;
@@ -20,9 +20,9 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     let begin_session = |names: &[&'static str]| -> Result<TunedSession, Error> {
         tuned_session::begin(options, names, Purpose::Measuring)
     };
-    let tell = |notice: Notice| {
-        if notice.is_warning() || !options.out.quiet_output {
-            output::complain(&notice.to_string());
+    let tell = |notice: &str| {
+        if !options.out.quiet_output {
+            output::complain(notice);
         }
     };
     let request = ProofRequest {
@@ -43,8 +43,8 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
         }
         proof
     } else {
-        let (argv, drop_caches, warm) = (&quiet.command, quiet.drop_caches, &quiet.warm);
-        prove_command(request, ProvenCommand { argv, drop_caches, warm })?
+        let (argv, drop_caches) = (&quiet.command, quiet.drop_caches);
+        prove_command(request, ProvenCommand { argv, drop_caches })?
     };
     print(options, proof)
 }

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::quiet::error::Error;
 use ::quiet::event::Event;
-use ::quiet::tuned_session::{Caller, TunedSession, Wanted};
-use ::quiet::tuning_plan::Purpose;
+use ::quiet::tuned_session::{Caller, TunedSession};
+use ::quiet::tuning_plan::{Purpose, Wanted};
 use record::KnobValue;
 use report::terminal;
 

@@ -2,9 +2,12 @@ use std::fs;
 
 use machine::Root;
 
+use record::{CpuList, KnobName, KnobValue};
+
 use super::*;
+use crate::audit::audit_value;
 use crate::files::Tree;
-use crate::knob::State;
+use crate::knob::{Adjustment, KnobContext, State};
 
 /// A made-up machine: two policies of two CPUs, boost by intel_pstate, huge pages, SMT.
 fn machine() -> tempfile::TempDir {
@@ -36,7 +39,7 @@ fn seen(wanted: &KnobValue) -> (State, Vec<(String, String, String)>) {
     let root = Root::captured(folder.path()).unwrap();
     let tree = Tree::new(&root);
     let context = KnobContext::new(&root, &tree, CpuList::new());
-    let row = look_at(&context, wanted).unwrap();
+    let row = audit_value(&context, wanted).unwrap();
     let changes = match row.inspection.adjustment {
         Adjustment::Write(changes) => changes,
         _ => Vec::new(),
@@ -88,6 +91,6 @@ fn what_the_machine_lacks_and_what_it_has_already_are_told_apart() {
 #[test]
 fn every_knob_of_a_remedy_is_one_of_quiets() {
     for name in KnobName::ALL {
-        assert!(knobs::find(name.name()).is_some(), "{name:?}");
+        assert!(find(name.name()).is_some(), "{name:?}");
     }
 }

@@ -1,0 +1,181 @@
+//! A guest in its thread: everything that asks KVM for something happens there, so that whoever waits can give up.
+
+use record::{Template, text};
+use std::io;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::device::Device;
+use super::machine::{Exit, INTERRUPT, Machine};
+use super::{Counted, ExitWay, INTERPRETED, Mode, TRIAL, TRIAL_PRIMES, processor};
+use crate::{Observer, Pass, Ticks, Unavailable, crc32, page_offset};
+use os::pin::Pinned;
+
+/// Most trials: what cuts into one must not read as interpreting.
+const TRIALS: usize = 5;
+/// A trial that takes longer is not repeated often.
+const LONG: f64 = 0.05;
+
+/// A signal took it out.
+const INTERRUPTED: Template = Template { code: "kvm-guest-signalled", words: "the guest was interrupted" };
+
+/// What came of the trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Trial {
+    /// How the guest is left.
+    pub way: ExitWay,
+    /// The best run, seconds.
+    pub seconds: f64,
+    /// How many times as long as outside.
+    pub times: f64,
+}
+
+/// The guest in its thread.
+#[derive(Debug)]
+pub(super) struct Running {
+    machine: Machine,
+    mode: Mode,
+    ticks: Ticks,
+    observer: Observer,
+    path: PathBuf,
+    _pinned: Pinned,
+}
+
+impl Running {
+    /// Makes it, of the device at a path, bound to a CPU.
+    pub(super) fn make(path: PathBuf, cpu: u32, mode: Mode, ticks: Ticks) -> Result<Self, Unavailable> {
+        block_signals();
+        let pinned = Pinned::to(cpu).map_err(|error| {
+            Unavailable::new(text!("cannot bind the guest to CPU {cpu}: {error}", cpu, error))
+        })?;
+        let machine = Machine::new(&Device::open(&path)?)?;
+        processor::prepare(&machine)?;
+        Ok(Self { machine, mode, ticks, observer: Observer::new(ticks), path, _pinned: pinned })
+    }
+
+    fn count(&mut self, way: ExitWay, range: &Range<u64>) -> Result<Counted, Unavailable> {
+        processor::count(&mut self.machine, self.mode, way, range).map_err(|error| self.refused(&error))
+    }
+
+    fn refused(&self, error: &io::Error) -> Unavailable {
+        let device = self.path.display().to_string();
+        Unavailable::new(text!("KVM ({device}) does not run the guest: {error}", device, error))
+    }
+
+    /// The first way out that works, and how long the first numbers take.
+    pub(super) fn try_out(&mut self) -> Result<Trial, Unavailable> {
+        let mut last = Unavailable::new(text!("the guest cannot be left"));
+        for way in processor::WAYS {
+            match self.count(*way, &TRIAL) {
+                Ok(counted) if counted.ended && counted.primes == TRIAL_PRIMES => return self.time(*way),
+                Ok(counted) if counted.exit == Exit::Interrupted => return Err(interrupted()),
+                Ok(counted) => last = wrong(&counted),
+                Err(failure) => last = failure,
+            }
+        }
+        Err(last)
+    }
+
+    fn time(&mut self, way: ExitWay) -> Result<Trial, Unavailable> {
+        let outside = (0..TRIALS)
+            .map(|_| {
+                let from = self.ticks.now();
+                std::hint::black_box(kernels::primes::count(TRIAL.start, TRIAL.end));
+                self.ticks.since(from)
+            })
+            .fold(f64::INFINITY, f64::min);
+        let (mut seconds, began) = (f64::INFINITY, Instant::now());
+        for _ in 0..TRIALS {
+            let from = self.ticks.now();
+            let counted = self.count(way, &TRIAL)?;
+            let around = self.ticks.since(from);
+            if !counted.ended {
+                return Err(wrong(&counted));
+            }
+            seconds = seconds.min(inside(&counted, around, self.ticks).unwrap_or(around));
+            if seconds < INTERPRETED * outside || began.elapsed().as_secs_f64() > 2.0 * LONG {
+                break;
+            }
+        }
+        Ok(Trial { way, seconds, times: seconds / outside })
+    }
+
+    /// Counts the primes of a range.
+    pub(super) fn pass(&mut self, way: ExitWay, range: &Range<u64>) -> Result<Pass, Unavailable> {
+        let (machine, mode) = (&mut self.machine, self.mode);
+        let (counted, beside) = self.observer.observe(|| processor::count(machine, mode, way, range));
+        let counted = counted.map_err(|error| self.refused(&error))?;
+        if !counted.ended {
+            return Err(wrong(&counted));
+        }
+        let code = self.machine.read(processor::ROUTINE as usize, kernels::primes::code().len());
+        let code = code.ok_or_else(|| Unavailable::new(text!("cannot read the guest's code back")))?;
+        let seconds = inside(&counted, beside.seconds, self.ticks).unwrap_or(beside.seconds);
+        let (crc, page_offset) = (crc32(&code), page_offset(counted.routine));
+        Ok(Pass { primes: counted.primes, seconds, crc, page_offset, ..beside })
+    }
+
+    /// Breaks the guest: it never ends.
+    #[cfg(test)]
+    pub(super) fn spoil(&mut self) {
+        processor::never_end(&self.machine);
+    }
+}
+
+/// The time that the guest itself read, seconds: without what entering and leaving it take, and with everything that
+/// came between. `None` where its counter does not go with the machine's: it must be within the time `around` it.
+fn inside(counted: &Counted, around: f64, ticks: Ticks) -> Option<f64> {
+    let seconds = ticks.seconds(counted.to.checked_sub(counted.from)?);
+    (seconds > 0.0 && seconds <= around).then_some(seconds)
+}
+
+/// How a guest ended that did not end as it should, or did not count the primes of the trial.
+fn wrong(counted: &Counted) -> Unavailable {
+    if counted.ended {
+        return Unavailable::new(text!(
+            "the guest counted {primes} primes, not {expected}",
+            primes = counted.primes,
+            expected = TRIAL_PRIMES
+        ));
+    }
+    Unavailable::new(match counted.exit {
+        Exit::Shutdown => text!("an exception ended the guest"),
+        Exit::Store(address) => {
+            let address = format!("{address:#x}");
+            text!("an exception ended the guest (store to {address})", address)
+        }
+        Exit::Refused(reason) => {
+            let reason = format!("{reason:#x}");
+            text!("the processor or KVM refused to run the guest (reason {reason})", reason)
+        }
+        Exit::Port(port) => {
+            text!("the guest exited at port {port}", port = format!("{port:#x}"))
+        }
+        Exit::Other(number) => text!("the guest exited with KVM's reason {number}", number),
+        Exit::Interrupted => return interrupted(),
+    })
+}
+
+fn interrupted() -> Unavailable {
+    // The signal is taken, so that it does not end the next run.
+    // SAFETY: the set is live, and all zeros are a value of it; no time is waited.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, INTERRUPT);
+        let none = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        libc::sigtimedwait(&set, std::ptr::null_mut(), &none);
+    }
+    Unavailable::new(INTERRUPTED)
+}
+
+/// Keeps all signals away from the calling thread: others of the process take them.
+fn block_signals() {
+    // SAFETY: the set is live, and all zeros are a value of it.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut set);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &set, std::ptr::null_mut());
+    }
+}
