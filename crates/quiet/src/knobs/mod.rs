@@ -22,13 +22,11 @@ mod smt;
 mod steal;
 mod swap;
 mod throttling;
-mod uniform;
 mod workqueues;
 
 pub(crate) use boost::NO_TURBO;
 pub(crate) use guest_halt::NOT_A_GUESTS;
 pub use priority::{lowest_nice_value, nice_scope_limit};
-pub(crate) use uniform::inspect_words;
 
 use crate::knob::Knob;
 use record::Template;
