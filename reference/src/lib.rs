@@ -17,9 +17,6 @@
 )]
 
 pub mod claims;
-pub mod expression;
-pub mod judge;
-mod quantity;
 
 use std::fmt;
 
