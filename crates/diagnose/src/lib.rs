@@ -48,7 +48,7 @@ mod stretches;
 mod turns;
 mod usl;
 
-use record::diagnosis::{Evidence, Finding};
+use record::diagnosis::{CurvePlace, Evidence, Finding};
 use record::{Diagnosis, Measurement, Record};
 
 pub use block_sizes::BlockSizes;
@@ -90,6 +90,11 @@ pub fn cited_figure<'a>(record: &'a Record, finding: &Finding) -> Option<&'a Mea
     finding.evidence.iter().find_map(cited)
 }
 
+/// Where the latency curve was measured that a report shows, as a record's diagnosis has it.
+pub fn latency_curve(record: &Record) -> Option<CurvePlace> {
+    record.diagnosis.latency_curve.or_else(|| RecordIndex::new(record).curve().map(|curve| curve.place))
+}
+
 /// Everything that follows from a record's figures. Inputs that are missing leave their part out.
 pub fn diagnose(record: &Record) -> Diagnosis {
     let index = &RecordIndex::new(record);
@@ -119,6 +124,7 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         loss_breakdowns: breakdowns,
         not_looked_for,
         levels: index.levels().to_vec(),
+        latency_curve: index.curve().map(|curve| curve.place),
         numa,
         scaling: scaling::scaling(index),
         siblings: siblings::siblings(index),
