@@ -357,7 +357,7 @@ pub struct Level {
 }
 
 /// One resource and its distance from line speed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Resource {
     /// `core`, `memory bandwidth`, `memory latency`, `wake-up`.

@@ -1,12 +1,9 @@
 //! Memory bandwidth that a program does not get because others run on its CPUs meanwhile.
 
-use record::diagnosis::{Confidence, Finding, Relevance};
-use record::statistics::Verdict;
-use record::{Coverage, Label, Measurement, Remedy, Template, detail, text};
+use record::{Coverage, detail};
 
-use super::needs::Need;
-use super::{Case, Draft, Rule, costs, steal_time};
-use crate::figures::{RESOLUTION, has_labels, lost_share, share_of, verdict};
+use super::prelude::*;
+use super::steal_time;
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
 /// What others on the CPUs take of the bandwidth of all of them: measured where it could be, in turns with and without

@@ -1,13 +1,8 @@
 //! Boost switched off where no measured clock tells what that costs.
 
-use record::diagnosis::{Finding, Severity};
-use record::text::Value;
-use record::{Label, Measurement, Template, text};
-
 use super::clock_cause::no_boost;
-use super::needs::Need;
-use super::{Case, Draft, Rule, clock_limit};
-use crate::figures::{RESOLUTION, cite_fact, has_labels, modelled};
+use super::clock_limit;
+use super::prelude::*;
 use crate::resources::CORE;
 
 /// Boost by the kernel's account. Where a core was measured below the clock that it advertises, `clock-limit` names it with

@@ -1,12 +1,8 @@
 //! A cache of which this machine gets much less than it advertises.
 
-use record::diagnosis::{Confidence, Evidence, Finding, Severity};
-use record::text::Value;
-use record::{Label, Level, Measurement, Remedy, Template, text};
+use record::Level;
 
-use super::needs::Need;
-use super::{Case, Draft, Rule, costs, needs};
-use crate::figures::{cite_fact, cpus_of, quote_name, spread, verdict};
+use super::prelude::*;
 use crate::levels::MUCH_SMALLER;
 
 /// Where the latency curve leaves a level against its advertised size.

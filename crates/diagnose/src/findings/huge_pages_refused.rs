@@ -1,14 +1,11 @@
 //! Huge pages that this machine or this process does not get: every large working set is walked for.
 
-use record::diagnosis::{Evidence, Finding, Relevance};
-use record::text::Value;
-use record::{Better, Coverage, Label, Level, Measurement, Remedy, State, Template, Text, text};
+use record::{Coverage, State};
 
+use super::huge_pages;
 use super::huge_pages::{LIFTED, is_refusal_lifted};
-use super::needs::Need;
-use super::{Case, Draft, Rule, costs, huge_pages, needs};
-use crate::figures::{cite_fact, has_labels, loss, verdict};
-use crate::resources::{MEMORY, MEMORY_LATENCY, Walk, beyond};
+use super::prelude::*;
+use crate::resources::{MEMORY_LATENCY, Walk, beyond, last_cache};
 
 /// Transparent huge pages refused to this process, with what that costs as measured, where the measurement could take the
 /// refusal back for its own time; or switched off, so that nothing could be measured on 2 MiB pages.
@@ -118,14 +115,6 @@ fn cite_refusal(case: &Case) -> Option<Evidence> {
     let reason = said.reason.as_ref().map_or(Value::from("unavailable"), Value::from);
     let says = text!("huge-pages-refused-reason", "2 MiB pages: {reason}", reason);
     Some(cite_fact(says, format!("coverage[] {what}")))
-}
-
-/// The last cache before memory.
-fn last_cache(levels: &[Level]) -> Option<&Level> {
-    match levels {
-        [.., last, memory] if memory.name == MEMORY => Some(last),
-        _ => None,
-    }
 }
 
 fn model_refusal(case: &Case) -> Option<Finding> {

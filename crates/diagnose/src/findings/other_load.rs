@@ -1,14 +1,10 @@
 //! Work of others on the machine while it was measured.
 
-use record::diagnosis::{Evidence, Finding, Relevance, Severity};
-use record::statistics::Verdict;
-use record::text::Value;
-use record::{Label, Measurement, Template, detail, text};
+use record::detail;
 
-use super::needs::Need;
-use super::{Case, Draft, Rule, quota, steal_time};
+use super::prelude::*;
+use super::{quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
-use crate::figures::{RESOLUTION, cite_fact, has_labels, severity, share_of, verdict};
 
 /// CPU time that others used during the run; where the record does not tell that, the load average when it began, which
 /// may be of what has ended.

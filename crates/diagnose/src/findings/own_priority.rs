@@ -1,10 +1,9 @@
 //! linespeed itself ran at a low priority: others had the CPU first.
 
-use record::diagnosis::{Finding, Severity};
-use record::text::Value;
-use record::{Snapshot, text};
+use record::Snapshot;
 
-use super::{Case, Draft, Rule, other_load};
+use super::other_load;
+use super::prelude::*;
 
 /// A raised nice value, a policy below `SCHED_OTHER`, a cgroup of less than the default weight. Alone on the machine none of
 /// them costs anything.

@@ -1,12 +1,8 @@
 //! CPU time taken from below the kernel: by firmware, or by the hypervisor.
 
-use record::diagnosis::{Finding, Severity};
-use record::text::Value;
-use record::{Label, Measurement, Remedy, text};
-
-use super::steal_time::{self, cite_quickest, is_a_cap, quickest, worst};
-use super::{Case, Draft, Rule};
-use crate::figures::{cpus_of, has_labels};
+use super::prelude::*;
+use super::steal_time;
+use super::steal_time::{cite_quickest, is_a_cap, quickest, worst};
 
 /// The share stolen with no interrupt or switch of this kernel behind it; and, where the share is small, gaps that are
 /// longer than the quickest wake-ups here.

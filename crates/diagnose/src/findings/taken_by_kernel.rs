@@ -1,9 +1,7 @@
 //! CPU time that this kernel's interrupts and other tasks take from a program that never stops.
 
-use record::diagnosis::Finding;
-use record::{Remedy, text};
-
-use super::{Case, Draft, Rule, steal_time};
+use super::prelude::*;
+use super::steal_time;
 
 /// The share stolen by the operating system.
 ///

@@ -1,13 +1,7 @@
 //! Timers that are only as fine as the kernel's tick: whoever sleeps wakes with the next one.
 
-use record::diagnosis::{Finding, Relevance};
-use record::text::Value;
-use record::{Remedy, Template, text};
-
-use super::needs::Need;
+use super::prelude::*;
 use super::steal_time::{cite_quickest, quickest};
-use super::{Case, Draft, Rule, needs};
-use crate::figures::{cpus_of, verdict};
 use crate::resources::WAKE_UP;
 
 /// Wake-ups that are spread evenly over a tick, as they are without high-resolution timers.

@@ -90,14 +90,21 @@ fn same_claim(one: &Gap, other: &Gap) -> bool {
 
 /// What was found in place of one claimed value.
 fn against(gaps: &[&Gap]) -> String {
-    let all: Vec<String> = gaps.iter().map(|gap| found(gap)).collect();
     let Some(gap) = gaps.first() else { return String::new() };
+    let mut claimed = amount(gap.claimed, &gap.unit);
+    let mut all: Vec<String> = gaps.iter().map(|gap| found(gap)).collect();
+    // Digits beyond the usual ones are what the claim is about where those are the same.
+    if all.contains(&claimed) {
+        let exact = |number: f64| format!("{number:.4} {}", gap.unit);
+        claimed = exact(gap.claimed);
+        all = gaps.iter().map(|gap| exact(gap.found)).collect();
+    }
     let sign = match gap.relation {
         Relation::Equal | Relation::About => "",
         Relation::Below => "under ",
         Relation::Above => "over ",
     };
-    format!("{}, not {sign}{}", join_list(&all), amount(gap.claimed, &gap.unit))
+    format!("{}, not {sign}{}", join_list(&all), claimed)
 }
 
 fn found(gap: &Gap) -> String {
