@@ -12,10 +12,8 @@ use crate::resources::CORE;
 pub(super) const RULE: Rule = Rule {
     name: "boost-off",
     glossary: "
-        Boost (turbo) is switched off, and no measured clock tells what that costs: drivers lower the
-        advertised clock with it.
-        How: The kernel's account of boost. Where the base and the highest clock are told and none was
-        measured, modelled: 1 − base ÷ highest. What `clock-limit` measured is told there.
+        Boost (turbo) is off, and no measured clock shows what that costs, since drivers lower the advertised clock with it.
+        How: The kernel's setting. Modelled, where base and highest clock are known: 1 − base ÷ highest.
     ",
     resource: Some(CORE),
     needs: &[

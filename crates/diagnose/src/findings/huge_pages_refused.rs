@@ -16,12 +16,10 @@ use crate::resources::{MEMORY_LATENCY, Walk, beyond, last_cache};
 pub(super) const RULE: Rule = Rule {
     name: "huge-pages-refused",
     glossary: "
-        This process is refused huge pages (PR_SET_THP_DISABLE), or transparent huge pages are off and none
-        are reserved.
-        How: Where the measurement could take the refusal back for its own time: load latency on 4 KiB against
-        2 MiB pages, as `page-walk` has it. Else modelled: each load from a large working set reads the page
-        table once in the last cache, under a hypervisor twice; half and twice that are the ends of the
-        interval. Where both page sizes were measured it is `page-walk`.
+        This process is refused huge pages (PR_SET_THP_DISABLE), or transparent huge pages are off and none are reserved.
+        How: Load latency on 4 KiB against 2 MiB pages, where the measurement could lift the refusal. Else modelled: each
+        load from a large working set reads the page table once in the last cache, under a hypervisor twice; half and twice
+        that bound the interval. Where both page sizes were measured it is `page-walk`.
     ",
     resource: Some(MEMORY_LATENCY),
     needs: &[

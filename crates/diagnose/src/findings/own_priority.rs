@@ -10,11 +10,9 @@ use super::prelude::*;
 pub(super) const RULE: Rule = Rule {
     name: "own-priority",
     glossary: "
-        linespeed itself ran at a low priority: nice above 0, SCHED_BATCH or SCHED_IDLE, or a cgroup with a CPU
-        weight below the kernel's default. Other programs then have the CPU first, and every figure is of what
-        they left.
-        How: `conditions.before.own_nice`, `own_policy`, `own_cpu_weight`. A warning where other work ran, else
-        a note.
+        linespeed itself ran at a low priority (nice, SCHED_BATCH, SCHED_IDLE or a low CPU weight): every result is of what other
+        programs left.
+        How: `conditions.before.own_nice`, `own_policy`, `own_cpu_weight`. A warning beside other load, else a note.
     ",
     resource: None,
     needs: &[],

@@ -9,8 +9,8 @@ use super::steal_time;
 pub(super) const RULE: Rule = Rule {
     name: "stolen-os",
     glossary: "
-        Interrupts and other tasks took time from a program that never stops: the share on the worst CPU and
-        of all CPUs. The cost is the mean of the CPUs that lose at least half of what the worst one does.
+        Interrupts and other tasks took time from a program that never stops. The cost is the mean of the CPUs that lose at
+        least half as much as the worst.
         How: `stolen.share` with `cause=os`. What a quota of the cgroup explains is `cpu-quota`.
     ",
     resource: None,
