@@ -1553,7 +1553,7 @@ class Snippet:
     pieces: Tuple[Piece, ...] = ()
     #: Where they go and what to know.
     says: str = ''
-    #: `numactl`, `taskset`, `systemd`, `docker`, `kubernetes`.
+    #: `numactl`, `taskset`, `systemd`, `docker`.
     tool: str = ''
 
 
