@@ -154,7 +154,7 @@ pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Merged
         let newest = candidates.first().map(|newest| (newest.lacks, newest.at));
         let Some(best) = candidates.into_iter().min_by_key(|one| (one.lacks, one.at)) else { continue };
         let passed_over = newest.filter(|(_, newer)| *newer != best.at).and_then(|(lacks, newer)| {
-            let worse = lacks.iter().zip(best.lacks).position(|(of_newer, of_best)| *of_newer > of_best)?;
+            let worse = lacks.iter().zip(best.lacks).position(|(of_newer, of_best)| *of_newer && !of_best)?;
             let newer = others.get(newer).map_or(String::new(), |(name, _)| name.clone());
             let why = LACKS[worse];
             Some(text!(why, newer))
