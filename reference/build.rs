@@ -1,4 +1,5 @@
-//! Packs the texts of the machines, each of which is asked for seldom: a third of their size in the program.
+//! Packs the texts of the machines, each of which is asked for seldom (a third of their size in the program), and makes the list of
+//! `machines.list`.
 
 use std::error::Error;
 use std::path::Path;
@@ -6,11 +7,22 @@ use std::path::Path;
 fn main() -> Result<(), Box<dyn Error>> {
     let out = std::env::var("OUT_DIR")?;
     println!("cargo::rerun-if-changed=machines");
-    for file in std::fs::read_dir("machines")? {
-        let path = file?.path();
-        let name = path.file_name().ok_or("a file has a name")?;
-        let packed = miniz_oxide::deflate::compress_to_vec(&std::fs::read(&path)?, 10);
-        std::fs::write(Path::new(&out).join(name), packed)?;
+    println!("cargo::rerun-if-changed=machines.list");
+    let list = std::fs::read_to_string("machines.list")?;
+    let mut machines = String::new();
+    for line in list.lines().filter(|line| !line.starts_with('#')) {
+        let mut columns = line.split(" | ");
+        let [Some(name), Some(published), Some(title)] = [(); 3].map(|()| columns.next()) else {
+            return Err(format!("machines.list: {line}").into());
+        };
+        let packed = Path::new(&out).join(name);
+        let text = std::fs::read(format!("machines/{name}.txt"))?;
+        std::fs::write(&packed, miniz_oxide::deflate::compress_to_vec(&text, 10))?;
+        let apart = columns.next();
+        machines += &format!(
+            "Machine {{ name: {name:?}, title: {title:?}, packed: include_bytes!({packed:?}), apart: {apart:?}, published: {published:?} }},\n"
+        );
     }
+    std::fs::write(Path::new(&out).join("machines.rs"), format!("&[{machines}]"))?;
     Ok(())
 }

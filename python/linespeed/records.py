@@ -367,6 +367,16 @@ class CpuTimes:
 
 
 @dataclass(frozen=True)
+class CurvePlace:
+    """The CPU and the node's memory of a latency curve; absent where the record does not tell."""
+
+    #: The CPU that loads.
+    cpu: Optional[int] = None
+    #: The node of the memory.
+    node: Optional[int] = None
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """Everything that follows from a record's figures."""
 
@@ -376,6 +386,8 @@ class Diagnosis:
     findings: Tuple[Finding, ...] = ()
     #: One entry a resource: from its ceiling down to what is delivered, cause by cause.
     ladders: Tuple[Ladder, ...] = ()
+    #: Where the latency curve was measured that the levels, the headline and the chart are of; absent without a curve.
+    latency_curve: Optional[CurvePlace] = None
     #: What each layer of the machine adds to the time of one routine, the fastest first.
     layers: Tuple[Layer, ...] = ()
     #: The levels of the memory hierarchy found in the latency curve, nearest first, memory last.
@@ -1541,7 +1553,7 @@ class Snippet:
     pieces: Tuple[Piece, ...] = ()
     #: Where they go and what to know.
     says: str = ''
-    #: `numactl`, `taskset`, `systemd`, `docker`, `kubernetes`.
+    #: `numactl`, `taskset`, `systemd`, `docker`.
     tool: str = ''
 
 

@@ -1,119 +1,106 @@
-//! What the documents claim of the machines, each claim with a rule that judges it on the machines' figures.
+//! What the documents claim of the machines, and what the machines' figures say of it.
 //!
-//! A new claim is a table in `claims/DOCUMENT.toml`; a new document its line in `DOCUMENTS`.
+//! The verdicts ship as data (`claims/verdicts.json`): the rules beside them in `claims/` are applied by the tests, which hold the file equal.
 
-use std::fmt;
+use serde::{Deserialize, Serialize};
 
-use serde::Deserialize;
+const VERDICTS: &str = include_str!("../claims/verdicts.json");
 
-use crate::expression::{Atom, Condition, NotUnderstood};
+/// What the figures say of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// A condition is not met.
+    DoesNotHold,
+    /// Of a claim in several parts some hold.
+    InPart,
+    /// The figures do not decide it.
+    CannotTell,
+    /// Every condition is met.
+    Holds,
+}
 
-/// The documents, as they ship.
-const DOCUMENTS: &[&str] = &[
-    include_str!("../claims/cyclictest-on-four-cloud-servers.toml"),
-    include_str!("../claims/intel-hygon-kunpeng-phytium-compared.toml"),
-    include_str!("../claims/kernel-user-vm-prime-report.toml"),
-    include_str!("../claims/reducing-measurement-noise.toml"),
-    include_str!("../claims/the-bigger-machine-was-slower.toml"),
-];
+/// How the two sides of a condition stand to one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Relation {
+    /// As near as the claim's digits tell.
+    #[serde(rename = "=")]
+    Equal,
+    /// As near as the one tolerance of all claims allows.
+    #[serde(rename = "~")]
+    About,
+    /// Less.
+    #[serde(rename = "<")]
+    Below,
+    /// More.
+    #[serde(rename = ">")]
+    Above,
+}
 
-/// A claim of a document.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Claim {
-    /// Its name, as `A13`.
-    pub id: String,
+/// Both sides of a condition, in the unit of the claim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gap {
+    /// What is claimed.
+    pub claimed: f64,
+    /// What is found.
+    pub found: f64,
+    /// Whether the condition is met.
+    pub met: bool,
+    /// Found by claimed; absent where nothing is claimed to be there.
+    pub ratio: Option<f64>,
+    /// How what is found would have to stand to what is claimed.
+    pub relation: Relation,
+    /// Unit of both.
+    pub unit: String,
+}
+
+/// A figure that a verdict rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Which: machine, metric and labels.
+    pub figure: String,
+    /// The line of the machine's text that it was read from.
+    pub line: Option<u64>,
+    /// Its unit.
+    pub unit: String,
+    /// Its value.
+    pub value: f64,
+}
+
+/// A claim of a document with what the figures say of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JudgedClaim {
+    /// Both sides of each condition that could be applied.
+    pub compared: Vec<Gap>,
     /// The document.
     pub document: String,
+    /// The figures.
+    pub evidence: Vec<Figure>,
+    /// Its name, as `A13`.
+    pub id: String,
     /// The machines that it is about.
     pub machines: Vec<String>,
+    /// What would measure what is missing.
+    pub measured_by: Option<String>,
+    /// Figures without which it cannot be told.
+    pub needs: Vec<String>,
+    /// What the verdict leaves open.
+    pub note: Option<String>,
     /// What it says, in one sentence.
     pub says: String,
-    /// What must be so for it to hold.
-    pub holds_if: Vec<Condition>,
-    /// How far off what is about equal may be, as a share; absent where the claim's own digits tell.
-    pub within: Option<f64>,
-    /// Figures without which it cannot be told.
-    pub needs: Vec<Atom>,
-    /// What would measure them.
-    pub measured_by: Option<String>,
+    /// What the figures say.
+    pub verdict: Verdict,
 }
 
-/// Why a document that ships cannot be read; a test holds that it does not happen.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
-    /// The file is not as it must be.
-    #[error("{0}")]
-    File(String),
-    /// A claim's rule.
-    #[error("{id}: {why}")]
-    Rule {
-        /// The claim.
-        id: String,
-        /// Why.
-        why: NotUnderstood,
-    },
-    /// A claim that nothing can decide.
-    #[error("{0}: neither holds_if nor needs")]
-    NoRule(String),
+/// Every claim, in the documents' order. An error only where what ships is damaged, which a test excludes.
+pub fn all() -> serde_json::Result<Vec<JudgedClaim>> {
+    serde_json::from_str(VERDICTS)
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Document {
-    document: String,
-    claim: Vec<Written>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    id: String,
-    machines: Vec<String>,
-    says: String,
-    #[serde(default)]
-    holds_if: Vec<String>,
-    within: Option<f64>,
-    #[serde(default)]
-    needs: Vec<String>,
-    measured_by: Option<String>,
-}
-
-/// Every claim, in the documents' order.
-pub fn all() -> Result<Vec<Claim>, Unreadable> {
-    let documents: Result<Vec<Vec<Claim>>, Unreadable> = DOCUMENTS.iter().map(|text| read(text)).collect();
-    Ok(documents?.concat())
-}
-
-/// The claims of one document.
-pub fn read(text: &str) -> Result<Vec<Claim>, Unreadable> {
-    let document: Document = toml::from_str(text).map_err(|error| Unreadable::File(error.to_string()))?;
-    document.claim.into_iter().map(|written| written.read(&document.document)).collect()
-}
-
-impl Written {
-    fn read(self, document: &str) -> Result<Claim, Unreadable> {
-        let rule = |why| Unreadable::Rule { id: self.id.clone(), why };
-        let holds_if: Result<_, _> = self.holds_if.iter().map(|text| Condition::parse(text)).collect();
-        let needs: Result<_, _> = self.needs.iter().map(|text| Atom::parse(text)).collect();
-        let (holds_if, needs): (Vec<_>, Vec<_>) = (holds_if.map_err(rule)?, needs.map_err(rule)?);
-        if holds_if.is_empty() && needs.is_empty() {
-            return Err(Unreadable::NoRule(self.id));
-        }
-        Ok(Claim {
-            document: document.to_owned(),
-            holds_if,
-            needs,
-            id: self.id,
-            machines: self.machines,
-            says: self.says,
-            within: self.within,
-            measured_by: self.measured_by,
-        })
-    }
-}
-
-impl fmt::Display for Claim {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.id, self.says)
-    }
+/// The claims about a machine, each with what the figures say of it.
+pub fn about(machine: &str) -> serde_json::Result<Vec<JudgedClaim>> {
+    let mut claims = all()?;
+    claims.retain(|claim| claim.machines.iter().any(|name| name == machine));
+    Ok(claims)
 }

@@ -62,8 +62,8 @@ struct Cause {
 }
 
 impl Cause {
-    fn new(by: BoundBy, share: f64, says: Text, advice: Text) -> Self {
-        Self { by, share, says, advice, evidence: Vec::new() }
+    fn new(by: BoundBy, share: f64, says: Text, advice: impl Into<Text>) -> Self {
+        Self { by, share, says, advice: advice.into(), evidence: Vec::new() }
     }
 
     fn cite(mut self, says: Text, from: impl Into<Place>) -> Self {
@@ -191,9 +191,25 @@ impl<'a> Facts<'a> {
 }
 
 /// What to do against threads that take lines from each other.
-fn share_less() -> Text {
-    text!("give each thread lines of its own (pad to 128 bytes), count apart and add up; where: perf c2c")
-}
+const SHARE_LESS: Template = Template {
+    code: "bound-share-less",
+    words: "give each thread lines of its own (pad to 128 bytes), count apart and add up; where: perf c2c",
+};
+/// What to do where bandwidth is short.
+const TOUCH_LESS_MEMORY: Template = Template {
+    code: "bound-touch-less-memory",
+    words: "touch less memory: smaller types, blocks that fit the caches, each line once",
+};
+/// What to do against waits for memory.
+const USE_MEMORY_TOGETHER: Template = Template {
+    code: "bound-use-memory-together",
+    words: "keep together what is used together, prefetch, issue several loads at once, use huge pages",
+};
+/// What to do against a quota.
+const RAISE_QUOTA: Template = Template {
+    code: "bound-raise-quota",
+    words: "raise the quota (cpu.max; Kubernetes: the CPU limit), or start fewer threads than the quota allows",
+};
 
 fn distance(a: f64, b: f64) -> f64 {
     (a / b).ln().abs()

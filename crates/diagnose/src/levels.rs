@@ -4,6 +4,7 @@
 use record::Label;
 use std::collections::{BTreeMap, HashMap};
 
+use record::diagnosis::CurvePlace;
 use record::machine::Cache;
 use record::statistics::median_of_sorted;
 use record::text::Value;
@@ -49,14 +50,15 @@ impl RecordIndex<'_> {
 /// sizes below them, on the node that is nearest. Memory is the figure on those pages that the headline shows, where one
 /// working set was measured on both.
 pub fn levels(index: &RecordIndex) -> Vec<Level> {
-    let Some(source) = Source::find(index) else {
+    let Some(source) = index.curve() else {
         return Vec::new();
     };
     let curve = Curve::new(source.points.iter().map(|m| (size_of(m), m.value())));
     if curve.len() < LEAST_POINTS {
         return Vec::new();
     }
-    let caches = advertised(index.record, source.cpu);
+    let cpu = source.place.cpu.and_then(|cpu| u32::try_from(cpu).ok());
+    let caches = advertised(index.record, cpu);
     let found = name(&curve, &caches);
     let mut levels: Vec<Level> = Vec::new();
     for named in found {
@@ -90,28 +92,30 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
     levels
 }
 
-/// The measurements that make the curve.
-struct Source<'a> {
-    cpu: Option<u32>,
+/// The one latency curve that the levels, the headline and the chart are of.
+#[derive(Debug)]
+pub(crate) struct Source<'a> {
+    /// Where it was measured.
+    pub(crate) place: CurvePlace,
     points: Vec<&'a Measurement>,
 }
 
 impl<'a> Source<'a> {
-    fn find(index: &RecordIndex<'a>) -> Option<Self> {
+    /// The curve of the CPU with the most points; of several the one at `headline`.
+    pub(crate) fn choose(
+        latencies: impl Iterator<Item = &'a Measurement>,
+        headline: Option<CurvePlace>,
+    ) -> Option<Self> {
         let mut cpus: BTreeMap<Option<u64>, Vec<&Measurement>> = BTreeMap::new();
-        for m in index.figures_of("load.latency").filter(|m| size_of(m) > 0) {
+        for m in latencies.filter(|m| size_of(m) > 0) {
             cpus.entry(m.labels.count(Label::Cpu)).or_default().push(m);
         }
-        // Of several CPUs with a whole curve the headline's is shown.
-        let of_headline = index.pages().map(|(small, _)| small.labels.count(Label::Cpu));
-        let mut best: Option<(usize, bool)> = None;
-        let mut found = None;
-        for (cpu, of_cpu) in cpus {
-            let node = nearest_node(&of_cpu);
+        let curves = cpus.into_iter().map(|(cpu, of_cpu)| {
+            let place = CurvePlace { cpu, node: nearest_node(&of_cpu) };
             let on = |page: &'static str| {
                 let of_page = of_cpu.iter().copied();
                 of_page.filter(move |m| {
-                    m.labels.count(Label::Node) == node && m.labels.word(Label::Page) == Some(page)
+                    m.labels.count(Label::Node) == place.node && m.labels.word(Label::Page) == Some(page)
                 })
             };
             let mut points: Vec<&Measurement> = on("2MiB").collect();
@@ -121,13 +125,10 @@ impl<'a> Source<'a> {
             } else {
                 points = on("4KiB").collect();
             }
-            let this = Some((points.len(), of_headline == Some(cpu)));
-            if this > best {
-                best = this;
-                found = Some(Self { cpu: cpu.and_then(|cpu| u32::try_from(cpu).ok()), points });
-            }
-        }
-        found
+            Self { place, points }
+        });
+        let rank = |curve: &Self| (curve.points.len(), headline.is_some_and(|at| at.cpu == curve.place.cpu));
+        curves.rev().max_by_key(rank)
     }
 
     /// The figure of the curve's page size at the largest working set that was measured on both, where that is the curve's.
@@ -157,7 +158,7 @@ impl<'a> Source<'a> {
         let clock = index.figures_of("core.clock").find(|m| {
             m.labels.word(Label::Active) == Some("one")
                 && m.labels.word(Label::Vector) == Some("scalar")
-                && m.labels.count(Label::Cpu) == self.cpu.map(u64::from)
+                && m.labels.count(Label::Cpu) == self.place.cpu
         })?;
         let cycles = latency_ns * clock.value() * 1e-9;
         (cycles.is_finite() && cycles > 0.0).then_some(cycles)

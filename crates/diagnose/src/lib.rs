@@ -48,7 +48,7 @@ mod stretches;
 mod turns;
 mod usl;
 
-use record::diagnosis::{Evidence, Finding};
+use record::diagnosis::{CurvePlace, Evidence, Finding};
 use record::{Diagnosis, Measurement, Record};
 
 pub use block_sizes::BlockSizes;
@@ -62,6 +62,7 @@ pub use comparison::{
     gate, gate_turns, ignore_commands, remark_scope, row_figures, suggest,
 };
 pub use cpu_accounting::{explain_noise, used_by_others};
+pub use figures::MUCH;
 pub use findings::{Case, Need, RULES, Rule, takes_cpu_time, takes_from_tail};
 pub use history::{HEADLINES, Past, lines};
 pub use kept_ceilings::{Identity, KeptCeilings};
@@ -87,6 +88,11 @@ pub fn cited_figure<'a>(record: &'a Record, finding: &Finding) -> Option<&'a Mea
         own.into_iter().find(|one| figures::locate_figure(one) == evidence.from)
     };
     finding.evidence.iter().find_map(cited)
+}
+
+/// Where the latency curve was measured that a report shows, as a record's diagnosis has it.
+pub fn latency_curve(record: &Record) -> Option<CurvePlace> {
+    record.diagnosis.latency_curve.or_else(|| RecordIndex::new(record).curve().map(|curve| curve.place))
 }
 
 /// Everything that follows from a record's figures. Inputs that are missing leave their part out.
@@ -118,6 +124,7 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         loss_breakdowns: breakdowns,
         not_looked_for,
         levels: index.levels().to_vec(),
+        latency_curve: index.curve().map(|curve| curve.place),
         numa,
         scaling: scaling::scaling(index),
         siblings: siblings::siblings(index),

@@ -4,14 +4,13 @@ use record::Label;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use record::diagnosis::Evidence;
-use record::{Better, Measurement, Record, Template, Text, text};
+use record::{Better, Measurement, Record, Text, text};
 
+use crate::comparison::nodes::find_reaches;
 use crate::distances;
 use crate::figures::{cite_fact, labels_without, spread};
 use crate::record_index::RecordIndex;
 
-/// What a load costs.
-const LATENCY: Template = Template { code: "node-cost-latency", words: "load latency" };
 /// Pairs that stand as evidence; the matrix itself stands in the record.
 const MOST_EVIDENCE: usize = 4;
 /// Figures with the pair of nodes that each is of: the one that asks, and the memory's.
@@ -60,7 +59,7 @@ impl Costs {
         let mut costs = Self::of_matrices(index);
         let distances = &costs.distances;
         costs.latency =
-            costs.latency.or_else(|| curve(index, distances)).or_else(|| elements(index, distances));
+            costs.latency.or_else(|| curve(index, distances)).or_else(|| single_figures(index.record));
         costs
     }
 
@@ -71,7 +70,12 @@ impl Costs {
         let bandwidth = nodes_figures(index, "numa.bandwidth");
         let moved = text!("bandwidth");
         Self {
-            latency: Matrix::new(text!(LATENCY), of_nodes(latency), Better::Lower, &distances),
+            latency: Matrix::new(
+                text!("node-cost-latency", "load latency"),
+                of_nodes(latency),
+                Better::Lower,
+                &distances,
+            ),
             bandwidth: Matrix::new(moved, of_nodes(bandwidth), Better::Higher, &distances),
             distances,
         }
@@ -104,9 +108,13 @@ impl Costs {
 }
 
 impl Matrix {
-    fn new(what: Text, reported: RatedCell, better: Better, distances: &distances::Table) -> Option<Self> {
+    fn new(
+        what: Text,
+        mut reported: RatedCell,
+        better: Better,
+        distances: &distances::Table,
+    ) -> Option<Self> {
         let mut matrix = Self { what, ..Self::default() };
-        let mut reported = reported;
         reported.sort_by_key(|((from, to), _)| (from != to, *from, *to));
         for (at, m) in &reported {
             let Some(cost) = cost_of(m, better) else { continue };
@@ -270,48 +278,20 @@ fn curve(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
         reported.iter().any(|(at, _)| at.0 == at.1) && reported.iter().any(|(at, _)| at.0 != at.1)
     };
     let (_, reported) = sizes.into_iter().rev().find(|(_, reported)| several(reported))?;
-    Matrix::new(text!(LATENCY), reported, Better::Lower, distances)
+    Matrix::new(text!("node-cost-latency", "load latency"), reported, Better::Lower, distances)
 }
 
-/// Time per element as lmbench's `stream` prints it, local and remote.
-fn elements(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
-    let mut ops: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
-    for m in index.figures_of("stream.ns_per_element").filter(|m| m.value() > 0.0) {
-        ops.entry(m.labels.word(Label::Op).unwrap_or_default()).or_default().push(m);
-    }
-    let homes = Homes::from_record(index.record, index.figures_of("stream.ns_per_element"));
-    // Articles have copy first; whichever has local and remote figures will do.
-    let mut order: Vec<&str> = ops.keys().copied().collect();
-    order.sort_by_key(|op| *op != "copy");
-    order.into_iter().find_map(|op| {
-        let reported = pairs(ops.get(op)?, &homes);
-        let what = if op.is_empty() {
-            text!("time per element")
-        } else {
-            text!("{op} time per element", op = op.to_owned())
-        };
-        Matrix::new(what, reported, Better::Lower, distances)
+/// What single figures of own and other nodes' memory tell, as a comparison reads them.
+fn single_figures(record: &Record) -> Option<Matrix> {
+    let reach = find_reaches(record).into_iter().find(|reach| reach.other.is_some())?;
+    let cost = |value: f64| Some(Cost { value, between: None });
+    let figures = || [Some(&reach.own), reach.other.as_ref()].into_iter().flatten();
+    Some(Matrix {
+        own: cost(reach.own.value),
+        others: reach.mean_other.and_then(cost),
+        doubtful: figures().any(|datum| datum.doubt.is_some()),
+        evidence: reach.evidence(),
+        what: reach.what,
+        ..Matrix::default()
     })
-}
-
-/// The pairs of nodes that figures of one operation are of.
-fn pairs<'a>(figures: &[&'a Measurement], homes: &Homes) -> RatedCell<'a> {
-    // Where neither CPU nor node is known, the fastest is the own node's.
-    let fastest = figures.iter().map(|m| m.value()).fold(f64::INFINITY, f64::min);
-    let mut others = 0;
-    let mut reported = RatedCell::new();
-    for m in figures {
-        let at = match (m.labels.word(Label::Node), node(m, Label::Node)) {
-            (Some("local"), _) => Some((0, 0)),
-            (Some("remote"), _) => Some((0, 1)),
-            (_, Some(to)) => homes.node(m).map(|from| (from, to)),
-            _ if m.value() <= fastest => Some((0, 0)),
-            _ => {
-                others += 1;
-                Some((0, others))
-            }
-        };
-        reported.extend(at.map(|at| (at, *m)));
-    }
-    reported
 }

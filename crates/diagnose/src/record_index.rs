@@ -4,9 +4,11 @@ use record::Label;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
+use record::diagnosis::CurvePlace;
 use record::{Level, Measurement, Record};
 
 use crate::figures::labels_without;
+use crate::levels::Source;
 
 /// Measurements by two words of their places, of which there are a few.
 type ByWords<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Measurement>>>;
@@ -20,6 +22,7 @@ pub struct RecordIndex<'a> {
     by_metric: HashMap<&'a str, Vec<&'a Measurement>>,
     clocks: ByWords<'a>,
     wakeups: ByWords<'a>,
+    curve: Option<Source<'a>>,
     pages: Option<(&'a Measurement, &'a Measurement)>,
     /// What [`levels`](crate::levels()) makes of the latency curve, once it was asked.
     pub(crate) levels: OnceCell<Vec<Level>>,
@@ -35,10 +38,17 @@ impl<'a> RecordIndex<'a> {
         }
         let of = |metric: &str| by_metric.get(metric).map_or(&[][..], Vec::as_slice).iter().copied();
         let as_measured = |m: &&Measurement| m.labels.switch(Label::Corrected) != Some(true);
+        // Of several CPUs with a whole curve the nearest memory's is chosen; what is told of both pages is of the chosen one, if it has them.
+        let at = |m: &Measurement| CurvePlace::of_figure(&m.labels);
+        let nearest = same_place_on_both_pages(of("load.latency"));
+        let curve = Source::choose(of("load.latency"), nearest.map(|(small, _)| at(small)));
+        let here = |m: &&Measurement| curve.as_ref().is_some_and(|curve| at(m) == curve.place);
+        let pages = same_place_on_both_pages(of("load.latency").filter(here)).or(nearest);
         Self {
+            curve,
+            pages,
             clocks: by_words(of("core.clock"), Label::Vector, Label::Active),
             wakeups: by_words(of("wakeup.latency").filter(as_measured), Label::Policy, Label::Setting),
-            pages: same_place_on_both_pages(of("load.latency")),
             levels: OnceCell::new(),
             record,
             by_metric,
@@ -62,7 +72,13 @@ impl<'a> RecordIndex<'a> {
         self.wakeups.get(policy).and_then(|all| all.get(setting)).map_or(&[], Vec::as_slice)
     }
 
-    /// The measurements of one place on 4 KiB and on 2 MiB pages, at the largest working set that both have.
+    /// The latency curve that the levels, the headline and the chart are of.
+    pub(crate) fn curve(&self) -> Option<&Source<'a>> {
+        self.curve.as_ref()
+    }
+
+    /// The measurements of one place on 4 KiB and on 2 MiB pages, at the largest working set that both have: of the curve's place, else the
+    /// nearest.
     pub(crate) fn pages(&self) -> Option<(&'a Measurement, &'a Measurement)> {
         self.pages
     }

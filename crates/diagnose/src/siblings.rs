@@ -16,8 +16,26 @@ use crate::record_index::RecordIndex;
 /// Workloads that are looked at.
 const MOST: usize = 64;
 
+/// A workload on all CPUs, and on the most that still have a core each.
+pub(crate) struct Steps<'a> {
+    /// The workload.
+    pub(crate) workload: &'a str,
+    /// Its block size, where it has one.
+    pub(crate) bytes: Option<u64>,
+    /// The threads that have a core each.
+    pub(crate) threads: u64,
+    /// Their throughput.
+    pub(crate) alone: &'a Measurement,
+    /// That of all CPUs.
+    pub(crate) all: &'a Measurement,
+    /// The machine's cores.
+    pub(crate) cores: u64,
+    /// Its CPUs.
+    pub(crate) cpus: u64,
+}
+
 /// One entry a workload (and block size, where it has one), of machines whose cores have siblings.
-pub(crate) fn siblings(index: &RecordIndex) -> Vec<SiblingsAdd> {
+pub(crate) fn find_steps<'a>(index: &RecordIndex<'a>) -> Vec<Steps<'a>> {
     let counts = &index.record.machine.counts;
     let (Some(cores), Some(cpus)) = (counts.cores, counts.cpus_online) else { return Vec::new() };
     if cores == 0 || cpus <= cores {
@@ -32,16 +50,24 @@ pub(crate) fn siblings(index: &RecordIndex) -> Vec<SiblingsAdd> {
         else {
             continue;
         };
-        if threads > 0
-            && (steps.len() < MOST || steps.contains_key(&(workload, m.labels.count(Label::Bytes))))
-        {
-            steps.entry((workload, m.labels.count(Label::Bytes))).or_default().insert(threads, m);
+        let at = (workload, m.labels.count(Label::Bytes));
+        if threads > 0 && (steps.len() < MOST || steps.contains_key(&at)) {
+            steps.entry(at).or_default().insert(threads, m);
         }
     }
-    steps
-        .into_iter()
-        .filter_map(|(name, steps)| weigh_workload(name, &steps, cores.into(), cpus.into()))
-        .collect()
+    let (cores, cpus) = (u64::from(cores), u64::from(cpus));
+    let both = |((workload, bytes), steps): ((&'a str, Option<u64>), BTreeMap<u64, &'a Measurement>)| {
+        let (threads, alone) = steps.range(1..=cores).next_back()?;
+        let steps = Steps { workload, bytes, threads: *threads, alone, all: steps.get(&cpus)?, cores, cpus };
+        // One thread alone does not show how several cores do together.
+        (*threads > 1 || cores == 1).then_some(steps)
+    };
+    steps.into_iter().filter_map(both).collect()
+}
+
+/// What siblings add to each workload.
+pub(crate) fn siblings(index: &RecordIndex) -> Vec<SiblingsAdd> {
+    find_steps(index).into_iter().filter_map(weigh_workload).collect()
 }
 
 /// Whether the system placed the threads, or cores were filled before siblings: only then is a step of as many threads as
@@ -50,25 +76,14 @@ fn unplaced(m: &Measurement) -> bool {
     matches!(m.labels.word(Label::Placement), None | Some("cores-first"))
 }
 
-fn weigh_workload(
-    (workload, bytes): (&str, Option<u64>),
-    steps: &BTreeMap<u64, &Measurement>,
-    cores: u64,
-    cpus: u64,
-) -> Option<SiblingsAdd> {
-    let all = steps.get(&cpus)?.value();
-    let (threads, least) = steps.range(1..=cores).next_back().map(|(threads, m)| (*threads, m.value()))?;
-    // One thread alone does not show how several cores do together.
-    if threads == 1 && cores > 1 {
-        return None;
-    }
+fn weigh_workload(steps: Steps) -> Option<SiblingsAdd> {
+    let Steps { workload, bytes, threads, cores, cpus, all: last, .. } = steps;
     let basis = if threads == cores { Basis::Measured } else { Basis::Extrapolated };
-    let alone = least * cores as f64 / threads as f64;
+    let (all, alone) = (last.value(), steps.alone.value() * cores as f64 / threads as f64);
     let adds = all / alone - 1.0;
     if !adds.is_finite() {
         return None;
     }
-    let last = steps.get(&cpus)?;
     let bytes_of_work = last.detail.get(detail::WORK) == Some("B");
     let work = if bytes_of_work { "B/s" } else { last.unit.as_str() };
     let rate = |value: f64| Value::from(figure(value, work));

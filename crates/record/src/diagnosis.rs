@@ -13,6 +13,7 @@ use crate::plan::Plan;
 use crate::statistics::Verdict;
 use crate::text::Text;
 use crate::turns::Turns;
+use crate::{Label, Labels};
 
 /// Everything that follows from a record's figures.
 #[skip_serializing_none]
@@ -22,6 +23,9 @@ use crate::turns::Turns;
 pub struct Diagnosis {
     /// The levels of the memory hierarchy found in the latency curve, nearest first, memory last.
     pub levels: Vec<Level>,
+    /// Where the latency curve was measured that the levels, the headline and the chart are of; absent without a curve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_curve: Option<CurvePlace>,
     /// One entry a resource: its ceiling and what was delivered.
     pub resources: Vec<Resource>,
     /// Resources that were measured too little of to be one, a sentence each: memory from within the caches.
@@ -56,6 +60,25 @@ pub struct Diagnosis {
     pub bound: Option<Bound>,
     /// How commands differ that were run in turn; only in records of `linespeed stat` of several.
     pub turns: Option<Turns>,
+}
+
+/// The CPU and the node's memory of a latency curve; absent where the record does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CurvePlace {
+    /// The CPU that loads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u64>,
+    /// The node of the memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<u64>,
+}
+
+impl CurvePlace {
+    /// Where a figure was measured.
+    pub fn of_figure(labels: &Labels) -> Self {
+        Self { cpu: labels.count(Label::Cpu), node: labels.count(Label::Node) }
+    }
 }
 
 /// What nodes cost a program that ignores them, and whether the firmware tells the truth about their distances.
@@ -315,7 +338,7 @@ pub struct Level {
 
 /// One resource and its distance from line speed.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Resource {
     /// `core`, `memory bandwidth`, `memory latency`, `wake-up`.

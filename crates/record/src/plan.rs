@@ -171,7 +171,7 @@ pub struct Advice {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Snippet {
-    /// `numactl`, `taskset`, `systemd`, `docker`, `kubernetes`.
+    /// `numactl`, `taskset`, `systemd`, `docker`.
     pub tool: String,
     /// Where they go and what to know.
     pub says: Text,

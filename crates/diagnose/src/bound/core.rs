@@ -6,7 +6,7 @@ use record::units::{self, significant};
 use record::{Measurement, Template, Text, text};
 
 use super::time::reported_of_others;
-use super::{Cause, Facts, detail, sampled};
+use super::{Cause, Facts, TOUCH_LESS_MEMORY, USE_MEMORY_TOGETHER, detail, sampled};
 
 /// Bytes that a miss of the last cache moves.
 const LINE: f64 = 64.0;
@@ -44,10 +44,9 @@ pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
     };
     let share = traffic / ceiling;
     let says = text!(says, traffic = Value::Figure(traffic, "B/s"), share = Value::Share(share));
-    let advice = text!("touch less memory: smaller types, blocks that fit the caches, each line once");
     let seen = text!("ceiling {ceiling}", ceiling = Value::Figure(ceiling, "B/s"));
     let share = if share >= NEAR_CEILING { share.min(1.0) } else { 0.0 };
-    let cause = Cause::new(BoundBy::MemoryBandwidth, share, says, advice);
+    let cause = Cause::new(BoundBy::MemoryBandwidth, share, says, TOUCH_LESS_MEMORY);
     Some(cause.cite(describe_misses(misses), misses).cite(seen, detail("ceilings")))
 }
 
@@ -76,10 +75,9 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
         share = Value::Share(share),
         misses = Value::Figure(misses.value(), "count")
     );
-    let advice =
-        text!("keep together what is used together, prefetch, issue several loads at once, use huge pages");
     let share = if share >= 0.3 { share * facts.on_cpu() } else { 0.0 };
-    let cause = Cause::new(BoundBy::MemoryLatency, share, says, advice).cite(describe_misses(misses), misses);
+    let cause = Cause::new(BoundBy::MemoryLatency, share, says, USE_MEMORY_TOGETHER)
+        .cite(describe_misses(misses), misses);
     let Some(share) = back_end else { return Some(cause) };
     Some(cause.cite(text!("issue slots stalled on memory or a unit {share}", share), share))
 }

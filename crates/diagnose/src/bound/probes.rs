@@ -5,7 +5,7 @@ use record::diagnosis::BoundBy;
 use record::text::Value;
 use record::{Template, Text, text};
 
-use super::{Cause, Facts, detail, sampled, share_less};
+use super::{Cause, Facts, SHARE_LESS, TOUCH_LESS_MEMORY, detail, sampled};
 
 /// A change that matters: a program that needs what another takes loses more than what any two runs differ by.
 const SLOWER: f64 = 1.05;
@@ -67,11 +67,7 @@ fn kind(facts: &Facts, ratio: f64, slowed: Text) -> Cause {
             let says = Text::sequence([seen.says, slowed]);
             Cause::new(seen.by, seen.share.max(share(ratio)), says, seen.advice)
         }
-        None => {
-            let advice =
-                text!("touch less memory: smaller types, blocks that fit the caches, each line once");
-            Cause::new(BoundBy::MemoryBandwidth, share(ratio), slowed, advice)
-        }
+        None => Cause::new(BoundBy::MemoryBandwidth, share(ratio), slowed, TOUCH_LESS_MEMORY),
     }
 }
 
@@ -148,7 +144,7 @@ pub(super) fn own_threads(facts: &Facts) -> Option<Cause> {
         ratio = times(probe.ratio),
         range = range(&probe)
     );
-    let cause = Cause::new(BoundBy::OwnThreads, share(1.0 / probe.ratio), says, share_less());
+    let cause = Cause::new(BoundBy::OwnThreads, share(1.0 / probe.ratio), says, SHARE_LESS);
     Some(cause.cite(describe(facts), detail("probes")))
 }
 

@@ -5,7 +5,7 @@ use record::live::Sampled;
 use record::text::Value;
 use record::{Measurement, Template, Text, detail as place, text};
 
-use super::{Cause, FIRST, Facts, detail, share_less};
+use super::{Cause, FIRST, Facts, SHARE_LESS, TOUCH_LESS_MEMORY, USE_MEMORY_TOGETHER, detail};
 
 /// Samples whose instructions were read, from which on they tell.
 const ENOUGH: u64 = 30;
@@ -90,14 +90,10 @@ fn first_digit(bytes: f64) -> f64 {
 fn memory(sampled: &Sampled, most: f64, user: f64) -> Option<Cause> {
     let bytes = sampled.working_set.filter(|bytes| bytes.is_finite())?.min(most);
     let (by, says, advice) = if sampled.sequential >= IN_ORDER * sampled.far {
-        let advice = text!("touch less memory: smaller types, blocks that fit the caches, each line once");
-        (BoundBy::MemoryBandwidth, text!(AT_STREAMS, share = share(sampled.far)), advice)
+        (BoundBy::MemoryBandwidth, text!(AT_STREAMS, share = share(sampled.far)), TOUCH_LESS_MEMORY)
     } else {
         let bytes = Value::Figure(first_digit(bytes), "B");
-        let advice = text!(
-            "keep together what is used together, prefetch, issue several loads at once, use huge pages"
-        );
-        (BoundBy::MemoryLatency, text!(AT_LOADS, share = share(sampled.far), bytes), advice)
+        (BoundBy::MemoryLatency, text!(AT_LOADS, share = share(sampled.far), bytes), USE_MEMORY_TOGETHER)
     };
     Some(Cause::new(by, user * sampled.far, says, advice))
 }
@@ -111,7 +107,7 @@ fn lines(sampled: &Sampled, user: f64, together: f64) -> Option<Cause> {
         "{share} of samples in user mode at cache lines that several threads write: they take them from each other.",
         share = share(sampled.shared)
     );
-    (taken > 0.0).then(|| Cause::new(BoundBy::OwnThreads, user * taken, says, share_less()))
+    (taken > 0.0).then(|| Cause::new(BoundBy::OwnThreads, user * taken, says, SHARE_LESS))
 }
 
 fn spinning(sampled: &Sampled, user: f64) -> Option<Cause> {

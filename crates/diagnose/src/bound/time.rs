@@ -6,7 +6,7 @@ use record::units::{self, cpus, significant, thousands};
 use record::{Label, Template, Text, text};
 
 use super::convoy::waited_for_locks;
-use super::{Cause, Facts, detail};
+use super::{Cause, Facts, RAISE_QUOTA, detail};
 use crate::cpu_accounting;
 
 pub(super) fn quota(facts: &Facts) -> Option<Cause> {
@@ -22,10 +22,7 @@ pub(super) fn quota(facts: &Facts) -> Option<Cause> {
         "The cgroup's CPU quota throttled its runnable threads for {throttled}.",
         throttled
     );
-    let advice = text!(
-        "raise the quota (cpu.max; Kubernetes: the CPU limit), or start fewer threads than the quota allows"
-    );
-    Some(Cause::new(BoundBy::Quota, share, says, advice).cite(seen, detail("around")))
+    Some(Cause::new(BoundBy::Quota, share, says, RAISE_QUOTA).cite(seen, detail("around")))
 }
 
 pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
@@ -180,7 +177,7 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
         Some((_, says, advice)) => (*says, *advice),
         None => (ON_SOMETHING, TRY_WAITING),
     };
-    let cause = Cause::new(BoundBy::Waiting, share, text!(says, share = Value::Share(share)), advice.into());
+    let cause = Cause::new(BoundBy::Waiting, share, text!(says, share = Value::Share(share)), advice);
     if kinds.is_empty() {
         return Some(cause);
     }

@@ -3,12 +3,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use record::diagnosis::Evidence;
 use record::text::Value;
+use record::units::figure;
 use record::{CpuList, Label, Machine, Measurement, Record, Template, Text, text};
 
 use super::Known;
 use super::datum::{Datum, Size, over};
 use super::rows::{Group, NamedRow, RowKind, Rows, add_row};
+use crate::figures::cite_fact;
 
 /// Memory that takes this much longer than the own node's is told.
 const WORTH_TELLING: f64 = 1.1;
@@ -173,6 +176,12 @@ impl Reach {
     /// What a program sees that ignores nodes, over what it would see on its own node's memory.
     pub(crate) fn ignoring(&self) -> f64 {
         1.0 + self.remote_share * (self.factor() - 1.0)
+    }
+
+    /// The figures behind it.
+    pub(crate) fn evidence(&self) -> Vec<Evidence> {
+        let figures = [Some(&self.own), self.other.as_ref()].into_iter().flatten();
+        figures.map(|datum| cite_fact(figure(datum.value, &datum.unit), datum.from.clone())).collect()
     }
 
     /// What a program sees that ignores nodes.

@@ -1,14 +1,8 @@
 //! All cores at work together run slower than they were sold for.
 
-use record::diagnosis::{Confidence, Evidence, Finding};
-use record::text::Value;
-use record::{Remedy, Template, Text, text};
-
 use super::clock_cause::cause;
 use super::clock_limit::{Below, below, hz_reported};
-use super::needs::Need;
-use super::{Case, Draft, Rule, needs};
-use crate::figures::{cite_fact, cpus_of, find_hottest, middle};
+use super::prelude::*;
 use crate::resources::CORE;
 
 /// All cores together against the base clock; where that is not told, against the clock of one core alone.

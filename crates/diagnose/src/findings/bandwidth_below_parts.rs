@@ -1,12 +1,6 @@
 //! Memory that delivers much less than its channels could carry.
 
-use record::diagnosis::Finding;
-use record::text::Value;
-use record::{Label, Template, text};
-
-use super::needs::Need;
-use super::{Case, Draft, Rule, costs};
-use crate::figures::{has_labels, shortfall};
+use super::prelude::*;
 use crate::memory_channels;
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 

@@ -1,12 +1,9 @@
 //! Memory bandwidth that a program does not get because others run on its CPUs meanwhile.
 
-use record::diagnosis::{Confidence, Finding, Relevance};
-use record::statistics::Verdict;
-use record::{Coverage, Label, Measurement, Remedy, Template, detail, text};
+use record::{Coverage, detail};
 
-use super::needs::Need;
-use super::{Case, Draft, Rule, costs, steal_time};
-use crate::figures::{RESOLUTION, has_labels, lost_share, share_of, verdict};
+use super::prelude::*;
+use super::steal_time;
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
 /// What others on the CPUs take of the bandwidth of all of them: measured where it could be, in turns with and without
@@ -18,14 +15,10 @@ use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 pub(crate) const RULE: Rule = Rule {
     name: "bandwidth-shared",
     glossary: "
-        Others ran on the CPUs while memory bandwidth was measured: a thread moves no bytes while another task
-        has its CPU.
-        How: Measured where others share the CPUs: triad on all CPUs in turns of 15 ms that nobody interrupts
-        (SCHED_FIFO) and longer turns as everybody's equal; the median over rounds stands in the detail of
-        `memory.bandwidth` (`taken_by_others`). Where real-time priorities are refused the highest weight
-        (nice -20) must do, in turns of 60 ms that count only when the threads had their CPUs for 97 % of it.
-        Else modelled: the share of all CPUs' time that `stolen.share` with `cause=os` tells. Less where few
-        CPUs fill the memory, more where the others stream themselves.
+        Other programs ran on the CPUs while memory bandwidth was measured: a thread moves no bytes while another task has its CPU.
+        How: Triad on all CPUs, alternately uninterrupted (SCHED_FIFO, else nice -20) and as an ordinary program; the detail
+        `taken_by_others` of `memory.bandwidth` is the median over rounds. Else modelled: the share of all CPUs' time in
+        `stolen.share` with `cause=os`.
     ",
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[

@@ -1,13 +1,8 @@
 //! Boost switched off where no measured clock tells what that costs.
 
-use record::diagnosis::{Finding, Severity};
-use record::text::Value;
-use record::{Label, Measurement, Template, text};
-
 use super::clock_cause::no_boost;
-use super::needs::Need;
-use super::{Case, Draft, Rule, clock_limit};
-use crate::figures::{RESOLUTION, cite_fact, has_labels, modelled};
+use super::clock_limit;
+use super::prelude::*;
 use crate::resources::CORE;
 
 /// Boost by the kernel's account. Where a core was measured below the clock that it advertises, `clock-limit` names it with
@@ -17,10 +12,8 @@ use crate::resources::CORE;
 pub(super) const RULE: Rule = Rule {
     name: "boost-off",
     glossary: "
-        Boost (turbo) is switched off, and no measured clock tells what that costs: drivers lower the
-        advertised clock with it.
-        How: The kernel's account of boost. Where the base and the highest clock are told and none was
-        measured, modelled: 1 − base ÷ highest. What `clock-limit` measured is told there.
+        Boost (turbo) is off, and no measured clock shows what that costs, since drivers lower the advertised clock with it.
+        How: The kernel's setting. Modelled, where base and highest clock are known: 1 − base ÷ highest.
     ",
     resource: Some(CORE),
     needs: &[

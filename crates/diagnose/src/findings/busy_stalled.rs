@@ -2,13 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::diagnosis::{Confidence, Finding, Relevance};
-use record::text::Value;
-use record::{Better, Label, Measurement, Remedy, Template, text};
-
-use super::needs::Need;
-use super::{Case, Draft, Rule, costs, other_load, steal_time};
-use crate::figures::{RESOLUTION, has_labels, loss, share_of, spread, verdict};
+use super::prelude::*;
+use super::{other_load, steal_time};
 
 /// Instructions a cycle of the same work on many cores against one; and of a command, by the core's own account, the
 /// issue slots that waited.

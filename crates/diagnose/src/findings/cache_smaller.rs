@@ -1,24 +1,18 @@
 //! A cache of which this machine gets much less than it advertises.
 
-use record::diagnosis::{Confidence, Evidence, Finding, Severity};
-use record::text::Value;
-use record::{Label, Level, Measurement, Remedy, Template, text};
+use record::Level;
 
-use super::needs::Need;
-use super::{Case, Draft, Rule, costs, needs};
-use crate::figures::{cite_fact, cpus_of, quote_name, spread, verdict};
+use super::prelude::*;
 use crate::levels::MUCH_SMALLER;
 
 /// Where the latency curve leaves a level against its advertised size.
 pub(super) const RULE: Rule = Rule {
     name: "cache-smaller",
     glossary: "
-        A cache of which less than half of the advertised size is to be had, or nothing: loads beyond the
-        cache before it go to memory.
-        How: Where the latency curve leaves the level, against the kernel's tables. Points that are known
-        badly may belong to the level: then nothing is said, nor beside other work, nor of a private cache from
-        the curve of one CPU. Beyond L1 only on 2 MiB pages: the TLB of smaller ones ends earlier than a large
-        cache. In a virtual machine a note: other guests of the host take more or less of a shared cache.
+        Less than half of a cache's advertised size is available: loads beyond the cache before it go to memory.
+        How: Where the latency curve leaves the level, compared with the kernel's tables; beyond L1 on 2 MiB pages only. Not
+        beside other load, not from uncertain points, and not for a private cache from the curve of one CPU. In a virtual
+        machine a note: other guests share the cache.
     ",
     resource: None,
     needs: &[

@@ -1,12 +1,8 @@
 //! What holds a clock down, as far as the settings tell.
 
 use record::conditions::{ClockSetting, Snapshot};
-use record::diagnosis::Evidence;
-use record::text::Value;
-use record::{KnobName, KnobValue, Remedy, Text, text};
 
-use super::Case;
-use crate::figures::{RESOLUTION, cite_fact, pasteable, restore_command, write_command, write_for_cpus};
+use super::prelude::*;
 
 /// A cause with what speaks for it and what to do.
 #[derive(Default)]

@@ -3,16 +3,10 @@
 
 use std::collections::HashMap;
 
-use record::diagnosis::{Confidence, Finding};
 use record::machine::Cpu;
-use record::statistics::Verdict;
-use record::text::Value;
-use record::{Label, Measurement, Template, text};
 
 use super::clock_cause::cause;
-use super::needs::Need;
-use super::{Case, Draft, Rule, costs, needs};
-use crate::figures::{cpus_of, share_of, shortfall};
+use super::prelude::*;
 use crate::resources::CORE;
 
 /// One core alone against its highest clock.

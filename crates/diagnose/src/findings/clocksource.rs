@@ -1,13 +1,6 @@
 //! A clock that programs cannot read without a system call.
 
-use record::diagnosis::{Evidence, Finding};
-use record::statistics::Verdict;
-use record::text::Value;
-use record::{Measurement, Template, text};
-
-use super::needs::Need;
-use super::{Case, Draft, Rule};
-use crate::figures::{cite_fact, cost_above, middle, restore_command, spread, write_command};
+use super::prelude::*;
 
 /// The cost of reading the clock, and the clocksource behind it.
 ///

@@ -1,12 +1,8 @@
 //! A cycle counter that changes its rate or stops: clocks and profilers that read it go wrong, and the kernel falls back
 //! to a slow clock.
 
-use record::diagnosis::{Finding, Severity};
-use record::{Template, text};
-
-use super::needs::Need;
-use super::{Case, Draft, Rule, clocksource};
-use crate::figures::{cite_fact, middle};
+use super::clocksource;
+use super::prelude::*;
 
 /// Whether the cycle counter keeps its rate in every state.
 pub(super) const RULE: Rule = Rule {

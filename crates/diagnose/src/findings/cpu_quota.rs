@@ -1,14 +1,11 @@
 //! A cgroup quota below the CPUs that the process may run on.
 
-use record::diagnosis::{Evidence, Finding, Severity};
-use record::text::Value;
-use record::units::{self, significant};
-use record::{Remedy, Template, text};
+use record::units;
+use record::units::significant;
 
-use super::needs::Need;
+use super::prelude::*;
 use super::quota::{quota, throttled_periods};
-use super::{Case, Draft, Rule, steal_time};
-use crate::figures::{cite_fact, modelled};
+use super::steal_time;
 use crate::resources::CORE;
 
 /// The quota against the CPUs allowed.

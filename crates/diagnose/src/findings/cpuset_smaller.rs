@@ -1,11 +1,8 @@
 //! A process that may use only some of the machine's CPUs.
 
-use record::diagnosis::{Finding, Relevance};
-use record::{CpuList, Remedy, Template, text, units};
+use record::units;
 
-use super::needs::Need;
-use super::{Case, Draft, Rule};
-use crate::figures::modelled;
+use super::prelude::*;
 
 /// CPUs allowed against CPUs online.
 pub(super) const RULE: Rule = Rule {

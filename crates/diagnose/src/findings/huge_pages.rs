@@ -1,8 +1,8 @@
 //! Huge pages: whether this process was refused them, and how programs get them.
 
-use super::Case;
-use crate::figures::{restore_command, write_command};
-use record::{KnobName, KnobValue, Remedy, State, text};
+use record::State;
+
+use super::prelude::*;
 
 /// Where the kernel keeps which programs get transparent huge pages.
 pub(super) const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";

@@ -1,14 +1,11 @@
 //! Huge pages that this machine or this process does not get: every large working set is walked for.
 
-use record::diagnosis::{Evidence, Finding, Relevance};
-use record::text::Value;
-use record::{Better, Coverage, Label, Level, Measurement, Remedy, State, Template, Text, text};
+use record::{Coverage, State};
 
+use super::huge_pages;
 use super::huge_pages::{LIFTED, is_refusal_lifted};
-use super::needs::Need;
-use super::{Case, Draft, Rule, costs, huge_pages, needs};
-use crate::figures::{cite_fact, has_labels, loss, verdict};
-use crate::resources::{MEMORY, MEMORY_LATENCY, Walk, beyond};
+use super::prelude::*;
+use crate::resources::{MEMORY_LATENCY, Walk, beyond, last_cache};
 
 /// Transparent huge pages refused to this process, with what that costs as measured, where the measurement could take the
 /// refusal back for its own time; or switched off, so that nothing could be measured on 2 MiB pages.
@@ -19,12 +16,10 @@ use crate::resources::{MEMORY, MEMORY_LATENCY, Walk, beyond};
 pub(super) const RULE: Rule = Rule {
     name: "huge-pages-refused",
     glossary: "
-        This process is refused huge pages (PR_SET_THP_DISABLE), or transparent huge pages are off and none
-        are reserved.
-        How: Where the measurement could take the refusal back for its own time: load latency on 4 KiB against
-        2 MiB pages, as `page-walk` has it. Else modelled: each load from a large working set reads the page
-        table once in the last cache, under a hypervisor twice; half and twice that are the ends of the
-        interval. Where both page sizes were measured it is `page-walk`.
+        This process is refused huge pages (PR_SET_THP_DISABLE), or transparent huge pages are off and none are reserved.
+        How: Load latency on 4 KiB against 2 MiB pages, where the measurement could lift the refusal. Else modelled: each
+        load from a large working set reads the page table once in the last cache, under a hypervisor twice; half and twice
+        that bound the interval. Where both page sizes were measured it is `page-walk`.
     ",
     resource: Some(MEMORY_LATENCY),
     needs: &[
@@ -113,14 +108,6 @@ fn cite_refusal(case: &Case) -> Option<Evidence> {
     let reason = said.reason.as_ref().map_or(Value::from("unavailable"), Value::from);
     let says = text!("2 MiB pages: {reason}", reason);
     Some(cite_fact(says, format!("coverage[] {what}")))
-}
-
-/// The last cache before memory.
-fn last_cache(levels: &[Level]) -> Option<&Level> {
-    match levels {
-        [.., last, memory] if memory.name == MEMORY => Some(last),
-        _ => None,
-    }
 }
 
 fn model_refusal(case: &Case) -> Option<Finding> {

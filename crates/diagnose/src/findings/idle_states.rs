@@ -1,13 +1,9 @@
 //! Waking costs time because CPUs sleep deeply in between.
 
-use record::diagnosis::{Confidence, Finding, Relevance};
 use record::machine::IdleState;
-use record::text::Value;
-use record::{KnobName, KnobValue, Remedy, Template, text};
 
-use super::needs::Need;
+use super::prelude::*;
 use super::timer_slack::{NOTHING, gains, has_both};
-use super::{Case, Draft, Rule, costs, needs};
 use crate::resources::WAKE_UP;
 
 /// FIFO wake-up latency (which has no timer slack) as the machine is, against the same with idle states held off.

@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use record::diagnosis::Finding;
-use record::{Machine, Template, Text, text};
+use record::Machine;
 
-use super::needs::Need;
-use super::{Case, Draft, Rule, needs};
-use crate::figures::modelled;
+use super::prelude::*;
 use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
 

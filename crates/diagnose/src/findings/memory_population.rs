@@ -2,14 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use record::diagnosis::Finding;
 use record::machine::MemoryDevice;
-use record::text::Value;
-use record::{Template, Text, text};
 
-use super::needs::Need;
-use super::{Case, Draft, Rule, needs};
-use crate::figures::{cite_fact, modelled, quote_name};
+use super::prelude::*;
 use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
 

@@ -1,12 +1,6 @@
 //! Tasks that wait for memory to be freed.
 
-use record::diagnosis::Finding;
-use record::text::Value;
-use record::{Template, text};
-
-use super::needs::Need;
-use super::{Case, Draft, Rule};
-use crate::figures::modelled;
+use super::prelude::*;
 
 /// Pressure stall information for memory: the share of time in which some task waited.
 pub(super) const RULE: Rule = Rule {

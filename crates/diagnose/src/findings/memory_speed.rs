@@ -2,13 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::diagnosis::Finding;
-use record::{Template, text};
-
 use super::memory_mixed::{ROUNDING, slowest_rated};
-use super::needs::Need;
-use super::{Case, Draft, Rule, needs};
-use crate::figures::modelled;
+use super::prelude::*;
 use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
 

@@ -1,11 +1,6 @@
 //! Mitigations of processor flaws that lengthen each way into the kernel and back.
 
-use record::diagnosis::{Confidence, Finding, Relevance};
-use record::{Remedy, Template, text};
-
-use super::needs::Need;
-use super::{Case, Draft, Rule};
-use crate::figures::{RESOLUTION, cite_fact, cost_above, middle, spread};
+use super::prelude::*;
 
 /// The cost of a system call, where mitigations on its way are active.
 ///

@@ -33,6 +33,7 @@ mod outlier_cores;
 mod own_priority;
 mod page_walk;
 mod preemption;
+mod prelude;
 mod quota;
 mod smt_yield;
 mod steal;

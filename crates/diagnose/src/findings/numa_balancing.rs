@@ -1,11 +1,7 @@
 //! The kernel's own placement of memory while programs run: it takes pages away to see who comes back for them.
 
-use record::diagnosis::{Finding, Severity};
-use record::{KnobName, KnobValue, Remedy, Template, text};
-
-use super::needs::Need;
 use super::numa_latency::has_nodes;
-use super::{Case, Draft, Rule};
+use super::prelude::*;
 
 /// Automatic NUMA balancing switched on, on a machine of several nodes.
 pub(super) const RULE: Rule = Rule {

@@ -1,13 +1,7 @@
 //! Firmware whose table of distances contradicts what was measured: programs and the kernel place memory by it.
 
-use record::diagnosis::{Finding, Severity};
-use record::statistics::Verdict;
-use record::{Template, text};
-
-use super::needs::Need;
 use super::numa_latency::{MATRIX, has_nodes};
-use super::{Case, Draft, Rule};
-use crate::figures::cite_fact;
+use super::prelude::*;
 use crate::resources::MEMORY_LATENCY;
 
 /// The firmware's distances against the measured latencies.

@@ -1,15 +1,10 @@
 //! What a program pays that ignores nodes: most of its accesses go to other nodes' memory.
 
-use record::diagnosis::{Finding, Numa, Relevance};
-use record::statistics::Verdict;
-use record::text::Value;
-use record::{Label, Template, Text, text};
+use record::diagnosis::Numa;
 
-use super::needs::Need;
-use super::{Case, Draft, Rule, costs};
+use super::prelude::*;
 use crate::comparison::datum::Datum;
 use crate::comparison::nodes::{Reach, Timed, find_reaches};
-use crate::figures::{RESOLUTION, cite_fact, median, modelled, spread, verdict};
 use crate::resources::{MEMORY_BANDWIDTH, MEMORY_LATENCY};
 
 /// Latency and bandwidth over all pairs of nodes against those of each node's own memory.

@@ -1,13 +1,8 @@
 //! Several packages shown as one node: memory is interleaved over them, and no program can stay local.
 
-use record::diagnosis::{Finding, Relevance};
 use record::machine::Processor;
-use record::text::Value;
-use record::{Remedy, Template, text};
 
-use super::needs::Need;
-use super::{Case, Draft, Rule};
-use crate::figures::verdict;
+use super::prelude::*;
 use crate::resources::MEMORY_LATENCY;
 
 /// One node and two packages or more, on a real machine.

@@ -1,11 +1,8 @@
 //! CPUs that are there but switched off.
 
-use record::diagnosis::{Finding, Severity};
-use record::{CpuList, KnobName, KnobValue, Machine, Remedy, Template, text};
+use record::Machine;
 
-use super::needs::Need;
-use super::{Case, Draft, Rule};
-use crate::figures::{modelled, write_command, write_for_cpus};
+use super::prelude::*;
 
 /// CPUs present that are not online.
 pub(super) const RULE: Rule = Rule {

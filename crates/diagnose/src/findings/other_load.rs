@@ -1,14 +1,10 @@
 //! Work of others on the machine while it was measured.
 
-use record::diagnosis::{Evidence, Finding, Relevance, Severity};
-use record::statistics::Verdict;
-use record::text::Value;
-use record::{Label, Measurement, Template, detail, text};
+use record::detail;
 
-use super::needs::Need;
-use super::{Case, Draft, Rule, quota, steal_time};
+use super::prelude::*;
+use super::{quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
-use crate::figures::{RESOLUTION, cite_fact, has_labels, severity, share_of, verdict};
 
 /// CPU time that others used during the run; where the record does not tell that, the load average when it began, which
 /// may be of what has ended.
@@ -21,15 +17,11 @@ use crate::figures::{RESOLUTION, cite_fact, has_labels, severity, share_of, verd
 pub(super) const RULE: Rule = Rule {
     name: "other-load",
     glossary: "
-        Others worked on this machine while it was measured.
-        How: What the measuring threads waited for a CPU (`own_ready_seconds`), as far as others used that
-        time: of what they ran and waited together, and no more than what others used of all CPUs. Where the
-        kernel does not tell that, CPU time during the run less linespeed's own, as L CPUs of n; where the
-        record does not tell that either, the load average before. On a full machine L is the load average, if it stood there before and after, less linespeed's
-        own part. Modelled: L ÷ (L + n) of a fair share is lost; of a command no more than it ran, times L ÷
-        n. A note where they worked on CPUs or in time that this process may not use; where they gave way to a
-        program that never stops, the load average does not count. What busy loops (`stolen-os`) lost to them is its cost,
-        no more than others used over the run; what memory bandwidth did (`bandwidth-shared`), its evidence.
+        Other programs worked on this machine while it was measured.
+        How: The time for which the measuring threads waited for a CPU (`own_ready_seconds`), as far as other programs used
+        CPUs meanwhile. Where the kernel does not report it, modelled: L ÷ (L + n) of a fair share is lost to L
+        other CPUs' worth of work on n CPUs, by CPU time during the run, else by the load average before it. Of a
+        command no more than it ran, times L ÷ n. A note where they ran on CPUs or in time that this process may not use.
     ",
     resource: None,
     needs: &[

@@ -2,15 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::diagnosis::{Finding, Severity};
 use record::machine::Cpu;
-use record::statistics::{MAD_SCALE, Verdict};
-use record::text::Value;
-use record::{Label, Measurement, Template, Text, text};
+use record::statistics::MAD_SCALE;
 
-use super::needs::Need;
-use super::{Case, Draft, Rule, costs, needs};
-use crate::figures::{cite_fact, cpus_of, median, name_cpus, share_of, shortfall};
+use super::prelude::*;
 
 /// The clock of each CPU with all at work against the median of those of its kind.
 ///

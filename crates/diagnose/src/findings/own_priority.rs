@@ -1,21 +1,18 @@
 //! linespeed itself ran at a low priority: others had the CPU first.
 
-use record::diagnosis::{Finding, Severity};
-use record::text::Value;
-use record::{Snapshot, text};
+use record::Snapshot;
 
-use super::{Case, Draft, Rule, other_load};
+use super::other_load;
+use super::prelude::*;
 
 /// A raised nice value, a policy below `SCHED_OTHER`, a cgroup of less than the default weight. Alone on the machine none of
 /// them costs anything.
 pub(super) const RULE: Rule = Rule {
     name: "own-priority",
     glossary: "
-        linespeed itself ran at a low priority: nice above 0, SCHED_BATCH or SCHED_IDLE, or a cgroup with a CPU
-        weight below the kernel's default. Other programs then have the CPU first, and every figure is of what
-        they left.
-        How: `conditions.before.own_nice`, `own_policy`, `own_cpu_weight`. A warning where other work ran, else
-        a note.
+        linespeed itself ran at a low priority (nice, SCHED_BATCH, SCHED_IDLE or a low CPU weight): every result is of what other
+        programs left.
+        How: `conditions.before.own_nice`, `own_policy`, `own_cpu_weight`. A warning beside other load, else a note.
     ",
     resource: None,
     needs: &[],

@@ -1,12 +1,9 @@
 //! Page walks: what loads from large working sets lose on 4 KiB pages, where programs do not get larger ones.
 
-use record::diagnosis::{Confidence, Finding, Relevance};
-use record::text::Value;
-use record::{Better, Label, Template, detail, text};
+use record::detail;
 
-use super::needs::Need;
-use super::{Case, Draft, Rule, costs, huge_pages, needs};
-use crate::figures::loss;
+use super::huge_pages;
+use super::prelude::*;
 use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
 /// Load latency on 4 KiB against 2 MiB pages, at the largest working set measured on both; of memory only where that lay

@@ -1,12 +1,7 @@
 //! A kernel that lets threads finish what they do in it before a more urgent one runs, where answers must be quick.
 
-use record::diagnosis::{Confidence, Finding, Relevance};
-use record::text::Value;
-use record::{Label, Remedy, Template, text};
-
-use super::needs::Need;
-use super::{Case, Draft, Rule, needs, steal_time};
-use crate::figures::{cpus_of, has_labels, verdict, write_command};
+use super::prelude::*;
+use super::steal_time;
 use crate::resources::WAKE_UP;
 
 /// The tail of real-time wake-ups with idle states held off, on a kernel built or booted without full preemption.

@@ -1,6 +1,6 @@
 //! The quota of this cgroup, and whether it stopped it during the run.
 
-use super::Case;
+use super::prelude::*;
 
 /// The quota in CPUs and the CPUs allowed, where there is a quota.
 pub(super) fn quota(case: &Case) -> Option<(f64, u32)> {

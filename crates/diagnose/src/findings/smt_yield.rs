@@ -1,12 +1,6 @@
 //! What siblings are worth: the kernel counts each as a CPU.
 
-use record::diagnosis::{Evidence, Finding, Relevance, Severity};
-use record::text::Value;
-use record::{KnobName, KnobValue, Label, Measurement, Remedy, Template, text};
-
-use super::needs::Need;
-use super::{Case, Draft, Rule, costs};
-use crate::figures::{cite_fact, median, quote_name, share_of, shortfall, write_command};
+use super::prelude::*;
 
 /// Throughput of all siblings of a core against one alone: less than one is a loss, hardly more than one means that
 /// capacity should be counted in cores, and much more that it should be counted in CPUs.

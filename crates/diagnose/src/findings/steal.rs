@@ -1,11 +1,7 @@
 //! CPU time that the hypervisor says it gave to others while this machine wanted to run.
 
-use record::diagnosis::Finding;
-use record::{Template, text};
-
-use super::needs::Need;
-use super::{Case, Draft, Rule, needs, steal_time};
-use crate::figures::{lost_share, modelled};
+use super::prelude::*;
+use super::steal_time;
 
 /// Steal during the run, by the kernel's account.
 pub(super) const RULE: Rule = Rule {

@@ -1,13 +1,7 @@
 //! Time that others took from a thread that never stops: what the rules about it share.
 
-use record::diagnosis::Evidence;
-use record::statistics::Verdict;
-use record::text::Value;
-use record::{CpuList, Label, Measurement, Remedy, Template, Text, text};
-
-use super::needs::Need;
-use super::{Case, costs, quota};
-use crate::figures::{RESOLUTION, cite_fact, cpus_of, has_labels, lost_share, share_of, verdict};
+use super::prelude::*;
+use super::quota;
 
 /// Time stolen from a thread that never stops.
 pub(super) const SHARE: Need = Need {

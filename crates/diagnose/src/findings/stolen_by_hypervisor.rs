@@ -1,29 +1,23 @@
 //! CPU time taken from below the kernel: by firmware, or by the hypervisor.
 
-use record::diagnosis::{Finding, Severity};
-use record::text::Value;
-use record::{Label, Measurement, Remedy, text};
-
-use super::steal_time::{self, cite_quickest, is_a_cap, quickest, worst};
-use super::{Case, Draft, Rule};
-use crate::figures::{cpus_of, has_labels};
+use super::prelude::*;
+use super::steal_time;
+use super::steal_time::{cite_quickest, is_a_cap, quickest, worst};
+use crate::resources::DEFAULT_SLACK_NS;
 
 /// The share stolen with no interrupt or switch of this kernel behind it; and, where the share is small, gaps that are
 /// longer than the quickest wake-ups here.
 pub(super) const RULE: Rule = Rule {
     name: "stolen-below",
     glossary: "
-        Firmware or hypervisor took time from a program that never stops: its share on the worst CPU and of
-        all CPUs. The cost is the mean of the CPUs that lose at least half of what the worst one does. Where the share is small but gaps are longer than the quickest wake-ups here, a note.
+        Firmware or hypervisor took time from a program that never stops. The cost is the mean of the CPUs that lose at least half as
+        much as the worst. A note where the share is small, but gaps are longer than the quickest wake-ups.
         How: `stolen.share` and `stolen.gap` with `cause=below`.
     ",
     resource: None,
     needs: &[steal_time::SHARE, steal_time::CAUSE],
     find,
 };
-
-/// Where wake-ups were not measured: the kernel's default timer slack, which programs that sleep wait anyway.
-const SLACK_NS: f64 = 50e3;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let found = find_share(case).or_else(|| find_gaps(case))?;
@@ -70,7 +64,8 @@ fn find_share(case: &Case) -> Option<Finding> {
 /// Gaps that cost no throughput to speak of and that a program waits for all the same.
 fn find_gaps(case: &Case) -> Option<Finding> {
     let wakeups = quickest(case);
-    let usual = wakeups.map_or(SLACK_NS, Measurement::value);
+    // Where wake-ups were not measured: the timer slack, which programs that sleep wait anyway.
+    let usual = wakeups.map_or(DEFAULT_SLACK_NS, Measurement::value);
     let below = case.figures_of("stolen.gap").filter(|gap| has_labels(gap, &[(Label::Cause, "below")]));
     // Not one stray gap of many short ones.
     let most = |gap: &Measurement| gap.summary.p95.unwrap_or(gap.summary.max);

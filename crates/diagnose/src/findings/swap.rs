@@ -1,11 +1,6 @@
 //! Memory that had to be moved out to disk.
 
-use record::diagnosis::{Finding, Severity};
-use record::text::Value;
-use record::{Remedy, Template, text};
-
-use super::needs::Need;
-use super::{Case, Draft, Rule};
+use super::prelude::*;
 
 /// Pages swapped during the run, or more memory swapped out than could be taken back.
 pub(super) const RULE: Rule = Rule {

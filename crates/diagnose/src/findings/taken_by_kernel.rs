@@ -1,9 +1,7 @@
 //! CPU time that this kernel's interrupts and other tasks take from a program that never stops.
 
-use record::diagnosis::Finding;
-use record::{Remedy, text};
-
-use super::{Case, Draft, Rule, steal_time};
+use super::prelude::*;
+use super::steal_time;
 
 /// The share stolen by the operating system.
 ///
@@ -11,8 +9,8 @@ use super::{Case, Draft, Rule, steal_time};
 pub(super) const RULE: Rule = Rule {
     name: "stolen-os",
     glossary: "
-        Interrupts and other tasks took time from a program that never stops: the share on the worst CPU and
-        of all CPUs. The cost is the mean of the CPUs that lose at least half of what the worst one does.
+        Interrupts and other tasks took time from a program that never stops. The cost is the mean of the CPUs that lose at
+        least half as much as the worst.
         How: `stolen.share` with `cause=os`. What a quota of the cgroup explains is `cpu-quota`.
     ",
     resource: None,

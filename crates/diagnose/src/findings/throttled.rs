@@ -1,11 +1,6 @@
 //! Cores that lowered their clock for heat during the run.
 
-use record::diagnosis::{Finding, Severity};
-use record::{Template, text};
-
-use super::needs::Need;
-use super::{Case, Draft, Rule, needs};
-use crate::figures::find_hottest;
+use super::prelude::*;
 use crate::resources::CORE;
 
 /// The kernel's count of throttling for heat, after against before.

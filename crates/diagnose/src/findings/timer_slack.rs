@@ -1,13 +1,9 @@
 //! Ordinary threads wake late because somebody raised the timer slack above Linux's default.
 
-use record::diagnosis::Finding;
-use record::statistics::{Summary, Verdict};
-use record::text::Value;
-use record::{Better, Coverage, Label, Measurement, Remedy, Template, detail, text};
+use record::statistics::Summary;
+use record::{Coverage, detail};
 
-use super::needs::Need;
-use super::{Case, Draft, Rule, costs, needs};
-use crate::figures::{cpus_of, has_labels, loss, spread, write_command};
+use super::prelude::*;
 use crate::resources::{DEFAULT_SLACK_NS, WAKE_UP, wake_up_cpu};
 
 /// SCHED_OTHER wake-up latency as the machine is, against the same with 1 ns of slack.

@@ -1,14 +1,8 @@
 //! Timers that are only as fine as the kernel's tick: whoever sleeps wakes with the next one.
 
-use record::diagnosis::{Finding, Relevance};
-use record::text::Value;
-use record::{Remedy, Template, text};
-
-use super::needs::Need;
+use super::prelude::*;
 use super::steal_time::{cite_quickest, quickest};
-use super::{Case, Draft, Rule, needs};
-use crate::figures::{cpus_of, verdict};
-use crate::resources::WAKE_UP;
+use crate::resources::{DEFAULT_SLACK_NS, WAKE_UP};
 
 /// Wake-ups that are spread evenly over a tick, as they are without high-resolution timers.
 ///
@@ -33,9 +27,6 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-/// The kernel's default timer slack, ns.
-const SLACK_NS: f64 = 50e3;
-
 /// Wake-ups that are spread over a tick have their median near its half, and none comes much later than the tick.
 const MIDDLE: std::ops::RangeInclusive<f64> = 0.25..=0.75;
 const LATEST: f64 = 1.25;
@@ -54,7 +45,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         return None;
     }
     let share = |slack: f64| 1.0 - slack / wakeups.value();
-    let loss = verdict(share(SLACK_NS), (share(SLACK_NS * 2.0), share(SLACK_NS / 2.0)));
+    let loss =
+        verdict(share(DEFAULT_SLACK_NS), (share(DEFAULT_SLACK_NS * 2.0), share(DEFAULT_SLACK_NS / 2.0)));
     let (late, tick) = (Value::Figure(late, "ns"), Value::Figure(tick, "ns"));
     let length = text!("timer tick: {tick} ({hz} Hz)", tick = tick.clone(), hz);
     let what =

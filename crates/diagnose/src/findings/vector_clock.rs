@@ -2,11 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::diagnosis::{Finding, Relevance};
-use record::{Better, Label, Measurement, Template, text};
-
-use super::{Case, Draft, Rule, costs, needs};
-use crate::figures::{cpus_of, has_labels, loss, share_of};
+use super::prelude::*;
 
 /// The core clock beside 512-bit or 256-bit work against the clock beside plain work.
 pub(super) const RULE: Rule = Rule {

@@ -1,10 +1,6 @@
 //! A virtual machine whose CPUs are all shown as packages of one core: what they share is hidden from the scheduler.
 
-use record::diagnosis::{Finding, Severity};
-use record::{Template, text};
-
-use super::needs::Need;
-use super::{Case, Draft, Rule};
+use super::prelude::*;
 
 /// As many packages as CPUs under a hypervisor.
 pub(super) const RULE: Rule = Rule {

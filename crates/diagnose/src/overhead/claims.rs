@@ -9,9 +9,7 @@ use record::{Template, Text, text};
 use super::rows::{Row, Rows};
 use super::steps::{not_resolved, state};
 use super::totals::{Together, compare_totals};
-
-/// What is much: the published figures that were called so are 6 to 14 %, the one that was called little is 1 %.
-const MUCH: f64 = 0.02;
+use crate::figures::MUCH;
 
 type Judge = fn(&Rows, Together) -> (Answer, Text);
 

@@ -4,12 +4,11 @@
 use record::Record;
 use record::plan::{Gain, Process};
 use record::text::Value;
-use record::units::figure;
 use record::{Template, text};
 
 use super::available_resources::AvailableResources;
 use crate::comparison::nodes::{Reach, Timed, find_reaches};
-use crate::figures::{RESOLUTION, cite_fact};
+use crate::figures::RESOLUTION;
 use crate::node_costs::{Cost, Costs, Matrix, mean};
 use crate::observed::find_observed;
 
@@ -91,12 +90,7 @@ fn gain(
     if matrix.doubtful {
         why.push(text!(IN_DOUBT));
     }
-    // The figures that the factor is of.
-    let of_reach = |reach: &Reach| {
-        let figures = [Some(&reach.own), reach.other.as_ref()].into_iter().flatten();
-        figures.map(|datum| cite_fact(figure(datum.value, &datum.unit), datum.from.clone())).collect()
-    };
-    let evidence = reach.map_or_else(|| matrix.evidence.clone(), of_reach);
+    let evidence = reach.map_or_else(|| matrix.evidence.clone(), Reach::evidence);
     Some(Gain { program: program.to_owned(), factor, interval, why, evidence })
 }
 

@@ -74,7 +74,7 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
         .into_iter()
         .flatten()
         .collect(),
-        snippets: snippets::write_snippets(&available, &layout.processes, &reserved),
+        snippets: snippets::write_snippets(&available, &layout.processes),
         cautions: cautions(record, &available, request, !gains.is_empty()),
         unknown: unknown(index, &available, &costs, siblings.as_ref()),
         siblings,

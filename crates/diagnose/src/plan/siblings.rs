@@ -9,9 +9,9 @@ use record::text::Value;
 use record::{CpuList, Measurement, Template, Text, text};
 
 use super::available_resources::AvailableResources;
-use crate::block_sizes::BlockSizes;
-use crate::figures::{RESOLUTION, cite_fact, labels_without, locate_figure, median, spread};
+use crate::figures::{RESOLUTION, cite_fact, median, spread};
 use crate::record_index::RecordIndex;
+use crate::siblings::{Steps, find_steps};
 
 /// Workloads that wait for memory.
 const MEMORY: [&str; 2] = ["memory-bound", "triad"];
@@ -46,7 +46,7 @@ pub(super) fn choose(
         Siblings { per_core: available.per_core, used: true, one_a_core, ..Siblings::default() };
     let mut yields = measured(index);
     if yields.is_empty() {
-        yields = from_scaling(index, available);
+        yields = from_scaling(index);
     }
     if purpose == Purpose::Memory && yields.iter().any(|one| MEMORY.contains(&one.workload.as_str())) {
         yields.retain(|one| MEMORY.contains(&one.workload.as_str()));
@@ -181,51 +181,26 @@ fn measured(index: &RecordIndex) -> Vec<Yield> {
 }
 
 /// By throughput on all CPUs over throughput on one CPU of each core.
-fn from_scaling(index: &RecordIndex, available: &AvailableResources) -> Vec<Yield> {
-    let counts = &index.record.machine.counts;
-    let cores = counts.cores.or_else(|| available.room(false));
-    let cpus = counts.cpus_online.or_else(|| available.room(true));
-    let (Some(cores), Some(cpus)) = (cores, cpus) else { return Vec::new() };
-    if cores == 0 || cpus <= cores {
-        return Vec::new();
-    }
-    let mut at: BTreeMap<String, [Option<&Measurement>; 2]> = BTreeMap::new();
-    let sizes = BlockSizes::from_record(index.record);
-    let figures = index.figures_of("workload.throughput").filter(|m| m.summary.n > 0 && m.value() > 0.0);
-    for m in figures.filter(|m| sizes.is_level(m)) {
-        let threads = m.labels.count(Label::Threads);
-        let which = [cores, cpus].iter().position(|count| threads == Some(u64::from(*count)));
-        let cores_first = m.labels.word(Label::Placement).is_none_or(|placement| placement == "cores-first");
-        if let Some(which) = which.filter(|_| cores_first) {
-            at.entry(labels_without(m, Label::Threads)).or_default()[which].get_or_insert(m);
-        }
-    }
-    let mut yields: BTreeMap<String, (f64, Yield)> = BTreeMap::new();
-    for pair in at.into_values() {
-        let [Some(one), Some(all)] = pair else { continue };
-        let workload = one.labels.word(Label::Workload).unwrap_or("workload").to_owned();
+fn from_scaling(index: &RecordIndex) -> Vec<Yield> {
+    let mut yields: BTreeMap<String, (u64, Yield)> = BTreeMap::new();
+    for steps in find_steps(index).into_iter().filter(|steps| steps.threads == steps.cores) {
+        let Steps { alone: one, all, cores, cpus, bytes, .. } = steps;
+        let workload = steps.workload.to_owned();
         let between = (one.summary.n > 1 && all.summary.n > 1).then(|| {
             let (a, b) = (spread(&one.summary), spread(&all.summary));
             (b.0 / a.1, b.1 / a.0)
         });
-        let evidence = vec![
-            cite_fact(
-                text!(
-                    "{workload}, one thread on each of {cores} cores: {rate}",
-                    workload = &workload,
-                    cores,
-                    rate = one
-                ),
-                locate_figure(one),
-            ),
-            cite_fact(
-                text!("{workload}, all {cpus} CPUs: {rate}", workload = &workload, cpus, rate = all),
-                locate_figure(all),
-            ),
-        ];
+        let of_cores = text!(
+            "{workload}, one thread on each of {cores} cores: {rate}",
+            workload = &workload,
+            cores,
+            rate = one
+        );
+        let of_cpus = text!("{workload}, all {cpus} CPUs: {rate}", workload = &workload, cpus, rate = all);
+        let evidence = vec![cite_fact(of_cores, one), cite_fact(of_cpus, all)];
         let value = all.value() / one.value();
         // Of one workload on blocks of several sizes the largest is the least of call overhead.
-        let bytes = one.labels.number(Label::Bytes).unwrap_or(0.0);
+        let bytes = bytes.unwrap_or(0);
         if value.is_finite() && yields.get(&workload).is_none_or(|(known, _)| bytes >= *known) {
             yields.insert(workload.clone(), (bytes, Yield { workload, value, between, evidence }));
         }

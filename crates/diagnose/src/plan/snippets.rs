@@ -1,38 +1,22 @@
-//! The plan as lines to paste: numactl, taskset, systemd, docker, Kubernetes. Only numbers of the record enter them.
-
-use std::collections::BTreeMap;
+//! The plan as lines to paste: numactl, taskset, systemd, docker. Only numbers of the record enter them.
 
 use record::plan::{Piece, Policy, Process, Snippet};
-use record::{CpuList, Text, text};
+use record::{Text, text};
 
 use super::available_resources::AvailableResources;
-use crate::figures::name_cpus;
-
-/// Nodes up to which the kubelet's topology manager starts without a setting of how many there are.
-const NODES_OF_KUBELET: usize = 8;
 
 /// The tools, by the name under which one alone can be asked for.
-pub const TOOLS: [&str; 5] = ["numactl", "taskset", "systemd", "docker", "kubernetes"];
+pub const TOOLS: [&str; 4] = ["numactl", "taskset", "systemd", "docker"];
 
 /// Lines for every tool; none when the layout is what happens without binding.
-pub(super) fn write_snippets(
-    available: &AvailableResources,
-    processes: &[Process],
-    reserved: &CpuList,
-) -> Vec<Snippet> {
+pub(super) fn write_snippets(available: &AvailableResources, processes: &[Process]) -> Vec<Snippet> {
     if !binds(available, processes) {
         return Vec::new();
     }
-    [
-        numactl(processes),
-        taskset(processes),
-        systemd(processes),
-        docker(processes),
-        kubernetes(available, processes, reserved),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    [numactl(processes), taskset(processes), systemd(processes), docker(processes)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Whether the processes would not run so anyway.
@@ -151,146 +135,4 @@ fn docker(processes: &[Process]) -> Option<Snippet> {
     };
     let says = text!("One container per process; podman takes the same options.");
     snippet("docker", says, each(processes, line))
-}
-
-/// What each pod asks for.
-struct Pod {
-    cpus: u32,
-    /// As many as the plan has for the smallest process.
-    wanted: u32,
-    /// Whether it takes a core for each thread, and so the siblings too.
-    siblings_idle: bool,
-}
-
-/// The CPUs of a pod beside the `reserved` ones. Pods are alike, so that the smallest process decides what is wanted and the
-/// fullest node what there is: the kubelet chooses the CPUs itself, and not those that the plan names. `None` where a pod
-/// would get none.
-fn pod(available: &AvailableResources, processes: &[Process], reserved: &CpuList) -> Option<Pod> {
-    let taken = processes.iter().fold(CpuList::new(), |all, process| all.union(&process.cpus));
-    let cores = || available.seats.iter().flat_map(|seat| &seat.cores);
-    // A thread on each of its cores, whose siblings stay idle.
-    let alone = |process: &Process| {
-        let own = || cores().filter(|core| core.iter().any(|cpu| process.cpus.contains(*cpu)));
-        own().any(|core| core.len() > 1)
-            && own().all(|core| core.iter().filter(|cpu| taken.contains(**cpu)).count() == 1)
-    };
-    let siblings_idle = processes.iter().any(alone);
-    let per_core = available.per_core.max(1);
-    let smallest = processes.iter().map(|process| process.cpus.len() as u32).min()?;
-    // The kubelet gives whole cores.
-    let wanted =
-        if siblings_idle { smallest.checked_mul(per_core)? } else { smallest.next_multiple_of(per_core) };
-    let mut sharing: BTreeMap<&CpuList, u32> = BTreeMap::new();
-    for process in processes {
-        *sharing.entry(&process.nodes).or_default() += 1;
-    }
-    let room = sharing.iter().map(|(nodes, count)| {
-        let seats = available.seats.iter().filter(|seat| nodes.contains(seat.node));
-        let free = seats
-            .flat_map(|seat| &seat.cores)
-            .filter(|core| !core.iter().any(|cpu| reserved.contains(*cpu)))
-            .map(|core| core.len() as u32);
-        free.sum::<u32>() / *count / per_core * per_core
-    });
-    let cpus = room.min()?.min(wanted);
-    (cpus > 0).then_some(Pod { cpus, wanted, siblings_idle })
-}
-
-/// The kubelet's settings and the pod's resources.
-fn kubernetes(available: &AvailableResources, processes: &[Process], reserved: &CpuList) -> Option<Snippet> {
-    if processes.iter().any(everywhere) {
-        return None;
-    }
-    let first: CpuList = match available.seats.first().and_then(|seat| seat.cores.first()) {
-        Some(core) if reserved.is_empty() => core.iter().copied().collect(),
-        _ => reserved.clone(),
-    };
-    if first.is_empty() {
-        return None;
-    }
-    let singles = processes.iter().all(|process| process.nodes.len() == 1);
-    let whole_cores = available.per_core > 1;
-    let Pod { cpus, wanted, siblings_idle } = pod(available, processes, &first)?;
-    let sharing = processes.len().div_ceil(available.seats.len().max(1)).max(1) as u64;
-    let gib = available
-        .seats
-        .iter()
-        .filter_map(|seat| seat.bytes)
-        .min()
-        .map(|bytes| (bytes / 5 * 4 / sharing) >> 30);
-    let memory = gib.filter(|gib| *gib > 0).map_or("SIZE".to_owned(), |gib| format!("{gib}Gi"));
-    let mut kubelet = vec![
-        "# kubelet configuration".to_owned(),
-        "cpuManagerPolicy: static".to_owned(),
-        format!("reservedSystemCPUs: \"{first}\""),
-    ];
-    if whole_cores {
-        kubelet.push("cpuManagerPolicyOptions:".to_owned());
-        kubelet.push("  full-pcpus-only: \"true\"".to_owned());
-    }
-    kubelet
-        .push(format!("topologyManagerPolicy: {}", if singles { "single-numa-node" } else { "restricted" }));
-    kubelet.push("topologyManagerScope: pod".to_owned());
-    let nodes = available.seats.len();
-    if nodes > NODES_OF_KUBELET {
-        kubelet.push("topologyManagerPolicyOptions:".to_owned());
-        kubelet.push(format!("  max-allowable-numa-nodes: \"{nodes}\""));
-    }
-    let containers = match processes.len() {
-        1 => text!("the pod's only container"),
-        count => text!("{count} pods like this one, each with one container", count),
-    };
-    let mut pod = vec![format!("# {containers}")];
-    if cpus < wanted {
-        let fewer = text!(
-            "{cpus} CPUs instead of {wanted}: the kubelet reserves {first}, and pods are alike",
-            cpus,
-            wanted,
-            first = name_cpus(&first).unwrap_or_default()
-        );
-        pod.push(format!("# {fewer}"));
-    }
-    pod.extend([
-        "resources:".to_owned(),
-        "  requests:".to_owned(),
-        format!("    cpu: \"{cpus}\""),
-        format!("    memory: {memory}"),
-        "  limits:".to_owned(),
-        format!("    cpu: \"{cpus}\""),
-        format!("    memory: {memory}"),
-    ]);
-    let mut says = text!(
-        "Whole CPUs, the same for requests and limits, make a Guaranteed pod with exclusive CPUs on one node; its memory is \
-         placed there by first touch (memoryManagerPolicy: Static binds it and requires reservedMemory). The kubelet \
-         reserves {cpus}.",
-        cpus = name_cpus(&first).unwrap_or_default()
-    );
-    if cpus < wanted {
-        says.push(text!(
-            "plan-pods-smaller",
-            "This leaves {cpus} CPUs per pod where the plan has {wanted}, since pods are alike.",
-            cpus,
-            wanted
-        ));
-    }
-    says.push(match (siblings_idle, cpus / available.per_core.max(1)) {
-        (true, 1) => text!("plan-pod-thread", "Run 1 thread per pod, alone on its core."),
-        (true, threads) => {
-            text!("plan-pod-threads-on-cores", "Run {threads} threads per pod, one per core.", threads)
-        }
-        (false, _) if cpus < wanted => text!("plan-pod-threads", "Run {cpus} threads per pod.", cpus),
-        (false, _) => Text::default(),
-    });
-    if nodes > NODES_OF_KUBELET {
-        says.push(text!("More than {most} nodes require Kubernetes 1.31.", most = NODES_OF_KUBELET));
-    }
-    says.push(text!(
-        "To change the kubelet's policy: drain the node, stop the kubelet, delete /var/lib/kubelet/cpu_manager_state, start \
-         it."
-    ));
-    snippet(
-        "kubernetes",
-        says,
-        vec![Piece { process: None, lines: kubelet }, Piece { process: None, lines: pod }],
-    )
 }

@@ -27,53 +27,42 @@ pub fn plan_needs(metric: &str) -> bool {
 /// The latency curve.
 const LATENCY: &[&str] = &["load.latency"];
 
-/// What stands against a group of a record's figures, the worst first: of several records the least counts, of equals the newest.
-/// Doubt comes last, so that an older quick run never goes over a better one, and a plan tells what the report of `.` does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Lacks {
-    /// The kernel or a setting that such figures depend on is another one now.
-    changed: bool,
-    /// A latency curve that does not reach memory, as what huge pages are worth needs.
-    partial: bool,
-    /// Of a run that was ended early, or ran at a lower priority than others.
-    hampered: bool,
-    /// Of a short run.
-    quick: bool,
-    /// In doubt. Of quick runs none is better for that: the newest counts.
-    doubtful: bool,
-}
+/// What stands against a group of a record's figures, the worst first, and what is said of the newest where an older one goes over it.
+const LACKS: [Template; 5] = [
+    // The kernel or a setting that such figures depend on is another one now.
+    Template {
+        code: "plan-newer-changed",
+        words: "(the newest, {newer}, is of another kernel or of other settings)",
+    },
+    // A latency curve that does not reach memory, as what huge pages are worth needs.
+    Template { code: "plan-newer-partial", words: "(the newest, {newer}, lacks memory latency)" },
+    Template {
+        code: "plan-newer-hampered",
+        words: "(the newest, {newer}, is of a run that was ended early, or ran niced)",
+    },
+    Template { code: "plan-newer-quick", words: "(the newest, {newer}, is of a quick run)" },
+    Template { code: "plan-newer-doubtful", words: "(unreliable in the newest, {newer})" },
+];
 
-impl Lacks {
-    fn find(now: &Record, other: &Record, group: &[&str], in_doubt: bool) -> Self {
-        let settings = |record: &Record| {
-            let conditions = &record.conditions.before;
-            (record.machine.kernel.release.clone(), conditions.thp.clone(), conditions.numa_balancing)
-        };
-        let reached = other.diagnosis.resources.iter().any(|r| r.name == crate::MEMORY_LATENCY);
-        let quick = other.mode == Some(RunMode::Quick);
-        Self {
-            changed: settings(now) != settings(other),
-            partial: group == LATENCY && !reached,
-            hampered: other.ended != Ended::Complete
-                || other.conditions.before.own_nice.is_some_and(|nice| nice > 0),
-            quick,
-            doubtful: in_doubt && !quick,
-        }
-    }
+/// Which of [`LACKS`] a record has. Of several records the least counts, of equals the newest. Doubt comes last, so that an older quick
+/// run never goes over a better one, and a plan tells what the report of `.` does; of quick runs none is better for it.
+type Lacks = [bool; 5];
 
-    /// Why figures of the record `newer`, which has these lacks, were passed over for older ones with those.
-    fn beyond(self, best: Self, newer: &str) -> Option<Text> {
-        let newer = newer.to_owned();
-        let reasons = [
-            (self.changed, best.changed, NEWER_CHANGED),
-            (self.partial, best.partial, NEWER_PARTIAL),
-            (self.hampered, best.hampered, NEWER_HAMPERED),
-            (self.quick, best.quick, NEWER_QUICK),
-            (self.doubtful, best.doubtful, NEWER_DOUBTFUL),
-        ];
-        let worse = reasons.into_iter().find(|(of_newer, of_best, _)| of_newer > of_best);
-        worse.map(|(.., why)| text!(why, newer))
-    }
+fn find_lacks(now: &Record, other: &Record, group: &[&str], in_doubt: bool) -> Lacks {
+    let settings = |record: &Record| {
+        let conditions = &record.conditions.before;
+        (record.machine.kernel.release.clone(), conditions.thp.clone(), conditions.numa_balancing)
+    };
+    let reached = other.diagnosis.resources.iter().any(|r| r.name == crate::MEMORY_LATENCY);
+    let niced = other.conditions.before.own_nice.is_some_and(|nice| nice > 0);
+    let quick = other.mode == Some(RunMode::Quick);
+    [
+        settings(now) != settings(other),
+        group == LATENCY && !reached,
+        other.ended != Ended::Complete || niced,
+        quick,
+        in_doubt && !quick,
+    ]
 }
 
 /// One record's figures of a group.
@@ -101,7 +90,7 @@ impl<'a> Candidate<'a> {
             Some((small, huge)) => small.doubt.is_some() || huge.doubt.is_some(),
             None => figures.iter().filter(|m| m.doubt.is_none()).count() * 2 <= figures.len(),
         };
-        Some(Self { lacks: Lacks::find(now, other, group, in_doubt), at, figures, in_doubt })
+        Some(Self { lacks: find_lacks(now, other, group, in_doubt), at, figures, in_doubt })
     }
 }
 
@@ -165,7 +154,10 @@ pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Merged
         let newest = candidates.first().map(|newest| (newest.lacks, newest.at));
         let Some(best) = candidates.into_iter().min_by_key(|one| (one.lacks, one.at)) else { continue };
         let passed_over = newest.filter(|(_, newer)| *newer != best.at).and_then(|(lacks, newer)| {
-            lacks.beyond(best.lacks, others.get(newer).map_or("", |(name, _)| name))
+            let worse = lacks.iter().zip(best.lacks).position(|(of_newer, of_best)| *of_newer && !of_best)?;
+            let newer = others.get(newer).map_or(String::new(), |(name, _)| name.clone());
+            let why = LACKS[worse];
+            Some(text!(why, newer))
         });
         let metrics =
             group.iter().copied().filter(|metric| best.figures.iter().any(|m| m.metric == **metric));
@@ -201,21 +193,6 @@ pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Merged
     }
     merged
 }
-
-const NEWER_CHANGED: Template = Template {
-    code: "plan-newer-changed",
-    words: "(the newest, {newer}, is of another kernel or of other settings)",
-};
-const NEWER_PARTIAL: Template =
-    Template { code: "plan-newer-partial", words: "(the newest, {newer}, lacks memory latency)" };
-const NEWER_HAMPERED: Template = Template {
-    code: "plan-newer-hampered",
-    words: "(the newest, {newer}, is of a run that was ended early, or ran niced)",
-};
-const NEWER_QUICK: Template =
-    Template { code: "plan-newer-quick", words: "(the newest, {newer}, is of a quick run)" };
-const NEWER_DOUBTFUL: Template =
-    Template { code: "plan-newer-doubtful", words: "(unreliable in the newest, {newer})" };
 
 const SOURCE: Template = Template { code: "plan-source", words: "{metrics} of {day}: {name}" };
 const DOUBTFUL_SOURCE: Template = Template {

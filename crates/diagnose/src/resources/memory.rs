@@ -98,11 +98,9 @@ pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
         source: ceiling.map(|_| CeilingSource::Parts),
         delivered: triad.value(),
         share: ceiling.map(|rate| triad.value() / rate),
-        repeatability: None,
-        usual: None,
         beside: Some(beside(triad, read, &who)),
-        meaning: Text::default(),
         doubt: maybe_cached(index, triad).or_else(|| doubt([triad])),
+        ..Resource::default()
     };
     let delivered_is = text!(
         "bandwidth-best-triad",
@@ -135,11 +133,8 @@ pub(super) fn latency(index: &RecordIndex) -> Option<Headline> {
         source: Some(CeilingSource::Measured),
         delivered: small.value(),
         share: Some(ceiling / small.value()),
-        repeatability: None,
-        usual: None,
-        beside: None,
-        meaning: Text::default(),
         doubt: doubt([small, huge]),
+        ..Resource::default()
     };
     let delivered_is = match small.labels.count(Label::Cpu) {
         Some(cpu) => {

@@ -16,7 +16,7 @@ use crate::figures::{RESOLUTION, cpus_of, median, name_cpus};
 use crate::record_index::RecordIndex;
 pub(crate) use memory::{memory_pages, triad_and_read};
 pub use reached::beyond_caches;
-pub(crate) use reached::{MEMORY, Walk, beyond, not_reached, walked};
+pub(crate) use reached::{MEMORY, Walk, beyond, last_cache, not_reached, walked};
 pub(crate) use repeatability::state_repeatability;
 pub(crate) use usual::with_usual;
 pub use usual::{usual_memory_latency, usual_triad_per_core};
@@ -127,12 +127,10 @@ fn core(index: &RecordIndex) -> Option<Headline> {
         source,
         delivered,
         share: ceiling.map(|(hz, _)| delivered / hz),
-        repeatability: None,
-        usual: None,
         beside: taken(index).map(|share| text!("{share} of its time was taken", share = Value::Share(share))),
-        meaning: Text::default(),
         // A median stands as long as most of what it is of does.
         doubt: doubt(doubtful.iter().copied().filter(|_| doubtful.len() >= sure.len())),
+        ..Resource::default()
     };
     let delivered_is = if all {
         text!("core-clock-of-all", "median clock of {cpus}, all cores busy", cpus)

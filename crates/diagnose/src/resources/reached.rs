@@ -82,6 +82,18 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
 /// The name of the level beyond all caches.
 pub(crate) const MEMORY: &str = "memory";
 
+/// The last cache before memory among the levels that were found.
+pub(crate) fn last_cache(levels: &[Level]) -> Option<&Level> {
+    match levels {
+        [.., last, memory] if memory.name == MEMORY => Some(last),
+        _ => None,
+    }
+}
+
+fn count_last_caches(record: &Record) -> u64 {
+    record.machine.data_caches(record.machine.last_level()).count().max(1) as u64
+}
+
 /// Who walks a working set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Walk {
@@ -124,12 +136,8 @@ pub(super) fn maybe_cached(record: &Record, levels: &[Level], bandwidth: &Measur
     if record.import.is_some() {
         return walked < beyond_advertised(record, Walk::Arrays);
     }
-    let found = match levels {
-        [.., last, memory] if memory.name == MEMORY => last.measured_bytes.unwrap_or(0),
-        _ => 0,
-    };
-    let count = record.machine.data_caches(record.machine.last_level()).count().max(1) as u64;
-    let caches = record.machine.last_level_bytes().max(found.saturating_mul(count));
+    let found = last_cache(levels).and_then(|last| last.measured_bytes).unwrap_or(0);
+    let caches = record.machine.last_level_bytes().max(found.saturating_mul(count_last_caches(record)));
     walked < beyond_advertised(record, Walk::Arrays) || (walked as f64) < LEAST_TIMES * caches as f64
 }
 
@@ -137,23 +145,18 @@ pub(super) fn maybe_cached(record: &Record, levels: &[Level], bandwidth: &Measur
 /// arrays. Where the kernel shows a host's cache of which a virtual machine owns a part, what the latency curve shows
 /// of it stands for it.
 pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
-    let past = |caches: u64| walk.past(caches);
     let reported = beyond_advertised(record, walk);
-    let found = match levels {
-        [.., last, memory] if memory.name == MEMORY => last.measured_bytes,
-        _ => None,
-    };
-    found.map_or(reported, |found| {
+    last_cache(levels).and_then(|last| last.measured_bytes).map_or(reported, |found| {
         let owners = match walk {
             Walk::Loads => 1,
-            Walk::Arrays => record.machine.data_caches(record.machine.last_level()).count().max(1) as u64,
+            Walk::Arrays => count_last_caches(record),
         };
         // Streams are fetched ahead, and a neighbour who is quiet for the moment leaves them the whole of it.
         let least = match walk {
             Walk::Loads => LEAST_FOUND,
             Walk::Arrays => record.machine.last_level_bytes().max(LEAST_FOUND),
         };
-        reported.min(past(found.saturating_mul(owners)).max(least))
+        reported.min(walk.past(found.saturating_mul(owners)).max(least))
     })
 }
 

@@ -74,11 +74,9 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
         source: ceiling.map(|_| CeilingSource::Measured),
         delivered: delivered.value(),
         share: ceiling.map(|ceiling| ceiling / delivered.value()),
-        repeatability: None,
-        usual: None,
         beside: ordinary.and_then(|ordinary| state_slack(ordinary, real_time.is_some())),
-        meaning: Text::default(),
         doubt: doubt([delivered].into_iter().chain(tuned)),
+        ..Resource::default()
     };
     let policy = if real_time.is_some() { "SCHED_FIFO" } else { "SCHED_OTHER" };
     let mut delivered_is = match delivered.labels.count(Label::Cpu) {

@@ -1,7 +1,7 @@
 //! `linespeed reference`: the machines that ship with it.
 
 use record::Record;
-use reference::{MACHINES, PREFIX, judge};
+use reference::{MACHINES, PREFIX, claims};
 use report::forms::Forms;
 use report::terminal::{self, Style};
 use report::{claims_json, page};
@@ -21,8 +21,8 @@ pub fn run(options: &Options, asked: &Reference) -> Result<u8, Failure> {
     }
     let mut record = sources::read(&format!("{PREFIX}{}", machine.name))?.record;
     record.diagnosis = diagnose::diagnose(&record);
-    let answers = judge::about(machine.name, env!("CARGO_PKG_VERSION"))
-        .map_err(|why| Failure::Cannot(format!("cannot judge the claims about {}: {why}", machine.name)))?;
+    let answers = claims::about(machine.name)
+        .map_err(|why| Failure::Cannot(format!("cannot read the claims about {}: {why}", machine.name)))?;
     let report = |record: &Record, style: &Style| {
         terminal::reference(record, &answers, options.out.all, machine.name, style)
     };

@@ -19,7 +19,7 @@ pub struct Plan {
     /// Goal of the layout
     #[arg(long = "for", value_name = "WHAT", default_value = "throughput")]
     pub purpose: Purpose,
-    /// Print only the lines to paste for this tool: numactl, taskset, systemd, docker, kubernetes
+    /// Print only the lines to paste for this tool: numactl, taskset, systemd, docker
     #[arg(long = "as", value_name = "TOOL", value_parser = clap::builder::PossibleValuesParser::new(diagnose::TOOLS),
           conflicts_with_all = ["form", "all"])]
     pub tool: Option<String>,

@@ -175,7 +175,7 @@ fn systemd_takes_the_settings_as_they_are() {
 }
 
 #[test]
-fn numactl_docker_and_kubernetes_lines_are_whole() {
+fn numactl_and_docker_lines_are_whole() {
     let place = folder();
     let record = place.path().join("two.json");
     std::fs::write(&record, two_nodes()).unwrap();
@@ -188,15 +188,6 @@ fn numactl_docker_and_kubernetes_lines_are_whole() {
             let list: record::CpuList = word.strip_prefix(name).unwrap().parse().unwrap();
             assert!(!list.is_empty(), "{line}");
         }
-    }
-    let kubernetes = as_("kubernetes");
-    for line in [
-        "cpuManagerPolicy: static",
-        "topologyManagerPolicy: single-numa-node",
-        "    cpu: \"1\"",
-        "    memory: 51Gi",
-    ] {
-        assert!(kubernetes.lines().any(|had| had == line), "no {line:?} in\n{kubernetes}");
     }
     // A machine that has numactl may have other nodes; it checks the words of the line before.
     assert!(as_("numactl").lines().all(|line| line.starts_with("numactl --cpunodebind=")));

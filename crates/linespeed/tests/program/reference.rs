@@ -232,14 +232,6 @@ fn a_plan_of_many_nodes_is_one_that_each_tool_takes() {
         &text,
         &["16 processes, one per node, each with 8 threads", "numactl --cpunodebind=15 --membind=15 COMMAND"],
     );
-    // The kubelet does not start with more than 8 nodes unless it is told so.
-    let kubernetes = ran(["plan", "reference:phytium-ft-2500", "--as", "kubernetes"]).succeeds().stdout;
-    in_order(
-        &kubernetes,
-        &["topologyManagerPolicyOptions:\n  max-allowable-numa-nodes: \"16\"", "cpu: \"7\""],
-    );
-    let four = ran(["plan", "reference:kunpeng-920-4826", "--as", "kubernetes"]).succeeds().stdout;
-    assert!(four.contains("single-numa-node") && !four.contains("max-allowable"), "{four}");
 }
 
 #[test]

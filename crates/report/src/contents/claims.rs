@@ -2,8 +2,7 @@
 
 use record::phrase::{join_list, join_most};
 use record::units::{self, significant, thousands};
-use reference::expression::{Atom, Relation};
-use reference::judge::{Answer, Figure, Gap, Verdict};
+use reference::claims::{Figure, Gap, JudgedClaim, Relation, Verdict};
 
 use super::listed;
 use crate::table::{Table, Weight};
@@ -13,99 +12,103 @@ pub(crate) const TITLE: &str = "Claims of the document";
 const NAMED: usize = 3;
 
 /// How many hold, in one line.
-pub(crate) fn counted(answers: &[Answer]) -> String {
-    let (mut holds, mut fails, mut untold) = (0, 0, 0);
-    for answer in answers {
-        *match answer.verdict {
-            Verdict::Holds => &mut holds,
-            Verdict::DoesNotHold(_) => &mut fails,
-            Verdict::CannotTell { .. } => &mut untold,
-        } += 1;
-    }
-    let part = |count: usize, words: String| (count > 0).then_some(words);
+pub(crate) fn counted(answers: &[JudgedClaim]) -> String {
+    let part = |verdict: Verdict, one: &str, several: &str| {
+        let count = answers.iter().filter(|answer| answer.verdict == verdict).count();
+        (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { several }))
+    };
     let counts = listed([
-        part(holds, format!("{holds} {}", if holds == 1 { "holds" } else { "hold" })),
-        part(fails, format!("{fails} {} not", if fails == 1 { "does" } else { "do" })),
-        part(untold, format!("{untold} cannot be told")),
+        part(Verdict::Holds, "holds", "hold"),
+        part(Verdict::InPart, "holds in part", "hold in part"),
+        part(Verdict::DoesNotHold, "does not", "do not"),
+        part(Verdict::CannotTell, "cannot be told", "cannot be told"),
     ]);
     format!("{TITLE}: {counts}")
 }
 
 /// The verdict in a word or three.
-pub(crate) fn verdict(answer: &Answer) -> &'static str {
+pub(crate) fn verdict(answer: &JudgedClaim) -> &'static str {
     match answer.verdict {
         Verdict::Holds => "holds",
-        Verdict::DoesNotHold(_) => "does not hold",
-        Verdict::CannotTell { .. } => "cannot tell",
+        Verdict::InPart => "holds in part",
+        Verdict::DoesNotHold => "does not hold",
+        Verdict::CannotTell => "cannot tell",
     }
 }
 
-/// Those that do not hold first, then those that cannot be told.
-pub(crate) fn worst_first(answers: &[Answer]) -> Vec<&Answer> {
-    let mut sorted: Vec<&Answer> = answers.iter().collect();
-    sorted.sort_by_key(|answer| match answer.verdict {
-        Verdict::DoesNotHold(_) => 0,
-        Verdict::CannotTell { .. } => 1,
-        Verdict::Holds => 2,
-    });
+/// Those that do not hold first, then those that hold in part or cannot be told.
+pub(crate) fn worst_first(answers: &[JudgedClaim]) -> Vec<&JudgedClaim> {
+    let mut sorted: Vec<&JudgedClaim> = answers.iter().collect();
+    sorted.sort_by_key(|answer| answer.verdict);
     sorted
 }
 
 /// What was found, in place of what where it does not hold; nothing where the figures do not tell.
-pub(crate) fn figures(answer: &Answer) -> Option<String> {
-    match &answer.verdict {
+pub(crate) fn figures(answer: &JudgedClaim) -> Option<String> {
+    match answer.verdict {
         Verdict::Holds => Some(why(answer)),
-        Verdict::DoesNotHold(refuted) => Some(refute(refuted)),
-        Verdict::CannotTell { .. } => None,
+        Verdict::DoesNotHold | Verdict::InPart => Some(refute(answer)),
+        Verdict::CannotTell => None,
     }
 }
 
-fn refute(refuted: &[Gap]) -> String {
-    refuted.chunk_by(same_claim).map(against).collect::<Vec<_>>().join("; ")
+fn refute(answer: &JudgedClaim) -> String {
+    let refuted: Vec<&Gap> = answer.compared.iter().filter(|gap| !gap.met).collect();
+    refuted.chunk_by(|one, other| same_claim(one, other)).map(against).collect::<Vec<_>>().join("; ")
 }
 
-/// By how much it does not hold, or what would tell.
-pub(crate) fn why(answer: &Answer) -> String {
-    match &answer.verdict {
+/// By how much it does not hold, or what would tell; then what that leaves open.
+pub(crate) fn why(answer: &JudgedClaim) -> String {
+    let words = match answer.verdict {
         Verdict::Holds => join_most(&answer.compared.iter().map(found).collect::<Vec<_>>(), NAMED),
-        Verdict::DoesNotHold(refuted) => {
-            let met: Vec<String> =
-                answer.compared.iter().filter(|gap| !refuted.contains(gap)).map(found).collect();
-            let against = refute(refuted);
+        Verdict::DoesNotHold | Verdict::InPart => {
+            let met: Vec<String> = answer.compared.iter().filter(|gap| gap.met).map(found).collect();
+            let against = refute(answer);
             match met.len() {
                 0 => against,
                 1 => format!("{against} ({} holds)", join_list(&met)),
                 _ => format!("{against} ({} hold)", join_list(&met)),
             }
         }
-        Verdict::CannotTell { needs } => {
-            let named = join_most(&needs.iter().map(Atom::to_string).collect::<Vec<_>>(), NAMED);
-            match &answer.claim.measured_by {
+        Verdict::CannotTell => {
+            let named = join_most(&answer.needs, NAMED);
+            match &answer.measured_by {
                 Some(command) => format!("needs {named}: {command}"),
                 None => format!("needs {named}"),
             }
         }
+    };
+    match &answer.note {
+        Some(note) => format!("{words}; {note}"),
+        None => words,
     }
 }
 
 fn same_claim(one: &Gap, other: &Gap) -> bool {
-    (one.relation, one.claimed, one.unit) == (other.relation, other.claimed, other.unit)
+    (one.relation, one.claimed, &one.unit) == (other.relation, other.claimed, &other.unit)
 }
 
 /// What was found in place of one claimed value.
-fn against(gaps: &[Gap]) -> String {
-    let all: Vec<String> = gaps.iter().map(found).collect();
+fn against(gaps: &[&Gap]) -> String {
     let Some(gap) = gaps.first() else { return String::new() };
+    let mut claimed = amount(gap.claimed, &gap.unit);
+    let mut all: Vec<String> = gaps.iter().map(|gap| found(gap)).collect();
+    // Digits beyond the usual ones are what the claim is about where those are the same.
+    if all.contains(&claimed) {
+        let exact = |number: f64| format!("{number:.4} {}", gap.unit);
+        claimed = exact(gap.claimed);
+        all = gaps.iter().map(|gap| exact(gap.found)).collect();
+    }
     let sign = match gap.relation {
-        Relation::About => "",
+        Relation::Equal | Relation::About => "",
         Relation::Below => "under ",
         Relation::Above => "over ",
     };
-    format!("{}, not {sign}{}", join_list(&all), amount(gap.claimed, gap.unit))
+    format!("{}, not {sign}{}", join_list(&all), claimed)
 }
 
 fn found(gap: &Gap) -> String {
-    amount(gap.found, gap.unit)
+    amount(gap.found, &gap.unit)
 }
 
 fn amount(number: f64, unit: &str) -> String {
@@ -128,17 +131,17 @@ pub(crate) fn evidence(figure: &Figure) -> String {
         "count" => amount(figure.value, ""),
         unit => units::figure(figure.value, unit),
     };
-    format!("{value} ({}{line})", figure.atom)
+    format!("{value} ({}{line})", figure.figure)
 }
 
 /// Every claim with its verdict and evidence.
-pub(crate) fn table(answers: &[Answer]) -> Option<Table> {
+pub(crate) fn table(answers: &[JudgedClaim]) -> Option<Table> {
     let mut table = Table::new(TITLE, None, ["claim", "says", "verdict", "found", "?evidence"]);
     for answer in worst_first(answers) {
         let figures: Vec<String> = answer.evidence.iter().map(evidence).collect();
-        let row = [&answer.claim.id, &answer.claim.says, verdict(answer), &why(answer), &figures.join("; ")];
+        let row = [&answer.id, &answer.says, verdict(answer), &why(answer), &figures.join("; ")];
         table.row(row.map(|cell: &str| cell.to_owned()).to_vec());
-        let refuted = matches!(answer.verdict, Verdict::DoesNotHold(_));
+        let refuted = answer.verdict == Verdict::DoesNotHold;
         table.weights.push(if refuted { Weight::Worse } else { Weight::Plain });
     }
     (!answers.is_empty()).then_some(table)

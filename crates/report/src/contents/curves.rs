@@ -4,6 +4,7 @@ use record::Label;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use record::diagnosis::CurvePlace;
 use record::{Measurement, Record, units};
 
 use super::conditions;
@@ -61,16 +62,11 @@ pub(crate) fn overlaid(records: &[(String, &Record)]) -> Vec<Chart> {
     latencies.into_iter().chain(overlay(wakeups, "Tail of wake-up latency")).collect()
 }
 
-/// Load latency against working set: a line a page size, on the CPU and node with the most figures; the caches
-/// that sysfs tells as upright lines.
+/// Load latency against working set: a line a page size, at the place that the diagnosis chose; the caches that sysfs tells as
+/// upright lines.
 pub(crate) fn latency(record: &Record) -> Option<Chart> {
-    let mut places: BTreeMap<(Option<u64>, Option<u64>), usize> = BTreeMap::new();
-    for m in record.measurements_of("load.latency") {
-        *places.entry((m.labels.count(Label::Cpu), m.labels.count(Label::Node))).or_default() += 1;
-    }
-    // The first of those with the most.
-    let (&place, _) = places.iter().rev().max_by_key(|(_, count)| **count)?;
-    let here = |m: &&Measurement| (m.labels.count(Label::Cpu), m.labels.count(Label::Node)) == place;
+    let place = diagnose::latency_curve(record)?;
+    let here = |m: &&Measurement| CurvePlace::of_figure(&m.labels) == place;
     let mut pages: BTreeMap<u64, (String, Vec<(f64, f64)>)> = BTreeMap::new();
     for m in record.measurements_of("load.latency").filter(here).filter(|m| m.summary.n > 0) {
         let Some(bytes) = m.labels.number(Label::Bytes) else { continue };
@@ -83,7 +79,7 @@ pub(crate) fn latency(record: &Record) -> Option<Chart> {
         .map(|(page, points)| Series::line(format!("{} pages", spaced(&page)), points))
         .collect();
     let mut marks = Vec::new();
-    if let Some(cpu) = place.0.and_then(|cpu| u32::try_from(cpu).ok()) {
+    if let Some(cpu) = place.cpu.and_then(|cpu| u32::try_from(cpu).ok()) {
         for level in 1..=record.machine.last_level().min(8) {
             let cache = record.machine.data_cache_of(cpu, level);
             if let Some(bytes) = cache.and_then(|cache| cache.bytes) {
@@ -99,8 +95,8 @@ pub(crate) fn latency(record: &Record) -> Option<Chart> {
         let name = format!("{} measured, {}", level.name, units::bytes(bytes));
         Mark { at: bytes as f64, name, measured: true }
     }));
-    let at = place.0.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
-    let node = place.1.map(|node| format!(", memory of node {node}")).unwrap_or_default();
+    let at = place.cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
+    let node = place.node.map(|node| format!(", memory of node {node}")).unwrap_or_default();
     Chart {
         title: format!("Load latency against working set{at}{node}"),
         x: Axis::new("working set", Scale::Binary, "B"),

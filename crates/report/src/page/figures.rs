@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use record::glossary::{Glossary, Group, Term};
 use record::metrics;
 use record::{Record, State};
-use reference::judge::Answer;
+use reference::claims::JudgedClaim;
 
 use super::{Section, bars, link, prose, section, slug};
 use crate::chart::heat::{self, Heat};
@@ -310,7 +310,7 @@ pub(super) fn provenance(record: &Record) -> Section {
 }
 
 /// What the documents claim of a reference machine.
-pub(super) fn claims(answers: &[Answer]) -> Section {
+pub(super) fn claims(answers: &[JudgedClaim]) -> Section {
     let inside = html! { @if let Some(claims) = crate::contents::claims::table(answers) { (table(&claims, "worse")) } };
     section("claims", crate::contents::claims::TITLE, inside)
 }

@@ -17,7 +17,7 @@ use std::collections::HashSet;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use record::{Comparison, Record, Tool};
-use reference::judge::Answer;
+use reference::claims::JudgedClaim;
 
 use crate::text::{clean_page, keep_units};
 
@@ -38,11 +38,11 @@ pub fn kept(record: &Record, shown_by: Option<&str>) -> String {
 }
 
 /// The same of a reference machine, with what its documents claim.
-pub fn reference(record: &Record, answers: &[Answer]) -> String {
+pub fn reference(record: &Record, answers: &[JudgedClaim]) -> String {
     whole(record, answers, None)
 }
 
-fn whole(record: &Record, answers: &[Answer], shown_by: Option<&str>) -> String {
+fn whole(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> String {
     let name = crate::contents::summary::host_name(&record.machine).unwrap_or("a machine");
     let figures = figures::Figures::from_record(record);
     // Without figures the inventory is the answer.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::phrase::{count_noun, quote_word};
 use record::{Measurement, Record, units};
-use reference::judge::{Answer, Verdict};
+use reference::claims::{JudgedClaim, Verdict};
 
 use super::screen::Screen;
 use super::{Layout, Style, answer, report};
@@ -16,7 +16,13 @@ use crate::text::{clean, pad_right, width, wrap};
 const METRICS: usize = 5;
 
 /// `linespeed reference NAME`: the answer on one screen; above it, with `all`, every table and every claim.
-pub fn reference(record: &Record, answers: &[Answer], all: bool, shown_by: &str, style: &Style) -> String {
+pub fn reference(
+    record: &Record,
+    answers: &[JudgedClaim],
+    all: bool,
+    shown_by: &str,
+    style: &Style,
+) -> String {
     let mut screen = Screen::new(style);
     if all || style.layout != Layout::Terminal {
         report::write(&mut screen, record, None);
@@ -33,12 +39,12 @@ pub fn reference(record: &Record, answers: &[Answer], all: bool, shown_by: &str,
     let room = answer::LINES.saturating_sub(screen.lines() - above + 1);
     let (mut used, mut shown) = (0, 0);
     for one in claims::worst_first(answers) {
-        let tone = if matches!(one.verdict, Verdict::DoesNotHold(_)) { Tone::Warning } else { Tone::Plain };
-        let id = Span::plain(format!("  {}  ", pad_right(&one.claim.id, 3)));
+        let tone = if one.verdict == Verdict::DoesNotHold { Tone::Warning } else { Tone::Plain };
+        let id = Span::plain(format!("  {}  ", pad_right(&one.id, 3)));
         let verdict = Span::new(tone, pad_right(claims::verdict(one), 15));
         let words = match claims::figures(one) {
-            Some(figures) => format!("{}: {figures}", one.claim.says),
-            None => one.claim.says.clone(),
+            Some(figures) => format!("{}: {figures}", one.says),
+            None => one.says.clone(),
         };
         let begin = [id, verdict];
         let at: usize = begin.iter().map(|span| width(span.text())).sum();
@@ -59,17 +65,17 @@ pub fn reference(record: &Record, answers: &[Answer], all: bool, shown_by: &str,
 }
 
 /// Every claim, what the figures say of it, and the figures.
-fn every(screen: &mut Screen, answers: &[Answer], layout: Layout) {
+fn every(screen: &mut Screen, answers: &[JudgedClaim], layout: Layout) {
     let Some(first) = answers.first() else { return };
     if layout == Layout::Tables {
         claims::table(answers).iter().for_each(|table| screen.table(table, 0));
         return;
     }
     screen.heading(&claims::counted(answers));
-    screen.hanging("  of ", "  ", &first.claim.document);
+    screen.hanging("  of ", "  ", &first.document);
     for answer in claims::worst_first(answers) {
-        let id = format!("  {}  ", pad_right(&answer.claim.id, 3));
-        let words = format!("{}: {}; {}", answer.claim.says, claims::verdict(answer), claims::why(answer));
+        let id = format!("  {}  ", pad_right(&answer.id, 3));
+        let words = format!("{}: {}; {}", answer.says, claims::verdict(answer), claims::why(answer));
         screen.hanging(&id, "       ", words);
         for figure in &answer.evidence {
             screen.hanging("       - ", "         ", claims::evidence(figure));

@@ -8,7 +8,7 @@ use record::{Template, Text, text};
 
 use super::reference::HEARD;
 use super::{Reference, busy};
-use crate::bound::{Cause, Facts, detail as place, time};
+use crate::bound::{Cause, Facts, RAISE_QUOTA, detail as place, time};
 
 /// From this share of a group's periods on a quota is felt.
 const FELT: f64 = 0.1;
@@ -22,12 +22,9 @@ pub(super) fn quota(facts: &Facts, interval: &Interval) -> Option<Cause> {
         periods = Value::Share(throttled.periods),
         seconds = Value::Figure(throttled.seconds, "s")
     );
-    let advice = text!(
-        "raise the quota (cpu.max; Kubernetes: the CPU limit), or start fewer threads than the quota allows"
-    );
     let share = throttled.seconds / (throttled.seconds + facts.cpu()).max(1e-9);
     let share = if throttled.periods >= FELT { share } else { 0.0 };
-    Some(Cause::new(BoundBy::Quota, share, says, advice))
+    Some(Cause::new(BoundBy::Quota, share, says, RAISE_QUOTA))
 }
 
 /// What threads may wait in that a disk has to end, and its words.

@@ -4,7 +4,7 @@ use record::plan::{Plan, Purpose};
 use record::text::Value;
 use record::{Record, Text};
 
-use super::{PlanRequest, default, many, pasted, plan, says, value};
+use super::{PlanRequest, default, many, plan, says, value};
 
 /// What lscpu shows of `nodes` of `cores` cores of two CPUs each.
 fn lists(nodes: u32, cores: u32) -> Record {
@@ -80,40 +80,4 @@ fn one_range_says_nothing_of_siblings() {
 /// Whether a caution is about which CPUs are siblings.
 fn names_siblings(plan: &Plan) -> bool {
     says(&plan.cautions, "plan-siblings-assumed") || says(&plan.cautions, "plan-siblings-unknown")
-}
-
-/// What is said of the pods, and their lines.
-fn kubernetes(plan: &Plan) -> (Vec<Text>, String) {
-    let snippet = plan.snippets.iter().find(|snippet| snippet.tool == "kubernetes").unwrap();
-    (snippet.says.sentences().to_vec(), pasted(plan, "kubernetes").join("\n"))
-}
-
-/// Whether a sentence says how many threads to run in a pod.
-fn names_threads(said: &[Text]) -> bool {
-    ["plan-pod-thread", "plan-pod-threads-on-cores", "plan-pod-threads"].iter().any(|code| says(said, code))
-}
-
-#[test]
-fn pods_are_as_large_as_the_kubelet_has_room_for() {
-    // Half of each node: all fit beside the kubelet's core.
-    let (said, lines) = kubernetes(&plan_for(&lists(2, 16), 4, 4));
-    assert!(lines.contains("# 4 pods ") && lines.contains("cpu: \"8\""), "{lines}");
-    assert_eq!(value(&said, "plan-pod-threads-on-cores", "threads"), &Value::Count(4));
-    assert!(!says(&said, "plan-pods-smaller"), "{said:?}");
-    // The whole node: a core is the kubelet's.
-    let (said, lines) = kubernetes(&plan_for(&lists(2, 16), 4, 8));
-    assert!(lines.contains("cpu: \"14\"") && lines.contains("reservedSystemCPUs: \"0,32\""), "{lines}");
-    assert!(lines.contains("# 14 CPUs instead of 16: "), "{lines}");
-    let smaller = ["cpus", "wanted"].map(|name| value(&said, "plan-pods-smaller", name));
-    assert_eq!(smaller, [&Value::Count(14), &Value::Count(16)]);
-    assert_eq!(value(&said, "plan-pod-threads-on-cores", "threads"), &Value::Count(7));
-    let (said, lines) = kubernetes(&plan_for(&many(2, 16, 1), 2, 8));
-    assert!(lines.contains("cpu: \"8\"") && !says(&said, "plan-pods-smaller"), "{said:?}\n{lines}");
-    assert!(!names_threads(&said), "{said:?}");
-    let (said, lines) = kubernetes(&plan_for(&many(1, 16, 1), 1, 8));
-    assert!(lines.contains("# the pod's only container"), "{said:?}\n{lines}");
-    assert!(lines.contains("cpu: \"8\""), "{lines}");
-    // Siblings that take part are no idle ones.
-    let (said, lines) = kubernetes(&plan_for(&many(2, 16, 2), 2, 24));
-    assert!(lines.contains("cpu: \"24\"") && !names_threads(&said), "{said:?}\n{lines}");
 }

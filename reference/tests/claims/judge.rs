@@ -5,11 +5,17 @@ use std::collections::BTreeMap;
 
 use record::measurement::Key;
 use record::{Label, Measurement, Record};
+use reference::claims::{Figure, Gap, JudgedClaim, Relation, Verdict};
+use reference::{Trouble, find};
 
-use crate::claims::{self, Claim, Unreadable};
-use crate::expression::{Atom, Condition, Expression, Extreme, Relation, Sign};
+use crate::document::{Claim, Unreadable};
+use crate::expression::{Atom, Condition, Expression, Extreme, Sign};
 use crate::quantity::{Quantity, Unit};
-use crate::{Trouble, find};
+
+/// How far off what is about equal may be, as a share of what is claimed: one for all claims.
+const TOLERANCE: f64 = 0.1;
+/// A path of no inventory: the load average of the last minute, as a tool printed it beside its figures.
+const LOAD_AVERAGE: &str = "load.average";
 
 /// What begins the path of a number of the inventory.
 const INVENTORY: &str = "machine.";
@@ -17,77 +23,6 @@ const INVENTORY: &str = "machine.";
 const SAMPLE: &str = "sample";
 /// Units of what is computed of figures.
 const BASE_UNITS: [&str; 5] = ["count", "s", "Hz", "B", "B/s"];
-
-/// What the figures say of a claim.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
-    /// Every condition is met.
-    Holds,
-    /// These conditions are not met.
-    DoesNotHold(Vec<Gap>),
-    /// The figures do not decide it.
-    CannotTell {
-        /// Those that would.
-        needs: Vec<Atom>,
-    },
-}
-
-impl Verdict {
-    /// For programs; it stays when words change.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::DoesNotHold(_) => "does-not-hold",
-            Self::CannotTell { .. } => "cannot-tell",
-        }
-    }
-}
-
-/// Both sides of a condition, in the unit of the claim.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Gap {
-    /// What is found.
-    pub found: f64,
-    /// How it would have to stand to what is claimed.
-    pub relation: Relation,
-    /// What is claimed.
-    pub claimed: f64,
-    /// Unit of both.
-    pub unit: &'static str,
-}
-
-impl Gap {
-    /// Found by claimed; absent where nothing is claimed to be there.
-    pub fn ratio(&self) -> Option<f64> {
-        Some(self.found / self.claimed).filter(|ratio| ratio.is_finite())
-    }
-}
-
-/// A figure that a verdict rests on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
-    /// Which.
-    pub atom: Atom,
-    /// Its value.
-    pub value: f64,
-    /// Its unit.
-    pub unit: String,
-    /// The line of the machine's text that it was read from.
-    pub line: Option<u64>,
-}
-
-/// A claim with what the figures say of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    /// The claim.
-    pub claim: Claim,
-    /// What the figures say.
-    pub verdict: Verdict,
-    /// Both sides of each condition.
-    pub compared: Vec<Gap>,
-    /// The figures.
-    pub evidence: Vec<Figure>,
-}
 
 /// Why a rule cannot be applied; a test holds that no rule of those that ship is so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -132,17 +67,8 @@ pub struct Judge<'a> {
 
 /// What a condition comes to.
 enum Outcome {
-    Met(Gap),
-    NotMet(Gap),
+    Compared(Gap),
     Missing(Vec<Atom>),
-}
-
-/// The claims about a machine, each with what the figures say of it.
-pub fn about(machine: &str, version: &str) -> Result<Vec<Answer>, Inapplicable> {
-    let judge = Judge::new(version);
-    let claims = claims::all()?;
-    let about = claims.iter().filter(|claim| claim.machines.iter().any(|name| name == machine));
-    about.map(|claim| judge.judge(claim)).collect()
 }
 
 impl<'a> Judge<'a> {
@@ -152,9 +78,8 @@ impl<'a> Judge<'a> {
     }
 
     /// What the figures say of a claim.
-    pub fn judge(&self, claim: &Claim) -> Result<Answer, Inapplicable> {
+    pub fn judge(&self, claim: &Claim) -> Result<JudgedClaim, Inapplicable> {
         let mut compared = Vec::new();
-        let mut refuted = Vec::new();
         let mut missing = Vec::new();
         let mut evidence: Vec<Figure> = Vec::new();
         for condition in &claim.holds_if {
@@ -163,12 +88,8 @@ impl<'a> Judge<'a> {
                     evidence.push(figure);
                 }
             }
-            match self.outcome(condition, claim.within)? {
-                Outcome::Met(gap) => compared.push(gap),
-                Outcome::NotMet(gap) => {
-                    compared.push(gap.clone());
-                    refuted.push(gap);
-                }
+            match self.outcome(condition)? {
+                Outcome::Compared(gap) => compared.push(gap),
                 Outcome::Missing(atoms) => missing.extend(atoms),
             }
         }
@@ -178,17 +99,32 @@ impl<'a> Judge<'a> {
                 _ => return Err(Inapplicable::Answerable(atom.to_string())),
             }
         }
-        let verdict = if !refuted.is_empty() {
-            Verdict::DoesNotHold(refuted)
-        } else if missing.is_empty() {
-            Verdict::Holds
-        } else {
-            Verdict::CannotTell { needs: missing }
+        let met = compared.iter().filter(|gap| gap.met).count();
+        let verdict = match (met < compared.len(), missing.is_empty()) {
+            (true, _) if claim.parts && met > 0 => Verdict::InPart,
+            (true, _) => Verdict::DoesNotHold,
+            (false, true) => Verdict::Holds,
+            (false, false) => Verdict::CannotTell,
         };
-        Ok(Answer { claim: claim.clone(), verdict, compared, evidence })
+        let needs = match verdict {
+            Verdict::CannotTell => missing.iter().map(Atom::to_string).collect(),
+            _ => Vec::new(),
+        };
+        Ok(JudgedClaim {
+            compared,
+            document: claim.document.clone(),
+            evidence,
+            id: claim.id.clone(),
+            machines: claim.machines.clone(),
+            measured_by: claim.measured_by.clone(),
+            needs,
+            note: claim.note.clone(),
+            says: claim.says.clone(),
+            verdict,
+        })
     }
 
-    fn outcome(&self, condition: &Condition, within: Option<f64>) -> Result<Outcome, Inapplicable> {
+    fn outcome(&self, condition: &Condition) -> Result<Outcome, Inapplicable> {
         let sides = [&condition.found, &condition.claimed];
         let mut missing = Vec::new();
         for atom in sides.into_iter().flat_map(Expression::atoms) {
@@ -203,17 +139,17 @@ impl<'a> Judge<'a> {
         if found.dimension != claimed.dimension {
             return Err(Inapplicable::Dimensions);
         }
-        let tolerance = match (within, &condition.claimed) {
-            (Some(share), _) => claimed.value.abs() * share,
-            (None, Expression::Number { half_digit, unit, .. }) => {
+        let tolerance = match (condition.relation, &condition.claimed) {
+            (Relation::About, _) => claimed.value.abs() * TOLERANCE,
+            (_, Expression::Number { half_digit, unit, .. }) => {
                 unit.map_or(*half_digit, |unit| unit.of(*half_digit).value)
             }
-            (None, _) => 0.0,
+            (_, _) => 0.0,
         };
         // What is computed is not exact to the last bit.
         let tolerance = tolerance + claimed.value.abs() * 1e-9;
         let met = match condition.relation {
-            Relation::About => (found.value - claimed.value).abs() <= tolerance,
+            Relation::Equal | Relation::About => (found.value - claimed.value).abs() <= tolerance,
             Relation::Below => found.value < claimed.value,
             Relation::Above => found.value > claimed.value,
         };
@@ -228,9 +164,15 @@ impl<'a> Judge<'a> {
         let number = |side: Quantity| unit.and_then(|unit| unit.number(side)).unwrap_or(side.value);
         let name = unit.map_or("", |unit| unit.name);
         let name = if name == "count" { "" } else { name };
-        let gap =
-            Gap { found: number(found), relation: condition.relation, claimed: number(claimed), unit: name };
-        Ok(if met { Outcome::Met(gap) } else { Outcome::NotMet(gap) })
+        let (found, claimed) = (number(found), number(claimed));
+        Ok(Outcome::Compared(Gap {
+            claimed,
+            found,
+            met,
+            ratio: Some(found / claimed).filter(|ratio| ratio.is_finite()),
+            relation: condition.relation,
+            unit: name.to_owned(),
+        }))
     }
 
     fn value(&self, expression: &Expression) -> Result<Quantity, Inapplicable> {
@@ -285,6 +227,7 @@ impl<'a> Judge<'a> {
     fn figure(&self, atom: &Atom) -> Result<Option<Figure>, Inapplicable> {
         self.of_machine(&atom.machine, |record, inventory| match atom.path.strip_prefix(INVENTORY) {
             Some(path) => of_inventory(record, inventory, atom, path),
+            None if atom.path == LOAD_AVERAGE => Ok(load_average(record, atom)),
             None => of_measurements(record, atom),
         })?
     }
@@ -317,7 +260,14 @@ fn of_inventory(
     let value = found.as_f64().ok_or_else(|| Inapplicable::NoNumber(atom.to_string()))?;
     let unit = Unit::of_field(path.rsplit('.').next().unwrap_or(path)).map_or("count", |unit| unit.name);
     let line = line_of(record, &atom.path);
-    Ok(Some(Figure { atom: atom.clone(), value, unit: unit.to_owned(), line }))
+    Ok(Some(Figure { figure: atom.to_string(), line, unit: unit.to_owned(), value }))
+}
+
+fn load_average(record: &Record, atom: &Atom) -> Option<Figure> {
+    let text =
+        record.measurements_of("wakeup.average").find_map(|m| m.detail.get(record::detail::LOADAVG))?;
+    let value = text.split_whitespace().next()?.parse().ok()?;
+    Some(Figure { figure: atom.to_string(), line: None, unit: "count".to_owned(), value })
 }
 
 /// The line that a number of the inventory was read from, or the list that it is in.
@@ -355,7 +305,7 @@ fn of_measurements(record: &Record, atom: &Atom) -> Result<Option<Figure>, Inapp
         Some(Err(_)) => return Err(unknown()),
     };
     let line = one.origin.as_ref().map(|origin| origin.line);
-    Ok(value.map(|value| Figure { atom: atom.clone(), value, unit: one.unit.clone(), line }))
+    Ok(value.map(|value| Figure { figure: atom.to_string(), line, unit: one.unit.clone(), value }))
 }
 
 /// Whether a label's value is what a claim writes.

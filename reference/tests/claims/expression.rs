@@ -1,15 +1,18 @@
 //! What a claim says, as an expression over figures of the reference machines:
 //!
 //! ```text
-//! cloud-server-3:wakeup.average / cloud-server-1:wakeup.average = 1
+//! cloud-server-3:wakeup.average / cloud-server-1:wakeup.average ~ 1
 //! cloud-server-1:machine.caches.3.bytes - cloud-server-3:machine.caches.3.bytes < 1 MiB
 //! (a:workload.throughput{threads=32} / a:workload.throughput{threads=1}) ^ 0.2 - 100 % = 80 %
 //! max(a:core.ipc{threads=1}, a:core.ipc{threads=4}) > 0.5
 //! ```
 //!
-//! Left of the sign stands what is found, right of it what is claimed.
+//! Left of the sign stands what is found, right of it what is claimed: `=` as near as its digits tell, `~` within the one tolerance of
+//! all claims. `much` is the share from which a cost is much.
 
 use std::fmt;
+
+use reference::claims::Relation;
 
 use crate::quantity::Unit;
 
@@ -85,17 +88,6 @@ pub enum Extreme {
     Least,
 }
 
-/// How the two sides of a condition stand to one another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Relation {
-    /// `=`: as near as the claim's digits tell.
-    About,
-    /// `<`
-    Below,
-    /// `>`
-    Above,
-}
-
 /// What must be so for a claim to hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
@@ -117,18 +109,19 @@ pub struct NotUnderstood {
 }
 
 impl Condition {
-    /// Reads `EXPRESSION = EXPRESSION`, or `<` or `>` in place of `=`.
+    /// Reads `EXPRESSION = EXPRESSION`, or `~`, `<` or `>` in place of `=`.
     pub fn parse(text: &str) -> Result<Self, NotUnderstood> {
         let mut parser = Parser { text, at: 0, depth: 0 };
         if text.len() > LONGEST {
             return Err(parser.wanted("a shorter rule"));
         }
         let found = parser.sum()?;
-        let relation = match parser.take_one("=<>") {
-            Some('=') => Relation::About,
+        let relation = match parser.take_one("=~<>") {
+            Some('=') => Relation::Equal,
+            Some('~') => Relation::About,
             Some('<') => Relation::Below,
             Some('>') => Relation::Above,
-            _ => return Err(parser.wanted("=, < or >")),
+            _ => return Err(parser.wanted("=, ~, < or >")),
         };
         let claimed = parser.sum()?;
         parser.end()?;
@@ -250,6 +243,14 @@ impl<'a> Parser<'a> {
             self.close()?;
             return Ok(Expression::Extreme(which, all));
         }
+        if self.rest().starts_with("much") {
+            self.at += "much".len();
+            return Ok(Expression::Number {
+                value: diagnose::MUCH * 100.0,
+                half_digit: 0.0,
+                unit: Unit::find("%"),
+            });
+        }
         if self.take_one("(").is_some() {
             let inner = self.inner()?;
             self.close()?;
@@ -351,7 +352,7 @@ mod tests {
         }
 
         #[test]
-        fn what_looks_like_a_condition_is_read_or_refused(text in "[a-z0-9:{}=<>()+*/^., '%-]{0,60}") {
+        fn what_looks_like_a_condition_is_read_or_refused(text in "[a-z0-9:{}=~<>()+*/^., '%-]{0,60}") {
             let _ = Condition::parse(&text);
         }
 

@@ -1,0 +1,12 @@
+//! What every rule is written with.
+
+pub(super) use record::diagnosis::{Confidence, Evidence, Finding, Relevance, Severity};
+pub(super) use record::statistics::Verdict;
+pub(super) use record::text::Value;
+pub(super) use record::{
+    Better, CpuList, KnobName, KnobValue, Label, Measurement, Remedy, Template, Text, text,
+};
+
+pub(super) use super::needs::{self, Need};
+pub(super) use super::{Case, Draft, Rule, costs};
+pub(super) use crate::figures::*;
