@@ -20,7 +20,6 @@ mod listing;
 mod live;
 mod loss_breakdown;
 mod markdown;
-mod overhead;
 mod plan;
 mod proof;
 mod recipes;
@@ -56,12 +55,11 @@ pub use inventory::{inventory, inventory_answer};
 pub use knob_changes::{knobs_applied, knobs_planned, knobs_restored, knobs_set, knobs_standing};
 pub use listing::{Listed, glossary, measurements, records, references};
 pub use live::{LastLook, Live, live, live_head};
-pub use overhead::overhead;
 pub use plan::{pasted, plan};
 pub use proof::proof;
 pub use recipes::{ListedRecipe, recipes};
 pub use reference_machine::reference;
-pub use scale::{is_scale, scale, scale_briefly};
+pub use scale::is_scale;
 use screen::Screen;
 pub use watch::live_summary;
 
@@ -123,17 +121,17 @@ const MOST_KINDS: usize = 3;
 /// The answer of a run on one screen, of at most 21 lines. Above it every table, where `all` is asked for; where only a few things
 /// were measured, theirs. `shown_by`: what `linespeed show` takes for this record, where it was kept.
 pub fn answer(record: &Record, all: bool, shown_by: Option<&str>, style: &Style) -> String {
-    let mut screen = Screen::new(style);
     let kinds: BTreeSet<_> = record.measurements.iter().map(|m| m.metric.split('.').next()).collect();
-    if all {
-        report::write(&mut screen, record, shown_by);
-    } else if !summary::is_whole(record) && (record.ended == Ended::Complete || kinds.len() <= MOST_KINDS) {
-        report::figures(&mut screen, record);
-    }
-    screen.blank();
-    screen.stands_below_all(all);
-    answer::write(&mut screen, record, shown_by);
-    screen.finish()
+    Screen::draw(style, |screen| {
+        if all {
+            report::write(screen, record, shown_by);
+        } else if !summary::is_whole(record) && (record.ended == Ended::Complete || kinds.len() <= MOST_KINDS)
+        {
+            report::figures(screen, record);
+        }
+        screen.begin_answer(all);
+        answer::write(screen, record, shown_by);
+    })
 }
 
 /// One part of a report by its name: `findings`, `losses`, `noise`, `coverage`, a measurement, a metric; `None` where the record
@@ -163,7 +161,7 @@ pub fn record(record: &Record, all: bool, shown_by: &str, style: &Style) -> Stri
     } else if is_scale(record) {
         scale_answer(record, all, Some(shown_by), style)
     } else if measured && !record.diagnosis.layers.is_empty() && !summary::is_whole(record) {
-        overhead_answer(record, (all, true), Some(shown_by), style)
+        overhead_answer(record, all, Some(shown_by), style)
     } else if stat::is_of_a_command(record) || find_turns(record).is_some() {
         stat_answer(record, all, Some(shown_by), style)
     } else if !record.measurements.is_empty() {
@@ -193,15 +191,6 @@ pub fn comparison(comparison: &Comparison, style: &Style) -> String {
 /// The machine's shape as a picture, and how CPU numbers lie on packages, cores, siblings and nodes.
 pub fn tree(machine: &Machine, style: &Style) -> String {
     Screen::draw(style, |screen| tree::write(screen, machine))
-}
-
-/// The scaling charts of a record alone, one a workload with at least three steps; empty where there is none.
-pub fn scaling_charts(record: &Record, style: &Style) -> String {
-    let mut screen = Screen::new(style);
-    for chart in crate::contents::scaling::charts(record, report::room().steps) {
-        report::draw(&mut screen, &chart);
-    }
-    screen.finish()
 }
 
 /// What a word means: `linespeed explain`.

@@ -11,6 +11,9 @@ use crate::paint::{self, Span, Tone, render};
 use crate::table::{Table, Weight};
 use crate::text::{clean, cut, cut_words, pad_left, pad_right, shorten, width, wrap};
 
+/// Lines of an answer on a terminal that nobody has resized, without those that name the files and the prompt.
+pub(super) const LINES: usize = 21;
+
 /// The text that grows.
 pub(crate) struct Screen {
     width: usize,
@@ -18,8 +21,10 @@ pub(crate) struct Screen {
     ascii: bool,
     layout: Layout,
     root: bool,
-    /// Whether it stands below a report of everything.
+    /// Whether the answer stands below a report of everything.
     below_all: bool,
+    /// The line with which the answer begins.
+    top: usize,
     text: String,
 }
 
@@ -38,6 +43,7 @@ impl Screen {
             layout: style.layout,
             root: style.root,
             below_all: false,
+            top: 0,
             text: String::new(),
         }
     }
@@ -49,9 +55,34 @@ impl Screen {
         screen.finish()
     }
 
-    /// Tells that everything stands above, so that nothing needs to say where it is.
-    pub(crate) fn stands_below_all(&mut self, below: bool) {
-        self.below_all = below;
+    /// The answer on one screen; above it, where `all` is asked for, the report, and then nothing needs to say where the rest is.
+    pub(super) fn answer(
+        style: &super::Style,
+        all: bool,
+        report: impl FnOnce(&mut Self),
+        answer: impl FnOnce(&mut Self),
+    ) -> String {
+        Self::draw(style, |screen| {
+            if all {
+                report(screen);
+            }
+            screen.begin_answer(all);
+            answer(screen);
+        })
+    }
+
+    /// The answer begins here; `below_all`: below a report of everything.
+    pub(super) fn begin_answer(&mut self, below_all: bool) {
+        self.blank();
+        (self.top, self.below_all) = (self.lines(), below_all);
+    }
+
+    /// Lines that are left for the answer where so many more follow; a document has room for all.
+    pub(crate) fn left(&self, below: usize) -> usize {
+        match self.is_terminal() {
+            true => LINES.saturating_sub(self.lines() - self.top + below),
+            false => usize::MAX,
+        }
     }
 
     /// The command that tells the rest, unless that stands above.
@@ -204,40 +235,34 @@ impl Screen {
         self.text.push('\n');
     }
 
+    /// Text behind `first`, its further lines behind `others`, in at most so many lines; what does not fit is cut.
+    fn text(&mut self, first: &[Span], others: &str, tone: Tone, text: &str, most: usize) {
+        if self.layout != Layout::Terminal {
+            return self.words(first, text);
+        }
+        let begin: usize = first.iter().map(|span| width(span.text())).sum();
+        let room = self.width.saturating_sub(begin.max(width(others))).max(8);
+        for (number, line) in wrap(&shorten(&self.signs(text), room, most), room).into_iter().enumerate() {
+            let before = if number == 0 { first } else { &[Span::quiet(others)] };
+            self.line(&[before, &[Span::new(tone, line)]].concat());
+        }
+    }
+
     /// A paragraph: `first` before its first line, as many spaces before the others.
     pub(crate) fn paragraph(&mut self, first: &[Span], tone: Tone, text: impl Display) {
-        if self.layout != Layout::Terminal {
-            return self.words(first, &text.to_string());
-        }
         let indent: usize = first.iter().map(|span| width(span.text())).sum();
+        let text = text.to_string();
         // Where the beginning leaves no room to speak of, the text goes below it.
-        let below = self.width.saturating_sub(indent) < LEAST_COLUMN.max(self.width / 4);
-        let indent = if below { 4 } else { indent };
-        if below {
+        if self.is_terminal() && self.width.saturating_sub(indent) < LEAST_COLUMN.max(self.width / 4) {
             self.line(first);
+            return self.text(&[Span::plain("    ")], "    ", tone, &text, usize::MAX);
         }
-        for (number, line) in
-            wrap(&self.signs(&text.to_string()), self.width - indent).into_iter().enumerate()
-        {
-            if number == 0 && !below {
-                let spans: Vec<Span> = first.iter().cloned().chain([Span::new(tone, line)]).collect();
-                self.line(&spans);
-            } else {
-                self.line(&[Span::plain(" ".repeat(indent)), Span::new(tone, line)]);
-            }
-        }
+        self.text(first, &" ".repeat(indent), tone, &text, usize::MAX);
     }
 
     /// A paragraph whose first line begins with one text and the others with another.
     pub(crate) fn hanging(&mut self, first: &str, others: &str, text: impl Display) {
-        if self.layout != Layout::Terminal {
-            return self.words(&[Span::plain(first)], &text.to_string());
-        }
-        let room = self.width.saturating_sub(width(first).max(width(others)));
-        for (number, line) in wrap(&self.signs(&text.to_string()), room.max(8)).into_iter().enumerate() {
-            let before = if number == 0 { first } else { others };
-            self.line(&[Span::quiet(before), Span::plain(line)]);
-        }
+        self.short(usize::MAX, first, others, text);
     }
 
     /// The lines of [`Self::hanging`].
@@ -248,12 +273,57 @@ impl Screen {
 
     /// As [`Self::hanging`], in at most so many lines; what does not fit is cut.
     pub(crate) fn short(&mut self, most: usize, first: &str, others: &str, text: impl Display) {
-        let text = text.to_string();
-        if self.layout != Layout::Terminal {
-            return self.hanging(first, others, text);
+        self.text(&[Span::quiet(first)], others, Tone::Plain, &text.to_string(), most);
+    }
+
+    /// Entries below a heading, behind their names in a column; a name that stands above is not said again. Nothing where there is
+    /// none. Among tables they are rows.
+    pub(crate) fn list<Name: AsRef<str>, Says: Display>(
+        &mut self,
+        title: &str,
+        entries: impl IntoIterator<Item = (Name, Says)>,
+    ) {
+        let entries: Vec<(String, String)> =
+            entries.into_iter().map(|(name, says)| (clean(name.as_ref()), says.to_string())).collect();
+        if !title.is_empty() && !entries.is_empty() {
+            self.heading(title);
         }
-        let room = self.width.saturating_sub(width(first).max(width(others))).max(8);
-        self.hanging(first, others, shorten(&self.signs(&text), room, most));
+        let column = entries.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(LONGEST_NAME) + 2;
+        let mut before = "";
+        for (name, says) in &entries {
+            match self.layout {
+                Layout::Tables => self.row(&[title, name, says]),
+                Layout::Markdown => self.words(&[], &format!("- {name}: {says}")),
+                Layout::Terminal => {
+                    let shown = if name == before { "" } else { name };
+                    let mut first = [Span::plain("  "), Span::strong(pad_right(shown, column))];
+                    // Beside a name that fills the column there is no room: the text begins below it.
+                    if width(shown) + 2 > column {
+                        self.line(&first);
+                        first[1] = Span::plain(" ".repeat(column));
+                    }
+                    self.paragraph(&first, Tone::Plain, says);
+                }
+            }
+            before = name;
+        }
+    }
+
+    /// A sentence that stands among tables, too.
+    pub(crate) fn say(&mut self, text: impl Display) {
+        match self.layout {
+            Layout::Tables => self.row(&["", "", &text.to_string()]),
+            _ => self.paragraph(&[], Tone::Plain, text),
+        }
+    }
+
+    /// A row of a list among tables.
+    fn row(&mut self, cells: &[&str]) {
+        if self.text.is_empty() {
+            self.text.push_str("what,name,says\r\n");
+        }
+        let fields: Vec<String> = cells.iter().map(|cell| crate::csv::field(cell.trim())).collect();
+        self.text.push_str(&format!("{}\r\n", fields.join(",")));
     }
 
     /// Items in at most so many lines; those that do not fit are left out whole, from the end.
@@ -324,10 +394,7 @@ impl Screen {
         match self.layout {
             Layout::Terminal => {}
             Layout::Markdown => return self.words(&[], &format!("- {}: {value}", key.trim())),
-            Layout::Tables => {
-                let row = format!("{},{}\r\n", crate::csv::field(key.trim()), crate::csv::field(value));
-                return self.text.push_str(&row);
-            }
+            Layout::Tables => return self.row(&["", key, value]),
         }
         let key = format!("{}:", clean(key));
         let at = at.min(self.width / 2);
@@ -358,12 +425,7 @@ impl Screen {
             let value = self.signs(&fact.value);
             let second = spare > 0 && wrap(&value, room).len() > 1;
             spare -= usize::from(second);
-            for (number, line) in
-                wrap(&shorten(&value, room, 1 + usize::from(second)), room).iter().enumerate()
-            {
-                let before = if number == 0 { &key } else { &below };
-                self.line(&[Span::plain(format!("{before}{line}"))]);
-            }
+            self.text(&[Span::plain(key)], &below, Tone::Plain, &value, 1 + usize::from(second));
         }
     }
 
@@ -434,6 +496,9 @@ impl Screen {
         }
     }
 }
+
+/// Columns that a name may take beside its text.
+const LONGEST_NAME: usize = 24;
 
 /// A finished line that says at its end that more would follow. One that has no room for that loses its end, and its colours.
 fn ending(line: &str, columns: usize) -> String {
