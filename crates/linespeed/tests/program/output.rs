@@ -232,8 +232,8 @@ fn a_result_has_one_form_and_goes_to_one_place() {
 /// What `linespeed ARGS` prints as comma-separated values, and the names of its columns.
 const TABLES: &[(&[&str], &str)] = &[
     (&["list"], "measurement,quick,"),
-    (&["plan"], "kind,of,process,"),
-    (&["plan", "reference:kunpeng-920-4826"], "kind,of,process,"),
+    (&["plan"], "process,nodes,"),
+    (&["plan", "reference:kunpeng-920-4826"], "process,nodes,"),
     (&["reference"], "name,machine,"),
     (&["reference", "hygon-5280"], "machine,time,metric,"),
     (&["quiet"], "knob,now,steadier,"),

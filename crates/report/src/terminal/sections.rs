@@ -31,7 +31,7 @@ pub(super) fn write(screen: &mut Screen, record: &Record, name: &str, shown_by: 
         return !screen.is_empty();
     }
     let asked: Vec<Block> = blocks(record, room()).into_iter().filter(|block| is_of(block, name)).collect();
-    asked.iter().for_each(|asked| block(screen, asked));
+    asked.iter().for_each(|asked| block(screen, asked, false));
     !asked.is_empty()
 }
 

@@ -123,8 +123,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::terminal::screen::LINES;
     use crate::terminal::record as shown_again;
+    use crate::terminal::screen::LINES;
     use crate::text::width;
 
     /// Commands in turn: their names, what a round of each took, and how its last run ended.
