@@ -2,27 +2,21 @@
 //! that the machine says can act on the terminal.
 
 mod answer;
-mod audit;
 mod brief;
-mod busy;
 mod check;
 mod columns;
 mod compare;
 mod findings;
-mod fix;
 mod fleet;
 mod history;
 mod import;
 mod inventory;
-mod knob_changes;
 mod lines;
 mod listing;
 mod live;
 mod loss_breakdown;
 mod markdown;
 mod plan;
-mod proof;
-mod recipes;
 mod reference_machine;
 mod report;
 mod scale;
@@ -44,23 +38,19 @@ use crate::contents::summary;
 use crate::contents::turns::find_turns;
 use crate::paint::{Span, Tone};
 use crate::table::Table;
-pub use audit::{Seen, audit};
 pub use brief::{comparison_answer, gate, overhead_answer, plan_answer, scale_answer};
 pub use check::{check, check_line};
-pub use fix::{Fixed, Kept as KnobKept, fix, fix_json};
 pub use fleet::fleet;
 pub use history::history;
 pub use import::{Kept, import};
 pub use inventory::{inventory, inventory_answer};
-pub use knob_changes::{knobs_applied, knobs_planned, knobs_restored, knobs_set, knobs_standing};
 pub use listing::{Listed, glossary, measurements, records, references};
 pub use live::{LastLook, Live, live, live_head};
 pub use plan::{pasted, plan};
-pub use proof::proof;
-pub use recipes::{ListedRecipe, recipes};
 pub use reference_machine::reference;
 pub use scale::is_scale;
-use screen::Screen;
+pub use screen::Screen;
+pub use sections::Measured;
 pub use watch::live_summary;
 
 /// How text is laid out.
@@ -135,15 +125,21 @@ pub fn answer(record: &Record, all: bool, shown_by: Option<&str>, style: &Style)
 }
 
 /// One part of a report by its name: `findings`, `losses`, `noise`, `coverage`, a measurement, a metric; `None` where the record
-/// has nothing of that name. `shown_by`: what `linespeed show` takes for this record.
-pub fn section(record: &Record, name: &str, shown_by: &str, style: &Style) -> Option<String> {
+/// has nothing of that name. `shown_by`: what `linespeed show` takes for this record; `measured`: each measurement with its metrics.
+pub fn section(
+    record: &Record,
+    name: &str,
+    shown_by: &str,
+    measured: &[Measured],
+    style: &Style,
+) -> Option<String> {
     let mut screen = Screen::new(style);
-    sections::write(&mut screen, record, name, shown_by).then(|| screen.finish())
+    sections::write(&mut screen, record, name, shown_by, measured).then(|| screen.finish())
 }
 
 /// The names that [`section`] knows of this record.
-pub fn section_names(record: &Record) -> Vec<&'static str> {
-    sections::names(record)
+pub fn section_names(record: &Record, measured: &[Measured]) -> Vec<&'static str> {
+    sections::names(record, measured)
 }
 
 /// The report: the first screen (what the machine is, how far from line speed, what costs speed, what could not

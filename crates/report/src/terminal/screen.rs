@@ -15,7 +15,7 @@ use crate::text::{clean, cut, cut_words, pad_left, pad_right, shorten, width, wr
 pub(super) const LINES: usize = 21;
 
 /// The text that grows.
-pub(crate) struct Screen {
+pub struct Screen {
     width: usize,
     color: bool,
     ascii: bool,
@@ -30,12 +30,12 @@ pub(crate) struct Screen {
 
 impl Screen {
     /// Whether it is a terminal's, and no file's.
-    pub(crate) fn is_terminal(&self) -> bool {
+    pub fn is_terminal(&self) -> bool {
         self.layout == Layout::Terminal
     }
 
     /// An empty one. Widths below 20 are taken as 20.
-    pub(crate) fn new(style: &super::Style) -> Self {
+    pub fn new(style: &super::Style) -> Self {
         Self {
             width: style.width.max(20),
             color: style.color,
@@ -49,14 +49,14 @@ impl Screen {
     }
 
     /// The text that `write` writes on an empty one.
-    pub(crate) fn draw(style: &super::Style, write: impl FnOnce(&mut Self)) -> String {
+    pub fn draw(style: &super::Style, write: impl FnOnce(&mut Self)) -> String {
         let mut screen = Self::new(style);
         write(&mut screen);
         screen.finish()
     }
 
     /// The answer on one screen; above it, where `all` is asked for, the report, and then nothing needs to say where the rest is.
-    pub(super) fn answer(
+    pub fn answer(
         style: &super::Style,
         all: bool,
         report: impl FnOnce(&mut Self),
@@ -78,7 +78,7 @@ impl Screen {
     }
 
     /// Lines that are left for the answer where so many more follow; a document has room for all.
-    pub(crate) fn left(&self, below: usize) -> usize {
+    pub fn left(&self, below: usize) -> usize {
         match self.is_terminal() {
             true => LINES.saturating_sub(self.lines() - self.top + below),
             false => usize::MAX,
@@ -86,27 +86,27 @@ impl Screen {
     }
 
     /// The command that tells the rest, unless that stands above.
-    pub(crate) fn more(&mut self, command: &str) {
+    pub fn more(&mut self, command: &str) {
         if !self.below_all {
             self.uncut(&format!("More: {command}"));
         }
     }
 
     /// The option that tells the rest likewise, with what that is.
-    pub(crate) fn more_with(&mut self, option: &str) {
+    pub fn more_with(&mut self, option: &str) {
         if !self.below_all {
             self.paragraph(&[], Tone::Plain, format!("More: {option}"));
         }
     }
 
     /// Text made safe, and in signs that take their columns where it is laid out: ASCII needs two for one.
-    pub(crate) fn signs(&self, text: &str) -> String {
+    pub fn signs(&self, text: &str) -> String {
         let safe = clean(text);
         if self.ascii { two_signs(&safe) } else { safe }
     }
 
     /// Columns that a line may take.
-    pub(crate) fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         self.width
     }
 
@@ -116,12 +116,12 @@ impl Screen {
     }
 
     /// Lines so far.
-    pub(crate) fn lines(&self) -> usize {
+    pub fn lines(&self) -> usize {
         self.text.lines().count()
     }
 
     /// At most so many lines of what `write` writes; the last of them ends in a sign that there are more.
-    pub(crate) fn clipped(&mut self, most: usize, write: impl FnOnce(&mut Self)) {
+    pub fn clipped(&mut self, most: usize, write: impl FnOnce(&mut Self)) {
         let before = self.text.len();
         write(self);
         if self.layout == Layout::Terminal && self.text[before..].lines().count() > most {
@@ -137,7 +137,7 @@ impl Screen {
     }
 
     /// The whole text.
-    pub(crate) fn finish(self) -> String {
+    pub fn finish(self) -> String {
         let mut text = self.text;
         // The empty line that ends a table stands before something.
         if self.layout == Layout::Markdown && text.ends_with("\n\n") {
@@ -147,12 +147,12 @@ impl Screen {
     }
 
     /// Whether nothing was written.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
     /// An empty line, unless the text begins here or the line before is empty.
-    pub(crate) fn blank(&mut self) {
+    pub fn blank(&mut self) {
         // Among tables alone it would be a row.
         if self.layout != Layout::Tables && !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
@@ -160,7 +160,7 @@ impl Screen {
     }
 
     /// A heading with an empty line above it.
-    pub(crate) fn heading(&mut self, text: &str) {
+    pub fn heading(&mut self, text: &str) {
         self.blank();
         match self.layout {
             Layout::Terminal => {
@@ -205,7 +205,7 @@ impl Screen {
     }
 
     /// A line of pieces that are known to fit; should they not, the line is cut.
-    pub(crate) fn line(&mut self, spans: &[Span]) {
+    pub fn line(&mut self, spans: &[Span]) {
         match self.layout {
             Layout::Terminal => self.fitted(spans),
             _ => self.words(spans, ""),
@@ -213,7 +213,7 @@ impl Screen {
     }
 
     /// A line with a path or a command to paste, which is worth nothing where it is cut.
-    pub(crate) fn uncut(&mut self, text: &str) {
+    pub fn uncut(&mut self, text: &str) {
         match self.layout {
             Layout::Terminal => self.text.push_str(&format!("{}\n", clean(text))),
             _ => self.words(&[], text),
@@ -249,7 +249,7 @@ impl Screen {
     }
 
     /// A paragraph: `first` before its first line, as many spaces before the others.
-    pub(crate) fn paragraph(&mut self, first: &[Span], tone: Tone, text: impl Display) {
+    pub fn paragraph(&mut self, first: &[Span], tone: Tone, text: impl Display) {
         let indent: usize = first.iter().map(|span| width(span.text())).sum();
         let text = text.to_string();
         // Where the beginning leaves no room to speak of, the text goes below it.
@@ -261,24 +261,24 @@ impl Screen {
     }
 
     /// A paragraph whose first line begins with one text and the others with another.
-    pub(crate) fn hanging(&mut self, first: &str, others: &str, text: impl Display) {
+    pub fn hanging(&mut self, first: &str, others: &str, text: impl Display) {
         self.short(usize::MAX, first, others, text);
     }
 
     /// The lines of [`Self::hanging`].
-    pub(crate) fn lines_of(&self, first: &str, others: &str, text: &str) -> usize {
+    pub fn lines_of(&self, first: &str, others: &str, text: &str) -> usize {
         let room = self.width.saturating_sub(width(first).max(width(others)));
         wrap(&self.signs(text), room.max(8)).len()
     }
 
     /// As [`Self::hanging`], in at most so many lines; what does not fit is cut.
-    pub(crate) fn short(&mut self, most: usize, first: &str, others: &str, text: impl Display) {
+    pub fn short(&mut self, most: usize, first: &str, others: &str, text: impl Display) {
         self.text(&[Span::quiet(first)], others, Tone::Plain, &text.to_string(), most);
     }
 
     /// Entries below a heading, behind their names in a column; a name that stands above is not said again. Nothing where there is
     /// none. Among tables they are rows.
-    pub(crate) fn list<Name: AsRef<str>, Says: Display>(
+    pub fn list<Name: AsRef<str>, Says: Display>(
         &mut self,
         title: &str,
         entries: impl IntoIterator<Item = (Name, Says)>,
@@ -310,7 +310,7 @@ impl Screen {
     }
 
     /// A sentence that stands among tables, too.
-    pub(crate) fn say(&mut self, text: impl Display) {
+    pub fn say(&mut self, text: impl Display) {
         match self.layout {
             Layout::Tables => self.row(&["", "", &text.to_string()]),
             _ => self.paragraph(&[], Tone::Plain, text),
@@ -327,7 +327,7 @@ impl Screen {
     }
 
     /// Items in at most so many lines; those that do not fit are left out whole, from the end.
-    pub(crate) fn items(&mut self, most: usize, others: &str, items: &[String], between: &str) {
+    pub fn items(&mut self, most: usize, others: &str, items: &[String], between: &str) {
         let fits = |count: &usize| self.lines_of("", others, &items[..*count].join(between)) <= most;
         let all = self.layout != Layout::Terminal;
         let count = if all { items.len() } else { (1..=items.len()).rev().find(fits).unwrap_or(1) };
@@ -337,14 +337,14 @@ impl Screen {
     }
 
     /// A command as this reader types it.
-    pub(crate) fn typed(&self, command: &str) -> String {
+    pub fn typed(&self, command: &str) -> String {
         if self.root { command.replace("sudo ", "") } else { command.to_owned() }
     }
 
     /// A command to paste: a line that does not fit ends in a backslash, which the shell joins with the next.
     /// It is broken between words; a word too long for a line goes on in the first column of the next, where
     /// the shell adds no space to it.
-    pub(crate) fn command(&mut self, first: &[Span], text: &str) {
+    pub fn command(&mut self, first: &[Span], text: &str) {
         let text = &self.typed(text);
         if self.layout != Layout::Terminal {
             // A prompt alone is no heading of a block.
@@ -431,7 +431,7 @@ impl Screen {
 
     /// A table: headings and rows without rules. Where it is too wide the columns of words are wrapped, then
     /// optional columns left out, then headings wrapped; where that does not help it is written row by row.
-    pub(crate) fn table(&mut self, table: &Table, indent: usize) {
+    pub fn table(&mut self, table: &Table, indent: usize) {
         if self.layout != Layout::Terminal {
             self.blank();
             let text = if self.layout == Layout::Markdown {

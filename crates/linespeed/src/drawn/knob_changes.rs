@@ -9,9 +9,8 @@ use ::quiet::session::Leftover;
 use ::quiet::tuned_session::Restored;
 use ::quiet::tuning_plan::TuningPlan;
 use record::phrase::{agree, count_noun};
-
-use super::Style;
-use super::screen::Screen;
+use report::terminal::Style;
+use report::view::Screen;
 
 /// Knobs below a heading: their names, and what is to be said of each.
 type Knobs<'a> = Vec<(&'a str, String)>;

@@ -2,9 +2,8 @@
 
 use experiment::prove::Proof;
 
-use super::Style;
-use super::screen::Screen;
-use crate::table::{Table, Weight};
+use report::terminal::Style;
+use report::view::{Screen, Table, Tone, Weight};
 
 /// The proof: `linespeed quiet --prove`.
 pub fn proof(proof: &Proof, style: &Style) -> String {
@@ -44,16 +43,16 @@ pub(super) fn write(screen: &mut Screen, proof: &Proof) {
     screen.list("Not measurable here", proof.missing.iter().map(|(name, why)| (name.to_string(), why)));
     screen.blank();
     for remark in &proof.remarks {
-        screen.paragraph(&[], crate::paint::Tone::Plain, remark);
+        screen.paragraph(&[], Tone::Plain, remark);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::width;
     use experiment::prove::{Figure, Unit};
     use record::paired_comparison::Scale;
+    use report::view::width;
 
     #[test]
     fn every_row_is_reported_within_the_width() {

@@ -5,10 +5,8 @@ use std::path::PathBuf;
 use experiment::recipes::{Origin, ReadError, Recipe};
 use serde_json::{Value, json};
 
-use super::screen::Screen;
-use super::{Layout, Style};
-use crate::paint::{Span, Tone};
-use crate::table::Table;
+use report::terminal::{Layout, Style};
+use report::view::{Screen, Span, Table, Tone};
 
 /// A recipe as `linespeed scale --list` shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,7 +96,7 @@ fn whole(recipe: &ListedRecipe, screen: &mut Screen) {
         (None, None) => "",
     };
     screen.blank();
-    screen.line(&[Span::strong(crate::text::clean(&recipe.name)), Span::quiet(state)]);
+    screen.line(&[Span::strong(&recipe.name), Span::quiet(state)]);
     let texts = [Some(&recipe.what), recipe.broken.as_ref(), recipe.missing.as_ref()];
     for text in texts.into_iter().flatten().filter(|text| !text.is_empty()) {
         screen.paragraph(&[Span::plain("  ")], Tone::Plain, text);

@@ -9,10 +9,9 @@ use record::units::{bound, percent, significant};
 use serde_json::{Value, json};
 
 use super::knob_changes::write_plan;
-use super::screen::Screen;
-use super::{Style, proof};
-use crate::contents::finding;
-use crate::paint::{Span, Tone};
+use super::proof;
+use report::terminal::Style;
+use report::view::{Screen, Span, Tone, loss, severity};
 
 /// What became of the knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +71,7 @@ fn head(screen: &mut Screen, fixed: &Fixed) {
 }
 
 fn expected(finding: &Finding) -> String {
-    format!("{}: {}", finding::severity(finding.severity), finding::loss(finding))
+    format!("{}: {}", severity(finding.severity), loss(finding))
 }
 
 fn foot(screen: &mut Screen, fixed: &Fixed) {

@@ -8,11 +8,10 @@ use experiment::noise_estimate::{NoiseEstimate, ProofBy, Worth};
 use measure::busy::Load;
 use record::phrase::{agree, count_noun};
 
-use super::screen::Screen;
-use super::{Layout, Style, busy};
-use crate::paint::{Span, Tone};
-use crate::table::{Field, Table, Weight};
-use crate::text::{capitalized, cut};
+use report::terminal::{Layout, Style};
+use report::view::{Field, Screen, Span, Table, Tone, Weight, capitalized, cut};
+
+use super::busy;
 
 /// Lines of the lists of other knobs, of what to do next, and of what is set by hand.
 const LISTS: usize = 3;
@@ -376,7 +375,7 @@ mod tests {
                     assert!(words.contains(part), "{part}: {text}");
                 }
                 assert!(all || columns == 40 || text.lines().count() <= 23, "{text}");
-                assert!(text.lines().all(|line| crate::text::width(line) <= columns), "{text}");
+                assert!(text.lines().all(|line| report::view::width(line) <= columns), "{text}");
                 assert!(!text.contains('\u{1b}'), "{text}");
             }
         }
