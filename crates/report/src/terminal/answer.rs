@@ -18,41 +18,26 @@ use crate::text::{clean, pad_left, pad_right, shorten, width};
 /// Things that could not be seen, shown by name.
 const UNSEEN: usize = 6;
 
-/// How closely it is written: what stands beside a headline, and a line for each part of a finding, give way to more findings.
-#[derive(Clone, Copy)]
-struct Density {
-    /// The facts beside headlines are shown where they need a line of their own.
-    beside: bool,
-    /// A finding's cost and command share a line where they fit.
-    merged: bool,
-    /// An empty line stands before the findings.
-    gap: bool,
-}
-
-impl Density {
-    const ALL: [Self; 4] = [
-        Self { beside: true, merged: false, gap: true },
-        Self { beside: true, merged: true, gap: true },
-        Self { beside: false, merged: true, gap: true },
-        Self { beside: false, merged: true, gap: false },
-    ];
-}
+/// How closely it is written, until there is room for the findings: whether the facts beside headlines have a line of their own where
+/// they need one, a finding's cost and command share a line where they fit, and an empty line stands before the findings.
+const DENSITIES: [(bool, bool, bool); 4] =
+    [(true, false, true), (true, true, true), (false, true, true), (false, true, false)];
 
 pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     head(screen, record);
     let kept = screen.lines();
-    let mut rest = |density: Density| {
+    let mut rest = |(beside, merged, gap)| {
         screen.keep(kept);
-        headlines(screen, record, density.beside);
-        if density.gap {
+        headlines(screen, record, beside);
+        if gap {
             screen.blank();
         }
-        foot(screen, record, shown_by, density.merged)
+        foot(screen, record, shown_by, merged)
     };
     let wanted = findings::MOST.min(record.diagnosis.findings.len());
     // The first that has room for all that is wanted, else the first of those that have room for most.
-    let mut best = (0, Density::ALL[0]);
-    for density in Density::ALL {
+    let mut best = (0, DENSITIES[0]);
+    for density in DENSITIES {
         let shown = rest(density);
         if shown >= wanted {
             return;

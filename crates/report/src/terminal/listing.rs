@@ -9,7 +9,7 @@ use record::{Coverage, State, Text};
 use serde_json::{Value, json};
 
 use super::screen::Screen;
-use super::{Style, without_marks};
+use super::{Layout, Style, without_marks};
 use crate::paint::{Span, Tone};
 use crate::table::{Field, Table};
 
@@ -48,6 +48,13 @@ impl Listed {
 /// Every word's name with its first sentence, by group: `linespeed explain` without a name.
 pub fn glossary(words: &[Term], style: &Style) -> String {
     Screen::draw(style, |screen| {
+        if style.layout != Layout::Terminal {
+            let mut table = Table::new("", None, ["name", "group", "what"]);
+            for word in words {
+                table.row([word.name, word.group, word.brief()].map(str::to_owned).to_vec());
+            }
+            return screen.table(&table, 0);
+        }
         for group in words.chunk_by(|a, b| a.group == b.group) {
             let brief = |word: &Term| without_marks(word.brief().trim_end_matches('.'), style);
             let title = group.first().map_or("", |word| word.group);

@@ -288,13 +288,17 @@ impl Screen {
         if !title.is_empty() && !entries.is_empty() {
             self.heading(title);
         }
+        if self.layout == Layout::Markdown && !entries.is_empty() {
+            let mut table = Table::new("", None, ["name", "says"]);
+            entries.into_iter().for_each(|(name, says)| table.row(vec![name, says]));
+            return self.table(&table, 0);
+        }
         let column = entries.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(LONGEST_NAME) + 2;
         let mut before = "";
         for (name, says) in &entries {
             match self.layout {
                 Layout::Tables => self.row(&[title, name, says]),
-                Layout::Markdown => self.words(&[], &format!("- {name}: {says}")),
-                Layout::Terminal => {
+                Layout::Terminal | Layout::Markdown => {
                     let shown = if name == before { "" } else { name };
                     let mut first = [Span::plain("  "), Span::strong(pad_right(shown, column))];
                     // Beside a name that fills the column there is no room: the text begins below it.
