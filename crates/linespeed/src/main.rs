@@ -15,6 +15,7 @@
 mod ceilings;
 mod commands;
 mod delivery;
+mod drawn;
 mod failure;
 mod files;
 mod glossary;

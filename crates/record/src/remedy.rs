@@ -71,6 +71,19 @@ impl KnobValue {
     pub const fn as_quiet(knob: KnobName) -> Self {
         Self { knob, value: None, cpus: None }
     }
+
+    /// The metric of linespeed's own that shows what it gains; `None` where only a program can show it, as of huge pages for programs
+    /// that do not ask for them.
+    pub fn metric_of_gain(&self) -> Option<&'static str> {
+        match self.knob {
+            KnobName::Boost | KnobName::Governor | KnobName::Epp | KnobName::Epb | KnobName::ClockRange => {
+                Some("core.clock")
+            }
+            KnobName::IdleStates | KnobName::GuestHalt => Some("wakeup.latency"),
+            KnobName::Thp if self.value.as_deref() == Some("madvise") => Some("load.latency"),
+            KnobName::Thp | KnobName::Smt | KnobName::NumaBalancing => None,
+        }
+    }
 }
 
 /// Something to do, or to undo.

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use record::comparison::Row;
 use record::diagnosis::BoundBy;
 use record::live::Interval;
-use record::plan::Plan;
 use record::statistics::Verdict;
 use record::watch::Moment;
 use record::{Better, Comparison, Record, Watch, metrics};
@@ -194,11 +193,6 @@ pub(crate) fn table(table: &Table) -> String {
     let mut text = row(&mut table.columns.iter().map(|column| &column.head));
     text.extend(table.rows.iter().map(|cells| row(&mut cells.iter())));
     text
-}
-
-/// A plan, a line each thing that it says.
-pub fn plan(plan: &Plan) -> String {
-    table(&contents::plan::lines(plan))
 }
 
 /// A field: quoted where it must be. What a spreadsheet would take for a formula gets an apostrophe before it.

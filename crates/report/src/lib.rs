@@ -19,7 +19,6 @@
 )]
 
 mod ascii;
-pub mod audit_json;
 mod chart;
 pub mod claims_json;
 mod contents;
@@ -38,3 +37,4 @@ mod shown;
 mod table;
 pub mod terminal;
 mod text;
+pub mod view;

@@ -5,7 +5,7 @@ use crate::text::clean;
 
 /// How a piece is set off. Never the only carrier of a meaning: without colour the words still say it all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tone {
+pub enum Tone {
     /// As it is.
     Plain,
     /// Headings and what matters most.
@@ -39,39 +39,39 @@ impl Tone {
 
 /// A piece of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub struct Span {
     tone: Tone,
     text: String,
 }
 
 impl Span {
     /// A piece; whatever in it could act on a terminal is made visible.
-    pub(crate) fn new(tone: Tone, text: impl AsRef<str>) -> Self {
+    pub fn new(tone: Tone, text: impl AsRef<str>) -> Self {
         Self { tone, text: clean(text.as_ref()) }
     }
 
     /// A plain piece.
-    pub(crate) fn plain(text: impl AsRef<str>) -> Self {
+    pub fn plain(text: impl AsRef<str>) -> Self {
         Self::new(Tone::Plain, text)
     }
 
     /// A quiet piece.
-    pub(crate) fn quiet(text: impl AsRef<str>) -> Self {
+    pub fn quiet(text: impl AsRef<str>) -> Self {
         Self::new(Tone::Quiet, text)
     }
 
     /// A strong piece.
-    pub(crate) fn strong(text: impl AsRef<str>) -> Self {
+    pub fn strong(text: impl AsRef<str>) -> Self {
         Self::new(Tone::Strong, text)
     }
 
     /// Its text.
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Its tone.
-    pub(crate) fn tone(&self) -> Tone {
+    pub fn tone(&self) -> Tone {
         self.tone
     }
 }

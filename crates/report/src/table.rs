@@ -12,7 +12,7 @@ const SPREAD: &str = "95 % interval";
 
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Column {
+pub struct Column {
     /// Its heading; figures carry their own unit, so it has none.
     pub head: String,
     /// Figures stand on the right, words on the left.
@@ -23,7 +23,7 @@ pub(crate) struct Column {
 
 /// How a row is set off from the others, beside what it says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Weight {
+pub enum Weight {
     /// Not at all.
     #[default]
     Plain,
@@ -34,11 +34,11 @@ pub(crate) enum Weight {
 }
 
 /// A column of a table of items: its heading, with the signs of [`Table::new`], and what it says of an item.
-pub(crate) type Field<T> = (&'static str, fn(&T) -> String);
+pub type Field<T> = (&'static str, fn(&T) -> String);
 
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Table {
+pub struct Table {
     /// What it is.
     pub title: String,
     /// The name under which [`record::glossary`] explains it: a metric, mostly.
@@ -54,7 +54,7 @@ pub(crate) struct Table {
     /// How each row is set off; rows beyond its end are plain.
     pub weights: Vec<Weight>,
     /// The figures that it tells, or counts in a remark.
-    pub shown: Shown,
+    pub(crate) shown: Shown,
     /// The notes that each row refers to, by their number from 0.
     references: Vec<Vec<usize>>,
     /// What the mark behind a figure means; without it [`MARKED`].
@@ -68,7 +68,7 @@ pub(crate) struct Table {
 impl Table {
     /// An empty table. `columns` are the headings; one that begins with `?` may be left out where there is no room,
     /// one that (then) begins with `#` is of figures; both lose their sign.
-    pub(crate) fn new<Head: AsRef<str>>(
+    pub fn new<Head: AsRef<str>>(
         title: &str,
         word: Option<&str>,
         columns: impl IntoIterator<Item = Head>,
@@ -88,17 +88,17 @@ impl Table {
     }
 
     /// An empty table with these columns.
-    pub(crate) fn with_fields<T>(title: &str, word: Option<&str>, fields: &[Field<T>]) -> Self {
+    pub fn with_fields<T>(title: &str, word: Option<&str>, fields: &[Field<T>]) -> Self {
         Self::new(title, word, fields.iter().map(|(head, _)| head))
     }
 
     /// Adds a row about an item.
-    pub(crate) fn item<T>(&mut self, fields: &[Field<T>], item: &T) {
+    pub fn item<T>(&mut self, fields: &[Field<T>], item: &T) {
         self.row(fields.iter().map(|(_, cell)| cell(item)).collect());
     }
 
     /// Adds a row about each figure, and the notes of `remarks` to it.
-    pub(crate) fn figures<'a>(
+    pub fn figures<'a>(
         &mut self,
         fields: &[Field<Measurement>],
         figures: impl IntoIterator<Item = &'a Measurement>,
@@ -112,7 +112,7 @@ impl Table {
     }
 
     /// The first `most` of all; where that is fewer, a remark says how many there are.
-    pub(crate) fn first<T>(&mut self, mut all: Vec<T>, most: usize) -> Vec<T> {
+    pub fn first<T>(&mut self, mut all: Vec<T>, most: usize) -> Vec<T> {
         if all.len() > most {
             self.note(&format!("the first {most} of {}; all are in the record", all.len()));
             all.truncate(most);
@@ -121,7 +121,7 @@ impl Table {
     }
 
     /// Adds a row; cells that are missing are empty, those beyond the columns are dropped.
-    pub(crate) fn row(&mut self, mut cells: Vec<String>) {
+    pub fn row(&mut self, mut cells: Vec<String>) {
         cells.resize(self.columns.len(), String::new());
         self.rows.push(cells);
         self.pending.sort_unstable();
@@ -130,7 +130,7 @@ impl Table {
     }
 
     /// The table tells this figure, or counts it in a remark.
-    pub(crate) fn tells(&mut self, m: &Measurement) {
+    pub fn tells(&mut self, m: &Measurement) {
         self.shown.add(m);
         for marked in &m.marks {
             self.marked.insert(marked.mark);
@@ -138,30 +138,30 @@ impl Table {
     }
 
     /// Why the figures with a mark are unreliable, where that is not their interval's width.
-    pub(crate) fn explain_mark(&mut self, why: impl std::fmt::Display) {
+    pub fn explain_mark(&mut self, why: impl std::fmt::Display) {
         self.marked_because = Some(format!("{}: {why}", MARK.trim_start()));
     }
 
     /// Sets off the row that is added next.
-    pub(crate) fn weigh_row(&mut self, weight: Weight) {
+    pub fn weigh_row(&mut self, weight: Weight) {
         self.weights.resize(self.rows.len(), Weight::Plain);
         self.weights.push(weight);
     }
 
     /// How a row is set off.
-    pub(crate) fn weight(&self, row: usize) -> Weight {
+    pub fn weight(&self, row: usize) -> Weight {
         self.weights.get(row).copied().unwrap_or_default()
     }
 
     /// Whether it has nothing to say.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// The finished table: without the columns in which no row has anything, notes that differ only in their numbers
     /// as one with the range, and the numbers of the notes at the end of each row, where they push no figure out of
     /// its column.
-    pub(crate) fn finished(mut self) -> Self {
+    pub fn finished(mut self) -> Self {
         self.group_notes();
         self.single_samples();
         if let Some(meaning) = self.meaning_of_mark() {
@@ -187,7 +187,7 @@ impl Table {
     }
 
     /// The finished table without notes, and without their numbers: what a mark means stands.
-    pub(crate) fn without_notes(mut self) -> Self {
+    pub fn without_notes(mut self) -> Self {
         self.references.clear();
         let mut finished = self.finished();
         finished.notes.clear();
@@ -212,7 +212,7 @@ impl Table {
     }
 
     /// The table without the last of its optional columns; `None` where it has none.
-    pub(crate) fn narrower(&self) -> Option<Self> {
+    pub fn narrower(&self) -> Option<Self> {
         let at = self.columns.iter().rposition(|column| column.optional)?;
         let mut narrower = self.clone();
         narrower.remove(at);
@@ -238,14 +238,14 @@ impl Table {
     }
 
     /// Adds a note about the whole table below it, once.
-    pub(crate) fn note(&mut self, text: &str) {
+    pub fn note(&mut self, text: &str) {
         if !self.remarks.iter().any(|remark| remark == text) {
             self.remarks.push(text.to_owned());
         }
     }
 
     /// Adds notes to which the row that is added next refers.
-    pub(crate) fn note_row<Note: Into<String>>(&mut self, notes: impl IntoIterator<Item = Note>) {
+    pub fn note_row<Note: Into<String>>(&mut self, notes: impl IntoIterator<Item = Note>) {
         for text in notes.into_iter().map(Into::into) {
             let at = self.notes.iter().position(|note| *note == text).unwrap_or(self.notes.len());
             if at == self.notes.len() {

@@ -62,7 +62,7 @@ fn is_plain(text: &str) -> bool {
 }
 
 /// Columns that the text takes on a terminal.
-pub(crate) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     if is_plain(text) {
         return text.len();
     }
@@ -81,7 +81,7 @@ pub(crate) fn pad_left(text: &str, columns: usize) -> String {
 }
 
 /// The text cut to `columns`, with `…` where something is missing.
-pub(crate) fn cut(text: &str, columns: usize) -> String {
+pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
@@ -233,7 +233,7 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// With its first letter as at the beginning of a sentence.
-pub(crate) fn capitalized(text: &str) -> String {
+pub fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }

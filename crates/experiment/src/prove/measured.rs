@@ -36,14 +36,7 @@ impl ProvenFigure {
     /// The figure that shows what a knob gains: the one that the finding cites, or its kind's; `None` where only a program can
     /// show it, as of huge pages for programs that do not ask for them.
     pub fn of(knob: &record::KnobValue, cited: Option<&Measurement>) -> Option<Self> {
-        let usual = match knob.knob {
-            KnobName::Boost | KnobName::Governor | KnobName::Epp | KnobName::Epb | KnobName::ClockRange => {
-                "core.clock"
-            }
-            KnobName::IdleStates | KnobName::GuestHalt => "wakeup.latency",
-            KnobName::Thp if knob.value.as_deref() == Some("madvise") => "load.latency",
-            KnobName::Thp | KnobName::Smt | KnobName::NumaBalancing => return None,
-        };
+        let usual = knob.metric_of_gain()?;
         let cited = cited.filter(|cited| cited.metric == usual);
         let metric = metrics::find(usual)?;
         let measure = *measure::MEASUREMENTS.iter().find(|measure| measure.metrics.contains(&metric.name))?;

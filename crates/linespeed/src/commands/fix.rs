@@ -1,5 +1,6 @@
 //! `linespeed fix`: a finding's knob set, measured before and after in turn, put back or kept.
 
+use crate::drawn::fix::{self as drawn, Fixed, Kept};
 use ::quiet::error::Error;
 use ::quiet::tuned_session::TunedSession;
 use ::quiet::tuning_plan::Purpose;
@@ -11,7 +12,6 @@ use record::phrase::quote_word;
 use record::source::HERE;
 use record::{Text, text};
 use report::forms::Forms;
-use report::terminal::{self, Fixed, KnobKept as Kept};
 
 use super::quiet::{NOT_QUIET, tuned_session};
 use crate::delivery::hand_out;
@@ -35,8 +35,8 @@ pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     let measures = measures(&fix, asked)?;
     let report = |proof: Option<&Proof>, kept| {
         let fixed = Fixed { fix: &fix, outlook: &outlook, proof, kept, measures: measures.clone() };
-        let forms = Forms::new(|style| terminal::fix(&fixed, style));
-        hand_out(options, &forms.with_value(terminal::fix_json(&fixed)))
+        let forms = Forms::new(|style| drawn::fix(&fixed, style));
+        hand_out(options, &forms.with_value(drawn::fix_json(&fixed)))
     };
     if asked.dry_run || outlook.is_done() {
         return report(None, None).map(|()| 0);

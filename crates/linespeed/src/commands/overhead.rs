@@ -71,11 +71,11 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     if record.measurements.is_empty() && result.interrupted.is_none() {
         return Err(Failure::Cannot(explain_nothing(&result.missing)));
     }
-    let extent = (options.out.all || options.out.verbose, options.out.verbose);
+    let all = options.out.all || options.out.verbose;
     let kept = Kept::keep(options, &record, destination.as_deref());
     let (name, shown_by) = (lasting_name(options, kept.path.as_deref()), kept.shown_by.clone());
     let forms = Forms::of_record(&record, name, |record, style| {
-        terminal::overhead_answer(record, extent, shown_by.as_deref(), style)
+        terminal::overhead_answer(record, all, shown_by.as_deref(), style)
     });
     kept.deliver(options, &forms, (false, true))?;
     Ok(result.interrupted.map_or(0, signal_code))

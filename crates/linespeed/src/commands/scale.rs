@@ -10,10 +10,11 @@ use measure::Depth;
 use os::signals;
 use record::{Coverage, Ended};
 use report::forms::Forms;
-use report::terminal::{self, ListedRecipe};
+use report::terminal;
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
 use crate::delivery::{Kept, hand_out, lasting_name};
+use crate::drawn::recipes::{ListedRecipe, recipes as drawn_recipes};
 use crate::failure::{Failure, signal_code};
 use crate::files;
 use crate::options::{Options, Scale};
@@ -95,7 +96,7 @@ fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
         .into_iter()
         .map(|(name, found)| ListedRecipe::new(name, found, &folders, &os_release))
         .collect();
-    let forms = Forms::new(|style| terminal::recipes(&listed, options.out.all, style));
+    let forms = Forms::new(|style| drawn_recipes(&listed, options.out.all, style));
     hand_out(options, &forms.with_value(listed.iter().map(ListedRecipe::to_json).collect())).map(|()| 0)
 }
 

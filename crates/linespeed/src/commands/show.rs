@@ -29,12 +29,15 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
         return Err(Failure::Input { path: show.record.clone().into(), why });
     }
     let shown_by = argument(options, &show.record);
+    let measured: Vec<_> = measure::MEASUREMENTS.iter().map(|one| (one.name, one.metrics)).collect();
     let sections = |style: &Style| -> Result<Vec<String>, Failure> {
-        let known = || terminal::section_names(&record).join(", ");
+        let known = || terminal::section_names(&record, &measured).join(", ");
         let missing = |name| Failure::Usage(format!("this record has no {name}; it has {}", known()));
         let parts = show.parts.iter();
         parts
-            .map(|name| terminal::section(&record, name, shown_by, style).ok_or_else(|| missing(name)))
+            .map(|name| {
+                terminal::section(&record, name, shown_by, &measured, style).ok_or_else(|| missing(name))
+            })
             .collect()
     };
     sections(&Style::default())?;

@@ -232,12 +232,12 @@ fn a_result_has_one_form_and_goes_to_one_place() {
 /// What `linespeed ARGS` prints as comma-separated values, and the names of its columns.
 const TABLES: &[(&[&str], &str)] = &[
     (&["list"], "measurement,quick,"),
-    (&["plan"], "kind,of,process,"),
-    (&["plan", "reference:kunpeng-920-4826"], "kind,of,process,"),
-    (&["reference"], "name,machine,"),
+    (&["plan"], "process,nodes,"),
+    (&["plan", "reference:kunpeng-920-4826"], "process,nodes,"),
+    (&["reference"], "what,name,says"),
     (&["reference", "hygon-5280"], "machine,time,metric,"),
     (&["quiet"], "knob,now,steadier,"),
-    (&["quiet", "--dry-run"], "what,knob,says"),
+    (&["quiet", "--dry-run"], "what,name,says"),
     (&["explain"], "name,group,what"),
     (&["explain", "nop"], "name,group,what,how,"),
     (&["inspect"], "section,fact,value"),

@@ -51,9 +51,10 @@ fn the_table_is_shown_at_once_and_again_as_text_and_as_a_page() {
     let wide: Vec<&str> =
         text.lines().filter(|line| line.chars().count() > 80 && !line.starts_with("Record:")).collect();
     assert!(wide.is_empty(), "{wide:#?}");
-    assert!(!text.contains("CRC-32") && !text.contains("Published conclusions"), "{text}");
     let again = ran(["show", "--all", file]).succeeds().stdout;
-    assert!(again.contains("Cost of each step") && again.contains("CRC-32"), "{again}");
+    for words in ["Cost of each step", "CRC-32", "Published conclusions"] {
+        assert!(text.contains(words) && again.contains(words), "no {words:?} in:\n{text}\n{again}");
+    }
     let page = ran(["show", file, "--html"]).succeeds().stdout;
     assert!(page.contains("Cost of each step"));
     let compared = ran(["compare", "--all", file, file]).succeeds().stdout;
@@ -108,7 +109,7 @@ fn kernel_rows_are_timed_when_asked_for_or_say_what_they_need() {
         let text = measured(brief(&["--all", "--vm", "none", "--kernel"])).succeeds().stdout;
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(text.matches("no loadable modules").count(), 1, "one line for all four:\n{text}");
-        assert!(text.contains("interrupts off: "), "{text}");
+        assert!(text.contains("interrupts off"), "{text}");
     }
 }
 

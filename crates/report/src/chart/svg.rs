@@ -190,7 +190,7 @@ fn ends(
 }
 
 /// A coordinate with one decimal.
-fn r(value: f64) -> String {
+pub(crate) fn r(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }

@@ -41,7 +41,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     blocks.extend(workloads::blocks(record, &steps).into_iter().map(Block::from_table));
     blocks.extend(scaling);
     blocks.extend(layers::siblings(record));
-    blocks.extend(layers::layers(record, true));
+    blocks.extend(layers::layers(record));
     blocks.extend(counters::tables(record, room.rows).into_iter().map(Block::from_table));
     let mut shown = Shown::default();
     blocks.iter().for_each(|block| shown.join(&block.shown_figures()));

@@ -19,7 +19,6 @@ pub(crate) fn tables(record: &Record, most: usize) -> Vec<Table> {
         levels(record),
         parallelism(record, most),
         bandwidth::table(record, most),
-        elements(record, most),
         loaded(record),
         wakeups::table(record, most, false),
         wakeups::table(record, most, true),
@@ -128,12 +127,6 @@ fn parallelism(record: &Record, most: usize) -> Table {
         place.into_iter().chain(figures.map(cell)).collect()
     });
     table.finished()
-}
-
-/// Nanoseconds an element, as lmbench's stream prints them.
-fn elements(record: &Record, most: usize) -> Table {
-    let all: Vec<&Measurement> = record.measurements_of("stream.ns_per_element").collect();
-    generic("Time per element (lmbench stream)", &all, most)
 }
 
 const LOADED: [Field<Measurement>; 5] = [

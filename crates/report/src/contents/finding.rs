@@ -1,6 +1,5 @@
 //! A finding in words: how bad, what it costs, where, what fixes it.
 
-use experiment::prove::ProvenFigure;
 use record::diagnosis::{Finding, Severity};
 use record::phrase::quote_word;
 use record::source::HERE;
@@ -17,12 +16,12 @@ pub(crate) fn fix_command(number: usize, knob: &KnobValue, shown_by: Option<&str
         None => " --record RECORD".to_owned(),
     };
     // What some knobs gain only a program can show.
-    let measured = if ProvenFigure::of(knob, None).is_some() { "" } else { " -- COMMAND" };
+    let measured = if knob.metric_of_gain().is_some() { "" } else { " -- COMMAND" };
     format!("sudo linespeed fix {number}{of}{measured}")
 }
 
 /// A severity in one word.
-pub(crate) fn severity(severity: Severity) -> &'static str {
+pub fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Note => "note",
         Severity::Warning => "warning",
@@ -31,7 +30,7 @@ pub(crate) fn severity(severity: Severity) -> &'static str {
 }
 
 /// What a finding costs and how sure that is, in words.
-pub(crate) fn loss(finding: &Finding) -> String {
+pub fn loss(finding: &Finding) -> String {
     format!("{} confidence", loss_in_short(finding))
 }
 

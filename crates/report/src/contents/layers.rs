@@ -13,20 +13,21 @@ use crate::text::range;
 /// Entries that are told; the rest is in the record.
 const MOST: usize = 64;
 
-/// The layers in which a routine was timed, the fastest first, and what the steps between them cost; `detailed` also what was
-/// counted beside them and why each is in doubt. Nothing where none was timed.
-pub(crate) fn layers(record: &Record, detailed: bool) -> Option<Block> {
+/// The layers in which a routine was timed, the fastest first, what was counted beside them, what the steps between them cost, and
+/// what that says of published conclusions. Nothing where none was timed.
+pub(crate) fn layers(record: &Record) -> Option<Block> {
     let unit = record.measurements_of("layer.time").next()?.unit.as_str();
     let mut block = Block::new(TITLE, Some("layer.time"));
     block.parts.push(Part::Bars(bars(record, unit)));
-    block.parts.push(Part::Table(times(record, unit, detailed)));
+    block.parts.push(Part::Table(times(record, unit)));
     let counted = counted(record);
-    if detailed && !counted.is_empty() {
+    if !counted.is_empty() {
         block.parts.push(Part::Table(counted));
     }
     if let Some(overhead) = &record.diagnosis.overhead {
-        block.parts.push(Part::Table(steps(overhead, detailed)));
+        block.parts.push(Part::Table(steps(overhead)));
         block.parts.push(Part::Says(overhead.floor_says.to_string()));
+        block.parts.push(Part::Table(claims(overhead)));
     }
     (!record.diagnosis.layers.is_empty()).then_some(block)
 }
@@ -80,16 +81,14 @@ fn bars(record: &Record, unit: &str) -> Bars {
 
 const TITLE: &str = "One routine in each layer";
 
-fn times(record: &Record, unit: &str, detailed: bool) -> Table {
+fn times(record: &Record, unit: &str) -> Table {
     let layers = &record.diagnosis.layers;
     let heads = ["layer", "bound", "IRQs", "#time", "#over fastest", "?#interval"];
     let mut table = Table::new(TITLE, Some("layer.time"), heads);
     // Each that was timed has its entry.
     record.measurements_of("layer.time").for_each(|m| table.tells(m));
     for layer in table.first(layers.iter().collect(), MOST) {
-        if detailed {
-            table.note_row(layer.doubt.as_ref().map(ToString::to_string));
-        }
+        table.note_row(layer.doubt.as_ref().map(ToString::to_string));
         let seconds =
             layer.seconds.map_or(String::new(), |seconds| format!(" ({})", units::figure(seconds, "s")));
         table.row(vec![
@@ -110,7 +109,7 @@ fn times(record: &Record, unit: &str, detailed: bool) -> Table {
     let details =
         record.measurements_of("layer.time").find(|m| m.detail.has(detail::CRC32)).map(|m| &m.detail);
     let same = details.and_then(|of| Some((of.get(detail::PAGE_OFFSET)?, of.get(detail::PRIMES)?)));
-    if let (Some((offset, primes)), true) = (same, detailed) {
+    if let Some((offset, primes)) = same {
         let crc = details.and_then(|of| of.get(detail::CRC32)).unwrap_or("?");
         table.note(&format!("every layer ran the same bytes (CRC-32 {crc}, at {offset} of their page) and counted {primes} primes"));
     }
@@ -141,14 +140,13 @@ const STEPS: [Field<LayerStep>; 3] = [
     ("what was counted", |step| step.each.as_ref().map_or(String::new(), Text::to_string)),
 ];
 
-fn steps(overhead: &Overhead, detailed: bool) -> Table {
-    let fields = if detailed { &STEPS[..] } else { &STEPS[..2] };
-    let mut table = Table::with_fields("Cost of each step", None, fields);
+fn steps(overhead: &Overhead) -> Table {
+    let mut table = Table::with_fields("Cost of each step", None, &STEPS);
     for step in overhead.steps.iter().take(MOST) {
         if let Verdict::Costs { share, .. } = step.verdict {
             table.weigh_row(if share > 0.0 { Weight::Worse } else { Weight::Better });
         }
-        table.item(fields, step);
+        table.item(&STEPS, step);
     }
     table.finished()
 }
@@ -164,11 +162,11 @@ const CLAIMS: [Field<Claim>; 3] = [
 ];
 
 /// The conclusions of a published comparison, held against these figures.
-pub(crate) fn claims(overhead: &Overhead) -> Block {
+fn claims(overhead: &Overhead) -> Table {
     let mut table = Table::with_fields("Published conclusions", None, &CLAIMS);
     overhead.claims.iter().take(MOST).for_each(|claim| table.item(&CLAIMS, claim));
     table.note("of kernel, user mode and virtual machine on an i7-6500U: linespeed reference i7-6500u");
-    Block::from_table(table.finished())
+    table.finished()
 }
 
 /// What siblings add to each workload; nothing where no figures tell.
@@ -198,7 +196,7 @@ mod tests {
     #[test]
     fn layers_and_siblings_are_reported_where_there_are_any() {
         let mut record = Record::new("0", String::new(), Vec::new());
-        assert!(layers(&record, true).is_none() && siblings(&record).is_none());
+        assert!(layers(&record).is_none() && siblings(&record).is_none());
         record.measurements.push(Measurement::new(
             "layer.time",
             Labels::new().with_label(Label::Layer, "kernel"),
@@ -235,7 +233,7 @@ mod tests {
             says: "SMT siblings add 13.0 %.".into(),
         });
         assert!(
-            matches!(&layers(&record, true).unwrap().parts[..], [Part::Bars(bars), Part::Table(table)] if table.rows[0][3] == "+0 %" && bars.rows.len() == 1)
+            matches!(&layers(&record).unwrap().parts[..], [Part::Bars(bars), Part::Table(table)] if table.rows[0][3] == "+0 %" && bars.rows.len() == 1)
         );
         let said = Part::Says("openssl, blocks of 8 KiB: SMT siblings add 13.0 %.".to_owned());
         assert_eq!(siblings(&record).unwrap().parts, [said]);
@@ -296,13 +294,13 @@ mod tests {
     #[test]
     fn layers_timed_in_turn_have_their_steps_and_their_counts_and_details_on_request() {
         let record = timed();
-        let block = layers(&record, true).unwrap();
+        let block = layers(&record).unwrap();
         let tables: Vec<&Table> = block
             .parts
             .iter()
             .filter_map(|part| if let Part::Table(table) = part { Some(table) } else { None })
             .collect();
-        assert_eq!(tables.len(), 3);
+        assert_eq!(tables.len(), 4);
         assert_eq!(tables[0].rows[0][3], "1.00 G cycles (500 ms)");
         assert!(tables[0].notes[0].contains("too noisy"), "{:?}", tables[0].notes);
         assert_eq!(tables[1].rows, [["user", "cpu 1", "on", "251 interrupts/s"]]);
@@ -315,9 +313,6 @@ mod tests {
         // Of layers in doubt.
         assert_eq!(tables[2].rows[0][1], format!("costs 5.00 % [4.00 % – 6.00 %]{MARK}"));
         assert_eq!(tables[2].weight(0), Weight::Worse);
-        let brief = layers(&record, false).unwrap();
-        let hidden = |part: &Part| matches!(part, Part::Table(table) if table.remarks.iter().any(|r| r.contains("CRC")));
-        assert!(brief.parts.len() == 4 && !brief.parts.iter().any(hidden), "{brief:?}");
     }
 
     #[test]
@@ -327,7 +322,7 @@ mod tests {
         (again.layer, again.over) = ("user again".to_owned(), -0.002_63);
         record.diagnosis.layers.insert(0, again);
         let style = crate::terminal::Style::default();
-        let text = crate::terminal::overhead_answer(&record, (true, true), Some("."), &style);
+        let text = crate::terminal::overhead_answer(&record, true, Some("."), &style);
         assert!(text.contains("-0.263 %?") && text.contains("+0 %?"), "{text}");
         assert!(!text.contains("+-"), "{text}");
         let bars = bars(&record, "cycles");
@@ -337,9 +332,8 @@ mod tests {
     #[test]
     fn they_fit_a_narrow_terminal_and_a_wide_one() {
         for width in [80, 160] {
-            let text = crate::terminal::overhead(
+            let text = crate::terminal::report(
                 &timed(),
-                true,
                 &crate::terminal::Style { width, color: false, ..crate::terminal::Style::default() },
             );
             for line in text.lines() {

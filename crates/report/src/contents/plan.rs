@@ -29,61 +29,6 @@ pub(crate) fn processes(processes: &[Process]) -> Table {
     table.finished()
 }
 
-/// All that a plan says, a row each: its processes have their columns, and the lines of a tool its name.
-pub(crate) fn lines(plan: &Plan) -> Table {
-    let heads = ["kind", "of", "process", "nodes", "threads", "cpus", "memory", "says"];
-    let mut table = Table::new("", None, heads);
-    let mut says = |kind: &str, of: &str, process: Option<u32>, says: String| {
-        let process = process.map_or(String::new(), |process| process.to_string());
-        let [kind, of] = [kind, of].map(str::to_owned);
-        table.row(vec![kind, of, process, String::new(), String::new(), String::new(), String::new(), says]);
-    };
-    says("plan", "", None, plan.summary.to_string());
-    for line in plan.verification.iter().flat_map(verification) {
-        says("verified", "", None, line.to_string());
-    }
-    for (key, text) in reasons(plan) {
-        says("why", key, None, text.to_string());
-    }
-    for advice in &plan.advice {
-        says("advice", &advice.about.to_string(), None, advice.says.to_string());
-        advice
-            .commands
-            .iter()
-            .for_each(|command| says("command", &advice.about.to_string(), None, command.clone()));
-        advice.undo.iter().for_each(|command| says("undo", &advice.about.to_string(), None, command.clone()));
-    }
-    for snippet in &plan.snippets {
-        for piece in &snippet.pieces {
-            piece.lines.iter().for_each(|line| says("paste", &snippet.tool, piece.process, line.clone()));
-        }
-    }
-    for (kind, all) in [("caution", &plan.cautions), ("unknown", &plan.unknown), ("figures", &plan.sources)] {
-        all.iter().for_each(|text| says(kind, "", None, text.to_string()));
-    }
-    let processes = plan.processes.iter().map(|process| {
-        let threads = process.threads.map_or(String::new(), |threads| threads.to_string());
-        let policy = match process.policy {
-            Policy::Default => "default",
-            Policy::Bind => "bind",
-            Policy::Interleave => "interleave",
-        };
-        vec![
-            "process".to_owned(),
-            policy.to_owned(),
-            process.number.to_string(),
-            process.nodes.to_string(),
-            threads,
-            process.cpus.to_string(),
-            process.memory.to_string(),
-            String::new(),
-        ]
-    });
-    // Behind the plan in a sentence.
-    table.rows.splice(1..1, processes);
-    table
-}
-
 /// Why it is so, what is gained: a word and what it says.
 pub(crate) fn reasons(plan: &Plan) -> Vec<(&'static str, Text)> {
     let mut said: Vec<(&'static str, Text)> = Vec::new();

@@ -3,10 +3,10 @@
 use maud::{Markup, html};
 use record::{Comparison, Record};
 
-use super::figures::{drawing, facts, table};
+use super::figures::{block_section, drawings, facts};
 use super::{Section, bars, prose, section};
 use crate::contents::curves::overlaid;
-use crate::contents::{Block, Part, compare, watch};
+use crate::contents::{compare, watch};
 use crate::text::keep_units;
 
 /// The answer, and what is compared.
@@ -34,35 +34,12 @@ pub(super) fn sections(c: &Comparison, records: &[&Record]) -> Vec<Section> {
     let named = few.iter().enumerate().map(|(index, record)| (compare::label(c, index), *record));
     let named: Vec<_> = named.collect();
     let curves = [overlaid(&named), watch::overlaid(&named)].concat();
-    let curves = html! {
-        @if !curves.is_empty() {
-            div class="flow" {
-                @for (number, chart) in curves.iter().enumerate() { (drawing(chart, &format!("curve-{number}"))) }
-            }
-        }
-    };
+    let curves = drawings(&curves, "curve");
     let mut sections = vec![
         section("speed", "Who is faster at what", bars::draw(&compare::forest(c))),
         section("curves", "Curves", curves),
     ];
-    sections.extend(blocks.iter().enumerate().map(|(number, block)| block_section(number, block)));
+    let parts = blocks.iter().enumerate();
+    sections.extend(parts.map(|(number, block)| block_section(&format!("part-{number}"), block, "differs")));
     sections
-}
-
-fn block_section(number: usize, block: &Block) -> Section {
-    let inside = html! {
-        @for part in &block.parts {
-            @match part {
-                Part::Says(text) => p { (prose(text)) },
-                Part::Facts(section) => (facts(section)),
-                Part::Table(of) => {
-                    @if of.title != block.title { h3 { (of.title) } }
-                    (table(of, "differs"))
-                }
-                // Its pictures stand above.
-                Part::Chart(_) | Part::Bars(_) | Part::Heat(_) | Part::Condensed { .. } | Part::Folded(_) => {}
-            }
-        }
-    };
-    section(&format!("part-{number}"), &block.title, inside)
 }

@@ -1,6 +1,7 @@
 //! The charts and tables of the page.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
 
 use maud::{Markup, html};
 use record::glossary::{Glossary, Group, Term};
@@ -26,8 +27,6 @@ const MOST: usize = 12;
 const ROOM: Room = Room { rows: MOST, workloads: usize::MAX, placements: usize::MAX, steps: 2 };
 /// Rows that a table may have below a drawing of the same figures before it waits to be opened.
 const SHORT: usize = 12;
-/// Columns of a matrix that fit on paper.
-const PAPER: usize = 20;
 /// Letters of a table's rows that a phone shows; a wider one says that it scrolls.
 const PHONE: usize = 40;
 /// Letters of a table's rows of which two fit beside one another on a wide screen.
@@ -42,6 +41,10 @@ pub(super) struct Figures {
     blocks: Vec<(String, Block)>,
     /// In which of them the figures of a metric stand, by the metric.
     places: HashMap<String, usize>,
+    /// The metrics and rules that are explained.
+    explained: BTreeSet<String>,
+    has_conditions: bool,
+    has_inventory: bool,
 }
 
 impl Figures {
@@ -68,15 +71,26 @@ impl Figures {
                 places.entry(m.metric.to_string()).or_insert(number);
             }
         }
-        Self { blocks, places }
+        let words = blocks.iter().filter_map(|(_, block)| block.word.as_deref()).chain(metrics_of(record));
+        let rules = record.diagnosis.findings.iter().map(|finding| finding.rule.as_str());
+        let words = words.filter(|word| explained(word).is_some());
+        let explained =
+            words.chain(rules.filter(|rule| rule_entry(rule).is_some())).map(str::to_owned).collect();
+        Self {
+            blocks,
+            places,
+            explained,
+            has_conditions: !conditions(record).inside.0.is_empty(),
+            has_inventory: !inventory_contents::sections(record).is_empty(),
+        }
     }
 
     /// The section in which a figure stands that evidence names: its id and title.
     pub(super) fn place(&self, from: &str) -> Option<(&str, &str)> {
         let metric = from.split(' ').next().unwrap_or_default();
         match metric.split('.').next() {
-            Some("conditions") => return Some(("conditions", CONDITIONS)),
-            Some("machine") => return Some(("inventory", INVENTORY)),
+            Some("conditions") => return self.has_conditions.then_some(("conditions", CONDITIONS)),
+            Some("machine") => return self.has_inventory.then_some(("inventory", INVENTORY)),
             _ => {}
         }
         let (id, block) = self.blocks.get(*self.places.get(metric)?)?;
@@ -90,11 +104,12 @@ impl Figures {
             let layers = !summary::is_whole(record) && block.word.as_deref() == Some("layer.time");
             layers || (block.is_of_a_workload && is_scale(record))
         };
-        self.blocks.iter().map(|(id, block)| (asked(block), figure_section(id, block))).collect()
+        self.blocks.iter().map(|(id, block)| (asked(block), block_section(id, block, ""))).collect()
     }
 }
 
-fn figure_section(id: &str, block: &Block) -> Section {
+/// What stands below one heading. `set_off`: as for [`table`].
+pub(super) fn block_section(id: &str, block: &Block, set_off: &str) -> Section {
     let drawn = block.parts.iter().any(|part| matches!(part, Part::Chart(_) | Part::Bars(_)));
     let inside = html! {
         @if let Some(word) = block.word.as_deref().and_then(explained) {
@@ -113,9 +128,9 @@ fn figure_section(id: &str, block: &Block) -> Section {
                     Part::Table(of) => div {
                         @if of.title != block.title { h3 { (of.title) } }
                         @if drawn && of.rows.len() > SHORT {
-                            details { summary { "The figures as a table" } (table(of, "")) }
+                            details { summary { "The figures as a table" } (table(of, set_off)) }
                         } @else {
-                            (table(of, ""))
+                            (table(of, set_off))
                         }
                     }
                 }
@@ -150,31 +165,7 @@ fn map(heat: &Heat, id: &str) -> Markup {
             (heat::svg::legend(heat))
         }
         @for note in &heat.notes { p class="quiet what" { (note) } }
-        details { summary { "The figures as a table" } (matrix(heat)) }
-    }
-}
-
-/// The figures of a matrix, its first column the names of the rows.
-fn matrix(heat: &Heat) -> Markup {
-    let all = heat.table();
-    // Paper does not scroll: a table wider than it is left to the map.
-    let class = if all.columns.len() > PAPER { "scroll screen" } else { "scroll" };
-    html! {
-        @if all.columns.len() > 6 { (hint()) }
-        div class=(class) role="region" tabindex="0" aria-label=(all.title) {
-            table {
-                thead { tr { @for column in &all.columns { th scope="col" class="n" { (column.head) } } } }
-                tbody {
-                    @for row in &all.rows {
-                        tr {
-                            @for (at, cell) in row.iter().enumerate() {
-                                @if at == 0 { th scope="row" class="n" { (cell) } } @else { td class="n" { (cell) } }
-                            }
-                        }
-                    }
-                }
-            }
-        }
+        details { summary { "The figures as a table" } (table(&heat.table(), "")) }
     }
 }
 
@@ -186,6 +177,17 @@ pub(super) fn drawing(chart: &Chart, id: &str) -> Markup {
             (svg::draw(chart, svg::WIDE, &format!("{id}-w")))
             (svg::draw(chart, svg::NARROW, &format!("{id}-n")))
             (svg::legend(chart))
+        }
+    }
+}
+
+/// Charts beside one another, as far as there is room.
+pub(super) fn drawings(charts: &[Chart], id: &str) -> Markup {
+    html! {
+        @if !charts.is_empty() {
+            div class="flow" {
+                @for (number, chart) in charts.iter().enumerate() { (drawing(chart, &format!("{id}-{number}"))) }
+            }
         }
     }
 }
@@ -351,28 +353,31 @@ fn rule_id(rule: &str) -> String {
 }
 
 /// Every entry that a rule's name may lead to.
-fn entries() -> Glossary {
+static ENTRIES: LazyLock<Glossary> = LazyLock::new(|| {
     let rules = diagnose::RULES.iter().map(|rule| (rule.name, rule.glossary)).collect();
-    let measurements = measure::MEASUREMENTS.iter().map(|one| (one.name, one.glossary)).collect();
-    let knobs = quiet::knobs::KNOBS.iter().map(|knob| (knob.name, knob.glossary)).collect();
-    Glossary::new([
-        Group { name: "Findings", entries: rules },
-        Group { name: "Measurements", entries: measurements },
-        Group { name: "Knobs", entries: knobs },
-        Group::inventory(),
-        Group::words(),
-    ])
+    let rules = Group { name: "Findings", entries: rules };
+    Glossary::new([rules, Group::inventory(), Group::metrics(), Group::words()])
+});
+
+/// What explains a rule: its own entry, else that of the metric of its name.
+fn rule_entry(rule: &str) -> Option<&'static Term> {
+    ENTRIES.find(rule).or_else(|| ENTRIES.find(&rule.replace('-', ".")))
 }
 
-/// A link to where a rule is explained; its name alone where it is not.
-pub(super) fn rule_link(rule: &str, words: &str) -> Markup {
-    link(&rule_id(rule), words)
-}
+impl Figures {
+    /// A link to where a rule is explained; its name alone where it is not.
+    pub(super) fn rule_link(&self, rule: &str, words: &str) -> Markup {
+        match self.explained.contains(rule) {
+            true => link(&rule_id(rule), words),
+            false => html! { (words) },
+        }
+    }
 
-/// A link to where the metric behind a headline is explained.
-pub(super) fn headline_link(resource: &str) -> Option<Markup> {
-    let (_, metric) = HEADLINES.iter().find(|(name, _)| *name == resource)?;
-    Some(link(&word_id(metric), "explanation"))
+    /// A link to where the metric behind a headline is explained.
+    pub(super) fn headline_link(&self, resource: &str) -> Option<Markup> {
+        let (_, metric) = HEADLINES.iter().find(|(name, _)| *name == resource)?;
+        self.explained.contains(*metric).then(|| link(&word_id(metric), "explanation"))
+    }
 }
 
 /// Headlines and the metrics that they are of.
@@ -387,10 +392,9 @@ const HEADLINES: [(&str, &str); 4] = [
 /// opens it.
 pub(super) fn glossary(record: &Record, figures: &Figures) -> Section {
     let mut seen = BTreeSet::new();
-    let entries = entries();
     let findings = record.diagnosis.findings.iter();
     let rules = findings.map(|finding| finding.rule.as_str()).filter(|rule| seen.insert(*rule));
-    let rules: Vec<(&str, &Term)> = rules.filter_map(|rule| Some((rule, entries.find(rule)?))).collect();
+    let rules: Vec<(&str, &Term)> = rules.filter_map(|rule| Some((rule, rule_entry(rule)?))).collect();
     let blocks = figures.blocks.iter().filter_map(|(_, block)| block.word.as_deref());
     let names = metrics_of(record).into_iter().chain(blocks).filter(|name| seen.insert(*name));
     let words: Vec<Term> = names.filter_map(explained).collect();
@@ -424,9 +428,8 @@ mod tests {
 
     #[test]
     fn each_rule_and_each_headline_has_an_explanation() {
-        let entries = entries();
         let missing =
-            diagnose::RULES.iter().filter(|rule| entries.find(rule.name).is_none_or(|of| of.what.is_empty()));
+            diagnose::RULES.iter().filter(|rule| rule_entry(rule.name).is_none_or(|of| of.what.is_empty()));
         assert_eq!(missing.map(|rule| rule.name).collect::<Vec<_>>(), [""; 0]);
         assert!(HEADLINES.iter().all(|(_, metric)| explained(metric).is_some()));
     }

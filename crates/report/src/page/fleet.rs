@@ -8,7 +8,7 @@ use record::fleet::{Class, Family, Fleet, MachineRow, Slow};
 use record::phrase::count_noun;
 use record::units::{figure, percent, significant};
 
-use super::{Section, prose, section, slug};
+use super::{Section, items, prose, section, slug};
 use crate::contents::fleet;
 use crate::text::keep_units;
 
@@ -62,10 +62,7 @@ pub(super) fn sections(of: &Fleet) -> Vec<Section> {
         @if !of.instead.is_empty() { pre { @for line in &of.instead { (line) "\n" } } }
     };
     sections.push(section("instead", fleet::INSTEAD, instead));
-    let remarks = fleet::remarks(of);
-    let remarks =
-        html! { @if !remarks.is_empty() { ul { @for remark in &remarks { li { (prose(remark)) } } } } };
-    sections.push(section("known", "Notes", remarks));
+    sections.push(section("known", "Notes", items(&fleet::remarks(of))));
     sections
 }
 

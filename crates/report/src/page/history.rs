@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 use record::history::History;
 
-use super::figures::{drawing, table};
-use super::{Section, prose, section};
+use super::figures::{drawings, table};
+use super::{Section, items, prose, section};
 use crate::contents::history;
 use crate::text::keep_units;
 
@@ -25,20 +25,11 @@ pub(super) fn sections(of: &History) -> Vec<Section> {
             ul { @for (what, why) in &changes { li { @for what in what { p { (prose(what)) } } p class="quiet" { (prose(why)) } } } }
         }
     };
-    let charts = history::charts(of);
-    let curves = html! {
-        @if !charts.is_empty() {
-            div class="flow" { @for (number, chart) in charts.iter().enumerate() { (drawing(chart, &format!("history-{number}"))) } }
-        }
-    };
     let figures = html! { @if !of.lines.is_empty() { (table(&history::table(of, SPARK), "")) } };
-    let remarks = history::remarks(of);
-    let known =
-        html! { @if !remarks.is_empty() { ul { @for remark in &remarks { li { (prose(remark)) } } } } };
     vec![
         section("changes", "Changes, the newest first", changed),
-        section("curves", "Over time", curves),
+        section("curves", "Over time", drawings(&history::charts(of), "history")),
         section("figures", "Figures", figures),
-        section("known", "Notes", known),
+        section("known", "Notes", items(&history::remarks(of))),
     ]
 }

@@ -13,8 +13,6 @@ mod summary;
 mod turns;
 mod watch;
 
-use std::collections::HashSet;
-
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use record::{Comparison, Record, Tool};
 use reference::claims::JudgedClaim;
@@ -68,7 +66,7 @@ fn whole(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> St
         false => summary::findings(record, &figures, shown_by),
     };
     sections.extend([
-        summary::resources(record),
+        summary::resources(record, &figures),
         findings,
         plan::section(record),
         summary::unseen(record),
@@ -157,28 +155,17 @@ fn page(name: &str, tool: &Tool, header: &Markup, sections: &[Section]) -> Strin
             }
         }
     };
-    clean_page(&without_dead_links(&page.into_string()))
-}
-
-/// The page with the words alone of links whose place it does not have: what is linked depends on evidence, what stands on it on
-/// figures.
-fn without_dead_links(page: &str) -> String {
-    const LINK: &str = "<a href=\"#";
-    let ids: HashSet<&str> = page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    let mut parts = page.split(LINK);
-    let mut kept = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        match part.split_once("\">").map(|(id, rest)| (id, rest.split_once("</a>"))) {
-            Some((id, Some((words, rest)))) if !ids.contains(id) => kept.extend([words, rest]),
-            _ => kept.extend([LINK, part]),
-        }
-    }
-    kept
+    clean_page(&page.into_string())
 }
 
 /// A link to another place of the page.
 fn link(id: &str, words: &str) -> Markup {
     html! { a href=(format!("#{id}")) { (words) } }
+}
+
+/// Sentences, one an item.
+fn items(all: &[String]) -> Markup {
+    html! { @if !all.is_empty() { ul { @for one in all { li { (prose(one)) } } } } }
 }
 
 /// A name as a part of an id.

@@ -8,8 +8,8 @@ use record::diagnosis::{Finding, Resource, Severity};
 use record::phrase::quote_word;
 use record::{Record, Remedy};
 
-use super::figures::{self, Figures};
-use super::{Section, bars, link, prose, section};
+use super::figures::Figures;
+use super::{Section, bars, items, link, prose, section};
 use crate::chart::bars::{Fill, Piece};
 use crate::contents::conditions::quiet;
 use crate::contents::figures::{known, share_of_line_speed, uncertainty};
@@ -61,18 +61,18 @@ fn typed(command: &[String]) -> String {
 pub(super) fn contradictions(record: &Record) -> Section {
     let said = provenance::contradictions(record);
     let inside = html! {
-        @if !said.is_empty() { ul { @for says in &said { li { (prose(says)) } } } }
+        (items(&said))
     };
     section("in-two-ways", provenance::IN_TWO_WAYS, inside)
 }
 
 /// How far from line speed each resource is.
-pub(super) fn resources(record: &Record) -> Section {
+pub(super) fn resources(record: &Record, figures: &Figures) -> Section {
     let resources = &record.diagnosis.resources;
     let inside = html! {
         @if !resources.is_empty() {
             ul class="resources" {
-                @for resource in resources { li { (render_resource(record, resource)) } }
+                @for resource in resources { li { (render_resource(record, resource, figures)) } }
             }
         }
         @for line in &record.diagnosis.not_reached { p { (prose(line)) } }
@@ -89,7 +89,7 @@ fn worst<'a>(record: &'a Record, resource: &Resource) -> Option<(usize, &'a Find
     findings.filter(takes).max_by_key(|(number, finding)| (finding.severity, Reverse(*number)))
 }
 
-fn render_resource(record: &Record, resource: &Resource) -> Markup {
+fn render_resource(record: &Record, resource: &Resource, figures: &Figures) -> Markup {
     let share = resource.share.filter(|share| share.is_finite());
     let worst = worst(record, resource);
     let fill = match worst.map(|(_, finding)| finding.severity) {
@@ -124,7 +124,7 @@ fn render_resource(record: &Record, resource: &Resource) -> Markup {
         @let known = listed([beside, usual, unreliable]);
         @if !known.is_empty() { p class="quiet" { (keep_units(&known)) } }
         @let lost = record.diagnosis.loss_breakdowns.iter().any(|found| found.resource == resource.name);
-        @let explanation = figures::headline_link(&resource.name);
+        @let explanation = figures.headline_link(&resource.name);
         @if worst.is_some() || lost || explanation.is_some() {
             p {
                 @if let Some((number, finding)) = worst {
@@ -197,7 +197,7 @@ fn found(
             span class=(class) { (severity) } " " (keep_units(&finding::loss(finding)))
             @if let Some(place) = finding::place(finding) { " · " (place.to_string()) }
             @for (id, title) in places.iter().take(PLACES) { " → " (link(id, title)) }
-            " → " (figures::rule_link(&finding.rule, "explanation"))
+            " → " (figures.rule_link(&finding.rule, "explanation"))
         }
         @for remedy in first { (advice("Do", remedy)) }
         @if let Some(knob) = finding.knob() {
@@ -219,7 +219,7 @@ fn found(
                         }
                     }
                 }
-                p class="quiet" { "Rule: " (figures::rule_link(&finding.rule, &finding.rule)) }
+                p class="quiet" { "Rule: " (figures.rule_link(&finding.rule, &finding.rule)) }
             }
         }
     }

@@ -3,7 +3,7 @@
 use maud::html;
 use record::Record;
 
-use super::figures::{drawing, table};
+use super::figures::{drawings, table};
 use super::{Section, bars, prose, section};
 use crate::contents::watch;
 
@@ -20,14 +20,7 @@ pub(super) fn sections(record: &Record) -> Vec<Section> {
             @if !words.busiest.is_empty() { p class="quiet" { "Most CPU time: " (prose(&words.busiest)) } }
         }
     };
-    let charts = watch::charts(watched);
-    let curves = html! {
-        @if !charts.is_empty() {
-            div class="flow" {
-                @for (number, chart) in charts.iter().enumerate() { (drawing(chart, &format!("watch-{number}"))) }
-            }
-        }
-    };
+    let curves = drawings(&watch::charts(watched), "watch");
     let mut sections =
         vec![section("stretches", "What it was bound by", inside), section("curves", "Over time", curves)];
     for (id, of) in [

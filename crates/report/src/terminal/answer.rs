@@ -13,49 +13,31 @@ use crate::contents::figures::{MARK, share_of_line_speed};
 use crate::contents::section::listed;
 use crate::contents::summary;
 use crate::paint::{Span, Tone};
-use crate::text::{clean, pad_left, pad_right, shorten, width, wrap};
+use crate::text::{clean, pad_left, pad_right, shorten, width};
 
-/// Lines of a terminal that nobody has resized, without those that name the files and the prompt.
-pub(super) const LINES: usize = 21;
 /// Things that could not be seen, shown by name.
 const UNSEEN: usize = 6;
 
-/// How closely it is written: what stands beside a headline, and a line for each part of a finding, give way to more findings.
-#[derive(Clone, Copy)]
-struct Density {
-    /// The facts beside headlines are shown where they need a line of their own.
-    beside: bool,
-    /// A finding's cost and command share a line where they fit.
-    merged: bool,
-    /// An empty line stands before the findings.
-    gap: bool,
-}
-
-impl Density {
-    const ALL: [Self; 4] = [
-        Self { beside: true, merged: false, gap: true },
-        Self { beside: true, merged: true, gap: true },
-        Self { beside: false, merged: true, gap: true },
-        Self { beside: false, merged: true, gap: false },
-    ];
-}
+/// How closely it is written, until there is room for the findings: whether the facts beside headlines have a line of their own where
+/// they need one, a finding's cost and command share a line where they fit, and an empty line stands before the findings.
+const DENSITIES: [(bool, bool, bool); 4] =
+    [(true, false, true), (true, true, true), (false, true, true), (false, true, false)];
 
 pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
-    let above = screen.lines();
     head(screen, record);
     let kept = screen.lines();
-    let mut rest = |density: Density| {
+    let mut rest = |(beside, merged, gap)| {
         screen.keep(kept);
-        headlines(screen, record, density.beside);
-        if density.gap {
+        headlines(screen, record, beside);
+        if gap {
             screen.blank();
         }
-        foot_by(screen, record, shown_by, above, density.merged)
+        foot(screen, record, shown_by, merged)
     };
     let wanted = findings::MOST.min(record.diagnosis.findings.len());
     // The first that has room for all that is wanted, else the first of those that have room for most.
-    let mut best = (0, Density::ALL[0]);
-    for density in Density::ALL {
+    let mut best = (0, DENSITIES[0]);
+    for density in DENSITIES {
         let shown = rest(density);
         if shown >= wanted {
             return;
@@ -69,12 +51,7 @@ pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>
 
 /// What the machine is, how it was measured, how noisy it was.
 pub(super) fn head(screen: &mut Screen, record: &Record) {
-    if let Some(banner) = summary::banner(record) {
-        cut(screen, &[Span::strong(banner)]);
-    }
-    for (number, line) in identity(record, screen.width()).into_iter().enumerate() {
-        cut(screen, &[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
-    }
+    identity(screen, record);
     origin(screen, record);
     // A figure that is cut is another figure.
     screen.short(2, "", "  ", summary::noise_in_a_line(record));
@@ -105,22 +82,12 @@ pub(super) fn origin(screen: &mut Screen, record: &Record) {
     screen.paragraph(&[], Tone::Quiet, run);
 }
 
-/// The worst findings as far as there is room below the `above` first lines, what could not be seen, and where the rest is.
-pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: Option<&str>, above: usize) {
-    foot_by(screen, record, shown_by, above, false);
-}
-
-/// The same; `merged`: with a finding's cost and command in one line where they fit. Returns how many findings were shown.
-fn foot_by(
-    screen: &mut Screen,
-    record: &Record,
-    shown_by: Option<&str>,
-    above: usize,
-    merged: bool,
-) -> usize {
+/// The worst findings as far as there is room, what could not be seen, and where the rest is. `merged`: with a finding's cost and
+/// command in one line where they fit. Returns how many findings were shown.
+pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: Option<&str>, merged: bool) -> usize {
     let unseen = unseen(record, screen.width());
-    let room = LINES.saturating_sub(screen.lines() - above + usize::from(unseen.is_some()) + 1);
-    let shown = if room < 3 { 0 } else { findings::write_by(screen, record, room, shown_by, merged) };
+    let room = screen.left(usize::from(unseen.is_some()) + 1);
+    let shown = if room < 3 { 0 } else { findings::write(screen, record, room, shown_by, merged) };
     if let Some(unseen) = unseen {
         cut(screen, &[Span::plain(unseen)]);
     }
@@ -153,40 +120,41 @@ pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: Option<&str>,
     });
 }
 
-/// Why things could not be seen, in two lines at most.
-pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)]) {
-    unseen_but(screen, lost, None);
-}
-
-/// The same; of those that there is no room for it is said how many they are, and which command has them.
-pub(super) fn unseen_but(screen: &mut Screen, lost: &[(String, String)], all: Option<&str>) {
-    if !lost.is_empty() {
-        let said: Vec<String> = lost.iter().map(|(what, why)| format!("{what} ({why})")).collect();
-        let names: Vec<String> = lost.iter().map(|(what, _)| what.clone()).collect();
-        let all = all.map(|command| format!(" ({command})")).unwrap_or_default();
-        let with_reasons = (1..=said.len()).rev().map(|shown| match said.len() - shown {
-            0 => said.join("; "),
-            left => format!("{}; {left} more{all}", said[..shown].join("; ")),
-        });
-        let named = (1..=names.len()).rev().map(|shown| {
-            let all = if shown < names.len() { all.as_str() } else { "" };
-            format!("{}{all}", join_most(&names, shown))
-        });
-        let columns = screen.width().saturating_sub(2);
-        let lines = with_reasons.chain(named).map(|line| format!("Not seen: {line}"));
-        let line = longest(lines, |line| wrap(&clean(line), columns).len() <= 2);
-        screen.short(2, "", "  ", line);
+/// Why things could not be seen, in two lines at most; of those that there is no room for it is said how many they are, and which
+/// command has them.
+pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)], all: Option<&str>) {
+    if lost.is_empty() {
+        return;
     }
+    let said: Vec<String> = lost.iter().map(|(what, why)| format!("{what} ({why})")).collect();
+    let names: Vec<String> = lost.iter().map(|(what, _)| what.clone()).collect();
+    let all = all.map(|command| format!(" ({command})")).unwrap_or_default();
+    let with_reasons = (1..=said.len()).rev().map(|shown| match said.len() - shown {
+        0 => said.join("; "),
+        left => format!("{}; {left} more{all}", said[..shown].join("; ")),
+    });
+    let named = (1..=names.len()).rev().map(|shown| {
+        let all = if shown < names.len() { all.as_str() } else { "" };
+        format!("{}{all}", join_most(&names, shown))
+    });
+    let lines = with_reasons.chain(named).map(|line| format!("Not seen: {line}"));
+    let line = longest(lines, |line| screen.lines_of("", "  ", line) <= 2);
+    screen.short(2, "", "  ", line);
 }
 
-/// The machine in two lines, three where the processor's name is long.
-pub(super) fn identity(record: &Record, room: usize) -> Vec<String> {
+/// The machine in two lines, three where the processor's name is long, below what stands above everything.
+pub(super) fn identity(screen: &mut Screen, record: &Record) {
+    if let Some(banner) = summary::banner(record) {
+        cut(screen, &[Span::strong(banner)]);
+    }
     let mut lines = summary::machine(record);
-    if lines.len() > 2 && width(&lines[0]) + 2 + width(&lines[1]) <= room {
+    if lines.len() > 2 && width(&lines[0]) + 2 + width(&lines[1]) <= screen.width() {
         let second = lines.remove(1);
         lines[0] = format!("{}; {second}", lines[0]);
     }
-    lines
+    for (number, line) in lines.into_iter().enumerate() {
+        cut(screen, &[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
+    }
 }
 
 /// The headlines; `beside`: with what stands beside them where that needs a line of its own.
@@ -259,6 +227,7 @@ fn unseen(record: &Record, columns: usize) -> Option<String> {
 mod tests {
     use super::*;
     use crate::terminal::Style;
+    use crate::terminal::screen::LINES;
 
     fn answer(record: &Record, width: usize) -> String {
         let mut screen = Screen::new(&Style { width, color: false, ..Style::default() });
@@ -359,7 +328,7 @@ mod tests {
         assert!(!text.lines().any(|line| line.starts_with("Not seen") && line.contains('…')), "{text}");
         let room = |lines: usize| {
             let mut screen = Screen::new(&Style { width: 80, color: false, ..Style::default() });
-            let shown = findings::write(&mut screen, &record, lines, Some("."));
+            let shown = findings::write(&mut screen, &record, lines, Some("."), false);
             (shown, screen.lines())
         };
         // What, cost and command, or nothing of it.

@@ -1,16 +1,15 @@
-//! The answers of `scale`, `overhead`, `compare` and `plan` on one screen; what stands in their reports besides goes before
-//! them where it is asked for.
+//! The answers of `scale`, `overhead`, `compare` and `plan` on one screen; their reports go before them where they are asked for.
 
 use record::gate::Gate;
 use record::plan::Plan;
-use record::{Comparison, Label, Measurement, Record, detail};
+use record::{Comparison, Record};
 
-use super::screen::Screen;
-use super::{Style, answer, compare, overhead, plan, scale};
+use super::screen::{LINES, Screen};
+use super::{Layout, Style, answer, compare, plan, report, scale};
 use crate::contents::compare::{is_of_watches, record_names};
-use crate::contents::figures::{mark, marked_speed_up, rate};
 use crate::contents::layers::{over_fastest, said};
 use crate::contents::plan::{processes, reasons, verification};
+use crate::contents::scaling;
 use crate::paint::{Span, Tone};
 use crate::table::Table;
 use crate::text::cut_words;
@@ -22,147 +21,74 @@ const LEAST_ANSWER: usize = 10;
 /// Columns of a sentence in a table.
 const CELL: usize = 48;
 
-/// The report, where it is asked for, and below it the answer.
-pub(super) fn above(
-    all: bool,
-    style: &Style,
-    report: impl FnOnce() -> String,
-    write: impl FnOnce(&mut Screen),
-) -> String {
-    let report = if all { report() + "\n" } else { String::new() };
-    let answer = |screen: &mut Screen| {
-        screen.stands_below_all(all);
-        write(screen);
-    };
-    report + &Screen::draw(style, answer)
-}
-
 /// What a command or recipe gives on one CPU to all of them. `shown_by`: what `linespeed show` takes for this record, where it was kept.
 pub fn scale_answer(record: &Record, all: bool, shown_by: Option<&str>, style: &Style) -> String {
-    above(
-        all,
-        style,
-        || scale::whole(record, shown_by, style),
-        |screen| {
-            let lines = screen.lines();
-            if let Some(early) = scale::early(record) {
-                screen.paragraph(&[], Tone::Warning, &early);
+    let whole = |screen: &mut Screen| report::write(screen, record, shown_by);
+    Screen::answer(style, all, whole, |screen| {
+        if let Some(early) = scale::early(record) {
+            screen.paragraph(&[], Tone::Warning, &early);
+        }
+        answer::head(screen, record);
+        screen.clipped(12, |screen| {
+            screen.paragraph(&[], Tone::Strong, scale::command(record));
+            let steps = scaling::in_short(record, ROWS + 2);
+            if steps.is_empty() {
+                screen.paragraph(&[], Tone::Plain, "Nothing was measured.");
+            } else {
+                screen.table(&steps, 2);
             }
-            answer::head(screen, record);
-            screen.clipped(12, |screen| {
-                screen.paragraph(&[], Tone::Strong, scale::command(record));
-                let steps: Vec<&Measurement> = record.measurements_of("workload.throughput").collect();
-                if steps.is_empty() {
-                    screen.paragraph(&[], Tone::Plain, "Nothing was measured.");
-                } else {
-                    screen.table(&steps_of(record, &steps), 2);
-                }
-                if let Some(scaling) = record.diagnosis.scaling.first() {
-                    screen.paragraph(&[], Tone::Plain, &scaling.meaning);
-                }
-                // Without counters a command is measured all the same.
-                for lost in scale::lost(record).filter(|of| of.topic() != "counters") {
-                    screen.hanging("- ", "  ", format!("{}: {}", lost.what, lost.why()));
-                }
-            });
-            screen.blank();
-            answer::foot(screen, record, shown_by, lines);
-        },
-    )
+            if let Some(scaling) = record.diagnosis.scaling.first() {
+                screen.paragraph(&[], Tone::Plain, &scaling.meaning);
+            }
+            // Without counters a command is measured all the same.
+            for lost in scale::lost(record).filter(|of| of.topic() != "counters") {
+                screen.hanging("- ", "  ", format!("{}: {}", lost.what, lost.why()));
+            }
+        });
+        screen.blank();
+        answer::foot(screen, record, shown_by, false);
+    })
 }
 
-/// The steps of the first placement, and the last step of each other.
-fn steps_of(record: &Record, all: &[&Measurement]) -> Table {
-    let placement = |m: &Measurement| m.labels.word(Label::Placement).unwrap_or("-").to_owned();
-    let threads = |m: &Measurement| m.labels.count(Label::Threads).unwrap_or(0);
-    let mut groups: Vec<Vec<&Measurement>> = Vec::new();
-    for m in all {
-        match groups.iter_mut().find(|group| placement(group[0]) == placement(m)) {
-            Some(group) => group.push(m),
-            None => groups.push(vec![m]),
+/// What each layer takes of a CPU's speed.
+pub fn overhead_answer(record: &Record, all: bool, shown_by: Option<&str>, style: &Style) -> String {
+    let whole = |screen: &mut Screen| report::write(screen, record, shown_by);
+    Screen::answer(style, all, whole, |screen| {
+        answer::head(screen, record);
+        let mut layers = Table::new("", None, ["layer", "bound", "IRQs", "#over fastest"]);
+        for layer in record.diagnosis.layers.iter().take(ROWS) {
+            let mark = if layer.doubt.is_some() { "?" } else { "" };
+            let [bound, interrupts] =
+                [&layer.bound, &layer.interrupts].map(|word| word.clone().unwrap_or_default());
+            let over = format!("{}{mark}", over_fastest(layer));
+            layers.row(vec![layer.layer.clone(), bound, interrupts, over]);
         }
-    }
-    let mut table = Table::new("", None, ["placement", "#CPUs", "#throughput", "#speed-up", "#efficiency"]);
-    let others = groups.len().saturating_sub(1).min(3);
-    for (number, group) in groups.iter().enumerate().take(others + 1) {
-        let most = if number == 0 { ROWS + 2 - others } else { 1 };
-        // One CPU, and the last of those that have room.
-        let shown =
-            group.iter().enumerate().filter(|(at, _)| (*at == 0 && most > 1) || at + most >= group.len());
-        for (_, m) in shown {
-            let scaling = record.diagnosis.scaling.iter().find(|s| s.placement == placement(m));
-            let step = scaling.and_then(|s| {
-                s.steps.iter().find(|step| u64::from(step.threads) == threads(m) && s.is_possible(step))
-            });
-            let figures = scaling.zip(step).map(|(scaling, step)| marked_speed_up(scaling, step, Some(m)));
-            let [speedup, efficiency] = figures.unwrap_or_else(|| ["-", "-"].map(str::to_owned));
-            let work = m.detail.get(detail::WORK).unwrap_or("work");
-            table.row(vec![
-                placement(m),
-                threads(m).to_string(),
-                format!("{}{}", rate(m.value(), work), mark(m)),
-                speedup,
-                efficiency,
-            ]);
+        let mut steps = Table::new("", None, ["step", "costs"]);
+        for step in record.diagnosis.overhead.iter().flat_map(|overhead| &overhead.steps).take(ROWS) {
+            let fitted = |words: String| if screen.is_terminal() { cut_words(&words, CELL) } else { words };
+            steps.row([step.what.to_string(), said(step)].map(fitted).to_vec());
         }
-    }
-    table
-}
-
-/// What each layer takes of a CPU's speed. `whole`: the report with all that was counted.
-pub fn overhead_answer(
-    record: &Record,
-    (all, whole): (bool, bool),
-    shown_by: Option<&str>,
-    style: &Style,
-) -> String {
-    above(
-        all,
-        style,
-        || overhead::overhead(record, whole, style),
-        |screen| {
-            let lines = screen.lines();
-            answer::head(screen, record);
-            let mut layers = Table::new("", None, ["layer", "bound", "IRQs", "#over fastest"]);
-            for layer in record.diagnosis.layers.iter().take(ROWS) {
-                let mark = if layer.doubt.is_some() { "?" } else { "" };
-                let [bound, interrupts] =
-                    [&layer.bound, &layer.interrupts].map(|word| word.clone().unwrap_or_default());
-                layers.row(vec![
-                    layer.layer.clone(),
-                    bound,
-                    interrupts,
-                    format!("{}{mark}", over_fastest(layer)),
-                ]);
-            }
-            let mut steps = Table::new("", None, ["step", "costs"]);
-            for step in record.diagnosis.overhead.iter().flat_map(|overhead| &overhead.steps).take(ROWS) {
-                let fitted =
-                    |words: String| if screen.is_terminal() { cut_words(&words, CELL) } else { words };
-                steps.row([step.what.to_string(), said(step)].map(fitted).to_vec());
-            }
-            screen.table(&layers, 2);
-            screen.clipped(1 + ROWS, |screen| screen.table(&steps, 2));
-            screen.blank();
-            answer::foot(screen, record, shown_by, lines);
-        },
-    )
+        screen.table(&layers, 2);
+        screen.clipped(1 + ROWS, |screen| screen.table(&steps, 2));
+        screen.blank();
+        answer::foot(screen, record, shown_by, false);
+    })
 }
 
 /// Who is how much faster, and why.
 pub fn comparison_answer(c: &Comparison, all: bool, style: &Style) -> String {
-    let report = || Screen::draw(style, |screen| compare::blocks(screen, c));
     if is_of_watches(c) {
         // Its tables are short, and are the answer.
         return Screen::draw(style, |screen| compare::write(screen, c));
     }
-    above(all, style, report, |screen| {
+    let whole = |screen: &mut Screen| compare::blocks(screen, c);
+    Screen::answer(style, all, whole, |screen| {
         if let Some(gate) = &c.gate {
             compare::gate(screen, gate, record_names(c).as_deref());
         }
-        let left = answer::LINES.saturating_sub(screen.lines()).max(LEAST_ANSWER);
+        let left = screen.left(0).max(LEAST_ANSWER);
         screen.clipped(left, |screen| compare::answer(screen, c));
-        more(screen, "what explains it, what differs, all figures");
+        screen.more_with("--all (what explains it, what differs, all figures)");
     })
 }
 
@@ -174,48 +100,39 @@ pub fn gate(gate: &Gate, style: &Style) -> String {
 /// How to lay a program out.
 pub fn plan_answer(made: &Plan, all: bool, style: &Style) -> String {
     let whole = plan::plan(made, style);
-    if whole.lines().count() <= answer::LINES {
+    if whole.lines().count() <= LINES || style.layout == Layout::Tables {
         return whole;
     }
-    above(
-        all,
-        style,
-        || whole,
-        |screen| {
-            screen.clipped(5, |screen| screen.paragraph(&[], Tone::Strong, &made.summary));
-            screen.clipped(ROWS, |screen| screen.table(&processes(&made.processes), 2));
-            screen.clipped(7, |screen| {
-                let verified = made.verification.iter().flat_map(verification);
-                verified.for_each(|line| screen.paragraph(&[], Tone::Plain, &line));
-                for (key, text) in &reasons(made) {
-                    screen.paragraph(&[Span::strong(format!("{key}: "))], Tone::Plain, text);
-                }
-            });
-            let tools: Vec<&str> = made.snippets.iter().map(|snippet| snippet.tool.as_str()).collect();
-            if !tools.is_empty() {
-                // Of a record that was named: without it the command would plan this machine.
-                let of =
-                    made.record.as_ref().map(|record| format!("{} ", record::phrase::quote_word(record)));
-                let of = of.unwrap_or_default();
-                let command = format!("linespeed plan {of}--as {}", tools.join("|"));
-                screen.paragraph(&[Span::plain("To paste: ")], Tone::Plain, command);
+    let report = |screen: &mut Screen| plan::write(screen, made);
+    Screen::answer(style, all, report, |screen| {
+        screen.clipped(5, |screen| screen.paragraph(&[], Tone::Strong, &made.summary));
+        screen.clipped(ROWS, |screen| screen.table(&processes(&made.processes), 2));
+        screen.clipped(7, |screen| {
+            let verified = made.verification.iter().flat_map(verification);
+            verified.for_each(|line| screen.paragraph(&[], Tone::Plain, &line));
+            for (key, text) in &reasons(made) {
+                screen.paragraph(&[Span::strong(format!("{key}: "))], Tone::Plain, text);
             }
-            more(screen, "lines to paste, what else to set, cautions");
-        },
-    )
-}
-
-fn more(screen: &mut Screen, what: &str) {
-    screen.more_with(&format!("--all ({what})"));
+        });
+        let tools: Vec<&str> = made.snippets.iter().map(|snippet| snippet.tool.as_str()).collect();
+        if !tools.is_empty() {
+            // Of a record that was named: without it the command would plan this machine.
+            let of = made.record.as_ref().map(|record| format!("{} ", record::phrase::quote_word(record)));
+            let command = format!("linespeed plan {}--as {}", of.unwrap_or_default(), tools.join("|"));
+            screen.paragraph(&[Span::plain("To paste: ")], Tone::Plain, command);
+        }
+        screen.more_with("--all (lines to paste, what else to set, cautions)");
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::terminal::stat;
+    use record::{Label, Measurement, detail};
 
     fn fits(text: &str) {
-        assert!(text.lines().count() <= answer::LINES + 2, "{text}");
+        assert!(text.lines().count() <= LINES + 2, "{text}");
     }
 
     #[test]
@@ -234,7 +151,7 @@ mod tests {
         record.diagnosis = diagnose::diagnose(&record);
         let text = scale_answer(&record, false, Some("."), &Style::default());
         fits(&text);
-        for row in ["cores-first      1", "cores-first     64", "node-compact    64"] {
+        for row in ["cores-first         1", "cores-first        64", "node-compact       64"] {
             assert!(text.contains(row), "no {row} in {text}");
         }
         assert!(scale_answer(&record, true, Some("."), &Style::default()).lines().count() > 64);

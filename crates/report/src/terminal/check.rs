@@ -4,6 +4,7 @@ use record::check::{Check, FactOff, Figure, Outcome};
 use record::units;
 
 use super::Style;
+use super::lines::longest;
 use super::screen::Screen;
 use crate::ascii::to_ascii;
 use crate::table::Table;
@@ -26,57 +27,52 @@ pub fn check_line(check: &Check, baseline: &str) -> String {
 fn compose(check: &Check, baseline: &str) -> String {
     let facts = check.facts.iter().filter(|fact| !fact.follows).map(fact_off);
     let slow = check.figures.iter().filter(|figure| figure.slow).map(slower);
-    let known = check.figures.iter().filter(|figure| figure.is_decided()).count();
-    let noisy = check.figures.len() - known;
-    if let (Some(busy), Outcome::Good) = (&check.busy, check.outcome) {
-        let used = format!("{} of {} CPUs", units::significant(busy.by_others), busy.cpus);
-        let facts = format!("nothing is off: {}", count_facts(check.alike));
-        let lines = [
-            format!("speed not judged, others used {used}; {facts} as in {}", clean(baseline)),
-            format!("speed not judged, others used {used}; {facts}"),
-        ];
-        return lines.into_iter().find(|line| width(line) <= WIDEST).unwrap_or(facts);
-    }
-    let unseen = match (check.not_seen.first(), check.not_seen.len()) {
-        (None, _) => String::new(),
-        (Some(first), 1) => format!("not seen: {}", in_a_sentence(&clean(&first.what.to_string()))),
-        (Some(first), count) => {
-            format!("not seen: {} and {} more", in_a_sentence(&clean(&first.what.to_string())), count - 1)
-        }
-    };
     // Facts that differ leave room for no more than that.
-    let unseen = if check.busy.is_some() { "speed not judged".to_owned() } else { unseen };
+    let not_judged = check.busy.as_ref().map(|_| "speed not judged".to_owned());
+    let unseen = not_judged.unwrap_or_else(|| unseen(check));
     match check.outcome {
-        Outcome::Good => {
-            let figures = match (known, check.figures.len()) {
-                (_, 0) => String::new(),
-                (known, _) => format!(", {}", record::phrase::count_noun(known, "figure")),
-            };
-            // What could not be compared comes first where it is most of it.
-            let leads = noisy > known;
-            let lead = if leads {
-                format!("{noisy} of {} figures too noisy; else ", check.figures.len())
-            } else {
-                String::new()
-            };
-            // Facts that agree say nothing of how fast the machine is.
-            let noisy = match (noisy, check.figures.len()) {
-                (_, 0) => "speed not measured".to_owned(),
-                (0, _) => String::new(),
-                _ if leads => String::new(),
-                (noisy, _) => format!("{noisy} too noisy"),
-            };
-            let good = format!("{lead}nothing is off: {}{figures}", count_facts(check.alike));
-            let long = format!("{good} as in {}", clean(baseline));
-            let parts = |first: String| {
-                let all = [first, noisy.clone(), unseen.clone()];
-                all.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
-            };
-            let line = parts(long);
-            if width(&line) <= WIDEST { line } else { parts(good) }
-        }
+        Outcome::Good => good(check, baseline, unseen),
         Outcome::OtherClass => listed("baseline of another kind: ", facts.collect(), ""),
         Outcome::Setting | Outcome::Defect => listed("", slow.chain(facts).collect(), &unseen),
+    }
+}
+
+/// That nothing is off; what could not be compared comes first where it is most of it, and the baseline goes where there is no room.
+fn good(check: &Check, baseline: &str, unseen: String) -> String {
+    let all = check.figures.len();
+    let known = check.figures.iter().filter(|figure| figure.is_decided()).count();
+    let noisy = all - known;
+    let (lead, rest) = match &check.busy {
+        Some(busy) => {
+            let used = units::significant(busy.by_others);
+            (format!("speed not judged, others used {used} of {} CPUs; ", busy.cpus), vec![])
+        }
+        None if noisy > known => (format!("{noisy} of {all} figures too noisy; else "), vec![unseen]),
+        None if noisy > 0 => (String::new(), vec![format!("{noisy} too noisy"), unseen]),
+        // Facts that agree say nothing of how fast the machine is.
+        None if all == 0 => (String::new(), vec!["speed not measured".to_owned(), unseen]),
+        None => (String::new(), vec![unseen]),
+    };
+    let figures = match all {
+        0 => String::new(),
+        _ if check.busy.is_some() => String::new(),
+        _ => format!(", {}", record::phrase::count_noun(known, "figure")),
+    };
+    let off = format!("nothing is off: {}{figures}", count_facts(check.alike));
+    let rest: String = rest.iter().filter(|part| !part.is_empty()).map(|part| format!("; {part}")).collect();
+    let of = format!(" as in {}", clean(baseline));
+    let lines = [format!("{lead}{off}{of}{rest}"), format!("{lead}{off}{rest}")];
+    longest(lines.into_iter(), |line| width(line) <= WIDEST)
+}
+
+/// What could not be seen here.
+fn unseen(check: &Check) -> String {
+    match check.not_seen.as_slice() {
+        [] => String::new(),
+        [first, more @ ..] => {
+            let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+            format!("not seen: {}{more}", in_a_sentence(&clean(&first.what.to_string())))
+        }
     }
 }
 

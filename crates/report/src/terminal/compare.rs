@@ -3,9 +3,10 @@
 use record::Comparison;
 use record::gate::Gate;
 
+use super::report;
 use super::screen::Screen;
-use crate::contents::{self, Part, compare};
-use crate::paint::{Span, Tone};
+use crate::contents::{self, compare};
+use crate::paint::Tone;
 use crate::text::{clean, width};
 
 /// Writes everything.
@@ -49,28 +50,13 @@ pub(super) fn answer(screen: &mut Screen, c: &Comparison) {
 
 /// The tables.
 pub(super) fn blocks(screen: &mut Screen, c: &Comparison) {
-    for block in compare::blocks(c) {
-        screen.heading(&block.title);
-        for (number, part) in block.parts.iter().enumerate() {
-            if number > 0 {
-                screen.blank();
-            }
-            match part {
-                Part::Table(table) => screen.table(table, 2),
-                Part::Facts(section) => pairs(screen, &section.facts),
-                Part::Says(text) => screen.paragraph(&[Span::plain("  ")], Tone::Plain, text),
-                // A comparison has no charts.
-                Part::Chart(_) | Part::Bars(_) | Part::Heat(_) | Part::Condensed { .. } | Part::Folded(_) => {
-                }
-            }
-        }
-    }
+    compare::blocks(c).iter().for_each(|block| report::block(screen, block, true));
 }
 
 /// The widest key that leaves room for what stands behind it.
 const WIDEST_KEY: usize = 32;
 
-fn pairs(screen: &mut Screen, facts: &[crate::contents::Fact]) {
+pub(super) fn pairs(screen: &mut Screen, facts: &[crate::contents::Fact]) {
     let at = facts.iter().map(|fact| width(&clean(&fact.key)) + 4).max().unwrap_or(0);
     for fact in facts {
         if at > WIDEST_KEY.min(screen.width() * 2 / 5) {

@@ -13,14 +13,9 @@ use crate::text::{clean, width};
 pub(super) const MOST: usize = 3;
 
 /// The worst findings, three lines each: what, its cost, one command: where a knob mends it and the record is known by a name,
-/// `linespeed fix`. One for which there is no room whole is not begun, but the first, whose title is cut. Returns how many were
-/// shown.
-pub(super) fn write(screen: &mut Screen, record: &Record, room: usize, shown_by: Option<&str>) -> usize {
-    write_by(screen, record, room, shown_by, false)
-}
-
-/// The same; `merged`: with cost and command in one line where they fit.
-pub(super) fn write_by(
+/// `linespeed fix`. `merged`: with cost and command in one line where they fit. One for which there is no room whole is not begun,
+/// but the first, whose title is cut. Returns how many were shown.
+pub(super) fn write(
     screen: &mut Screen,
     record: &Record,
     room: usize,

@@ -5,10 +5,10 @@ use record::import::{Contradiction, Origin, Output, Withheld};
 use record::phrase::{count_noun, quote_word};
 use record::{Key, Measurement, Record, detail};
 
+use super::Style;
 use super::findings;
 use super::lines;
 use super::screen::Screen;
-use super::{Style, brief};
 use crate::contents::figures::value;
 use crate::contents::finding;
 use crate::contents::{imported, listed, summary};
@@ -45,26 +45,30 @@ impl Kept {
 /// are. Above it, where `all` is asked for, every figure and line, those that nobody understood among them: without that the
 /// caller says how many they are.
 pub fn import(records: &[Record], kept: &[Kept], all: bool, style: &Style) -> String {
-    let whole = || Screen::draw(style, |screen| write_all(screen, records));
-    brief::above(all, style, whole, |screen| {
-        match records {
-            [one] => write_one(screen, one),
-            several => write_several(screen, several, kept),
-        }
-        screen.blank();
-        let rest = if all { "" } else { "--all (all that was read), " };
-        let names: Vec<String> = kept.iter().map(|kept| quote_word(&kept.shown_by)).collect();
-        match (kept, names.as_slice()) {
-            ([one], [name]) => {
-                screen.uncut(&one.line());
-                screen.uncut(&format!("More:   {rest}linespeed show {name} --all"));
+    Screen::answer(
+        style,
+        all,
+        |screen| write_all(screen, records),
+        |screen| {
+            match records {
+                [one] => write_one(screen, one),
+                several => write_several(screen, several, kept),
             }
-            (_, [first, second, ..]) => {
-                screen.uncut(&format!("More:   {rest}linespeed compare {first} {second}"));
+            screen.blank();
+            let rest = if all { "" } else { "--all (all that was read), " };
+            let names: Vec<String> = kept.iter().map(|kept| quote_word(&kept.shown_by)).collect();
+            match (kept, names.as_slice()) {
+                ([one], [name]) => {
+                    screen.uncut(&one.line());
+                    screen.uncut(&format!("More:   {rest}linespeed show {name} --all"));
+                }
+                (_, [first, second, ..]) => {
+                    screen.uncut(&format!("More:   {rest}linespeed compare {first} {second}"));
+                }
+                _ => {}
             }
-            _ => {}
-        }
-    })
+        },
+    )
 }
 
 /// What a machine is called, and what it is.
@@ -96,28 +100,18 @@ fn write_one(screen: &mut Screen, record: &Record) {
     }
     if !record.diagnosis.findings.is_empty() {
         screen.blank();
-        findings::write(screen, record, FINDINGS, None);
+        findings::write(screen, record, FINDINGS, None, false);
     }
     screen.blank();
-    let first = |title: &str, count: usize, says: Option<String>| {
-        says.map(|says| format!("{title}: {count}; the first: {says}"))
-    };
-    for line in [
-        first(
-            "Implausible, kept as text only",
-            import.withheld.len(),
-            import.withheld.first().map(kept_as_text),
-        ),
-        first(
-            "Contradictions",
-            import.contradictions.len(),
-            import.contradictions.first().map(contradiction),
-        ),
-    ]
-    .into_iter()
-    .flatten()
-    {
-        screen.short(2, "", "  ", line);
+    let withheld = import.withheld.first().map(kept_as_text);
+    let two_ways = import.contradictions.first().map(contradiction);
+    for (title, count, first) in [
+        ("Implausible, kept as text only", import.withheld.len(), withheld),
+        ("Contradictions", import.contradictions.len(), two_ways),
+    ] {
+        if let Some(says) = first {
+            screen.short(2, "", "  ", format!("{title}: {count}; the first: {says}"));
+        }
     }
 }
 

@@ -3,29 +3,29 @@
 use record::Record;
 
 use super::findings;
-use super::lines;
 use super::screen::Screen;
-use super::{Layout, Style, answer, brief};
+use super::{Layout, Style, answer};
 use crate::contents::{essentials, inventory, summary};
-use crate::paint::{Span, Tone};
+use crate::paint::Span;
 use crate::table::Table;
 use crate::text::{clean, width};
 
 /// What the machine is and how it is set up, one fact a line, always in the same order.
 pub fn inventory(record: &Record, style: &Style) -> String {
-    Screen::draw(style, |screen| {
-        let sections = inventory::sections(record);
-        let keys =
-            sections.iter().flat_map(|section| &section.facts).map(|fact| width(&clean(&fact.key)) + 3);
-        let at = keys.max().unwrap_or(0).clamp(16, 28);
-        for section in &sections {
-            screen.heading(&section.title);
-            screen.facts(section, "", at);
-        }
-        if sections.is_empty() {
-            screen.line(&[Span::plain("No facts of this machine in the record.")]);
-        }
-    })
+    Screen::draw(style, |screen| write(screen, record))
+}
+
+fn write(screen: &mut Screen, record: &Record) {
+    let sections = inventory::sections(record);
+    let keys = sections.iter().flat_map(|section| &section.facts).map(|fact| width(&clean(&fact.key)) + 3);
+    let at = keys.max().unwrap_or(0).clamp(16, 28);
+    for section in &sections {
+        screen.heading(&section.title);
+        screen.facts(section, "", at);
+    }
+    if sections.is_empty() {
+        screen.line(&[Span::plain("No facts of this machine in the record.")]);
+    }
 }
 
 /// Every fact, a row each.
@@ -41,41 +41,30 @@ fn as_table(record: &Record) -> Table {
 
 /// Lines that what costs speed may take beside the facts.
 const FINDINGS: usize = 6;
-/// Lines of a screen: no line about a record that was kept follows here.
-const SCREEN: usize = 24;
-/// Lines below the facts: that they are cut, what was not seen, what tells the rest.
-const BELOW: usize = 4;
 
 /// What the machine is on one screen, first what of it costs speed; every fact above it, where `all` is asked for. `more`: what tells the rest.
 pub fn inventory_answer(record: &Record, all: bool, more: Option<&str>, style: &Style) -> String {
     if style.layout == Layout::Tables {
         return Screen::draw(style, |screen| screen.table(&as_table(record), 0));
     }
-    brief::above(
-        all,
+    Screen::answer(
         style,
-        || inventory(record, style),
+        all,
+        |screen| write(screen, record),
         |screen| {
-            let above = screen.lines();
-            if let Some(banner) = summary::banner(record) {
-                lines::cut(screen, &[Span::strong(banner)]);
-            }
-            for (number, line) in answer::identity(record, screen.width()).into_iter().enumerate() {
-                let tone = if number == 0 { Tone::Strong } else { Tone::Plain };
-                lines::cut(screen, &[Span::new(tone, line)]);
-            }
+            answer::identity(screen, record);
             screen.blank();
             if !record.diagnosis.findings.is_empty() {
-                findings::write(screen, record, FINDINGS, None);
+                findings::write(screen, record, FINDINGS, None, false);
                 screen.blank();
             }
-            let room = SCREEN.saturating_sub(screen.lines() - above + BELOW);
+            let room = screen.left(1);
             let facts = essentials::facts(record);
             let at = facts.facts.iter().map(|fact| width(&clean(&fact.key)) + 2).max().unwrap_or(0).min(24);
             screen.clipped(room, |screen| screen.short_facts(&facts, at, room));
             let lost: Vec<(String, String)> =
                 summary::unseen(record).into_iter().map(|lost| (lost.what.join(", "), lost.reason)).collect();
-            answer::unseen_why(screen, &lost);
+            answer::unseen_why(screen, &lost, None);
             if let Some(more) = more {
                 screen.uncut(&format!("More: {more}"));
             }
@@ -95,7 +84,7 @@ mod tests {
         for width in [40, 80, 160] {
             let text =
                 inventory_answer(&record, false, None, &Style { width, color: false, ..Style::default() });
-            assert!(text.lines().count() <= SCREEN, "{text}");
+            assert!(text.lines().count() <= 24, "{text}");
             let begins = |start: &str| text.lines().any(|line| line.starts_with(start));
             assert!(begins("1. ") && begins(&clean(&facts[0].key)), "{text}");
         }

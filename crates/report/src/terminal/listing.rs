@@ -12,10 +12,6 @@ use super::screen::Screen;
 use super::{Layout, Style, without_marks};
 use crate::paint::{Span, Tone};
 use crate::table::{Field, Table};
-use crate::text::{pad_right, width};
-
-/// Columns that a name may take beside its text.
-const MOST_OF_A_NAME: usize = 18;
 
 /// A measurement that can be asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,60 +47,33 @@ impl Listed {
 
 /// Every word's name with its first sentence, by group: `linespeed explain` without a name.
 pub fn glossary(words: &[Term], style: &Style) -> String {
-    let mut screen = Screen::new(style);
-    if style.layout != Layout::Terminal {
-        let mut table = Table::new("", None, ["name", "group", "what"]);
-        for word in words {
-            table.row([word.name, word.group, word.brief()].map(str::to_owned).to_vec());
+    Screen::draw(style, |screen| {
+        if style.layout != Layout::Terminal {
+            let mut table = Table::new("", None, ["name", "group", "what"]);
+            for word in words {
+                table.row([word.name, word.group, word.brief()].map(str::to_owned).to_vec());
+            }
+            return screen.table(&table, 0);
         }
-        screen.table(&table, 0);
-        return screen.finish();
-    }
-    let column = words.iter().map(|word| width(word.name)).max().unwrap_or(0).min(MOST_OF_A_NAME) + 2;
-    let mut group = "";
-    for word in words {
-        if word.group != group {
-            group = word.group;
-            screen.heading(group);
+        for group in words.chunk_by(|a, b| a.group == b.group) {
+            let brief = |word: &Term| without_marks(word.brief().trim_end_matches('.'), style);
+            let title = group.first().map_or("", |word| word.group);
+            screen.list(title, group.iter().map(|word| (word.name, brief(word))));
         }
-        let brief = without_marks(word.brief().trim_end_matches('.'), style);
-        let (indent, mut name) = (Span::plain("  "), Span::strong(pad_right(word.name, column)));
-        // Beside a name that fills the column there is no room: the text begins below it.
-        if width(word.name) + 2 > column {
-            screen.line(&[indent.clone(), name]);
-            name = Span::plain(" ".repeat(column));
-        }
-        screen.paragraph(&[indent, name], Tone::Plain, brief);
-    }
-    screen.finish()
+    })
 }
 
 /// `linespeed reference`: each machine's name and what it is.
 pub fn references(machines: &[(&str, &str, Option<&str>)], style: &Style) -> String {
-    let mut screen = Screen::new(style);
-    if style.layout != Layout::Terminal {
-        let mut table = Table::new("", None, ["name", "machine", "no shared figure"]);
-        for (name, title, apart) in machines {
-            table.row([name, title, apart.unwrap_or_default()].map(str::to_owned).to_vec());
-        }
-        screen.table(&table, 0);
-        return screen.finish();
-    }
-    let column = machines.iter().map(|(name, ..)| width(name)).max().unwrap_or(0) + 2;
-    for (name, title, apart) in machines {
-        let first = [Span::strong(pad_right(name, column))];
-        screen.paragraph(&first, Tone::Plain, title);
-        if let Some(apart) = apart {
-            screen.paragraph(
-                &[Span::plain(pad_right("", column))],
-                Tone::Quiet,
-                format!("no shared figure: {apart}"),
-            );
-        }
-    }
-    screen.blank();
-    screen.paragraph(&[], Tone::Quiet, "linespeed reference NAME shows one, linespeed compare . reference:NAME holds this machine against it");
-    screen.finish()
+    Screen::draw(style, |screen| {
+        let tell = |(name, title, apart): &(&str, &str, Option<&str>)| {
+            let apart = apart.map(|apart| format!("; no shared figure: {apart}")).unwrap_or_default();
+            ((*name).to_owned(), format!("{title}{apart}"))
+        };
+        screen.list("", machines.iter().map(tell));
+        screen.blank();
+        screen.paragraph(&[], Tone::Quiet, "linespeed reference NAME shows one, linespeed compare . reference:NAME holds this machine against it");
+    })
 }
 
 const LISTED: [Field<Listed>; 7] = [
@@ -123,9 +92,6 @@ fn seconds(seconds: f64) -> String {
     if seconds > 0.0 { format!("{seconds:.1} s") } else { "-".to_owned() }
 }
 
-/// Lines that may stand above the note of the list, of a terminal that nobody has resized.
-const SCREEN: usize = 21;
-
 /// `linespeed list`: each measurement with its time, its memory, and what is to be expected of it here.
 pub fn measurements(listed: &[Listed], style: &Style) -> String {
     let mut screen = Screen::new(style);
@@ -140,7 +106,7 @@ pub fn measurements(listed: &[Listed], style: &Style) -> String {
     };
     let said: Vec<(String, String)> = listed.iter().flat_map(of).collect();
     let lines: usize = said.iter().map(|(name, text)| screen.lines_of(name, "  ", text)).sum();
-    let each = if screen.lines() + lines <= SCREEN { usize::MAX } else { 1 };
+    let each = if lines <= screen.left(0) { usize::MAX } else { 1 };
     for (name, text) in said {
         screen.short(each, &name, "  ", text);
     }
@@ -183,6 +149,7 @@ fn what_it_is_of(entry: &Entry) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::width;
 
     #[test]
     fn every_word_is_listed_once_within_the_width() {

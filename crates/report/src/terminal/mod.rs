@@ -2,28 +2,21 @@
 //! that the machine says can act on the terminal.
 
 mod answer;
-mod audit;
 mod brief;
-mod busy;
 mod check;
 mod columns;
 mod compare;
 mod findings;
-mod fix;
 mod fleet;
 mod history;
 mod import;
 mod inventory;
-mod knob_changes;
 mod lines;
 mod listing;
 mod live;
 mod loss_breakdown;
 mod markdown;
-mod overhead;
 mod plan;
-mod proof;
-mod recipes;
 mod reference_machine;
 mod report;
 mod scale;
@@ -45,24 +38,19 @@ use crate::contents::summary;
 use crate::contents::turns::find_turns;
 use crate::paint::{Span, Tone};
 use crate::table::Table;
-pub use audit::{Seen, audit};
 pub use brief::{comparison_answer, gate, overhead_answer, plan_answer, scale_answer};
 pub use check::{check, check_line};
-pub use fix::{Fixed, Kept as KnobKept, fix, fix_json};
 pub use fleet::fleet;
 pub use history::history;
 pub use import::{Kept, import};
 pub use inventory::{inventory, inventory_answer};
-pub use knob_changes::{knobs_applied, knobs_planned, knobs_restored, knobs_set, knobs_standing};
 pub use listing::{Listed, glossary, measurements, records, references};
 pub use live::{LastLook, Live, live, live_head};
-pub use overhead::overhead;
 pub use plan::{pasted, plan};
-pub use proof::proof;
-pub use recipes::{ListedRecipe, recipes};
 pub use reference_machine::reference;
-pub use scale::{is_scale, scale, scale_briefly};
-use screen::Screen;
+pub use scale::is_scale;
+pub use screen::Screen;
+pub use sections::Measured;
 pub use watch::live_summary;
 
 /// How text is laid out.
@@ -123,29 +111,35 @@ const MOST_KINDS: usize = 3;
 /// The answer of a run on one screen, of at most 21 lines. Above it every table, where `all` is asked for; where only a few things
 /// were measured, theirs. `shown_by`: what `linespeed show` takes for this record, where it was kept.
 pub fn answer(record: &Record, all: bool, shown_by: Option<&str>, style: &Style) -> String {
-    let mut screen = Screen::new(style);
     let kinds: BTreeSet<_> = record.measurements.iter().map(|m| m.metric.split('.').next()).collect();
-    if all {
-        report::write(&mut screen, record, shown_by);
-    } else if !summary::is_whole(record) && (record.ended == Ended::Complete || kinds.len() <= MOST_KINDS) {
-        report::figures(&mut screen, record);
-    }
-    screen.blank();
-    screen.stands_below_all(all);
-    answer::write(&mut screen, record, shown_by);
-    screen.finish()
+    Screen::draw(style, |screen| {
+        if all {
+            report::write(screen, record, shown_by);
+        } else if !summary::is_whole(record) && (record.ended == Ended::Complete || kinds.len() <= MOST_KINDS)
+        {
+            report::figures(screen, record);
+        }
+        screen.begin_answer(all);
+        answer::write(screen, record, shown_by);
+    })
 }
 
 /// One part of a report by its name: `findings`, `losses`, `noise`, `coverage`, a measurement, a metric; `None` where the record
-/// has nothing of that name. `shown_by`: what `linespeed show` takes for this record.
-pub fn section(record: &Record, name: &str, shown_by: &str, style: &Style) -> Option<String> {
+/// has nothing of that name. `shown_by`: what `linespeed show` takes for this record; `measured`: each measurement with its metrics.
+pub fn section(
+    record: &Record,
+    name: &str,
+    shown_by: &str,
+    measured: &[Measured],
+    style: &Style,
+) -> Option<String> {
     let mut screen = Screen::new(style);
-    sections::write(&mut screen, record, name, shown_by).then(|| screen.finish())
+    sections::write(&mut screen, record, name, shown_by, measured).then(|| screen.finish())
 }
 
 /// The names that [`section`] knows of this record.
-pub fn section_names(record: &Record) -> Vec<&'static str> {
-    sections::names(record)
+pub fn section_names(record: &Record, measured: &[Measured]) -> Vec<&'static str> {
+    sections::names(record, measured)
 }
 
 /// The report: the first screen (what the machine is, how far from line speed, what costs speed, what could not
@@ -163,7 +157,7 @@ pub fn record(record: &Record, all: bool, shown_by: &str, style: &Style) -> Stri
     } else if is_scale(record) {
         scale_answer(record, all, Some(shown_by), style)
     } else if measured && !record.diagnosis.layers.is_empty() && !summary::is_whole(record) {
-        overhead_answer(record, (all, true), Some(shown_by), style)
+        overhead_answer(record, all, Some(shown_by), style)
     } else if stat::is_of_a_command(record) || find_turns(record).is_some() {
         stat_answer(record, all, Some(shown_by), style)
     } else if !record.measurements.is_empty() {
@@ -193,15 +187,6 @@ pub fn comparison(comparison: &Comparison, style: &Style) -> String {
 /// The machine's shape as a picture, and how CPU numbers lie on packages, cores, siblings and nodes.
 pub fn tree(machine: &Machine, style: &Style) -> String {
     Screen::draw(style, |screen| tree::write(screen, machine))
-}
-
-/// The scaling charts of a record alone, one a workload with at least three steps; empty where there is none.
-pub fn scaling_charts(record: &Record, style: &Style) -> String {
-    let mut screen = Screen::new(style);
-    for chart in crate::contents::scaling::charts(record, report::room().steps) {
-        report::draw(&mut screen, &chart);
-    }
-    screen.finish()
 }
 
 /// What a word means: `linespeed explain`.

@@ -3,8 +3,8 @@
 
 use record::plan::{Plan, Snippet};
 
-use super::Style;
 use super::screen::Screen;
+use super::{Layout, Style};
 use crate::contents::plan::{MOST_PROCESSES, processes, reasons, verification};
 use crate::paint::{Span, Tone};
 use record::phrase::{agree, quote_word};
@@ -14,12 +14,19 @@ const MOST_LINES: usize = 16;
 
 /// The plan as text.
 pub fn plan(plan: &Plan, style: &Style) -> String {
-    let mut screen = Screen::new(style);
+    Screen::draw(style, |screen| match style.layout {
+        Layout::Tables => screen.table(&processes(&plan.processes), 0),
+        Layout::Terminal | Layout::Markdown => write(screen, plan),
+    })
+}
+
+/// Writes it.
+pub(super) fn write(screen: &mut Screen, plan: &Plan) {
     screen.paragraph(&[], Tone::Strong, &plan.summary);
     if plan.processes.len() > 1 || !plan.snippets.is_empty() {
         screen.blank();
         screen.table(&processes(&plan.processes), 2);
-        more(&mut screen, plan.processes.len(), MOST_PROCESSES, "--json");
+        more(screen, plan.processes.len(), MOST_PROCESSES, "--json");
     }
     if let Some(verification) = &plan.verification {
         screen.heading("Verified");
@@ -27,12 +34,12 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
             screen.paragraph(&[Span::plain("  ")], Tone::Plain, &line);
         }
     }
-    why(&mut screen, plan);
+    why(screen, plan);
     for (at, snippet) in plan.snippets.iter().enumerate() {
         if at == 0 {
             screen.heading("To paste");
         }
-        lines(&mut screen, snippet, plan.record.as_deref());
+        lines(screen, snippet, plan.record.as_deref());
     }
     for (title, sentences) in [("Cautions", &plan.cautions), ("Not known", &plan.unknown)] {
         for (at, sentence) in sentences.iter().enumerate() {
@@ -48,7 +55,6 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
         }
         screen.paragraph(&[Span::quiet("Figures: ")], Tone::Quiet, source);
     }
-    screen.finish()
 }
 
 /// The lines of one tool alone, as a file or a shell takes them; `None` where the plan has none of it.

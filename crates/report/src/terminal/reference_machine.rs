@@ -16,27 +16,24 @@ use crate::text::{clean, pad_right, width, wrap};
 const METRICS: usize = 5;
 
 /// `linespeed reference NAME`: the answer on one screen; above it, with `all`, every table and every claim.
-pub fn reference(
-    record: &Record,
-    answers: &[JudgedClaim],
-    all: bool,
-    shown_by: &str,
-    style: &Style,
-) -> String {
-    let mut screen = Screen::new(style);
-    if all || style.layout != Layout::Terminal {
-        report::write(&mut screen, record, None);
-        every(&mut screen, answers, style.layout);
-        screen.blank();
-    }
-    let above = screen.lines();
-    answer::head(&mut screen, record);
-    figures(&mut screen, record);
+pub fn reference(record: &Record, answers: &[JudgedClaim], all: bool, shown_by: &str, style: &Style) -> String {
+    let whole = |screen: &mut Screen| {
+        report::write(screen, record, None);
+        every(screen, answers, style.layout);
+    };
+    let in_short = |screen: &mut Screen| write(screen, record, answers, shown_by);
+    Screen::answer(style, all || style.layout != Layout::Terminal, whole, in_short)
+}
+
+/// What it is, its figures, and as many of the claims as there is room for.
+fn write(screen: &mut Screen, record: &Record, answers: &[JudgedClaim], shown_by: &str) {
+    answer::head(screen, record);
+    figures(screen, record);
     screen.blank();
     if !answers.is_empty() {
         screen.line(&[Span::strong(claims::counted(answers))]);
     }
-    let room = answer::LINES.saturating_sub(screen.lines() - above + 1);
+    let room = screen.left(1);
     let (mut used, mut shown) = (0, 0);
     for one in claims::worst_first(answers) {
         let tone = if one.verdict == Verdict::DoesNotHold { Tone::Warning } else { Tone::Plain };
@@ -59,9 +56,7 @@ pub fn reference(
         0 => "tables, evidence".to_owned(),
         more => format!("{}, tables", count_noun(more, "more claim")),
     };
-    screen.stands_below_all(all);
     screen.more(&format!("linespeed reference {} --all ({more})", quote_word(shown_by)));
-    screen.finish()
 }
 
 /// Every claim, what the figures say of it, and the figures.

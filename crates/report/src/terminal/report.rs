@@ -3,8 +3,8 @@
 use record::diagnosis::{Finding, Resource, Severity};
 use record::{Record, Remedy};
 
-use super::markdown;
 use super::screen::Screen;
+use super::{compare, markdown};
 use crate::chart;
 use crate::chart::heat::Heat;
 use crate::contents::block::{Block, Part, Room};
@@ -209,23 +209,22 @@ pub(super) fn room() -> Room {
 /// The figures, block by block; charts come last in theirs.
 pub(super) fn figures(screen: &mut Screen, record: &Record) {
     for shown in blocks(record, room()) {
-        block(screen, &shown);
+        block(screen, &shown, false);
     }
 }
 
-/// What stands below one heading: charts last.
-pub(super) fn block(screen: &mut Screen, block: &Block) {
+/// What stands below one heading: charts last. `spaced`: with an empty line between its parts.
+pub(super) fn block(screen: &mut Screen, block: &Block, spaced: bool) {
     screen.heading(&block.title);
     let charts = |part: &&Part| matches!(part, Part::Chart(_));
-    for part in block.parts.iter().filter(|part| !charts(part)) {
+    for (number, part) in block.parts.iter().filter(|part| !charts(part)).enumerate() {
+        if number > 0 && spaced {
+            screen.blank();
+        }
         match part {
             Part::Table(table) => titled(screen, &block.title, table),
             Part::Heat(heat) | Part::Condensed { small: heat, .. } => map(screen, heat),
-            Part::Facts(facts) => {
-                let keys = facts.facts.iter().map(|fact| width(&clean(&fact.key)) + 5);
-                let at = keys.max().unwrap_or(0).min(24);
-                screen.facts(facts, "  ", at);
-            }
+            Part::Facts(facts) => compare::pairs(screen, &facts.facts),
             Part::Says(text) => screen.paragraph(&[Span::plain("  ")], Tone::Plain, text),
             Part::Chart(_) | Part::Bars(_) | Part::Folded(_) => {}
         }
@@ -239,7 +238,8 @@ pub(super) fn block(screen: &mut Screen, block: &Block) {
 
 /// A table, below its own title where it is not the only thing below a heading.
 fn titled(screen: &mut Screen, heading: &str, table: &Table) {
-    if table.title != heading {
+    // One that its first column says already is not said again.
+    if table.title != heading && table.columns.first().is_none_or(|column| column.head != table.title) {
         screen.blank();
         screen.paragraph(&[Span::plain("  ")], Tone::Plain, &table.title);
     }

@@ -11,26 +11,31 @@ use crate::paint::{self, Span, Tone, render};
 use crate::table::{Table, Weight};
 use crate::text::{clean, cut, cut_words, pad_left, pad_right, shorten, width, wrap};
 
+/// Lines of an answer on a terminal that nobody has resized, without those that name the files and the prompt.
+pub(super) const LINES: usize = 21;
+
 /// The text that grows.
-pub(crate) struct Screen {
+pub struct Screen {
     width: usize,
     color: bool,
     ascii: bool,
     layout: Layout,
     root: bool,
-    /// Whether it stands below a report of everything.
+    /// Whether the answer stands below a report of everything.
     below_all: bool,
+    /// The line with which the answer begins.
+    top: usize,
     text: String,
 }
 
 impl Screen {
     /// Whether it is a terminal's, and no file's.
-    pub(crate) fn is_terminal(&self) -> bool {
+    pub fn is_terminal(&self) -> bool {
         self.layout == Layout::Terminal
     }
 
     /// An empty one. Widths below 20 are taken as 20.
-    pub(crate) fn new(style: &super::Style) -> Self {
+    pub fn new(style: &super::Style) -> Self {
         Self {
             width: style.width.max(20),
             color: style.color,
@@ -38,44 +43,70 @@ impl Screen {
             layout: style.layout,
             root: style.root,
             below_all: false,
+            top: 0,
             text: String::new(),
         }
     }
 
     /// The text that `write` writes on an empty one.
-    pub(crate) fn draw(style: &super::Style, write: impl FnOnce(&mut Self)) -> String {
+    pub fn draw(style: &super::Style, write: impl FnOnce(&mut Self)) -> String {
         let mut screen = Self::new(style);
         write(&mut screen);
         screen.finish()
     }
 
-    /// Tells that everything stands above, so that nothing needs to say where it is.
-    pub(crate) fn stands_below_all(&mut self, below: bool) {
-        self.below_all = below;
+    /// The answer on one screen; above it, where `all` is asked for, the report, and then nothing needs to say where the rest is.
+    pub fn answer(
+        style: &super::Style,
+        all: bool,
+        report: impl FnOnce(&mut Self),
+        answer: impl FnOnce(&mut Self),
+    ) -> String {
+        Self::draw(style, |screen| {
+            if all {
+                report(screen);
+            }
+            screen.begin_answer(all);
+            answer(screen);
+        })
+    }
+
+    /// The answer begins here; `below_all`: below a report of everything.
+    pub(super) fn begin_answer(&mut self, below_all: bool) {
+        self.blank();
+        (self.top, self.below_all) = (self.lines(), below_all);
+    }
+
+    /// Lines that are left for the answer where so many more follow; a document has room for all.
+    pub fn left(&self, below: usize) -> usize {
+        match self.is_terminal() {
+            true => LINES.saturating_sub(self.lines() - self.top + below),
+            false => usize::MAX,
+        }
     }
 
     /// The command that tells the rest, unless that stands above.
-    pub(crate) fn more(&mut self, command: &str) {
+    pub fn more(&mut self, command: &str) {
         if !self.below_all {
             self.uncut(&format!("More: {command}"));
         }
     }
 
     /// The option that tells the rest likewise, with what that is.
-    pub(crate) fn more_with(&mut self, option: &str) {
+    pub fn more_with(&mut self, option: &str) {
         if !self.below_all {
             self.paragraph(&[], Tone::Plain, format!("More: {option}"));
         }
     }
 
     /// Text made safe, and in signs that take their columns where it is laid out: ASCII needs two for one.
-    pub(crate) fn signs(&self, text: &str) -> String {
+    pub fn signs(&self, text: &str) -> String {
         let safe = clean(text);
         if self.ascii { two_signs(&safe) } else { safe }
     }
 
     /// Columns that a line may take.
-    pub(crate) fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         self.width
     }
 
@@ -85,12 +116,12 @@ impl Screen {
     }
 
     /// Lines so far.
-    pub(crate) fn lines(&self) -> usize {
+    pub fn lines(&self) -> usize {
         self.text.lines().count()
     }
 
     /// At most so many lines of what `write` writes; the last of them ends in a sign that there are more.
-    pub(crate) fn clipped(&mut self, most: usize, write: impl FnOnce(&mut Self)) {
+    pub fn clipped(&mut self, most: usize, write: impl FnOnce(&mut Self)) {
         let before = self.text.len();
         write(self);
         if self.layout == Layout::Terminal && self.text[before..].lines().count() > most {
@@ -106,7 +137,7 @@ impl Screen {
     }
 
     /// The whole text.
-    pub(crate) fn finish(self) -> String {
+    pub fn finish(self) -> String {
         let mut text = self.text;
         // The empty line that ends a table stands before something.
         if self.layout == Layout::Markdown && text.ends_with("\n\n") {
@@ -116,12 +147,12 @@ impl Screen {
     }
 
     /// Whether nothing was written.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
     /// An empty line, unless the text begins here or the line before is empty.
-    pub(crate) fn blank(&mut self) {
+    pub fn blank(&mut self) {
         // Among tables alone it would be a row.
         if self.layout != Layout::Tables && !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
@@ -129,7 +160,7 @@ impl Screen {
     }
 
     /// A heading with an empty line above it.
-    pub(crate) fn heading(&mut self, text: &str) {
+    pub fn heading(&mut self, text: &str) {
         self.blank();
         match self.layout {
             Layout::Terminal => {
@@ -174,7 +205,7 @@ impl Screen {
     }
 
     /// A line of pieces that are known to fit; should they not, the line is cut.
-    pub(crate) fn line(&mut self, spans: &[Span]) {
+    pub fn line(&mut self, spans: &[Span]) {
         match self.layout {
             Layout::Terminal => self.fitted(spans),
             _ => self.words(spans, ""),
@@ -182,7 +213,7 @@ impl Screen {
     }
 
     /// A line with a path or a command to paste, which is worth nothing where it is cut.
-    pub(crate) fn uncut(&mut self, text: &str) {
+    pub fn uncut(&mut self, text: &str) {
         match self.layout {
             Layout::Terminal => self.text.push_str(&format!("{}\n", clean(text))),
             _ => self.words(&[], text),
@@ -204,60 +235,103 @@ impl Screen {
         self.text.push('\n');
     }
 
-    /// A paragraph: `first` before its first line, as many spaces before the others.
-    pub(crate) fn paragraph(&mut self, first: &[Span], tone: Tone, text: impl Display) {
+    /// Text behind `first`, its further lines behind `others`, in at most so many lines; what does not fit is cut.
+    fn text(&mut self, first: &[Span], others: &str, tone: Tone, text: &str, most: usize) {
         if self.layout != Layout::Terminal {
-            return self.words(first, &text.to_string());
+            return self.words(first, text);
         }
+        let begin: usize = first.iter().map(|span| width(span.text())).sum();
+        let room = self.width.saturating_sub(begin.max(width(others))).max(8);
+        for (number, line) in wrap(&shorten(&self.signs(text), room, most), room).into_iter().enumerate() {
+            let before = if number == 0 { first } else { &[Span::quiet(others)] };
+            self.line(&[before, &[Span::new(tone, line)]].concat());
+        }
+    }
+
+    /// A paragraph: `first` before its first line, as many spaces before the others.
+    pub fn paragraph(&mut self, first: &[Span], tone: Tone, text: impl Display) {
         let indent: usize = first.iter().map(|span| width(span.text())).sum();
+        let text = text.to_string();
         // Where the beginning leaves no room to speak of, the text goes below it.
-        let below = self.width.saturating_sub(indent) < LEAST_COLUMN.max(self.width / 4);
-        let indent = if below { 4 } else { indent };
-        if below {
+        if self.is_terminal() && self.width.saturating_sub(indent) < LEAST_COLUMN.max(self.width / 4) {
             self.line(first);
+            return self.text(&[Span::plain("    ")], "    ", tone, &text, usize::MAX);
         }
-        for (number, line) in
-            wrap(&self.signs(&text.to_string()), self.width - indent).into_iter().enumerate()
-        {
-            if number == 0 && !below {
-                let spans: Vec<Span> = first.iter().cloned().chain([Span::new(tone, line)]).collect();
-                self.line(&spans);
-            } else {
-                self.line(&[Span::plain(" ".repeat(indent)), Span::new(tone, line)]);
-            }
-        }
+        self.text(first, &" ".repeat(indent), tone, &text, usize::MAX);
     }
 
     /// A paragraph whose first line begins with one text and the others with another.
-    pub(crate) fn hanging(&mut self, first: &str, others: &str, text: impl Display) {
-        if self.layout != Layout::Terminal {
-            return self.words(&[Span::plain(first)], &text.to_string());
-        }
-        let room = self.width.saturating_sub(width(first).max(width(others)));
-        for (number, line) in wrap(&self.signs(&text.to_string()), room.max(8)).into_iter().enumerate() {
-            let before = if number == 0 { first } else { others };
-            self.line(&[Span::quiet(before), Span::plain(line)]);
-        }
+    pub fn hanging(&mut self, first: &str, others: &str, text: impl Display) {
+        self.short(usize::MAX, first, others, text);
     }
 
     /// The lines of [`Self::hanging`].
-    pub(crate) fn lines_of(&self, first: &str, others: &str, text: &str) -> usize {
+    pub fn lines_of(&self, first: &str, others: &str, text: &str) -> usize {
         let room = self.width.saturating_sub(width(first).max(width(others)));
         wrap(&self.signs(text), room.max(8)).len()
     }
 
     /// As [`Self::hanging`], in at most so many lines; what does not fit is cut.
-    pub(crate) fn short(&mut self, most: usize, first: &str, others: &str, text: impl Display) {
-        let text = text.to_string();
-        if self.layout != Layout::Terminal {
-            return self.hanging(first, others, text);
+    pub fn short(&mut self, most: usize, first: &str, others: &str, text: impl Display) {
+        self.text(&[Span::quiet(first)], others, Tone::Plain, &text.to_string(), most);
+    }
+
+    /// Entries below a heading, behind their names in a column; a name that stands above is not said again. Nothing where there is
+    /// none. Among tables they are rows.
+    pub fn list<Name: AsRef<str>, Says: Display>(
+        &mut self,
+        title: &str,
+        entries: impl IntoIterator<Item = (Name, Says)>,
+    ) {
+        let entries: Vec<(String, String)> =
+            entries.into_iter().map(|(name, says)| (clean(name.as_ref()), says.to_string())).collect();
+        if !title.is_empty() && !entries.is_empty() {
+            self.heading(title);
         }
-        let room = self.width.saturating_sub(width(first).max(width(others))).max(8);
-        self.hanging(first, others, shorten(&self.signs(&text), room, most));
+        if self.layout == Layout::Markdown && !entries.is_empty() {
+            let mut table = Table::new("", None, ["name", "says"]);
+            entries.into_iter().for_each(|(name, says)| table.row(vec![name, says]));
+            return self.table(&table, 0);
+        }
+        let column = entries.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(LONGEST_NAME) + 2;
+        let mut before = "";
+        for (name, says) in &entries {
+            match self.layout {
+                Layout::Tables => self.row(&[title, name, says]),
+                Layout::Terminal | Layout::Markdown => {
+                    let shown = if name == before { "" } else { name };
+                    let mut first = [Span::plain("  "), Span::strong(pad_right(shown, column))];
+                    // Beside a name that fills the column there is no room: the text begins below it.
+                    if width(shown) + 2 > column {
+                        self.line(&first);
+                        first[1] = Span::plain(" ".repeat(column));
+                    }
+                    self.paragraph(&first, Tone::Plain, says);
+                }
+            }
+            before = name;
+        }
+    }
+
+    /// A sentence that stands among tables, too.
+    pub fn say(&mut self, text: impl Display) {
+        match self.layout {
+            Layout::Tables => self.row(&["", "", &text.to_string()]),
+            _ => self.paragraph(&[], Tone::Plain, text),
+        }
+    }
+
+    /// A row of a list among tables.
+    fn row(&mut self, cells: &[&str]) {
+        if self.text.is_empty() {
+            self.text.push_str("what,name,says\r\n");
+        }
+        let fields: Vec<String> = cells.iter().map(|cell| crate::csv::field(cell.trim())).collect();
+        self.text.push_str(&format!("{}\r\n", fields.join(",")));
     }
 
     /// Items in at most so many lines; those that do not fit are left out whole, from the end.
-    pub(crate) fn items(&mut self, most: usize, others: &str, items: &[String], between: &str) {
+    pub fn items(&mut self, most: usize, others: &str, items: &[String], between: &str) {
         let fits = |count: &usize| self.lines_of("", others, &items[..*count].join(between)) <= most;
         let all = self.layout != Layout::Terminal;
         let count = if all { items.len() } else { (1..=items.len()).rev().find(fits).unwrap_or(1) };
@@ -267,14 +341,14 @@ impl Screen {
     }
 
     /// A command as this reader types it.
-    pub(crate) fn typed(&self, command: &str) -> String {
+    pub fn typed(&self, command: &str) -> String {
         if self.root { command.replace("sudo ", "") } else { command.to_owned() }
     }
 
     /// A command to paste: a line that does not fit ends in a backslash, which the shell joins with the next.
     /// It is broken between words; a word too long for a line goes on in the first column of the next, where
     /// the shell adds no space to it.
-    pub(crate) fn command(&mut self, first: &[Span], text: &str) {
+    pub fn command(&mut self, first: &[Span], text: &str) {
         let text = &self.typed(text);
         if self.layout != Layout::Terminal {
             // A prompt alone is no heading of a block.
@@ -324,10 +398,7 @@ impl Screen {
         match self.layout {
             Layout::Terminal => {}
             Layout::Markdown => return self.words(&[], &format!("- {}: {value}", key.trim())),
-            Layout::Tables => {
-                let row = format!("{},{}\r\n", crate::csv::field(key.trim()), crate::csv::field(value));
-                return self.text.push_str(&row);
-            }
+            Layout::Tables => return self.row(&["", key, value]),
         }
         let key = format!("{}:", clean(key));
         let at = at.min(self.width / 2);
@@ -358,18 +429,13 @@ impl Screen {
             let value = self.signs(&fact.value);
             let second = spare > 0 && wrap(&value, room).len() > 1;
             spare -= usize::from(second);
-            for (number, line) in
-                wrap(&shorten(&value, room, 1 + usize::from(second)), room).iter().enumerate()
-            {
-                let before = if number == 0 { &key } else { &below };
-                self.line(&[Span::plain(format!("{before}{line}"))]);
-            }
+            self.text(&[Span::plain(key)], &below, Tone::Plain, &value, 1 + usize::from(second));
         }
     }
 
     /// A table: headings and rows without rules. Where it is too wide the columns of words are wrapped, then
     /// optional columns left out, then headings wrapped; where that does not help it is written row by row.
-    pub(crate) fn table(&mut self, table: &Table, indent: usize) {
+    pub fn table(&mut self, table: &Table, indent: usize) {
         if self.layout != Layout::Terminal {
             self.blank();
             let text = if self.layout == Layout::Markdown {
@@ -434,6 +500,9 @@ impl Screen {
         }
     }
 }
+
+/// Columns that a name may take beside its text.
+const LONGEST_NAME: usize = 24;
 
 /// A finished line that says at its end that more would follow. One that has no room for that loses its end, and its colours.
 fn ending(line: &str, columns: usize) -> String {

@@ -13,6 +13,9 @@ use crate::contents::blocks::blocks;
 /// Writes something of a record, which is known by that name.
 type Write = fn(&mut Screen, &Record, &str);
 
+/// A measurement's name and its metrics.
+pub type Measured = (&'static str, &'static [&'static str]);
+
 /// The parts that are no figures.
 const PARTS: &[(&str, Write)] = &[
     ("findings", |screen, record, shown_by| {
@@ -25,29 +28,36 @@ const PARTS: &[(&str, Write)] = &[
 ];
 
 /// Writes what a name asks for: a part, a measurement, a metric. False where this record has nothing of that name.
-pub(super) fn write(screen: &mut Screen, record: &Record, name: &str, shown_by: &str) -> bool {
+pub(super) fn write(
+    screen: &mut Screen,
+    record: &Record,
+    name: &str,
+    shown_by: &str,
+    measured: &[Measured],
+) -> bool {
     if let Some((_, write)) = PARTS.iter().find(|(part, _)| *part == name) {
         write(screen, record, shown_by);
         return !screen.is_empty();
     }
-    let asked: Vec<Block> = blocks(record, room()).into_iter().filter(|block| is_of(block, name)).collect();
-    asked.iter().for_each(|asked| block(screen, asked));
+    let asked: Vec<Block> =
+        blocks(record, room()).into_iter().filter(|block| is_of(block, name, measured)).collect();
+    asked.iter().for_each(|asked| block(screen, asked, false));
     !asked.is_empty()
 }
 
 /// The names that a record has something of: parts, then measurements.
-pub(super) fn names(record: &Record) -> Vec<&'static str> {
+pub(super) fn names(record: &Record, measured: &[Measured]) -> Vec<&'static str> {
     let words: BTreeSet<String> = blocks(record, room()).into_iter().filter_map(|block| block.word).collect();
-    let measured = measure::MEASUREMENTS
-        .iter()
-        .filter(|m| words.contains(m.name) || m.metrics.iter().any(|name| words.contains(*name)));
-    PARTS.iter().map(|(part, _)| *part).chain(measured.map(|m| m.name)).collect()
+    let has = |(name, metrics): &&Measured| {
+        words.contains(*name) || metrics.iter().any(|name| words.contains(*name))
+    };
+    PARTS.iter().map(|(part, _)| *part).chain(measured.iter().filter(has).map(|(name, _)| *name)).collect()
 }
 
 /// Whether a block is of this metric or measurement.
-fn is_of(block: &Block, name: &str) -> bool {
+fn is_of(block: &Block, name: &str, measured: &[Measured]) -> bool {
     let Some(word) = block.word.as_deref() else { return false };
-    word == name || measure::MEASUREMENTS.iter().any(|m| m.name == name && m.metrics.contains(&word))
+    word == name || measured.iter().any(|(own, metrics)| *own == name && metrics.contains(&word))
 }
 
 #[cfg(test)]
@@ -72,12 +82,18 @@ mod tests {
     #[test]
     fn each_table_of_a_run_is_a_table_on_a_terminal_that_nobody_has_resized() {
         for record in [false, true].map(whole_run) {
-            let asked = names(&record);
+            let measured = [
+                ("bandwidth", &["memory.bandwidth"][..]),
+                ("parallelism", &["load.parallelism"][..]),
+                ("costs", &["cost.syscall"][..]),
+            ];
+            let asked = names(&record, &measured);
             for name in ["bandwidth", "parallelism", "costs"] {
                 assert!(asked.contains(&name), "{name} is not among {asked:?}");
             }
             for name in asked {
-                let text = crate::terminal::section(&record, name, ".", &Style::default()).unwrap();
+                let text =
+                    crate::terminal::section(&record, name, ".", &measured, &Style::default()).unwrap();
                 let is_row_by_row = text.lines().any(|line| line.starts_with("  - "));
                 assert!(!is_row_by_row, "{name}:\n{text}");
             }

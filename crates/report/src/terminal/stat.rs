@@ -1,14 +1,12 @@
 //! What `linespeed stat` says of a command: what it was bound by, where its time went, what was counted, what could not be
 //! seen.
 
-use std::collections::BTreeMap;
-
 use record::command_run::{Ceilings, ProbeKind};
 use record::{Coverage, Label, Measurement, Record, State, detail, units};
 
 use super::lines;
 use super::screen::Screen;
-use super::{Style, answer, brief, report};
+use super::{Style, answer, report};
 use crate::contents::Section;
 use crate::contents::command::{
     command_text, cpu_seconds, describe_runs, early_end, figures, find_state, find_time, listed_states,
@@ -51,19 +49,16 @@ pub(super) fn is_of_a_command(record: &Record) -> bool {
 /// What a command was bound by, on one screen: `linespeed stat`. Above it, where `all` is asked for, the whole report. `shown_by`:
 /// what `linespeed show` takes for this record.
 pub(super) fn command_answer(record: &Record, all: bool, shown_by: Option<&str>, style: &Style) -> String {
-    let whole = || {
-        Screen::draw(style, |screen| {
-            write(screen, record);
-            screen.blank();
-            report::write(screen, record, shown_by);
-        })
+    let whole = |screen: &mut Screen| {
+        write(screen, record);
+        screen.blank();
+        report::write(screen, record, shown_by);
     };
-    brief::above(all, style, whole, |screen| write_answer(screen, record, shown_by))
+    Screen::answer(style, all, whole, |screen| write_answer(screen, record, shown_by))
 }
 
 fn write_answer(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     let Some(time) = find_time(record) else { return };
-    let above = screen.lines();
     lines::cut(screen, &[Span::strong(command_text(time))]);
     if let Some(early) = early_end(record, time) {
         lines::cut(screen, &[Span::strong(early)]);
@@ -80,11 +75,10 @@ fn write_answer(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
             screen.hanging("  Try: ", "    ", screen.typed(&advice.to_string()));
         }
     }
-    let room = answer::LINES.saturating_sub(screen.lines() - above + ENDING);
-    let begin = screen.lines();
+    let room = screen.left(ENDING);
     screen.clipped(room, |screen| {
         // What is cut ends in its own line.
-        let left = |screen: &Screen, most: usize| most.min(room.saturating_sub(screen.lines() - begin));
+        let left = |screen: &Screen, most: usize| most.min(screen.left(ENDING));
         let times = times(record, time).without_notes();
         // Where the time went stays on the screen; what changes of the surroundings did stands in the verdict, too.
         let probes = Some(probes(time).without_notes()).filter(|probes| {
@@ -109,7 +103,7 @@ fn write_answer(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     let why =
         |of: &Coverage| [Some(of.why()), remedy(of)].into_iter().flatten().collect::<Vec<_>>().join(": ");
     let lost: Vec<(String, String)> = lost.into_iter().map(|of| (of.what.clone(), why(of))).collect();
-    answer::unseen_why(screen, &lost);
+    answer::unseen_why(screen, &lost, None);
     answer::more(screen, record, shown_by, 0);
 }
 
@@ -147,15 +141,16 @@ pub(super) fn write(screen: &mut Screen, record: &Record) {
         screen.heading(&around.title);
         screen.facts(&around, "  ", 22);
     }
-    for (at, (coverage, what)) in lost(record).enumerate() {
-        if at == 0 {
-            screen.blank();
-        }
-        let reason = coverage.reason.as_ref().map_or(coverage.state.word().to_owned(), ToString::to_string);
+    screen.blank();
+    for (coverage, what) in lost(record) {
         // Why there are no counters is told by show --unseen, and at length.
         let remedy = coverage.remedy.as_ref().filter(|_| coverage.what != Coverage::COUNTERS);
         let remedy = remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-        screen.paragraph(&[Span::quiet(format!("{what}: "))], Tone::Quiet, format!("{reason}{remedy}"));
+        screen.paragraph(
+            &[Span::quiet(format!("{what}: "))],
+            Tone::Quiet,
+            format!("{}{remedy}", coverage.why()),
+        );
     }
 }
 
@@ -330,36 +325,17 @@ fn around(record: &Record, time: &Measurement) -> Section {
     }
     let latency = known(ceilings.latency_ns).map(|ns| format!("memory in {}", units::figure(ns, "ns")));
     parts.extend(latency.map(|latency| ("latency_ns".to_owned(), latency)));
-    // The newest first: their names end with their time.
-    let of = |names: &BTreeMap<String, String>| -> Vec<String> {
-        parts.iter().filter_map(|(name, _)| names.get(name).cloned()).collect()
-    };
-    let mut sources = of(&ceilings.records);
-    if sources.is_empty() {
-        sources = of(&ceilings.days);
-    }
-    // Their names end with their time, which hosts' names do not tell.
-    let time = |name: &str| name.rsplit('-').next().unwrap_or(name).to_owned();
-    sources.sort_unstable_by(|a, b| time(b).cmp(&time(a)).then(a.cmp(b)));
-    sources.dedup();
     let names = if ceilings.records.is_empty() { &ceilings.days } else { &ceilings.records };
-    if let [only] = sources.as_slice() {
-        let parts: Vec<String> = parts.into_iter().map(|(_, part)| part).collect();
-        section.add("ceilings", format!("{} (of {only})", parts.join(", ")));
-    } else if !parts.is_empty() {
-        // Each with the record that holds it, those of the newest first.
-        let at = |name: &str| {
-            let source = names.get(name);
-            sources.iter().position(|one| Some(one) == source).unwrap_or(sources.len())
-        };
-        parts.sort_by_key(|(name, _)| at(name));
-        let with_source = |(name, part): (String, String)| match names.get(&name) {
-            Some(source) => format!("{part} (of {source})"),
-            None => part,
-        };
-        let parts: Vec<String> = parts.into_iter().map(with_source).collect();
-        section.add("ceilings", parts.join(", "));
-    }
+    let source = |(name, _): &(String, String)| names.get(name).cloned();
+    // The newest first: their names end with their time, which hosts' names do not tell.
+    let time = |name: &String| name.rsplit('-').next().unwrap_or(name).to_owned();
+    parts.sort_by_key(|part| std::cmp::Reverse(source(part).map(|source| time(&source))));
+    let said = parts.chunk_by(|a, b| source(a) == source(b)).map(|of_one| {
+        let said: Vec<&str> = of_one.iter().map(|(_, part)| part.as_str()).collect();
+        let of = of_one.first().and_then(source).map(|source| format!(" (of {source})"));
+        format!("{}{}", said.join(", "), of.unwrap_or_default())
+    });
+    section.add("ceilings", said.collect::<Vec<_>>().join(", "));
     section
 }
 

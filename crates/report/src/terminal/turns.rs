@@ -7,7 +7,7 @@ use record::{Coverage, Record};
 
 use super::lines;
 use super::screen::Screen;
-use super::{Style, answer, brief, report, stat};
+use super::{Style, answer, report, stat};
 use crate::contents::conditions;
 use crate::contents::summary;
 use crate::contents::turns::{FEW, describe_rounds, table};
@@ -31,22 +31,19 @@ pub(super) fn turns_answer(
     shown_by: Option<&str>,
     style: &Style,
 ) -> String {
-    let whole = || {
-        Screen::draw(style, |screen| {
-            for one in &turns.commands {
-                let mut own = alone(record, &one.workload);
-                own.diagnosis.bound.clone_from(&one.bound);
-                stat::write(screen, &own);
-                screen.blank();
-            }
-            report::write(screen, record, shown_by);
-        })
+    let whole = |screen: &mut Screen| {
+        for one in &turns.commands {
+            let mut own = alone(record, &one.workload);
+            own.diagnosis.bound.clone_from(&one.bound);
+            stat::write(screen, &own);
+            screen.blank();
+        }
+        report::write(screen, record, shown_by);
     };
-    brief::above(all, style, whole, |screen| write_answer(screen, record, turns, shown_by))
+    Screen::answer(style, all, whole, |screen| write_answer(screen, record, turns, shown_by))
 }
 
 fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: Option<&str>) {
-    let above = screen.lines();
     let many = turns.commands.len() > FEW;
     let against = || turns.commands.iter().filter_map(|one| one.against_first.as_ref());
     for one in against() {
@@ -77,7 +74,7 @@ fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: O
         table = narrower;
     }
     screen.table(&table.without_notes(), 2);
-    let room = answer::LINES.saturating_sub(screen.lines() - above + ENDING + 1);
+    let room = screen.left(ENDING + 1);
     if room > 1 {
         screen.blank();
     }
@@ -101,8 +98,7 @@ fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: O
         (!named.is_empty()).then(|| format!("Bound by: {}", named.join("; "))).into_iter().collect();
     // A sentence that does not fit is left out, not cut.
     let lines = |says: &str| screen.lines_of("", "  ", says);
-    let fits =
-        |said: &[String]| said.iter().map(|says| lines(says)).sum::<usize>() <= room || !screen.is_terminal();
+    let fits = |said: &[String]| said.iter().map(|says| lines(says)).sum::<usize>() <= room;
     let mut said = [explained.clone(), whole.collect()].concat();
     if !fits(&said) {
         said = named;
@@ -116,7 +112,7 @@ fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: O
     said.iter().for_each(|says| screen.hanging("", "  ", says));
     let lost: Vec<&Coverage> = stat::lost(record).map(|(of, _)| of).collect();
     let lost: Vec<(String, String)> = lost.into_iter().map(|of| (of.what.clone(), of.why())).collect();
-    answer::unseen_why(screen, &lost);
+    answer::unseen_why(screen, &lost, None);
     answer::more(screen, record, shown_by, 0);
 }
 
@@ -127,8 +123,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::terminal::answer::LINES;
     use crate::terminal::record as shown_again;
+    use crate::terminal::screen::LINES;
     use crate::text::width;
 
     /// Commands in turn: their names, what a round of each took, and how its last run ended.

@@ -2,12 +2,10 @@
 
 use record::{Record, Watch};
 
-use super::lines;
 use super::screen::Screen;
 use super::{Style, answer, report};
 use crate::contents::watch;
 use crate::contents::watch::StretchWords;
-use crate::paint::Span;
 
 /// Lines of the sentence that ends a watch.
 const SAYS: usize = 3;
@@ -22,9 +20,7 @@ pub fn live_summary(watched: &Watch, style: &Style) -> String {
 pub(super) fn watch_answer(record: &Record, watched: &Watch, all: bool, style: &Style) -> String {
     Screen::draw(style, |screen| {
         screen.short(SAYS, "", "  ", watch::summary(watched));
-        for line in answer::identity(record, screen.width()) {
-            lines::cut(screen, &[Span::plain(line)]);
-        }
+        answer::identity(screen, record);
         answer::origin(screen, record);
         screen.heading("Stretches");
         for words in watch::describe_stretches(record, watched, &diagnose::stretches(watched)) {

@@ -374,7 +374,7 @@ proptest! {
         for text in [
             terminal::report(&record, &style),
             terminal::inventory(&record, &style),
-            terminal::scale(&record, &style),
+            terminal::scale_answer(&record, true, None, &style),
             terminal::tree(&record.machine, &style),
         ] {
             for line in text.lines() {

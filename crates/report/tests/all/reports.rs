@@ -17,7 +17,7 @@ fn all(record: &Record, style: &Style) -> [String; 4] {
     [
         terminal::report(record, style),
         terminal::inventory(record, style),
-        terminal::scale(record, style),
+        terminal::scale_answer(record, true, None, style),
         terminal::tree(&record.machine, style),
     ]
 }

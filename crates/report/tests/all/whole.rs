@@ -12,5 +12,5 @@ fn two_published_machines_side_by_side() {
 #[test]
 fn one_routine_in_the_layers_of_a_virtual_machine() {
     let record = Record::from_json(include_bytes!("records/overhead.json")).unwrap();
-    insta::assert_snapshot!(terminal::overhead(&record, false, &Style::default()));
+    insta::assert_snapshot!(terminal::overhead_answer(&record, true, None, &Style::default()));
 }

@@ -80,9 +80,8 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
         }
         code = verify::run(options, plan, &mut made)?;
     }
-    let forms = Forms::new(|style| terminal::plan_answer(&made, options.out.all, style))
-        .with_json(|| made.to_json())
-        .with_csv(|| report::csv::plan(&made));
+    let forms =
+        Forms::new(|style| terminal::plan_answer(&made, options.out.all, style)).with_json(|| made.to_json());
     hand_out(options, &forms).map(|()| code)
 }
 

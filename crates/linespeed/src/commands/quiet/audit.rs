@@ -18,10 +18,11 @@ use os::signals;
 use record::diagnosis::Severity;
 use record::store::Entry;
 use report::forms::Forms;
-use report::terminal::Seen;
 
 use super::tuned_session;
 use crate::delivery::hand_out;
+use crate::drawn::audit::{Seen, audit as draw};
+use crate::drawn::audit_json;
 use crate::failure::{FOUND, Failure, signal_code};
 use crate::options::Options;
 use crate::{files, sources};
@@ -58,7 +59,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
         Ok(folder) if root.is_live() => describe_leftover(&folder, &read_boot_id()),
         _ => Ok(None),
     };
-    let json = || report::audit_json::audit(&rows, &noise, busy.as_ref(), quiet, left.as_ref());
+    let json = || audit_json::audit(&rows, &noise, busy.as_ref(), quiet, left.as_ref());
     let forms = Forms::new(|style| {
         let seen = Seen {
             rows: &rows,
@@ -69,7 +70,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
             // Who names knobs wants to know of them alone.
             named: !names.is_empty(),
         };
-        report::terminal::audit(seen, options.out.all || options.out.verbose, style)
+        draw(seen, options.out.all || options.out.verbose, style)
     });
     hand_out(options, &forms.with_value(json()))?;
     let warned = options.measuring.failing_level().is_some_and(|level| Severity::Warning >= level);

@@ -13,10 +13,10 @@ use ::quiet::tuning_plan::{Purpose, Wanted};
 use machine::Root;
 use os::signals;
 use report::forms::{Form, Forms};
-use report::terminal;
 use serde_json::json;
 
 use crate::delivery::hand_out;
+use crate::drawn::knob_changes;
 use crate::failure::{Failure, signal_code, unknown_name};
 use crate::options::{Options, Quiet};
 use crate::output;
@@ -104,7 +104,7 @@ fn dry_run(
     let plan = wanted.plan(root, &tree)?.plan;
     let mut reported = json::plan(&plan);
     reported["drop_caches"] = json!(quiet.drop_caches);
-    let forms = Forms::new(|style| terminal::knobs_planned(&plan, quiet.drop_caches, style));
+    let forms = Forms::new(|style| knob_changes::knobs_planned(&plan, quiet.drop_caches, style));
     hand_out(options, &forms.with_value(reported)).map(|()| 0)
 }
 
@@ -119,7 +119,7 @@ fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
     let outcomes = tuned.outcomes().to_vec();
     let stands = tuned.leave();
     let code = if !outcomes.iter().any(|outcome| outcome.is_missing()) { 0 } else { NOT_QUIET };
-    let forms = Forms::new(|style| terminal::knobs_applied(&outcomes, stands, style))
+    let forms = Forms::new(|style| knob_changes::knobs_applied(&outcomes, stands, style))
         .with_value(json!({"applied": json::outcomes(&outcomes), "stands": stands}));
     hand_out(options, &forms).inspect_err(|_| {
         if stands {

@@ -9,11 +9,11 @@ use ::quiet::tuned_session::{read_boot_id, restore_leftover};
 use machine::Root;
 use os::signals;
 use report::forms::Forms;
-use report::terminal;
 use serde_json::json;
 
 use super::{NOT_QUIET, tuned_session};
 use crate::delivery::hand_out;
+use crate::drawn::knob_changes;
 use crate::failure::{Failure, signal_code};
 use crate::options::Options;
 
@@ -28,7 +28,7 @@ pub(super) fn restore(options: &Options) -> Result<u8, Failure> {
         "gone_with_another_boot": restored.forgotten.as_ref().map(|contents| contents.header.changes.len()),
         "root": restored.root.as_ref().map(|session| session.to_json(&Tree::new(&root))),
     });
-    let forms = Forms::new(|style| terminal::knobs_restored(&restored, style));
+    let forms = Forms::new(|style| knob_changes::knobs_restored(&restored, style));
     hand_out(options, &forms.with_value(reported))?;
     if let Some(signal) = stop.signal() {
         return Ok(signal_code(signal));
@@ -50,7 +50,7 @@ pub(super) fn status(options: &Options) -> Result<u8, Failure> {
     let root_session = RootSession::find(&boot);
     let in_json = root_session.as_ref().map(|session| session.to_json(&tree));
     let forms = Forms::new(|style| {
-        terminal::knobs_standing(&leftover, holder.as_deref(), &tree, root_session.as_ref(), style)
+        knob_changes::knobs_standing(&leftover, holder.as_deref(), &tree, root_session.as_ref(), style)
     });
     hand_out(options, &forms.with_value(json::status(&leftover, holder.as_deref(), &tree, in_json)))?;
     let nothing = matches!(leftover, Leftover::Nothing) && holder.is_none() && root_session.is_none();

@@ -7,8 +7,8 @@ use ::quiet::event::Event;
 use ::quiet::tuned_session::{Caller, TunedSession};
 use ::quiet::tuning_plan::{Purpose, Wanted};
 use record::KnobValue;
-use report::terminal;
 
+use crate::drawn::knob_changes;
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::{files, output};
@@ -77,7 +77,7 @@ pub fn tell(options: &Options, tuned: &TunedSession) {
     }
     let style = output::error_style(&options.out);
     if options.out.verbose {
-        output::print_error(&terminal::knobs_set(tuned.outcomes(), &style));
+        output::print_error(&knob_changes::knobs_set(tuned.outcomes(), &style));
         return;
     }
     let missing: Vec<&str> =

@@ -4,6 +4,7 @@
 use maud::{Markup, html};
 
 use super::{Heat, Shading};
+use crate::chart::svg::r;
 use crate::text::width;
 
 /// Shades, `h0` to `h7` in the style sheet.
@@ -181,12 +182,6 @@ fn spaced(lengths: impl Iterator<Item = f64>, size: f64) -> Vec<usize> {
         every *= 2;
     }
     (0..lengths.len()).step_by(every).collect()
-}
-
-/// A coordinate with one decimal.
-fn r(value: f64) -> String {
-    let text = format!("{value:.1}");
-    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -19,9 +19,7 @@ pub(super) fn blocks(c: &Comparison) -> Vec<Block> {
             let title = capitalized(&rows[0].group);
             let rows: Vec<&Row> = rows.iter().collect();
             let table = match c.subjects.len() {
-                _ if is_of_watches(c) => changes(c, &title, &rows),
-                2 => pair(c, &title, &rows),
-                count if count <= COLUMNS => few(c, &title, &rows),
+                count if count <= COLUMNS || is_of_watches(c) => few(c, &title, &rows),
                 _ => many(c, &title, &rows),
             };
             let mut block = Block::new(&title, None);
@@ -72,32 +70,52 @@ fn head(mark: &str, name: &str) -> String {
     format!("{mark}{}", name.trim_start_matches(['#', '?']))
 }
 
-/// Two records: both figures, their ratio with its interval, and what can be said of it.
-fn pair(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
-    let (base, other) = (c.baseline, 1 - c.baseline);
-    let heads = [
-        "figure".to_owned(),
-        head("#", &called(c, base)),
-        head("#", &called(c, other)),
-        "#ratio".to_owned(),
-        "?#95 % interval".to_owned(),
-        "difference".to_owned(),
-    ];
-    let mut table = Table::new(title, None, heads);
-    for row in rows {
-        let (Some(here), Some(there)) = (row.cells.get(base), row.cells.get(other)) else { continue };
-        notes(&mut table, row);
-        table.row(vec![
-            label(row),
-            value(row, here),
-            value(row, there),
-            ratio(c, row, there),
-            there
-                .interval
-                .filter(|_| !here.withheld && !there.withheld)
-                .map_or(String::new(), |(low, high)| range(&times(low), &times(high))),
-            verdict(c, row, there, &called(c, base), &called(c, other)),
+/// A few records: a column each, with what it is to the baseline; of two, and of watches, with the interval of that and what can be
+/// said of it.
+fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
+    let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
+    let (watches, single) = (is_of_watches(c), others.len() == 1);
+    let mut heads = vec!["figure".to_owned(), head("#", &called(c, c.baseline))];
+    for other in &others {
+        heads.extend([
+            head("#", &called(c, *other)),
+            format!("#{}", if watches { "change" } else { "ratio" }),
         ]);
+        if watches || single {
+            // Beside one other, of watches it is what a reader looks for first: names are broken before it goes.
+            let mark = |is_optional| if is_optional { "?" } else { "" };
+            let words = if watches { "" } else { "difference" };
+            heads.push(format!("{}#95 % interval", mark(!(watches && single))));
+            heads.push(format!("{}{words}", mark(!single)));
+        }
+    }
+    let mut table = Table::new(title, None, heads);
+    let mut signs = false;
+    for row in rows {
+        notes(&mut table, row);
+        let show = |cell: &Cell| if watches { of_watch(row, cell) } else { value(row, cell) };
+        let base = row.cells.get(c.baseline);
+        let mut cells = vec![label(row), base.map_or(String::new(), show)];
+        for (other, cell) in others.iter().filter_map(|other| Some((*other, row.cells.get(*other)?))) {
+            cells.push(show(cell));
+            if watches {
+                cells.extend(change(row, cell));
+            } else if single {
+                let known =
+                    cell.interval.filter(|_| !cell.withheld && !base.is_some_and(|base| base.withheld));
+                cells.push(ratio(c, row, cell));
+                cells.push(known.map_or(String::new(), |(low, high)| range(&times(low), &times(high))));
+                cells.push(verdict(c, row, cell, &called(c, c.baseline), &called(c, other)));
+            } else {
+                signs |= cell.ratio.is_some() && cell.slower.is_some();
+                let ratio = cell.ratio.map(|_| format!("{}{}", ratio(c, row, cell), sign(cell)));
+                cells.push(ratio.unwrap_or_default());
+            }
+        }
+        table.row(cells);
+    }
+    if signs {
+        table.note("▲ faster, ▼ slower than the baseline beyond noise; unmarked: no difference resolved, or single figures");
     }
     table.finished()
 }
@@ -132,86 +150,36 @@ pub(crate) fn is_of_watches(c: &Comparison) -> bool {
     c.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.change.is_some())
 }
 
-/// Watches: the mean of each, and how far the others lie from the baseline, with the interval of that.
-fn changes(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
-    let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
-    let mut heads = vec!["figure".to_owned(), head("#", &called(c, c.baseline))];
-    for other in &others {
-        let interval = if others.len() == 1 { "#95 % interval" } else { "?#95 % interval" };
-        heads.extend([
-            head("#", &called(c, *other)),
-            "#change".to_owned(),
-            interval.to_owned(),
-            // Beside one other it is what a reader looks for first: names are broken before it goes.
-            if others.len() == 1 { String::new() } else { "?".to_owned() },
-        ]);
-    }
-    let mut table = Table::new(title, None, heads);
-    for row in rows {
-        let show = |value: f64| match row.unit.as_str() {
-            "share" => format!("{:.1} %", value * 100.0),
-            "threads" => format!("{value:.2}"),
-            _ => value_text(row, value, None),
-        };
-        let by = |by: f64| match row.unit.as_str() {
-            "share" => format!("{:+.1}", by * 100.0),
-            _ => format!("{by:+.2}"),
-        };
-        let unit = if row.unit == "share" { " points" } else { "" };
-        let value = |cell: &Cell| cell.value.map_or("-".to_owned(), show);
-        let mut cells = vec![label(row), row.cells.get(c.baseline).map_or(String::new(), value)];
-        for cell in others.iter().filter_map(|other| row.cells.get(*other)) {
-            let change = cell.change.as_ref();
-            let changed = cell.ratio.map(times).or(change.map(|change| by(change.by) + unit));
-            let as_ratio = cell.interval.map(|(low, high)| range(&times(low), &times(high)));
-            let interval = change.and_then(|change| change.interval).filter(|_| cell.ratio.is_none());
-            let interval = as_ratio.or(interval.map(|(low, high)| range(&by(low), &by(high))));
-            let resolved = match change.and_then(|change| change.resolved) {
-                Some(true) => "changed",
-                Some(false) => "not resolved",
-                None => "",
-            };
-            let words = [changed.unwrap_or_default(), interval.unwrap_or_default(), resolved.to_owned()];
-            cells.push(value(cell));
-            cells.extend(words);
-        }
-        table.row(cells);
-    }
-    table
+/// The mean of a watch.
+fn of_watch(row: &Row, cell: &Cell) -> String {
+    cell.value.map_or("-".to_owned(), |value| match row.unit.as_str() {
+        "share" => format!("{:.1} %", value * 100.0),
+        "threads" => format!("{value:.2}"),
+        _ => value_text(row, value, None),
+    })
+}
+
+/// How far the mean of a watch lies from the baseline's, with the interval of that and whether it is resolved.
+fn change(row: &Row, cell: &Cell) -> [String; 3] {
+    let (scale, digits, unit) = if row.unit == "share" { (100.0, 1, " points") } else { (1.0, 2, "") };
+    let by = |by: f64| format!("{:+.digits$}", by * scale);
+    let change = cell.change.as_ref();
+    let changed = cell.ratio.map(times).or(change.map(|change| by(change.by) + unit));
+    let interval = match cell.ratio {
+        Some(_) => cell.interval.map(|(low, high)| range(&times(low), &times(high))),
+        None => change.and_then(|change| change.interval).map(|(low, high)| range(&by(low), &by(high))),
+    };
+    let resolved = match change.and_then(|change| change.resolved) {
+        Some(true) => "changed",
+        Some(false) => "not resolved",
+        None => "",
+    };
+    [changed.unwrap_or_default(), interval.unwrap_or_default(), resolved.to_owned()]
 }
 
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent >= 9.95 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
-}
-
-/// A few records: a column each, with the ratio to the baseline.
-fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
-    let mut heads = vec!["figure".to_owned(), head("#", &called(c, c.baseline))];
-    let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
-    for other in &others {
-        heads.push(head("#", &called(c, *other)));
-        heads.push("#ratio".to_owned());
-    }
-    let mut table = Table::new(title, None, heads);
-    let mut signs = false;
-    for row in rows {
-        notes(&mut table, row);
-        let mut cells =
-            vec![label(row), row.cells.get(c.baseline).map_or(String::new(), |cell| value(row, cell))];
-        for other in &others {
-            let Some(cell) = row.cells.get(*other) else { continue };
-            cells.push(value(row, cell));
-            signs |= cell.ratio.is_some() && cell.slower.is_some();
-            cells
-                .push(cell.ratio.map_or(String::new(), |_| format!("{}{}", ratio(c, row, cell), sign(cell))));
-        }
-        table.row(cells);
-    }
-    if signs {
-        table.note("▲ faster, ▼ slower than the baseline beyond noise; unmarked: no difference resolved, or single figures");
-    }
-    table.finished()
 }
 
 fn sign(cell: &Cell) -> &'static str {

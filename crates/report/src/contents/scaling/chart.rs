@@ -3,17 +3,11 @@
 use record::Record;
 use record::diagnosis::{Scaling, Step};
 
-use super::{FIT_STEPS, PLACEMENTS, WORKLOADS, is_vague, workloads};
+use super::{FIT_STEPS, PLACEMENTS, is_vague};
 use crate::chart::{Axis, Chart, Look, Mark, Scale, Series};
 
 /// Points of the line that shows the fit.
 const FIT_POINTS: u32 = 48;
-
-/// The charts of all workloads that have `least` steps, in the order of the record.
-pub(crate) fn charts(record: &Record, least: usize) -> Vec<Chart> {
-    let workloads = workloads(record);
-    workloads.iter().take(WORKLOADS).filter_map(|(name, lines)| chart(record, name, lines, least)).collect()
-}
 
 /// Speed-up over threads: a line a placement, the linear line, and the fit of the first placement.
 pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling], least: usize) -> Option<Chart> {

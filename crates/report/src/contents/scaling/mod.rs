@@ -11,10 +11,11 @@ use super::block::{Block, Part, Room};
 use super::figures::{MARK, MARKED, speed_up, times, withheld};
 use super::section::Section;
 use super::side_by_side::group_by;
+use super::workloads;
+use crate::shown::Shown;
 use crate::table::Table;
 use crate::text::range;
 use chart::chart;
-pub(crate) use chart::charts;
 pub(crate) use steps::DISTURBED;
 use steps::{Steps, is_vague, table};
 
@@ -82,6 +83,26 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     }
     blocks
 }
+
+/// The first workload's steps in so many rows: of its first placement the first and the last, of each other the last.
+pub(crate) fn in_short(record: &Record, most: usize) -> Table {
+    let Some((name, mut lines)) = workloads(record).into_iter().next() else {
+        return workloads::blocks(record, &Shown::default()).into_iter().next().unwrap_or_default();
+    };
+    lines.truncate(OTHERS + 1);
+    let mut kept = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let (all, room) = (line.steps.len(), if number == 0 { most + 1 - lines.len() } else { 1 });
+        kept.extend((0..all).map(|at| (at == 0 && room > 1) || at + room >= all));
+    }
+    let mut table = table("", &Steps::from_record(record), &[(name, lines)]).without_notes();
+    let mut kept = kept.into_iter();
+    table.rows.retain(|_| kept.next().unwrap_or(false));
+    table
+}
+
+/// Placements beside the first in the short table.
+const OTHERS: usize = 3;
 
 /// A workload with its entries, one a placement.
 type Workload<'a> = (&'a str, Vec<&'a Scaling>);
@@ -238,6 +259,11 @@ mod tests {
             steps,
         }];
         record
+    }
+
+    fn charts(record: &Record, least: usize) -> Vec<crate::chart::Chart> {
+        let workloads = workloads(record);
+        workloads.iter().filter_map(|(name, lines)| chart(record, name, lines, least)).collect()
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The steps of workloads: their measurements, and the tables of them.
 
 use record::diagnosis::Scaling;
-use record::{Label, Measurement, Record, detail};
+use record::{Label, Measurement, Record, detail, units};
 use std::collections::HashMap;
 
 use super::Workload;
-use crate::contents::figures::{bare_value, mark, marked_speed_up, rate, remarks, spread, withheld};
+use crate::contents::figures::{bare_value, mark, marked_speed_up, rate, remarks, spread, value, withheld};
 use crate::table::Table;
 
 /// Steps of one table.
@@ -23,21 +23,23 @@ pub(super) fn is_vague(line: &Scaling) -> bool {
 }
 
 /// The measurements of the steps, by workload, placement and threads.
+#[derive(Default)]
 pub(super) struct Steps<'a> {
     throughput: HashMap<(&'a str, &'a str, u64), &'a Measurement>,
     pub(super) declared: HashMap<(&'a str, &'a str, u64), &'a Measurement>,
     counted: HashMap<(&'a str, &'a str, u64), &'a Measurement>,
+    time: HashMap<(&'a str, &'a str, u64), &'a Measurement>,
 }
 
 impl<'a> Steps<'a> {
     pub(super) fn from_record(record: &'a Record) -> Self {
-        let mut steps =
-            Self { throughput: HashMap::new(), declared: HashMap::new(), counted: HashMap::new() };
+        let mut steps = Self::default();
         for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
             let map = match m.metric.as_str() {
                 "workload.throughput" => &mut steps.throughput,
                 "core.ipc" if m.labels.word(Label::Source) == Some("pmu") => &mut steps.counted,
                 "core.ipc" => &mut steps.declared,
+                "workload.time" if m.labels.get(Label::Threads).is_some() => &mut steps.time,
                 _ => continue,
             };
             let Some(workload) = m.labels.word(Label::Workload) else { continue };
@@ -77,7 +79,7 @@ impl<'a> Steps<'a> {
     ) -> impl Iterator<Item = &'a Measurement> + 'b {
         line.steps.iter().flat_map(move |step| {
             let at = Self::place(workload, &line.placement, step.threads.into());
-            let maps = [&self.throughput, &self.declared, &self.counted];
+            let maps = [&self.throughput, &self.declared, &self.counted, &self.time];
             maps.into_iter().filter_map(move |map| map.get(&at).copied())
         })
     }
@@ -109,6 +111,8 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
         "#IPC (calculated)",
         "#IPC (counted)",
         "?#throughput between",
+        "?#time of a run",
+        "?#balance",
     ];
     let mut table = Table::new(title, Some("workload.throughput"), heads);
     let placements = workloads.iter().any(|(_, lines)| lines.len() > 1);
@@ -130,6 +134,7 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
         }
         let can_be = |text: String| if possible && !vague { text } else { "-".to_owned() };
         let [speedup, efficiency] = marked_speed_up(line, step, m.copied());
+        let balance = m.and_then(|m| m.detail.get(detail::FASTEST_TO_SLOWEST));
         let ipc = |m: Option<&&Measurement>| m.map_or(String::new(), |m| bare_value(m));
         table.row(vec![
             if workloads.len() > 1 { workload.to_owned() } else { String::new() },
@@ -145,7 +150,12 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
             ipc(steps.declared.get(&at)),
             ipc(steps.counted.get(&at)),
             m.map_or(String::new(), |m| spread(m)),
+            steps.time.get(&at).map_or(String::new(), |m| value(m)),
+            balance.map_or(String::new(), |ratio| units::percent(1.0 / ratio)),
         ]);
+    }
+    if table.rows.iter().any(|row| row.last().is_some_and(|balance| !balance.is_empty())) {
+        table.note("balance: the slowest copy's rate over the fastest's");
     }
     table.finished()
 }

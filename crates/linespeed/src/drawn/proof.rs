@@ -2,14 +2,16 @@
 
 use experiment::prove::Proof;
 
-use super::Style;
-use super::screen::Screen;
-use crate::table::{Table, Weight};
-use crate::text::{pad_right, width};
+use report::terminal::Style;
+use report::view::{Screen, Table, Tone, Weight};
 
 /// The proof: `linespeed quiet --prove`.
 pub fn proof(proof: &Proof, style: &Style) -> String {
-    let mut screen = Screen::new(style);
+    Screen::draw(style, |screen| write(screen, proof))
+}
+
+/// Writes it.
+pub(super) fn write(screen: &mut Screen, proof: &Proof) {
     screen.heading(proof.title);
     let heads = [proof.head, "figure", "#before", "#after", "difference", "#floor"];
     let mut table = Table::new(proof.title, None, heads);
@@ -38,22 +40,11 @@ pub fn proof(proof: &Proof, style: &Style) -> String {
     if !table.is_empty() {
         screen.table(&table, 2);
     }
-    if !proof.missing.is_empty() {
-        screen.heading("Not measurable here");
-    }
-    let column = proof.missing.iter().map(|(name, _)| width(&name.to_string())).max().unwrap_or(0) + 2;
-    for (name, why) in &proof.missing {
-        screen.hanging(
-            &format!("  {}", pad_right(&name.to_string(), column)),
-            &" ".repeat(column + 2),
-            why.to_string(),
-        );
-    }
+    screen.list("Not measurable here", proof.missing.iter().map(|(name, why)| (name.to_string(), why)));
     screen.blank();
     for remark in &proof.remarks {
-        screen.paragraph(&[], crate::paint::Tone::Plain, remark.to_string());
+        screen.paragraph(&[], Tone::Plain, remark);
     }
-    screen.finish()
 }
 
 #[cfg(test)]
@@ -61,6 +52,7 @@ mod tests {
     use super::*;
     use experiment::prove::{Figure, Unit};
     use record::paired_comparison::Scale;
+    use report::view::width;
 
     #[test]
     fn every_row_is_reported_within_the_width() {

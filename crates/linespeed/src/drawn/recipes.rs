@@ -5,11 +5,8 @@ use std::path::PathBuf;
 use experiment::recipes::{Origin, ReadError, Recipe};
 use serde_json::{Value, json};
 
-use super::screen::Screen;
-use super::{Layout, Style};
-use crate::paint::{Span, Tone};
-use crate::table::Table;
-use crate::text::{pad_right, width};
+use report::terminal::{Layout, Style};
+use report::view::{Screen, Span, Table, Tone};
 
 /// A recipe as `linespeed scale --list` shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,7 +96,7 @@ fn whole(recipe: &ListedRecipe, screen: &mut Screen) {
         (None, None) => "",
     };
     screen.blank();
-    screen.line(&[Span::strong(crate::text::clean(&recipe.name)), Span::quiet(state)]);
+    screen.line(&[Span::strong(&recipe.name), Span::quiet(state)]);
     let texts = [Some(&recipe.what), recipe.broken.as_ref(), recipe.missing.as_ref()];
     for text in texts.into_iter().flatten().filter(|text| !text.is_empty()) {
         screen.paragraph(&[Span::plain("  ")], Tone::Plain, text);
@@ -113,19 +110,14 @@ fn whole(recipe: &ListedRecipe, screen: &mut Screen) {
     }
 }
 
-/// Columns that a name may take: people name files of their own.
-const MOST_OF_A_NAME: usize = 24;
-
 /// A line or two each: the name, and the first clause of what it measures.
 fn brief(listed: &[ListedRecipe], screen: &mut Screen) {
-    let column = listed.iter().map(|recipe| width(&recipe.name)).max().unwrap_or(0).min(MOST_OF_A_NAME) + 2;
-    for recipe in listed {
-        let name = Span::strong(pad_right(&crate::text::clean(&recipe.name), column));
+    let tell = |recipe: &ListedRecipe| {
         let sentence = recipe.what.split(". ").next().unwrap_or_default().trim_end_matches('.');
         let clause = sentence.split(": ").next().unwrap_or_default();
         let missing = if recipe.missing.is_some() { " (not installed here)" } else { "" };
-        let what = recipe.broken.clone().unwrap_or(format!("{clause}{missing}"));
-        screen.paragraph(&[name], Tone::Plain, what);
-    }
+        (recipe.name.clone(), recipe.broken.clone().unwrap_or(format!("{clause}{missing}")))
+    };
+    screen.list("", listed.iter().map(tell));
     screen.more("--all (settings, what is missing)");
 }

@@ -2,17 +2,16 @@
 
 use experiment::fix::{Fix, Gain, Outlook};
 use experiment::prove::Proof;
+use record::Text;
 use record::diagnosis::Finding;
 use record::phrase::count_noun;
 use record::units::{bound, percent, significant};
-use record::{Text, text};
 use serde_json::{Value, json};
 
-use super::knob_changes::planned;
-use super::screen::Screen;
-use super::{Style, proof};
-use crate::contents::finding;
-use crate::paint::{Span, Tone};
+use super::knob_changes::write_plan;
+use super::proof;
+use report::terminal::Style;
+use report::view::{Screen, Span, Tone, loss, severity};
 
 /// What became of the knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,96 +40,78 @@ pub struct Fixed<'a> {
 
 /// The report of a fix.
 pub fn fix(fixed: &Fixed, style: &Style) -> String {
-    let mut text = head(fixed, style);
-    match fixed.proof {
-        Some(measured) => text.push_str(&proof(measured, style)),
-        None if !fixed.outlook.is_done() => {
-            text.push_str(&planned(&fixed.outlook.plan, "held while it is measured", false, style));
+    Screen::draw(style, |screen| {
+        head(screen, fixed);
+        match fixed.proof {
+            Some(measured) => proof::write(screen, measured),
+            None if !fixed.outlook.is_done() => {
+                write_plan(screen, &fixed.outlook.plan, "held while it is measured", false);
+            }
+            None => {}
         }
-        None => {}
-    }
-    text + &foot(fixed, style)
+        screen.blank();
+        foot(screen, fixed);
+    })
 }
 
-fn head(fixed: &Fixed, style: &Style) -> String {
-    let mut screen = Screen::new(style);
+fn head(screen: &mut Screen, fixed: &Fixed) {
     let Fix { number, finding, value, .. } = fixed.fix;
     let Outlook { now, then, notes, .. } = fixed.outlook;
-    screen.paragraph(&[Span::plain(format!("{number}. "))], Tone::Strong, finding.what.to_string());
+    screen.paragraph(&[Span::plain(format!("{number}. "))], Tone::Strong, &finding.what);
     screen.paragraph(&[Span::plain("   ")], Tone::Plain, expected(finding));
     let knob = value.knob.name();
     let change = match fixed.outlook.is_done() {
-        true => text!(
-            "{knob} is {now} already: nothing to set. Measure again: linespeed",
-            knob,
-            now = now.clone()
-        ),
-        false => {
-            text!("{knob}: {now}, then {then}", knob, now = now.clone(), then = then.clone())
-        }
+        true => format!("{knob} is {now} already: nothing to set. Measure again: linespeed"),
+        false => format!("{knob}: {now}, then {then}"),
     };
-    screen.paragraph(&[Span::plain("   ")], Tone::Plain, change.to_string());
+    screen.paragraph(&[Span::plain("   ")], Tone::Plain, change);
     for note in notes {
-        screen.paragraph(&[Span::plain("   ")], Tone::Quiet, note.to_string());
+        screen.paragraph(&[Span::plain("   ")], Tone::Quiet, note);
     }
-    screen.finish()
 }
 
 fn expected(finding: &Finding) -> String {
-    format!("{}: {}", finding::severity(finding.severity), finding::loss(finding))
+    format!("{}: {}", severity(finding.severity), loss(finding))
 }
 
-fn foot(fixed: &Fixed, style: &Style) -> String {
-    let mut screen = Screen::new(style);
-    screen.blank();
+fn foot(screen: &mut Screen, fixed: &Fixed) {
     match fixed.proof {
         Some(proof) => {
-            let gain = gave(&Gain::of(proof));
-            screen.paragraph(&[Span::strong("Gave: ")], Tone::Strong, gain.to_string());
-            let loss = expected(fixed.fix.finding);
-            screen.paragraph(&[Span::plain("Expected: ")], Tone::Plain, loss);
+            screen.paragraph(&[Span::strong("Gave: ")], Tone::Strong, gave(&Gain::of(proof)));
+            screen.paragraph(&[Span::plain("Expected: ")], Tone::Plain, expected(fixed.fix.finding));
         }
         None if !fixed.outlook.is_done() => {
-            screen.paragraph(
-                &[Span::plain("Would be measured, before and after in turn: ")],
-                Tone::Plain,
-                fixed.measures.to_string(),
-            );
+            let first = [Span::plain("Would be measured, before and after in turn: ")];
+            screen.paragraph(&first, Tone::Plain, &fixed.measures);
         }
         None => {}
     }
     let said = match fixed.kept {
-        Some(Kept::Stands) => Some("Kept, until the next boot. Put it back: linespeed quiet --restore"),
-        Some(Kept::PutBack) => Some("Put back: everything is as it was. To keep it: --keep"),
-        Some(Kept::NotSet) => Some("Not kept: everything is as it was."),
-        None => None,
+        Some(Kept::Stands) => "Kept, until the next boot. Put it back: linespeed quiet --restore",
+        Some(Kept::PutBack) => "Put back: everything is as it was. To keep it: --keep",
+        Some(Kept::NotSet) => "Not kept: everything is as it was.",
+        None => return,
     };
-    if let Some(said) = said {
-        screen.paragraph(&[], Tone::Plain, said);
-    }
-    screen.finish()
+    screen.paragraph(&[], Tone::Plain, said);
 }
 
 /// What a fix gave, in words.
-fn gave(gain: &Gain) -> Text {
+fn gave(gain: &Gain) -> String {
     match gain {
         Gain::Factor { factor, interval: (low, high) } => {
             let [by, low, high] = [*factor, *low, *high].map(significant);
-            match *factor >= 1.0 {
-                true => text!("{by} × as fast ({low} to {high})", by, low, high),
-                false => text!("slower: {by} × as fast ({low} to {high})", by, low, high),
-            }
+            let slower = if *factor >= 1.0 { "" } else { "slower: " };
+            format!("{slower}{by} × as fast ({low} to {high})")
         }
         Gain::Nothing { smaller_than } if *smaller_than > 0.0 => {
-            text!("no difference resolved (< {bound})", bound = percent(bound(*smaller_than)))
+            format!("no difference resolved (< {})", percent(bound(*smaller_than)))
         }
-        Gain::Nothing { .. } => text!("no difference resolved"),
+        Gain::Nothing { .. } => "no difference resolved".to_owned(),
         Gain::TooNoisy { rounds_needed: Some(rounds) } => {
-            let rounds = count_noun(*rounds, "more round");
-            text!("too noisy to tell: {rounds} needed, with --rounds", rounds)
+            format!("too noisy to tell: {} needed, with --rounds", count_noun(*rounds, "more round"))
         }
-        Gain::TooNoisy { rounds_needed: None } => text!("too noisy to tell"),
-        Gain::NotMeasured(why) => text!("not measured: {why}", why = why.clone()),
+        Gain::TooNoisy { rounds_needed: None } => "too noisy to tell".to_owned(),
+        Gain::NotMeasured(why) => format!("not measured: {why}"),
     }
 }
 

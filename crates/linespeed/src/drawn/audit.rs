@@ -8,15 +8,12 @@ use experiment::noise_estimate::{NoiseEstimate, ProofBy, Worth};
 use measure::busy::Load;
 use record::phrase::{agree, count_noun};
 
-use super::screen::Screen;
-use super::{Layout, Style, brief, busy};
-use crate::paint::{Span, Tone};
-use crate::table::{Field, Table, Weight};
-use crate::text::{capitalized, cut, pad_right, width};
+use report::terminal::{Layout, Style};
+use report::view::{Field, Screen, Span, Table, Tone, Weight, capitalized, cut};
 
-/// Lines of the answer: no name of a file stands below it.
-const LINES: usize = 23;
-/// Of these the lists of other knobs, what to do next, and what is set by hand.
+use super::busy;
+
+/// Lines of the lists of other knobs, of what to do next, and of what is set by hand.
 const LISTS: usize = 3;
 const REMARKS: usize = 4;
 const BY_HAND: usize = 2;
@@ -107,8 +104,8 @@ pub fn audit(seen: Seen, all: bool, style: &Style) -> String {
             remarks(&seen).iter().for_each(|remark| screen.paragraph(&[], Tone::Plain, remark));
         });
     }
-    let whole = || Screen::draw(style, |screen| describe_all(screen, &seen, &knobs));
-    brief::above(all, style, whole, |screen| write_answer(screen, &seen, &knobs))
+    let whole = |screen: &mut Screen| describe_all(screen, &seen, &knobs);
+    Screen::answer(style, all, whole, |screen| write_answer(screen, &seen, &knobs))
 }
 
 fn standing<'a, 'b>(knobs: &'b [Audited<'a>], stand: Stand) -> Vec<&'b Audited<'a>> {
@@ -116,10 +113,28 @@ fn standing<'a, 'b>(knobs: &'b [Audited<'a>], stand: Stand) -> Vec<&'b Audited<'
 }
 
 fn describe_all(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
-    describe_settable(screen, "Adds noise", &standing(knobs, Stand::Noisy));
-    describe_settable(screen, "Set only for a command, or when named", &standing(knobs, Stand::OnRequest));
-    describe_steady(screen, &standing(knobs, Stand::Steady));
-    describe_absent(screen, absent(seen), &standing(knobs, Stand::Absent));
+    for (title, stand) in
+        [("Adds noise", Stand::Noisy), ("Set only for a command, or when named", Stand::OnRequest)]
+    {
+        let knobs = standing(knobs, stand);
+        if !knobs.is_empty() {
+            screen.heading(title);
+            screen.table(&settable(title, &knobs), 2);
+            screen.blank();
+            screen.list("", knobs.iter().map(|knob| (knob.name(), knob.sentences().join(" "))));
+        }
+    }
+    let steady = |knob: &Audited| {
+        let now = knob.row.inspection.now.to_string();
+        [now].into_iter().chain(knob.notes()).collect::<Vec<_>>().join(". ")
+    };
+    screen.list("Steady", standing(knobs, Stand::Steady).into_iter().map(|knob| (knob.name(), steady(knob))));
+    let why = |knob: &Audited| match &knob.row.inspection.state {
+        State::Absent(why) | State::Unseen(why) => why.to_string(),
+        State::Steady | State::Noisy => String::new(),
+    };
+    let absent_ones = standing(knobs, Stand::Absent).into_iter();
+    screen.list(absent(seen), absent_ones.map(|knob| (knob.name(), why(knob))));
 }
 
 fn absent(seen: &Seen) -> &'static str {
@@ -128,8 +143,8 @@ fn absent(seen: &Seen) -> &'static str {
 
 fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     head(screen, seen, knobs);
-    // One screen has room for so many; a document for all.
     let is_screen = screen.is_terminal();
+    // One screen has room for so many; a document for all.
     let at_most = |most: usize| if is_screen { most } else { usize::MAX };
     let mut remarks = remarks(seen);
     remarks.truncate(at_most(REMARKS));
@@ -141,14 +156,14 @@ fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
         .collect();
     if !noisy.is_empty() {
         screen.blank();
-        // The table's head, those below it that have a line each, two empty lines, and where the rest is.
-        let below = screen.lines() + 1 + by_hand.len() + LISTS + 2 + remarks.len() + 1;
-        let room = at_most(LINES.saturating_sub(below).max(3));
-        let shown = if noisy.len() > room { room - 1 } else { room };
-        screen.table(
-            &if screen.is_terminal() { short(&noisy, shown) } else { settable("Adds noise", &noisy) },
-            0,
-        );
+        // The table's head, those below it that have a line each, and two empty lines.
+        let room = screen.left(1 + by_hand.len() + LISTS + 2 + remarks.len()).max(3);
+        let shown = if noisy.len() > room { room - 1 } else { noisy.len() };
+        let mut table = settable("Adds noise", &noisy[..shown]);
+        if is_screen {
+            table.rows.iter_mut().flatten().for_each(|cell| *cell = cut(cell, CELL));
+        }
+        screen.table(&table, 0);
         by_name(screen, "and", noisy.get(shown..).unwrap_or_default());
         for (name, advice) in by_hand {
             screen.short(1, "", "  ", format!("{name}: {advice}"));
@@ -191,16 +206,6 @@ fn by_name(screen: &mut Screen, title: &str, knobs: &[&Audited]) {
     }
 }
 
-/// The table of the first knobs that add noise, a line a knob.
-fn short(noisy: &[&Audited], most: usize) -> Table {
-    let mut table = settable("Adds noise", noisy);
-    table.rows.truncate(most);
-    for cell in table.rows.iter_mut().flatten() {
-        *cell = cut(cell, CELL);
-    }
-    table
-}
-
 /// How it stands altogether, how noisy the machine is, who runs on it.
 fn head(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     let noisy = standing(knobs, Stand::Noisy).len();
@@ -223,10 +228,6 @@ fn head(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     }
 }
 
-fn column(knobs: &[&Audited]) -> usize {
-    knobs.iter().map(|knob| width(knob.name())).max().unwrap_or(0) + 2
-}
-
 /// The columns of a table of knobs: the first two are of all, the others of those that could be steadier.
 fn fields<'a>() -> [Field<Audited<'a>>; 5] {
     [
@@ -246,57 +247,6 @@ fn settable(title: &str, knobs: &[&Audited]) -> Table {
         table.item(&fields(), knob);
     }
     table.finished()
-}
-
-/// A table of knobs that could be steadier, and below it what they do.
-fn describe_settable(screen: &mut Screen, title: &str, knobs: &[&Audited]) {
-    if knobs.is_empty() {
-        return;
-    }
-    screen.heading(title);
-    screen.table(&settable(title, knobs), 2);
-    screen.blank();
-    describe_each(screen, knobs, Audited::sentences);
-}
-
-fn describe_steady(screen: &mut Screen, knobs: &[&Audited]) {
-    if knobs.is_empty() {
-        return;
-    }
-    screen.heading("Steady");
-    let mut table = Table::with_fields("Steady", None, &fields()[..2]);
-    knobs.iter().for_each(|knob| table.item(&fields()[..2], knob));
-    screen.table(&table, 2);
-    let noted: Vec<&Audited> = knobs.iter().copied().filter(|knob| !knob.notes().is_empty()).collect();
-    if !noted.is_empty() {
-        screen.blank();
-    }
-    describe_each(screen, &noted, Audited::notes);
-}
-
-fn describe_absent(screen: &mut Screen, title: &str, knobs: &[&Audited]) {
-    if !knobs.is_empty() {
-        screen.heading(title);
-    }
-    let column = column(knobs);
-    for knob in knobs {
-        if let State::Absent(why) | State::Unseen(why) = &knob.row.inspection.state {
-            screen.hanging(&format!("  {}", pad_right(knob.name(), column)), &" ".repeat(column + 2), why);
-        }
-    }
-}
-
-/// The name of each knob, and behind it, in a column, what is said of it.
-fn describe_each<'a>(
-    screen: &mut Screen,
-    knobs: &[&Audited<'a>],
-    sentences: fn(&Audited<'a>) -> Vec<String>,
-) {
-    let column = column(knobs);
-    for knob in knobs {
-        let first = [Span::plain("  "), Span::strong(pad_right(knob.name(), column))];
-        screen.paragraph(&first, Tone::Plain, sentences(knob).join(" "));
-    }
 }
 
 /// With a capital letter and a full stop.
@@ -424,8 +374,8 @@ mod tests {
                 for part in names.chain([rows[0].knob.name, "1.9 CPUs of 2", "60.0 µs", "--restore"]) {
                     assert!(words.contains(part), "{part}: {text}");
                 }
-                assert!(all || columns == 40 || text.lines().count() <= LINES, "{text}");
-                assert!(text.lines().all(|line| width(line) <= columns), "{text}");
+                assert!(all || columns == 40 || text.lines().count() <= 23, "{text}");
+                assert!(text.lines().all(|line| report::view::width(line) <= columns), "{text}");
                 assert!(!text.contains('\u{1b}'), "{text}");
             }
         }

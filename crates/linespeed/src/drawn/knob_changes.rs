@@ -1,0 +1,158 @@
+//! Knobs that are set, would be set, stand, or were put back.
+
+use ::quiet::apply::RestoreOutcome;
+use ::quiet::change::Change;
+use ::quiet::files::Tree;
+use ::quiet::knob_outcome::KnobOutcome;
+use ::quiet::root_session::RootSession;
+use ::quiet::session::Leftover;
+use ::quiet::tuned_session::Restored;
+use ::quiet::tuning_plan::TuningPlan;
+use record::phrase::{agree, count_noun};
+use report::terminal::Style;
+use report::view::Screen;
+
+/// Knobs below a heading: their names, and what is to be said of each.
+type Knobs<'a> = Vec<(&'a str, String)>;
+
+/// What `--apply` set.
+pub fn knobs_applied(outcomes: &[KnobOutcome], stands: bool, style: &Style) -> String {
+    Screen::draw(style, |screen| {
+        write_outcomes(screen, outcomes);
+        if !outcomes.iter().any(|outcome| !outcome.advice) {
+            screen.say("Nothing to set: every knob that can be quiet is.");
+        }
+        if stands {
+            screen.say("Put it back: linespeed quiet --restore");
+        }
+    })
+}
+
+/// What became of each knob of a session.
+pub fn knobs_set(outcomes: &[KnobOutcome], style: &Style) -> String {
+    Screen::draw(style, |screen| write_outcomes(screen, outcomes))
+}
+
+/// A line a knob; those that are not set have the reason.
+fn write_outcomes(screen: &mut Screen, outcomes: &[KnobOutcome]) {
+    let groups = [("Set", true, false), ("Not set", false, false), ("Not linespeed's to set", false, true)];
+    for (heading, done, advice) in groups {
+        let of_group =
+            |outcome: &&KnobOutcome| outcome.is_done() == done && (done || outcome.advice == advice);
+        let tell = |outcome: &'_ KnobOutcome| {
+            let values =
+                if outcome.values > 1 { format!(" ({} values)", outcome.values) } else { String::new() };
+            let set = || format!("{} → {}{values}", outcome.old, outcome.new);
+            let text = outcome.why_not.as_ref().map_or_else(set, ToString::to_string);
+            let notes = outcome.note.iter().map(ToString::to_string);
+            std::iter::once(text).chain(notes).map(|text| (outcome.knob.to_owned(), text)).collect::<Vec<_>>()
+        };
+        screen.list(heading, outcomes.iter().filter(of_group).flat_map(tell));
+    }
+}
+
+/// What `--dry-run` would set; a command would get the page cache dropped.
+pub fn knobs_planned(plan: &TuningPlan, drop_caches: bool, style: &Style) -> String {
+    Screen::draw(style, |screen| {
+        write_plan(screen, plan, "held while the command runs", drop_caches);
+    })
+}
+
+/// The same; `held`: of what a process holds, while what.
+pub(super) fn write_plan(screen: &mut Screen, plan: &TuningPlan, held: &str, drop_caches: bool) {
+    let mut set: Knobs = plan.changes.iter().map(|change| (change.knob.as_str(), describe(change))).collect();
+    let compound = plan.compound_changes.iter();
+    set.extend(compound.map(|(name, compound)| (*name, describe(&compound.as_change()))));
+    set.extend(plan.settings.iter().map(|(name, _)| (*name, held.to_owned())));
+    if drop_caches {
+        let what = "dropped for the whole machine before the command; cannot be restored";
+        set.push(("page cache", what.to_owned()));
+    }
+    if set.is_empty() {
+        screen.say("Nothing would be set.");
+    }
+    screen.list("Would be set", set);
+    let said = |all: &[(&'static str, record::Text)]| -> Knobs<'static> {
+        all.iter().map(|(name, why)| (*name, why.to_string())).collect()
+    };
+    screen.list("Would stay", said(&plan.not_set));
+    screen.list("Not linespeed's to set", said(&plan.advice));
+}
+
+/// What `--restore` put back.
+pub fn knobs_restored(restored: &Restored, style: &Style) -> String {
+    let Restored { values: restored, forgotten, root } = restored;
+    Screen::draw(style, |screen| {
+        if let Some(root) = root {
+            screen.say(root);
+        }
+        match forgotten {
+            Some(contents) => screen.say(contents.of_another_boot()),
+            None if restored.is_empty() && root.is_some() => screen.say("Nothing of this user to restore."),
+            None if restored.is_empty() => screen.say("Nothing to restore."),
+            None => {}
+        }
+        let back = restored.iter().filter(|(_, restored)| restored.is_back()).count();
+        if back > 0 {
+            screen.say(format!("{} {} as before.", count_noun(back, "value"), agree(back, "is", "are")));
+        }
+        let not_back = restored.iter().filter_map(|(change, restored)| {
+            let why = match restored {
+                RestoreOutcome::Theirs(now) => format!("since set to {now} by somebody else"),
+                RestoreOutcome::Refused(why) => why.to_string(),
+                RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone => return None,
+            };
+            Some((change.knob.as_str(), format!("{}: {why}; it was {}", change.path, change.old)))
+        });
+        screen.list("Not put back", not_back);
+    })
+}
+
+/// What stands, and by whom: `--status`.
+pub fn knobs_standing(
+    left: &Leftover,
+    holder: Option<&str>,
+    tree: &Tree,
+    root: Option<&RootSession>,
+    style: &Style,
+) -> String {
+    Screen::draw(style, |screen| {
+        if let Some(holder) = holder {
+            screen.say(format!("In use by {holder}."));
+        }
+        if let Some(root) = root {
+            screen.say(root);
+            screen.list("", root.changes().iter().map(|change| value(change, tree)));
+        }
+        let contents = match left {
+            Leftover::Nothing => {
+                if screen.is_empty() {
+                    screen.say("No knob is set by linespeed.");
+                }
+                return;
+            }
+            Leftover::OtherBoot(contents) => return screen.say(contents.of_another_boot()),
+            Leftover::Standing(contents) | Leftover::Orphaned(contents) => contents,
+        };
+        screen.say(match left {
+            Leftover::Standing(_) => format!("{contents}; to put back: linespeed quiet --restore"),
+            _ if holder.is_some() => contents.to_string(),
+            _ => format!("{contents}, which has ended without putting them back: linespeed quiet --restore"),
+        });
+        screen.list("", contents.header.changes.iter().map(|change| value(change, tree)));
+        let compound = contents.compound_changes().map(|compound| compound.as_change());
+        screen.list("", compound.map(|change| (change.knob.clone(), describe(&change))));
+    })
+}
+
+/// A value before and after.
+fn describe(change: &Change) -> String {
+    format!("{}: {} → {}", change.path, change.old, change.new)
+}
+
+/// A value that was changed, and what it is now where it is another one.
+fn value(change: &Change, tree: &Tree) -> (String, String) {
+    let now = change.read_current(tree).unwrap_or_else(|refusal| refusal.why.to_string());
+    let now = if change.syntax.are_equal(&now, &change.new) { String::new() } else { format!(", now {now}") };
+    (change.knob.clone(), format!("{}{now}", describe(change)))
+}
