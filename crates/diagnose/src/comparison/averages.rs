@@ -9,7 +9,7 @@ use record::{Label, Labels, Measurement, Record, Text, detail, text};
 use super::Known;
 use super::datum::Datum;
 use super::row_names::RowNames;
-use super::rows::{NamedRow, RowEntry, RowKey, Rows};
+use super::rows::{RowEntry, RowKey, Rows};
 use super::table::TableRow;
 use super::work::OnlySizes;
 use crate::figures::locate_figure;
@@ -26,21 +26,20 @@ pub(super) fn are_among<'a>(mut records: impl Iterator<Item = &'a Record>) -> bo
 pub(super) fn add_averages(record: &Record, rows: &mut Rows) {
     let only = OnlySizes::default();
     let names = RowNames::new(record, false, &only);
-    let mut found: BTreeMap<RowKey, (NamedRow, Labels, Vec<&Measurement>)> = BTreeMap::new();
+    let mut found: BTreeMap<RowKey, (Labels, Vec<&Measurement>)> = BTreeMap::new();
     for m in record.measurements_of("wakeup.latency").filter(|m| m.summary.mean.is_some()) {
         let average = Measurement::new(AVERAGE, m.labels.clone(), Vec::new());
-        if let Some(row) = names.name(&average) {
-            let place = || RowNames::place(&average);
-            found.entry(row.key.clone()).or_insert_with(|| (row, place(), Vec::new())).2.push(m);
+        if let Some(key) = names.find_row(&average) {
+            found.entry(key).or_insert_with(|| (RowNames::place(&average), Vec::new())).1.push(m);
         }
     }
-    for (key, (row, place, mut all)) in found {
+    for (key, (place, mut all)) in found {
         // A figure over all CPUs stands for those of each.
         if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
             all.retain(|m| m.labels.get(Label::Cpu).is_none());
         }
         if let Some(datum) = average(&all) {
-            rows.entry(key).or_insert(RowEntry { name: row.name, datum, place, parts: None });
+            rows.entry(key).or_insert(RowEntry { datum, place, parts: None });
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::comparison::Per;
-use record::{Label, Labels, Text};
+use record::{Better, Label, Labels, metrics};
 
 use super::datum::Datum;
 
@@ -28,11 +28,30 @@ pub(crate) enum Group {
     Stolen,
     /// Small costs.
     Costs,
+    /// What programs did, as the processor counts it.
+    Counters,
     /// Anything else.
     Others,
 }
 
 impl Group {
+    /// Of a metric.
+    fn of_metric(metric: &str) -> Self {
+        match metric.split_once('.').unwrap_or((metric, "")) {
+            ("core", _) => Group::Core,
+            ("workload" | "smt", _) => Group::Workloads,
+            ("load", _) | ("memory", "loaded_latency") => Group::Latency,
+            ("numa" | "stream", _) => Group::Numa,
+            ("memory", "bandwidth") => Group::Bandwidth,
+            ("core_to_core", _) => Group::CoreToCore,
+            ("wakeup", _) => Group::Wakeup,
+            ("stolen", _) => Group::Stolen,
+            ("cost", _) => Group::Costs,
+            ("counter", _) => Group::Counters,
+            _ => Group::Others,
+        }
+    }
+
     /// The words for people and JSON.
     pub(crate) fn word(self) -> &'static str {
         match self {
@@ -45,6 +64,7 @@ impl Group {
             Group::Wakeup => "wake-up",
             Group::Stolen => "taken time",
             Group::Costs => "small costs",
+            Group::Counters => "counters",
             Group::Others => "others",
         }
     }
@@ -68,6 +88,8 @@ pub(crate) enum RowKind {
     ThreadsNotReported,
     /// What all CPUs do together over what one thread does.
     Efficiency,
+    /// How many of a program's accesses or branches missed.
+    MissShare,
     /// A load from memory.
     Memory,
     /// A load from memory on pages of 4 KiB.
@@ -100,40 +122,38 @@ pub(crate) struct RowKey {
     pub subject: String,
 }
 
-/// A row's key with its name.
-pub(super) struct NamedRow {
-    pub(super) key: RowKey,
-    pub(super) name: Text,
-}
-
-impl NamedRow {
+impl RowKey {
     /// A row of which nothing is decided.
-    pub(super) fn new(group: Group, metric: &str, order: u32, name: Text) -> Self {
-        let key = RowKey {
-            group,
+    pub(super) fn new(metric: &str, order: u32, name: impl Into<String>) -> Self {
+        Self {
+            group: Group::of_metric(metric),
             metric: metric.to_owned(),
             order,
-            name: name.to_string(),
+            name: name.into(),
             loosely: None,
             kind: RowKind::Other,
             subject: String::new(),
-        };
-        Self { key, name }
+        }
     }
 
     /// The same of a kind and a thing.
-    pub(super) fn of_kind(mut self, kind: RowKind, subject: &str) -> Self {
-        self.key.kind = kind;
-        self.key.subject = subject.to_owned();
-        self
+    pub(super) fn of_kind(self, kind: RowKind, subject: &str) -> Self {
+        Self { kind, subject: subject.to_owned(), ..self }
+    }
+
+    /// Which direction is better: the metric's, or that of what follows from it.
+    pub(super) fn better(&self) -> Option<Better> {
+        match self.kind {
+            RowKind::Efficiency => Some(Better::Higher),
+            RowKind::MissShare => Some(Better::Lower),
+            _ => metrics::find(&self.metric)?.better,
+        }
     }
 }
 
 /// A row of one record.
 #[derive(Clone, Debug)]
 pub(crate) struct RowEntry {
-    /// What it is.
-    pub name: Text,
     /// The figure.
     pub datum: Datum,
     /// The place without what names a place on one machine.
@@ -168,9 +188,9 @@ impl Divisors {
 pub(super) type Rows = BTreeMap<RowKey, RowEntry>;
 
 /// Adds a row that follows from others, where there is a figure.
-pub(super) fn add_row(rows: &mut Rows, row: NamedRow, datum: Datum) {
+pub(super) fn add_row(rows: &mut Rows, key: RowKey, datum: Datum) {
     if datum.is_some() {
-        rows.insert(row.key, RowEntry { name: row.name, datum, place: Labels::new(), parts: None });
+        rows.insert(key, RowEntry { datum, place: Labels::new(), parts: None });
     }
 }
 
@@ -188,9 +208,11 @@ pub(super) fn find_clock(rows: &Rows) -> Option<&Datum> {
     find_row(rows, "core.clock", RowKind::ClockOfOne)
 }
 
-/// Instructions per cycle of a workload.
+/// Instructions per cycle of the workload that has this label.
 pub(super) fn find_instructions_per_cycle<'a>(rows: &'a Rows, workload: &str) -> Option<&'a Datum> {
-    find_datum(rows, |key, _| key.kind == RowKind::InstructionsPerCycle && key.subject == workload)
+    find_datum(rows, |key, entry| {
+        key.kind == RowKind::InstructionsPerCycle && entry.place.word(Label::Workload) == Some(workload)
+    })
 }
 
 /// The row of wake-ups of a metric with this policy and setting.

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::comparison::{Cell, Per, Refusal, Row};
-use record::{Better, Coverage, Handover, Label, Measurement, Template, Text, metrics, text};
+use record::{Better, Coverage, Handover, Label, Measurement, Template, Text, text};
 
 use super::Known;
 use super::commands::{self, find_command};
 use super::datum::Datum;
 use super::method::{self, Unfit};
 use super::ratio;
-use super::rows::{Divisors, RowEntry, RowKey, RowKind};
+use super::rows::{Divisors, Group, RowEntry, RowKey, RowKind};
 
 /// The same figure by two methods.
 const OTHER_METHOD: Template =
@@ -138,26 +138,27 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
             if let Some(loosely) = &key.loosely {
                 alone.entry((&key.metric, loosely)).or_default().push((key, first));
             }
-            if let Some(why) = entry.datum.unfit.as_ref().filter(|_| known.len() > 1) {
+            // Counts come in dozens: those of one record alone are no loss.
+            let told = known.len() > 1 && key.group != Group::Counters;
+            if let Some(why) = entry.datum.unfit.as_ref().filter(|_| told) {
                 refused.add(&why.reason(), &key.metric, &entry.datum.from, &[first]);
             }
             continue;
         }
         let figures: Vec<_> = entries.iter().map(|entry| entry.map(|entry| entry.datum.clone())).collect();
-        let cells = build_cells(&key.metric, &figures, baseline, &mut refused);
+        let cells = build_cells(&key.metric, key.better(), &figures, baseline, &mut refused);
         if count_values(&cells) < 2 {
             continue;
         }
-        let efficiency = key.kind == RowKind::Efficiency;
         let row = |per, cells| TableRow {
             key,
             row: Row {
                 group: key.group.word().to_owned(),
-                what: entry.name.clone(),
-                code: entry.name.code().unwrap_or_default().to_owned(),
+                what: key.name.clone().into(),
+                code: String::new(),
                 metric: key.metric.clone(),
                 unit: entry.datum.unit.clone(),
-                better: find_direction(&key.metric).or_else(|| efficiency.then_some(Better::Higher)),
+                better: key.better(),
                 labels: entry.place.clone(),
                 per,
                 cells,
@@ -167,7 +168,7 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
         let divided = [Per::Core, Per::Cpu, Per::Package].map(|per| (per, divide_figures(&entries, per)));
         for (per, figures) in divided {
             let Some(figures) = figures else { continue };
-            let cells = build_cells(&key.metric, &figures, baseline, &mut Refused::default());
+            let cells = build_cells(&key.metric, key.better(), &figures, baseline, &mut Refused::default());
             if count_values(&cells) >= 2 {
                 rows.push(row(Some(per), cells));
             }
@@ -178,11 +179,6 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
     let mut refused: Vec<Refusal> = refused.0.into_values().collect();
     refused.sort_by_key(|group| std::cmp::Reverse(group.figures));
     (rows, refused)
-}
-
-/// The metric's better direction.
-pub(super) fn find_direction(metric: &str) -> Option<Better> {
-    metrics::find(metric).and_then(|metric| metric.better)
 }
 
 fn count_values(cells: &[Cell]) -> usize {
@@ -218,8 +214,13 @@ fn refuse_differing(alone: &HashMap<(&str, &str), Vec<(&RowKey, usize)>>, refuse
 }
 
 /// Each subject's figure, held against the baseline's.
-fn build_cells(metric: &str, figures: &[Option<Datum>], baseline: usize, refused: &mut Refused) -> Vec<Cell> {
-    let direction = find_direction(metric);
+fn build_cells(
+    metric: &str,
+    direction: Option<Better>,
+    figures: &[Option<Datum>],
+    baseline: usize,
+    refused: &mut Refused,
+) -> Vec<Cell> {
     let cells = figures.iter().enumerate().map(|(index, this)| {
         let Some(this) = this else { return Cell::default() };
         let base = figures[baseline].as_ref().filter(|_| index != baseline);
@@ -303,7 +304,7 @@ pub(super) fn build_figures(known: &[Known], baseline: usize) -> Vec<Row> {
             better: first.better,
             labels: first.labels.clone(),
             per: None,
-            cells: build_cells(&first.metric, &figures, baseline, &mut Refused::default()),
+            cells: build_cells(&first.metric, first.better, &figures, baseline, &mut Refused::default()),
         })
     });
     rows.collect()

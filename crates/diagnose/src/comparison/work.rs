@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use record::command_line::CommandLine;
 use record::label::name_workload;
-use record::phrase::quote_word;
 use record::{Label, Measurement, Record, detail};
 
 /// The workload of a command that has no other name.
@@ -194,7 +193,7 @@ impl Work {
 
     /// By the command that was run.
     fn of_command<'b>(words: impl Iterator<Item = &'b str>, m: &Measurement) -> Self {
-        let line = read(words);
+        let line = CommandLine::from_words(words);
         let mut work = Self::named(&line.name);
         if let [program @ ("openssl" | "sysbench"), test, options @ ..] =
             line.words.iter().map(String::as_str).collect::<Vec<_>>().as_slice()
@@ -237,11 +236,6 @@ fn find_version(m: &Measurement, program: &Program) -> Option<String> {
 /// A power, or digits of pi.
 fn find_family(long: &str) -> &'static str {
     if long.contains('^') { "power" } else { "pi" }
-}
-
-/// A command from its words.
-pub(super) fn read<'b>(words: impl Iterator<Item = &'b str>) -> CommandLine {
-    CommandLine::read(&words.map(quote_word).collect::<Vec<_>>().join(" "))
 }
 
 /// `echo "7^999999" | bc` is the power, `echo "scale=5000; 4*a(1)" | bc -l` digits of pi.

@@ -549,3 +549,26 @@ fn the_newest_record_of_this_machine_stands_behind_a_dot() {
     command.env("XDG_STATE_HOME", state);
     run(command).fails(3, &["no record of this machine", "run linespeed first"]);
 }
+
+#[test]
+fn two_texts_of_perf_stat_are_compared_by_their_counts_and_what_follows_from_them() {
+    let files = Files::of(&[]);
+    for name in ["perf-intel", "perf-kunpeng"] {
+        let text = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/texts");
+        let text = text.join(format!("{name}.txt"));
+        ran(["import", text.to_str().unwrap(), "--output", &files.path(&format!("{name}.json"))]).succeeds();
+    }
+    let text = files.compare(&["perf-intel.json", "perf-kunpeng.json"]).succeeds().stdout;
+    for row in ["Instructions of", "Cycles of", "Cache-misses of", "Branch-misses of", "Instructions per cycle,"] {
+        assert!(text.to_lowercase().contains(&row.to_lowercase()), "no {row:?} in:\n{text}");
+    }
+    let said = parsed(&files.compare(&["perf-intel.json", "perf-kunpeng.json", "--json"]).succeeds());
+    let row = |begins: &str| {
+        let row = said.rows.iter().find(|row| row.what.to_string().starts_with(begins));
+        let cells = row.map(|row| row.cells.iter().filter_map(|cell| cell.value).collect::<Vec<_>>());
+        cells.unwrap_or_default()
+    };
+    assert_eq!(row("instructions of echo"), [128_284_870_917.0, 117_790_453_518.0]);
+    let shares = row("cache-misses of all cache-references");
+    assert!((shares[0] - 46.066).abs() < 1e-3 && (shares[1] - 0.021).abs() < 1e-3, "{shares:?}");
+}
