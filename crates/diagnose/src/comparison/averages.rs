@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::phrase::count_noun;
-use record::text::Value;
+use record::units::figure;
 use record::{Label, Labels, Measurement, Record, Text, detail, text};
 
 use super::Known;
@@ -72,18 +72,10 @@ pub(super) fn note_sampling(known: &[Known], rows: &[TableRow]) -> Option<Text> 
         .collect();
     let differ = sampled.windows(2).any(|pair| pair[0].1 != pair[1].1);
     let each = sampled.into_iter().map(|(name, Sampling { wakeups, threads, interval_us })| {
-        let (threads, interval) =
-            (count_noun(threads, "thread"), Value::Figure(interval_us as f64 * 1e3, "ns"));
-        text!(
-            "comparison-averages-of",
-            "{name}: {wakeups} wake-ups of {threads}, {interval} apart.",
-            name,
-            wakeups,
-            threads,
-            interval
-        )
+        let (threads, apart) = (count_noun(threads, "thread"), figure(interval_us as f64 * 1e3, "ns"));
+        format!("{name}: {wakeups} wake-ups of {threads}, {apart} apart.")
     });
-    let each = Text::sequence(each);
+    let each = each.collect::<Vec<_>>().join(" ");
     differ.then(|| {
         text!(
             "comparison-averages-differ",

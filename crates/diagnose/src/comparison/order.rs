@@ -7,7 +7,7 @@ use record::{Better, Label, Template, Text, text};
 use super::Known;
 use super::explain::{device_speed, find_best_clock, load_average};
 use super::nodes::last_level_cache;
-use super::rows::{Group, RowKind};
+use super::rows::RowKind;
 use super::table::TableRow;
 
 /// Records from which there is an order to speak of.
@@ -68,7 +68,7 @@ fn rank_subjects(of: &TableRow, known: &[Known]) -> Option<Order> {
     }
     let says = if is_result(of) { describe_agreement(of, &ranks, known) } else { Text::default() };
     // Rows of other groups say themselves what they are about.
-    let result = if of.key.group == Group::Wakeup { name_wakeup(&of.key.name) } else { row.what.clone() };
+    let result = if row.metric.starts_with("wakeup.") { name_wakeup(&of.key.name) } else { row.what.clone() };
     Some(Order { result, metric: row.metric.clone(), unit: row.unit.clone(), ranks, says })
 }
 

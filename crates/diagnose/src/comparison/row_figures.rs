@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use record::fleet::Family;
 use record::{Better, Label, Labels, Measurement, Record, Text, text};
 
-use super::rows::{Group, RowKey, RowKind};
 use super::{row_builder, work};
 
 /// A figure of a record as a comparison's row has it.
@@ -55,7 +54,7 @@ pub fn row_figures(record: &Record) -> Vec<RowFigure> {
             let datum = entry.datum;
             let method = [datum.method.as_ref(), datum.settings.as_ref(), datum.command.as_ref()];
             RowFigure {
-                family: find_family(&key),
+                family: key.family(),
                 better: key.better(),
                 what: name_alone(&key.metric, &key.name),
                 metric: key.metric,
@@ -71,22 +70,6 @@ pub fn row_figures(record: &Record) -> Vec<RowFigure> {
         .collect();
     figures.extend(slowest_cpu(record));
     figures
-}
-
-fn find_family(key: &RowKey) -> Family {
-    match (key.group, key.kind) {
-        (Group::Core, _) | (Group::Workloads, RowKind::OneThread) => Family::Core,
-        (Group::Workloads | Group::Counters, _) => Family::AllCpus,
-        // The caches of a core run at its clock.
-        (Group::Latency, RowKind::Other) if matches!(key.order, 2..=5) => Family::Core,
-        (Group::Latency, _) => Family::MemoryLatency,
-        (Group::Numa, _) => Family::Nodes,
-        (Group::Bandwidth, _) => Family::MemoryBandwidth,
-        (Group::CoreToCore, _) => Family::CoreToCore,
-        (Group::Wakeup, _) => Family::WakeUp,
-        (Group::Costs, _) => Family::KernelCosts,
-        (Group::Stolen | Group::Others, _) => Family::Others,
-    }
 }
 
 /// CPUs from which one of them can be told from the others.

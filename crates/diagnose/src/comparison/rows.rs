@@ -3,72 +3,26 @@
 use std::collections::BTreeMap;
 
 use record::comparison::Per;
+use record::fleet::Family;
 use record::{Better, Label, Labels, metrics};
 
 use super::datum::Datum;
 
-/// What belongs together, in the order in which it is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Group {
-    /// Clock and instructions a cycle.
-    Core,
-    /// Work with a known amount.
-    Workloads,
-    /// Load latency by level.
-    Latency,
-    /// Own and other nodes' memory.
-    Numa,
-    /// Bandwidth.
-    Bandwidth,
-    /// From CPU to CPU.
-    CoreToCore,
-    /// Wake-up latency.
-    Wakeup,
-    /// Time taken by others.
-    Stolen,
-    /// Small costs.
-    Costs,
-    /// What programs did, as the processor counts it.
-    Counters,
-    /// Anything else.
-    Others,
-}
-
-impl Group {
-    /// Of a metric.
-    fn of_metric(metric: &str) -> Self {
-        match metric.split_once('.').unwrap_or((metric, "")) {
-            ("core", _) => Group::Core,
-            ("workload" | "smt", _) => Group::Workloads,
-            ("load", _) | ("memory", "loaded_latency") => Group::Latency,
-            ("numa" | "stream", _) => Group::Numa,
-            ("memory", "bandwidth") => Group::Bandwidth,
-            ("core_to_core", _) => Group::CoreToCore,
-            ("wakeup", _) => Group::Wakeup,
-            ("stolen", _) => Group::Stolen,
-            ("cost", _) => Group::Costs,
-            ("counter", _) => Group::Counters,
-            _ => Group::Others,
-        }
-    }
-
-    /// The words for people and JSON.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Group::Core => "core",
-            Group::Workloads => "workloads",
-            Group::Latency => "memory latency",
-            Group::Numa => "nodes",
-            Group::Bandwidth => "memory bandwidth",
-            Group::CoreToCore => "core to core",
-            Group::Wakeup => "wake-up",
-            Group::Stolen => "taken time",
-            Group::Costs => "small costs",
-            Group::Counters => "counters",
-            Group::Others => "others",
-        }
-    }
-}
+/// What belongs together, in the order in which it is told: how its metrics begin, the words for people and JSON, and with what
+/// its figures share their causes.
+const GROUPS: [(&[&str], &str, Family); 11] = [
+    (&["core."], "core", Family::Core),
+    (&["workload.", "smt."], "workloads", Family::AllCpus),
+    (&["load.", "memory.loaded_latency"], "memory latency", Family::MemoryLatency),
+    (&["numa.", "stream."], "nodes", Family::Nodes),
+    (&["memory.bandwidth"], "memory bandwidth", Family::MemoryBandwidth),
+    (&["core_to_core."], "core to core", Family::CoreToCore),
+    (&["wakeup."], "wake-up", Family::WakeUp),
+    (&["stolen."], "taken time", Family::Others),
+    (&["cost."], "small costs", Family::KernelCosts),
+    (&["counter."], "counters", Family::AllCpus),
+    (&[], "others", Family::Others),
+];
 
 /// What a row is of, as far as something is decided by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,8 +59,8 @@ pub(crate) enum RowKind {
 /// Which row a figure belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RowKey {
-    /// Group.
-    pub group: Group,
+    /// Its place in [`GROUPS`].
+    pub(super) group: usize,
     /// The metric.
     pub metric: String,
     /// Order within the metric.
@@ -126,7 +80,10 @@ impl RowKey {
     /// A row of which nothing is decided.
     pub(super) fn new(metric: &str, order: u32, name: impl Into<String>) -> Self {
         Self {
-            group: Group::of_metric(metric),
+            group: GROUPS
+                .iter()
+                .position(|(begins, ..)| begins.iter().any(|begin| metric.starts_with(begin)))
+                .unwrap_or(GROUPS.len() - 1),
             metric: metric.to_owned(),
             order,
             name: name.into(),
@@ -139,6 +96,22 @@ impl RowKey {
     /// The same of a kind and a thing.
     pub(super) fn of_kind(self, kind: RowKind, subject: &str) -> Self {
         Self { kind, subject: subject.to_owned(), ..self }
+    }
+
+    /// What it is told with.
+    pub(super) fn group(&self) -> &'static str {
+        GROUPS[self.group].1
+    }
+
+    /// What it shares its causes with.
+    pub(super) fn family(&self) -> Family {
+        let of_core = match self.kind {
+            RowKind::OneThread => self.metric.starts_with("workload."),
+            // The caches of a core run at its clock.
+            RowKind::Other => self.metric.starts_with("load.latency") && matches!(self.order, 2..=5),
+            _ => false,
+        };
+        if of_core { Family::Core } else { GROUPS[self.group].2 }
     }
 
     /// Which direction is better: the metric's, or that of what follows from it.
