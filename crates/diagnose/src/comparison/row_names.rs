@@ -92,7 +92,10 @@ impl<'a> RowNames<'a> {
     /// The row of a figure; `None` where it has none.
     pub(super) fn find_row(&self, m: &Measurement) -> Option<RowKey> {
         let key = self.name(m)?;
-        let loosely = self.works.find(m).map(|work| work.family.clone()).or_else(|| describe_loosely(m));
+        let family = || self.works.find(m).map(|work| work.family().to_owned());
+        // Counts of two events are no two ways of counting one.
+        let loosely =
+            (m.metric != "counter.count").then(|| family().or_else(|| describe_loosely(m))).flatten();
         Some(RowKey { loosely, ..key })
     }
 
