@@ -192,7 +192,7 @@ fn figure_of(row: &Row, class: &[ClassFigure]) -> Option<Figure> {
     let [baseline, here] = row.cells.as_slice() else { return None };
     let Cell { value, ratio, interval, doubt, .. } = here;
     let (higher, value, ratio) = (row.better? == Better::Higher, (*value)?, (*ratio)?);
-    let what = name_alone(&row.metric, &row.what);
+    let what = name_alone(&row.metric, &row.what.to_string());
     // Baselines of before had the row's own name.
     let alike = |figure: &&ClassFigure| {
         figure.metric == row.metric

@@ -100,6 +100,13 @@ impl CommandLine {
         command
     }
 
+    /// Of a command by its words, as it was started.
+    pub fn from_words<'w>(words: impl Iterator<Item = &'w str>) -> Self {
+        let mut command = Self::default();
+        command.name = command.unwrap(words.map(str::to_owned).collect(), true, 0);
+        command
+    }
+
     /// The command line above an output, if it can be its own: one of these programs, or a loop around it.
     pub fn above(command: Option<&str>, programs: &[&str]) -> Self {
         let line = command.map(Self::read).unwrap_or_default();
@@ -264,52 +271,30 @@ impl CommandLine {
 
     /// How many words a wrapper and its options are.
     fn wrapper(&mut self, program: &str, valued: &str, words: &[String]) -> usize {
-        let mut at = 1;
         self.timed |= program == "time";
-        let mut listed = false;
-        while let Some(word) = words.get(at) {
-            if word == "--" {
-                at += 1;
-                break;
-            }
-            if program == "env" && is_assignment(word) {
-                at += 1;
-                continue;
-            }
-            if !word.starts_with('-') || word == "-" {
-                break;
-            }
-            let (option, attached) = match word.split_once('=') {
-                Some((option, value)) if option.starts_with("--") => (option, Some(value)),
-                _ if !word.starts_with("--") && word.len() > 2 && word.is_char_boundary(2) => {
-                    (&word[..2], Some(&word[2..]))
+        let (mut listed, mut attached) = (false, false);
+        let at = 1 + read_options(&words[1..], valued, |option, value| {
+            let list = || value.and_then(|value| value.parse().ok());
+            match (program, option) {
+                ("numactl", "-C" | "--physcpubind") => self.cpus = list(),
+                ("numactl", "-m" | "--membind") => self.memory_nodes = list(),
+                ("numactl", "-N" | "--cpunodebind") => self.cpu_nodes = list(),
+                ("taskset", _) if option.starts_with("-c") && option.len() > 2 => {
+                    (self.cpus, attached) = (option[2..].parse().ok(), true);
                 }
-                _ => (word.as_str(), None),
-            };
-            if program == "taskset"
-                && option == "-c"
-                && let Some(value) = attached
-            {
-                self.cpus = value.parse().ok();
-                return at + 1;
+                ("taskset", _) => {
+                    listed |= option == "--cpu-list" || option.contains('c') && !option.starts_with("--");
+                }
+                _ => {}
             }
-            listed |= program == "taskset"
-                && (word.contains('c') && !word.starts_with("--") || word == "--cpu-list");
-            let separate = attached.is_none() && valued.split(' ').any(|valued| valued == option);
-            let value = attached.or_else(|| words.get(at + 1).filter(|_| separate).map(String::as_str));
-            if program == "numactl" {
-                self.numactl(option, value);
-            }
-            at += 1 + usize::from(separate);
-        }
+        });
         match program {
+            "env" => at + words[at..].iter().take_while(|word| is_assignment(word)).count(),
+            "taskset" if attached => at,
             "taskset" => {
-                let list = words.get(at).and_then(|word| {
-                    if listed {
-                        word.parse().ok()
-                    } else {
-                        CpuList::from_mask(word.trim_start_matches("0x")).ok()
-                    }
+                let list = words.get(at).and_then(|word| match listed {
+                    true => word.parse().ok(),
+                    false => CpuList::from_mask(word.trim_start_matches("0x")).ok(),
                 });
                 self.cpus = list.or(self.cpus.take());
                 at + 1
@@ -319,51 +304,46 @@ impl CommandLine {
         }
     }
 
-    fn numactl(&mut self, option: &str, value: Option<&str>) {
-        let list = value.and_then(|value| value.parse::<CpuList>().ok());
-        match option {
-            "-C" | "--physcpubind" => self.cpus = list,
-            "-m" | "--membind" => self.memory_nodes = list,
-            "-N" | "--cpunodebind" => self.cpu_nodes = list,
-            _ => {}
-        }
-    }
-
     /// How many words the options of `perf stat` are.
     fn perf(&mut self, words: &[String]) -> usize {
-        let takes_value = |option: &str| PERF_VALUES.split(' ').any(|valued| valued == option);
         let mut perf = Perf::default();
-        let mut at = 0;
-        while let Some(word) = words.get(at) {
-            if word == "--" {
-                at += 1;
-                break;
+        let taken = read_options(words, PERF_VALUES, |option, value| match option {
+            "-a" | "--all-cpus" | "-A" | "--no-aggr" | "-C" | "--cpu" => perf.system = true,
+            "-p" | "--pid" => perf.attached = value.map(|pid| format!("process {pid}")),
+            "-t" | "--tid" => perf.attached = value.map(|tid| format!("thread {tid}")),
+            "-x" | "--field-separator" => {
+                perf.separator = value.filter(|value| !value.is_empty()).map(str::to_owned);
             }
-            if !word.starts_with('-') {
-                break;
-            }
-            let short = word.get(..2).filter(|_| !word.starts_with("--") && word.len() > 2);
-            let (option, attached) = match (word.split_once('='), short) {
-                (Some((option, value)), _) if option.starts_with("--") => (option, Some(value.to_owned())),
-                (_, Some(option)) if takes_value(option) => (option, Some(word[2..].to_owned())),
-                _ => (word.as_str(), None),
-            };
-            let separate = attached.is_none() && takes_value(option);
-            let value = attached.or_else(|| words.get(at + 1).filter(|_| separate).cloned());
-            match option {
-                "-a" | "--all-cpus" | "-A" | "--no-aggr" | "-C" | "--cpu" => perf.system = true,
-                "-p" | "--pid" => perf.attached = value.map(|pid| format!("process {pid}")),
-                "-t" | "--tid" => perf.attached = value.map(|tid| format!("thread {tid}")),
-                "-x" | "--field-separator" => perf.separator = value.filter(|value| !value.is_empty()),
-                "-j" | "--json-output" => perf.json = true,
-                "-r" | "--repeat" => perf.runs = value.and_then(|value| value.parse().ok()),
-                _ => {}
-            }
-            at += 1 + usize::from(separate);
-        }
+            "-j" | "--json-output" => perf.json = true,
+            "-r" | "--repeat" => perf.runs = value.and_then(|value| value.parse().ok()),
+            _ => {}
+        });
         self.perf = Some(perf);
-        at.min(words.len())
+        taken
     }
+}
+
+/// How many of these words are options with their values, `--` with them; `valued` names the options that take a word, and
+/// `each` is told of every option.
+fn read_options(words: &[String], valued: &str, mut each: impl FnMut(&str, Option<&str>)) -> usize {
+    let takes_value = |option: &str| valued.split(' ').any(|valued| valued == option);
+    let mut at = 0;
+    while let Some(word) = words.get(at).filter(|word| word.starts_with('-') && *word != "-") {
+        at += 1;
+        if word == "--" {
+            break;
+        }
+        let short = word.get(..2).filter(|option| word.len() > 2 && takes_value(option));
+        let (option, attached) = match (word.split_once('='), short) {
+            (Some((option, value)), _) if option.starts_with("--") => (option, Some(value)),
+            (_, Some(option)) => (option, Some(&word[2..])),
+            _ => (word.as_str(), None),
+        };
+        let separate = attached.is_none() && takes_value(option);
+        each(option, attached.or_else(|| words.get(at).filter(|_| separate).map(String::as_str)));
+        at += usize::from(separate);
+    }
+    at.min(words.len())
 }
 
 /// Words with which a shell's loops and choices begin.

@@ -1,10 +1,27 @@
 //! The list of metrics. A metric's name means one definition for ever.
 
+/// The metrics of a file: of each, a constant that is its name, and the list of all.
+macro_rules! metrics {
+    ($($name:ident = $metric:expr,)+) => {
+        $(
+            /// The name of a metric of [`all`](crate::metrics::all).
+            pub const $name: &str = $metric.name;
+        )+
+        pub(super) const METRICS: &[Metric] = &[$($metric),+];
+    };
+}
+
 mod clock;
 mod memory;
 mod nodes;
 mod system;
 mod work;
+
+pub use clock::*;
+pub use memory::*;
+pub use nodes::*;
+pub use system::*;
+pub use work::*;
 
 use std::sync::LazyLock;
 
@@ -67,6 +84,33 @@ pub struct Metric {
 }
 
 impl Metric {
+    const fn new(
+        name: &'static str,
+        title: &'static str,
+        unit: &'static str,
+        better: Option<Better>,
+        plausible: (f64, f64),
+    ) -> Self {
+        let (part_of, figure, keys, glossary) = (None, Statistic::Median, &[] as &[Label], "");
+        Self { name, title, unit, part_of, better, keys, plausible, figure, glossary }
+    }
+
+    const fn at(self, keys: &'static [Label]) -> Self {
+        Self { keys, ..self }
+    }
+
+    const fn part_of(self, whole: Whole) -> Self {
+        Self { part_of: Some(whole), ..self }
+    }
+
+    const fn added_up(self) -> Self {
+        Self { figure: Statistic::Mean, ..self }
+    }
+
+    const fn explained(self, glossary: &'static str) -> Self {
+        Self { glossary, ..self }
+    }
+
     /// What its ratio is a share of; people read shares in percent, other ratios as factors.
     pub fn share_of(&self) -> Option<Whole> {
         self.part_of.filter(|_| self.unit == "ratio")

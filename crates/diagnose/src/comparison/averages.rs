@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use record::phrase::count_noun;
-use record::text::Value;
+use record::units::figure;
 use record::{Label, Labels, Measurement, Record, Text, detail, text};
 
 use super::Known;
 use super::datum::Datum;
 use super::row_names::RowNames;
-use super::rows::{NamedRow, RowEntry, RowKey, Rows};
+use super::rows::{RowEntry, RowKey, Rows};
 use super::table::TableRow;
 use super::work::OnlySizes;
 use crate::figures::locate_figure;
@@ -26,21 +26,20 @@ pub(super) fn are_among<'a>(mut records: impl Iterator<Item = &'a Record>) -> bo
 pub(super) fn add_averages(record: &Record, rows: &mut Rows) {
     let only = OnlySizes::default();
     let names = RowNames::new(record, false, &only);
-    let mut found: BTreeMap<RowKey, (NamedRow, Labels, Vec<&Measurement>)> = BTreeMap::new();
+    let mut found: BTreeMap<RowKey, (Labels, Vec<&Measurement>)> = BTreeMap::new();
     for m in record.measurements_of("wakeup.latency").filter(|m| m.summary.mean.is_some()) {
         let average = Measurement::new(AVERAGE, m.labels.clone(), Vec::new());
-        if let Some(row) = names.name(&average) {
-            let place = || RowNames::place(&average);
-            found.entry(row.key.clone()).or_insert_with(|| (row, place(), Vec::new())).2.push(m);
+        if let Some(key) = names.find_row(&average) {
+            found.entry(key).or_insert_with(|| (RowNames::place(&average), Vec::new())).1.push(m);
         }
     }
-    for (key, (row, place, mut all)) in found {
+    for (key, (place, mut all)) in found {
         // A figure over all CPUs stands for those of each.
         if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
             all.retain(|m| m.labels.get(Label::Cpu).is_none());
         }
         if let Some(datum) = average(&all) {
-            rows.entry(key).or_insert(RowEntry { name: row.name, datum, place, parts: None });
+            rows.entry(key).or_insert(RowEntry { datum, place, parts: None });
         }
     }
 }
@@ -73,18 +72,10 @@ pub(super) fn note_sampling(known: &[Known], rows: &[TableRow]) -> Option<Text> 
         .collect();
     let differ = sampled.windows(2).any(|pair| pair[0].1 != pair[1].1);
     let each = sampled.into_iter().map(|(name, Sampling { wakeups, threads, interval_us })| {
-        let (threads, interval) =
-            (count_noun(threads, "thread"), Value::Figure(interval_us as f64 * 1e3, "ns"));
-        text!(
-            "comparison-averages-of",
-            "{name}: {wakeups} wake-ups of {threads}, {interval} apart.",
-            name,
-            wakeups,
-            threads,
-            interval
-        )
+        let (threads, apart) = (count_noun(threads, "thread"), figure(interval_us as f64 * 1e3, "ns"));
+        format!("{name}: {wakeups} wake-ups of {threads}, {apart} apart.")
     });
-    let each = Text::sequence(each);
+    let each = each.collect::<Vec<_>>().join(" ");
     differ.then(|| {
         text!(
             "comparison-averages-differ",

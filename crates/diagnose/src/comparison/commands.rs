@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use record::command_line::CommandLine;
 use record::in_turn::times;
 use record::{Record, detail};
 
-use super::work::{name_long_number, read};
+use super::work::name_long_number;
 
 /// Characters of a command that are shown.
 const LONGEST: usize = 60;
@@ -17,7 +18,7 @@ pub(super) fn find_command(record: &Record) -> Option<String> {
         return None;
     }
     let words = record.measurements.iter().find_map(|m| m.detail.get(detail::COMMAND))?;
-    let name = read(words.iter().map(|word| word.as_ref())).name;
+    let name = CommandLine::from_words(words.iter().map(|word| word.as_ref())).name;
     Some(name_long_number(&name).unwrap_or(name))
 }
 
@@ -29,7 +30,7 @@ pub(super) fn find_conditions(record: &Record) -> Option<String> {
         let under: BTreeSet<&str> = all.filter_map(|m| m.detail.get(detail::RUN_UNDER)).collect();
         return (!under.is_empty()).then(|| under.into_iter().collect::<Vec<_>>().join("; "));
     };
-    Some(read(words.iter().map(|word| word.as_ref())).conditions.join(" "))
+    Some(CommandLine::from_words(words.iter().map(|word| word.as_ref())).conditions.join(" "))
 }
 
 /// The command on a line, cut where it is long.

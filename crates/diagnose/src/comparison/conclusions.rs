@@ -39,24 +39,36 @@ fn cycles_are_held_against_the_time_on_a_cpu_where_that_was_counted() {
 }
 
 #[test]
-fn switches_and_migrations_of_one_program_have_a_row() {
-    let run = |switches: f64, migrations: f64| {
+fn every_count_of_a_program_has_a_row_and_what_missed_is_a_share() {
+    let run = |counts: [f64; 5]| {
         let mut record = empty();
-        for (event, count) in
-            [("context-switches", switches), ("cpu-migrations", migrations), ("cycles", 1e9)]
-        {
+        let events =
+            ["context-switches", "instructions", "branches", "branch-misses", "L1-dcache-load-misses"];
+        for (event, count) in events.into_iter().zip(counts) {
             let place = of("a.exe").with_label(Label::Event, event).with_label(Label::Scope, "process");
             add(&mut record, "counter.count", place, count);
         }
         record
     };
-    let (free, bound) = (run(151.0, 10.0), run(102.0, 0.0));
-    let said = side_by_side(&[("free", &free), ("bound", &bound)]);
-    let values: Vec<Vec<f64>> =
-        said.rows.iter().map(|row| row.cells.iter().filter_map(|c| c.value).collect()).collect();
-    assert_eq!(values, [[151.0, 102.0], [10.0, 0.0]]);
-    // Fewer switches are no speed.
-    assert!(said.rows.iter().all(|row| row.better.is_none() && row.cells[1].slower.is_none()));
+    let (one, other) = (run([151.0, 1e9, 2e8, 1e6, 5e5]), run([102.0, 1.2e9, 2e8, 4e6, 5e5]));
+    let said = side_by_side(&[("one", &one), ("other", &other)]);
+    let rows: Vec<(String, Option<f64>, Option<f64>)> =
+        said.rows.iter().map(|row| (row.what.to_string(), row.cells[0].value, row.cells[1].value)).collect();
+    let row = |what: &str, one: f64, other: f64| (what.to_owned(), Some(one), Some(other));
+    assert_eq!(
+        rows,
+        [
+            row("context-switches of a.exe", 151.0, 102.0),
+            row("instructions of a.exe", 1e9, 1.2e9),
+            row("branches of a.exe", 2e8, 2e8),
+            row("branch-misses of a.exe", 1e6, 4e6),
+            row("L1-dcache-load-misses of a.exe", 5e5, 5e5),
+            row("branch-misses of all branches, a.exe", 0.5, 2.0),
+        ]
+    );
+    // Fewer switches are no speed, fewer misses are.
+    let better: Vec<bool> = said.rows.iter().map(|row| row.better.is_some()).collect();
+    assert_eq!(better, [false, false, false, false, false, true]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use record::Label;
 use record::detail;
 use record::metrics::{self, Metric, Whole};
 use record::statistics::{Summary, is_unknown};
-use record::{Doubt, Key, Measurement, Template, Text, text};
+use record::{Doubt, Measurement, Text, text};
 
 use super::method::{self, Unfit};
 use crate::figures::locate_figure;
@@ -82,28 +82,16 @@ impl Size {
     }
 }
 
-/// What several measurements of one thing are of, and how their median is called.
+/// What several measurements of one thing are of.
 pub(crate) mod over {
-    use record::Template;
-
-    pub(crate) const RUNS: Template =
-        Template { code: "comparison-median-of-runs", words: "median of {count} runs" };
-    pub(crate) const CPUS: Template =
-        Template { code: "comparison-median-of-cpus", words: "median of {count} CPUs" };
-    pub(crate) const MEAN_OF_CPUS: Template =
-        Template { code: "comparison-mean-of-cpus", words: "mean of {count} CPUs" };
-    pub(crate) const CORES: Template =
-        Template { code: "comparison-median-of-cores", words: "median of {count} cores" };
-    pub(crate) const CPU_PAIRS: Template =
-        Template { code: "comparison-median-of-cpu-pairs", words: "median of {count} pairs of CPUs" };
-    pub(crate) const NODES: Template =
-        Template { code: "comparison-median-of-nodes", words: "median of {count} NUMA nodes" };
-    pub(crate) const NODE_PAIRS: Template =
-        Template { code: "comparison-median-of-node-pairs", words: "median of {count} pairs of NUMA nodes" };
-    pub(crate) const PLACES: Template =
-        Template { code: "comparison-median-of-places", words: "median of {count} places" };
-    pub(crate) const WORKING_SETS: Template =
-        Template { code: "comparison-median-of-working-sets", words: "median of {count} working sets" };
+    pub(crate) const RUNS: &str = "runs";
+    pub(crate) const CPUS: &str = "CPUs";
+    pub(crate) const CORES: &str = "cores";
+    pub(crate) const CPU_PAIRS: &str = "pairs of CPUs";
+    pub(crate) const NODES: &str = "NUMA nodes";
+    pub(crate) const NODE_PAIRS: &str = "pairs of NUMA nodes";
+    pub(crate) const PLACES: &str = "places";
+    pub(crate) const WORKING_SETS: &str = "working sets";
 }
 
 impl Datum {
@@ -131,10 +119,11 @@ impl Datum {
 
     /// The mean over places of what adds up, as shares of time do, between the means of the ends of their intervals. `None` for none.
     pub(crate) fn mean_of(all: &[&Measurement]) -> Option<Self> {
-        let mut datum = Self::from_several(all, over::MEAN_OF_CPUS)?;
+        let mut datum = Self::from_several(all, over::CPUS)?;
         if all.len() < 2 {
             return Some(datum);
         }
+        datum.over = Some(text!("comparison-mean-of-cpus", "mean of {count} CPUs", count = all.len()));
         let mean =
             |of: &dyn Fn(&Measurement) -> f64| all.iter().map(|m| of(m)).sum::<f64>() / all.len() as f64;
         datum.value = Some(mean(&Measurement::value)).filter(|value| value.is_finite())?;
@@ -150,7 +139,7 @@ impl Datum {
     }
 
     /// Several measurements of the same thing at different places. `None` for none.
-    pub(crate) fn from_several(all: &[&Measurement], over: Template) -> Option<Self> {
+    pub(crate) fn from_several(all: &[&Measurement], over: &str) -> Option<Self> {
         let (first, rest) = all.split_first()?;
         let mut datum = Self::from_measurement(first);
         if rest.is_empty() {
@@ -184,7 +173,7 @@ impl Datum {
             (false, false) => Summary::from_samples(&pooled).interval,
         };
         datum.samples = if few { pooled } else { Vec::new() };
-        datum.over = Some(text!(over, count = all.len()));
+        datum.over = Some(format!("median of {} {over}", all.len()).into());
         let doubtful = all.iter().filter(|m| m.doubt.is_some()).count();
         datum.doubt = (doubtful * 2 > all.len()).then(|| {
             text!("comparison-mostly-in-doubt", "{doubtful} of {all} unreliable", doubtful, all = all.len())
@@ -209,6 +198,19 @@ impl Datum {
             unit: unit.to_owned(),
             from: from.into(),
             ..Self::default()
+        }
+    }
+
+    /// This over another, so many times, with the deviation of both; what stands against one of them stands against it.
+    pub(crate) fn over_another(&self, other: &Datum, times: f64, unit: &str) -> Self {
+        let deviation =
+            self.log_deviation().zip(other.log_deviation()).map(|(this, other)| this.hypot(other));
+        Self {
+            doubt: self.doubt.clone().or_else(|| other.doubt.clone()),
+            unfit: self.unfit.clone().or_else(|| other.unfit.clone()),
+            method: self.method.clone(),
+            command: self.command.clone(),
+            ..Self::derived(self.value / other.value * times, deviation, unit, self.from.clone())
         }
     }
 
@@ -287,12 +289,4 @@ pub(crate) fn interval_around(value: f64, deviation: f64) -> (f64, f64) {
 fn is_share(metric: &str, unit: &str) -> bool {
     let share = metrics::find(metric).and_then(Metric::share_of);
     unit == "ratio" && share == Some(Whole::Time)
-}
-
-/// A key of a place as text for a row's name.
-pub(crate) fn key_text(key: &Key) -> String {
-    match key {
-        Key::Switch(value) => if *value { "yes" } else { "no" }.to_owned(),
-        other => other.to_string(),
-    }
 }

@@ -1,12 +1,15 @@
 //! Rows that follow from others: how well workloads scale to all CPUs, loads in flight, and latency under load.
 
 use record::text::Value;
-use record::{Record, detail, text};
+use record::{Label, Record, detail, text};
 
 use super::datum::Datum;
 use super::method::{SUPERLINEAR, Unfit};
-use super::rows::{Group, NamedRow, RowKey, RowKind, Rows, add_row};
+use super::rows::{RowKey, RowKind, Rows, add_row};
 use crate::scaling::POOR;
+
+/// Where the shares of misses stand behind the counts.
+const MISS_SHARES: u32 = 20;
 
 /// Adds throughput of all CPUs over that of as many single threads.
 pub(super) fn add_efficiency(rows: &mut Rows) {
@@ -22,24 +25,40 @@ pub(super) fn add_efficiency(rows: &mut Rows) {
         else {
             continue;
         };
-        let value = entry.datum.value / (one.datum.value * f64::from(threads));
-        let deviation =
-            one.datum.log_deviation().zip(entry.datum.log_deviation()).map(|(one, all)| one.hypot(all));
-        let mut datum = Datum::derived(value, deviation, "ratio", entry.datum.from.clone());
+        let mut datum = entry.datum.over_another(&one.datum, f64::from(threads).recip(), "ratio");
         datum.over = Some(text!("comparison-threads-against-one", "{threads} threads against one", threads));
-        datum.doubt = entry.datum.doubt.clone().or_else(|| one.datum.doubt.clone());
-        datum.method = entry.datum.method.clone();
-        datum.command = entry.datum.command.clone();
-        if value > 1.0 + POOR {
-            let why = text!(SUPERLINEAR, share = Value::Share(value));
+        if datum.value > 1.0 + POOR {
+            let why = text!(SUPERLINEAR, share = Value::Share(datum.value));
             datum.unfit.get_or_insert(Unfit::Because(why));
         }
         found.push((name.to_owned(), datum));
     }
     for (work, datum) in found {
-        let name = text!("comparison-row-efficiency", "{work}, efficiency on all CPUs", work = &work);
-        let row = NamedRow::new(Group::Workloads, "workload.throughput", 35, name);
-        add_row(rows, row.of_kind(RowKind::Efficiency, &work), datum);
+        let key = RowKey::new("workload.throughput", 35, format!("{work}, efficiency on all CPUs"));
+        add_row(rows, key.of_kind(RowKind::Efficiency, &work), datum);
+    }
+}
+
+/// Adds how many of a program's accesses and branches missed, where both were counted, as perf prints it beside its counts.
+pub(super) fn add_miss_shares(rows: &mut Rows) {
+    let counted: Vec<(&str, &str, &Datum)> = rows
+        .iter()
+        .filter_map(|(key, entry)| {
+            Some((key.subject.as_str(), entry.place.word(Label::Event)?, &entry.datum))
+        })
+        .collect();
+    let missed = counted.iter().filter_map(|(work, event, misses)| {
+        let what = event.strip_suffix("-misses")?;
+        let all = ["s", "es", "-references"].map(|ending| format!("{what}{ending}"));
+        let of = |other: &&(&str, &str, &Datum)| other.0 == *work && all.iter().any(|all| all == other.1);
+        let (_, all, accesses) = counted.iter().find(of)?;
+        let datum = misses.over_another(accesses, 100.0, "%");
+        let name = format!("{event} of all {all}, {work}");
+        let key = RowKey::new("counter.count", MISS_SHARES, name).of_kind(RowKind::MissShare, work);
+        (datum.value <= 100.0).then_some((key, datum))
+    });
+    for (key, datum) in missed.collect::<Vec<_>>() {
+        add_row(rows, key, datum);
     }
 }
 
@@ -55,22 +74,18 @@ pub(super) fn add_loaded(record: &Record, rows: &mut Rows) {
         let chains = best.labels.count(record::Label::Chains).unwrap_or(0);
         let mut datum = Datum::from_measurement(best);
         datum.over = Some(text!("comparison-of-chains", "{chains} chains", chains));
-        let name = text!("comparison-row-parallelism", "loads in flight, maximum");
-        add_row(rows, NamedRow::new(Group::Latency, "load.parallelism", 50, name), datum);
+        add_row(rows, RowKey::new("load.parallelism", 50, "loads in flight, maximum"), datum);
     }
     let Some(curve) = record.measurements_of("memory.loaded_latency").next() else { return };
-    let at_half =
-        text!("comparison-row-latency-at-half", "latency at half of the loaders' maximum bandwidth");
-    let at_80_percent =
-        text!("comparison-row-latency-at-80-percent", "latency at 80 % of the loaders' maximum bandwidth");
-    for (order, key, name) in
-        [(60, detail::NS_AT_HALF_OF_PEAK, at_half), (61, detail::NS_AT_80_PERCENT_OF_PEAK, at_80_percent)]
+    for (order, load, key) in
+        [(60, "half", detail::NS_AT_HALF_OF_PEAK), (61, "80 %", detail::NS_AT_80_PERCENT_OF_PEAK)]
     {
         if let Some(ns) = curve.detail.get(key) {
             let from = format!("memory.loaded_latency detail.{}", key.name());
             let mut datum = Datum::derived(ns, None, "ns", from);
             datum.over = Some(text!("comparison-from-a-curve", "from a curve"));
-            add_row(rows, NamedRow::new(Group::Latency, "memory.loaded_latency", order, name), datum);
+            let name = format!("latency at {load} of the loaders' maximum bandwidth");
+            add_row(rows, RowKey::new("memory.loaded_latency", order, name), datum);
         }
     }
 }

@@ -1,11 +1,10 @@
 //! Load latency level by level: L1, L2, L3 and memory, wherever these end on each machine.
 
-use record::text::Value;
-use record::{Label, Labels, Level, Measurement, Record, text};
+use record::{Label, Labels, Level, Measurement, Record, units};
 
 use super::datum::{Datum, Size, over};
 use super::nodes::{Nodes, last_level_cache};
-use super::rows::{Group, NamedRow, RowEntry, RowKind, Rows, add_row};
+use super::rows::{RowEntry, RowKey, RowKind, Rows, add_row};
 use crate::RecordIndex;
 use crate::resources::{MEMORY, memory_pages};
 
@@ -38,14 +37,13 @@ pub(super) fn add_level_rows(index: &RecordIndex, rows: &mut Rows) {
         if let Some(cycles) = level.latency_cycles.filter(|_| level.name != MEMORY) {
             let mut datum = Datum::derived(cycles, None, "cycles", format!("diagnosis.levels {name}"));
             datum.doubt = doubt;
-            let what = text!("comparison-row-load-cycles", "load from {level}, cycles", level = name);
-            add_row(rows, NamedRow::new(Group::Latency, "load.latency_cycles", order + 1, what), datum);
+            let what = format!("load from {name}, cycles");
+            add_row(rows, RowKey::new("load.latency_cycles", order + 1, what), datum);
         }
         if let Some(bytes) = level.measured_bytes {
             from = bytes;
         }
     }
-    add_page_walks(record, levels, &points, rows);
     add_headlines(index, rows);
 }
 
@@ -55,23 +53,17 @@ fn add_headlines(index: &RecordIndex, rows: &mut Rows) {
     let Some((small, huge)) = memory_pages(index) else { return };
     for (order, kind, m) in [(30, RowKind::Memory, huge), (40, RowKind::MemoryOnBasePages, small)] {
         let Some(page) = m.labels.word(Label::Page).map(str::to_owned) else { continue };
-        let name = text!(
-            "comparison-row-load-on-pages",
-            "load from {level}, {page} pages",
-            level = MEMORY,
-            page = page.clone()
-        );
         // Other tools do not tell the pages of a level: its row is the same.
-        let row = match kind {
-            RowKind::Memory => NamedRow { name, ..name_level(order, kind, MEMORY) },
-            _ => NamedRow::new(Group::Latency, "load.latency", order, name).of_kind(kind, MEMORY),
+        let key = match kind {
+            RowKind::Memory => name_level(order, kind, MEMORY),
+            _ => name_pages(order, kind, &page),
         };
         let (mut datum, place) = (Datum::from_measurement(m), Labels::new().with_label(Label::Page, page));
         // What moved the clock at one working set leaves those around it.
-        if let Some(around) = rows.get(&row.key) {
+        if let Some(around) = rows.get(&key) {
             datum.doubt = around.datum.doubt.clone();
         }
-        rows.insert(row.key, RowEntry { name: row.name, datum, place, parts: None });
+        rows.insert(key, RowEntry { datum, place, parts: None });
     }
 }
 
@@ -82,9 +74,13 @@ fn find_order(level: &str) -> u32 {
 }
 
 /// The row of a level's latency.
-fn name_level(order: u32, kind: RowKind, level: &str) -> NamedRow {
-    let what = text!("comparison-row-load", "load from {level}", level = level.to_owned());
-    NamedRow::new(Group::Latency, "load.latency", order, what).of_kind(kind, level)
+fn name_level(order: u32, kind: RowKind, level: &str) -> RowKey {
+    RowKey::new("load.latency", order, format!("load from {level}")).of_kind(kind, level)
+}
+
+/// The row of memory on pages of a size.
+fn name_pages(order: u32, kind: RowKind, page: &str) -> RowKey {
+    RowKey::new("load.latency", order, format!("load from {MEMORY}, {page} pages")).of_kind(kind, MEMORY)
 }
 
 /// A level's latency with the working sets on its plateau as samples.
@@ -115,33 +111,6 @@ fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> D
     datum
 }
 
-/// Memory on base pages: what page walks add.
-fn add_page_walks(record: &Record, levels: &[Level], points: &[&Measurement], rows: &mut Rows) {
-    let caches = record.machine.last_level_bytes();
-    let Some(memory) = levels.iter().find(|level| level.name == MEMORY) else { return };
-    let from = levels.iter().filter_map(|level| level.measured_bytes).max().unwrap_or(0).max(caches);
-    for (order, page) in [(40, "4KiB"), (41, "64KiB")] {
-        let on = |page: &str, m: &Measurement| m.labels.word(Label::Page) == Some(page);
-        let beyond = |m: &Measurement| {
-            m.labels.count(Label::Bytes).is_some_and(|bytes| bytes >= from.saturating_mul(2))
-        };
-        let of_page: Vec<&Measurement> =
-            points.iter().filter(|m| on(page, m) && beyond(m)).copied().collect();
-        let huge = points.iter().any(|m| !on(page, m) && beyond(m));
-        if huge && let Some(datum) = Datum::from_several(&of_page, over::WORKING_SETS) {
-            let what = text!(
-                "comparison-row-load-on-pages",
-                "load from {level}, {page} pages",
-                level = &memory.name,
-                page
-            );
-            let kind = if page == "4KiB" { RowKind::MemoryOnBasePages } else { RowKind::Other };
-            let row = NamedRow::new(Group::Latency, "load.latency", order, what);
-            add_row(rows, row.of_kind(kind, &memory.name), datum);
-        }
-    }
-}
-
 /// Points without a curve: each size has its row, its own node's memory; where it lies with this machine's caches decides
 /// what it may be compared with.
 fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) {
@@ -157,14 +126,9 @@ fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) 
             let all: Vec<&Measurement> = points.iter().filter(here).filter(is).copied().collect();
             if let Some(mut datum) = Datum::from_several(&all, over::PLACES) {
                 datum.size = Size::classify(bytes, cache);
-                let size = Value::Bytes(bytes);
-                let what = if own {
-                    text!("comparison-row-load-of-size", "load from {size}", size)
-                } else {
-                    text!("comparison-row-load-of-size-remote", "load from {size}, other nodes' memory", size)
-                };
-                let order = (order * 2 + number) as u32;
-                add_row(rows, NamedRow::new(Group::Latency, "load.latency", order, what), datum);
+                let whose = if own { "" } else { ", other nodes' memory" };
+                let what = format!("load from {}{whose}", units::bytes(bytes));
+                add_row(rows, RowKey::new("load.latency", (order * 2 + number) as u32, what), datum);
             }
         }
     }

@@ -192,18 +192,10 @@ fn note_record(record: &Record) -> Vec<Text> {
     };
     let imported = text!("comparison-imported", "imported from other tools' output");
     let withheld = record.coverage.iter().filter(|line| line.is_for(&Coverage::CHANGED_OR_DAMAGED)).count();
-    let withheld = match withheld {
-        0 => None,
-        1 => Some(text!("comparison-figure-withheld", "changed or damaged: 1 figure withheld")),
-        figures => {
-            let words = text!(
-                "comparison-figures-withheld",
-                "changed or damaged: {figures} figures withheld",
-                figures
-            );
-            Some(words)
-        }
-    };
+    let withheld = (withheld > 0).then(|| {
+        let figures = count_noun(withheld, "figure");
+        text!("comparison-figures-withheld", "changed or damaged: {figures} withheld", figures)
+    });
     let empty = text!("comparison-inventory-only", "inventory only, no figures");
     let notes = [
         emulated.then(|| text!(Coverage::EMULATED)),

@@ -10,7 +10,7 @@ use record::{CpuList, Label, Machine, Measurement, Record, Template, Text, text}
 
 use super::Known;
 use super::datum::{Datum, Size, over};
-use super::rows::{Group, NamedRow, RowKind, Rows, add_row};
+use super::rows::{RowKey, RowKind, Rows, add_row};
 use crate::figures::cite_fact;
 
 /// Memory that takes this much longer than the own node's is told.
@@ -328,7 +328,6 @@ fn build_reach(
 /// Adds the rows about nodes.
 pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
     for reach in find_reaches(record) {
-        let what = &reach.what;
         // A row has the same place in every record, whatever else that has.
         let (metric, order) = match reach.timed {
             Timed::Matrix => ("numa.latency", 0),
@@ -343,31 +342,26 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
             datum.method = reach.own.method.clone().or_else(|| other.method.clone());
             datum
         });
-        let subject = what.to_string();
-        let mut add = |order, kind, name, datum: Option<Datum>| {
+        let subject = reach.what.to_string();
+        let mut add = |order, kind, name: &str, datum: Option<Datum>| {
             if let Some(datum) = datum {
-                add_row(rows, NamedRow::new(Group::Numa, metric, order, name).of_kind(kind, &subject), datum);
+                let key = RowKey::new(metric, order, format!("{subject}, {name}"));
+                add_row(rows, key.of_kind(kind, &subject), datum);
             }
         };
-        let own = text!("comparison-row-own-node", "{what}, own node", what);
-        let other_nodes = text!("comparison-row-other-nodes", "{what}, other nodes", what);
-        let other_sockets = text!("comparison-row-other-sockets", "{what}, other sockets", what);
-        let all_nodes = text!("comparison-row-ignoring-nodes", "{what}, all nodes alike", what);
-        add(order, RowKind::Other, own, Some(reach.own));
-        add(order + 1, RowKind::OtherNodes, other_nodes, reach.other);
-        add(order + 2, RowKind::OtherPackages, other_sockets, reach.far);
-        add(order + 3, RowKind::IgnoringNodes, all_nodes, ignoring);
+        add(order, RowKind::Other, "own node", Some(reach.own));
+        add(order + 1, RowKind::OtherNodes, "other nodes", reach.other);
+        add(order + 2, RowKind::OtherPackages, "other sockets", reach.far);
+        add(order + 3, RowKind::IgnoringNodes, "all nodes alike", ignoring);
     }
-    let own = text!("comparison-row-read-own-node", "read bandwidth, own node");
-    let other = text!("comparison-row-read-other-nodes", "read bandwidth, other nodes");
-    for (order, is_own, name) in [(100, true, own), (101, false, other)] {
+    for (order, is_own, whose) in [(100, true, "own node"), (101, false, "other nodes")] {
         let of_read = record
             .measurements_of("numa.bandwidth")
             .filter(|m| m.summary.n > 0 && is_within_node(m) == is_own)
             .filter(|m| m.labels.word(Label::Op).is_none_or(|op| op == "read"));
         let of_read: Vec<&Measurement> = of_read.collect();
         if let Some(datum) = Datum::from_several(&of_read, over::NODE_PAIRS) {
-            add_row(rows, NamedRow::new(Group::Numa, "numa.bandwidth", order, name), datum);
+            add_row(rows, RowKey::new("numa.bandwidth", order, format!("read bandwidth, {whose}")), datum);
         }
     }
 }

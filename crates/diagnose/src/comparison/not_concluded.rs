@@ -40,11 +40,10 @@ fn figures_whose_threads_nobody_reported_are_neither_averaged_nor_taken_for_one_
     let intel = rates(&[(Some(1), 89.0), (None, 2680.0), (None, 5248.0)]);
     let hygon = rates(&[(Some(1), 80.0), (None, 2551.0)]);
     let said = side_by_side(&[("kunpeng", &kunpeng), ("intel", &intel), ("hygon", &hygon)]);
-    let one_thread = "comparison-row-work-one-thread";
-    let rows: Vec<(&str, String)> =
-        said.rows.iter().map(|row| (row.code.as_str(), word(&row.what, "work"))).collect();
-    assert_eq!(rows, [(one_thread, "openssl speed aes-256-ige (8 KiB)".to_owned())]);
-    assert!(said.orders.iter().all(|order| order.result.code() == Some(one_thread)), "{:?}", said.orders);
+    let one_thread = "openssl speed aes-256-ige (8 KiB), one thread";
+    let rows: Vec<String> = said.rows.iter().map(|row| row.what.to_string()).collect();
+    assert_eq!(rows, [one_thread]);
+    assert!(said.orders.iter().all(|order| order.result.to_string() == one_thread), "{:?}", said.orders);
     assert!(said.refused.iter().any(|refusal| refusal.why.is(&THREADS_UNKNOWN)), "{:?}", said.refused);
     let apart: Vec<&Text> =
         said.refused.iter().map(|refusal| &refusal.why).filter(|why| why.is(&NO_REPETITIONS)).collect();
@@ -105,7 +104,7 @@ fn a_bandwidth_without_its_threads_is_not_one_threads() {
     let pair = |method| {
         side_by_side(&[("a", &bandwidth(None, method, 190.0)), ("b", &bandwidth(None, method, 210.0))])
     };
-    assert_eq!(pair(Some("Intel MLC 3.9")).rows[0].code, "comparison-row-bandwidth-unknown-threads");
+    assert_eq!(pair(Some("Intel MLC 3.9")).rows[0].what.to_string(), "triad, unknown number of threads");
     assert!(pair(None).rows.is_empty());
 }
 
@@ -185,8 +184,10 @@ fn what_stands_beside_memory_latency_is_not_said_to_multiply_with_it() {
         assert_eq!((word(&why.says, "fast"), number(&why.says, "times")), ("small".to_owned(), 2.0));
         let [_, cause, for_faster, for_slower] = why.says.sentences() else { panic!("{}", why.says) };
         assert_eq!(word(cause, "cause"), "memory time per element (2.00×)");
-        let codes = [for_faster.code(), for_slower.code()];
-        assert_eq!(codes, [Some("comparison-beside-for-faster"), Some("comparison-beside-for-slower")]);
+        assert_eq!(
+            (word(for_faster, "side"), word(for_slower, "side")),
+            ("faster".to_owned(), "slower".to_owned())
+        );
         assert_eq!(word(for_faster, "causes"), "core clock (1.42×)");
         assert_eq!(word(for_slower, "causes"), "number of CPUs (0.0208×)");
     }

@@ -7,7 +7,7 @@ use record::{Better, Label, Template, Text, text};
 use super::Known;
 use super::explain::{device_speed, find_best_clock, load_average};
 use super::nodes::last_level_cache;
-use super::rows::{Group, RowKind};
+use super::rows::RowKind;
 use super::table::TableRow;
 
 /// Records from which there is an order to speak of.
@@ -68,7 +68,7 @@ fn rank_subjects(of: &TableRow, known: &[Known]) -> Option<Order> {
     }
     let says = if is_result(of) { describe_agreement(of, &ranks, known) } else { Text::default() };
     // Rows of other groups say themselves what they are about.
-    let result = if of.key.group == Group::Wakeup { name_wakeup(&row.what) } else { row.what.clone() };
+    let result = if row.metric.starts_with("wakeup.") { name_wakeup(&of.key.name) } else { row.what.clone() };
     Some(Order { result, metric: row.metric.clone(), unit: row.unit.clone(), ranks, says })
 }
 
@@ -86,8 +86,8 @@ fn mark_outliers(ranks: &mut [Rank], better: Better) {
 }
 
 /// The row of a wake-up latency outside its group, which says itself what it is about.
-pub(super) fn name_wakeup(row: &Text) -> Text {
-    text!("comparison-result-wakeup", "wake-up, {row}", row)
+pub(super) fn name_wakeup(row: &str) -> Text {
+    text!("comparison-result-wakeup", "wake-up, {row}", row = row.to_owned())
 }
 
 /// How many CPUs there are, for which one thread has no use.
@@ -98,52 +98,18 @@ const LOAD: Template = Template { code: "comparison-order-load", words: "load av
 type Figure = fn(&Known) -> Option<f64>;
 /// Facts that might make faster.
 const FACTS: [(Template, Figure); 5] = [
-    (Template { code: "comparison-order-cache", words: "last-level cache" }, find_last_level),
+    (Template { code: "comparison-order-cache", words: "last-level cache" }, |known| {
+        Some(last_level_cache(&known.record.machine).1 as f64).filter(|bytes| *bytes > 0.0)
+    }),
     (CPUS, |known| known.record.machine.counts.cpus_online.map(f64::from)),
-    (Template { code: "comparison-order-clock", words: "clock" }, find_clock),
-    (Template { code: "comparison-order-devices", words: "speed of memory devices" }, find_device_speed),
+    (Template { code: "comparison-order-clock", words: "clock" }, |known| {
+        find_best_clock(known).map(|clock| clock.datum.value)
+    }),
+    (Template { code: "comparison-order-devices", words: "speed of memory devices" }, |known| {
+        device_speed(known.record).map(f64::from)
+    }),
     (LOAD, |known| load_average(known.record).map(|load| -load)),
 ];
-
-fn find_last_level(known: &Known) -> Option<f64> {
-    let (_, bytes) = last_level_cache(&known.record.machine);
-    (bytes > 0).then_some(bytes as f64)
-}
-
-fn find_clock(known: &Known) -> Option<f64> {
-    find_best_clock(known).map(|clock| clock.datum.value)
-}
-
-fn find_device_speed(known: &Known) -> Option<f64> {
-    device_speed(known.record).map(f64::from)
-}
-
-/// The order of the result falls together with the fact.
-const SAME_ORDER: Template =
-    Template { code: "comparison-order-same", words: "Falls in this order: {fact}." };
-/// The same, some pairs being level.
-const SAME_ORDER_OR_LEVEL: Template = Template {
-    code: "comparison-order-same-or-level",
-    words: "Falls in this order: {fact} ({level} of {all} pairs equal).",
-};
-/// The result falls while the fact rises.
-const REVERSE_ORDER: Template =
-    Template { code: "comparison-order-reverse", words: "Rises in this order: {fact}." };
-/// The same, some pairs being level.
-const REVERSE_ORDER_OR_LEVEL: Template = Template {
-    code: "comparison-order-reverse-or-level",
-    words: "Rises in this order: {fact} ({level} of {all} pairs equal).",
-};
-/// A faster one has less.
-const LESS_IS_FASTER: Template = Template {
-    code: "comparison-order-contradicted",
-    words: "Contradicted by {against} of {all} pairs: {fact} ({fast} is faster than {slow} with less).",
-};
-/// A faster one has more of what ought to slow it down.
-const MORE_IS_FASTER: Template = Template {
-    code: "comparison-order-contradicted-by-more",
-    words: "Contradicted by {against} of {all} pairs: {fact} ({fast} is faster than {slow} with more).",
-};
 
 /// Caches of guests.
 pub(super) const HOSTS_CACHES: Template = Template {
@@ -193,20 +159,32 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     let said = facts.filter_map(|(fact, figure)| {
         let values: Vec<Option<f64>> = ranks.iter().map(|rank| figure(&known[rank.subject])).collect();
         let Pairs { alike, against, level, contradicting } = Pairs::count(&values);
-        let (all, rises) = (alike + against, *fact == LOAD);
-        let template = match (contradicting, level > 0, rises) {
-            _ if all < 2 => return None,
-            (None, false, false) => SAME_ORDER,
-            (None, false, true) => REVERSE_ORDER,
-            (None, true, false) => SAME_ORDER_OR_LEVEL,
-            (None, true, true) => REVERSE_ORDER_OR_LEVEL,
-            (Some(_), _, false) => LESS_IS_FASTER,
-            (Some(_), _, true) => MORE_IS_FASTER,
-        };
+        let (all, load) = (alike + against, *fact == LOAD);
+        if all < 2 {
+            return None;
+        }
         let fact = Text::from(*fact);
         Some(match contradicting {
-            None => text!(template, fact, level, all = all + level),
-            Some((fast, slow)) => text!(template, fact, against, all, fast = name(fast), slow = name(slow)),
+            None => text!(
+                "comparison-order-same",
+                "{falls} in this order: {fact}{level}.",
+                falls = if load { "Rises" } else { "Falls" },
+                fact,
+                level = match level {
+                    0 => String::new(),
+                    _ => format!(" ({level} of {} pairs equal)", all + level),
+                }
+            ),
+            Some((fast, slow)) => text!(
+                "comparison-order-contradicted",
+                "Contradicted by {against} of {all} pairs: {fact} ({fast} is faster than {slow} with {less}).",
+                fact,
+                against,
+                all,
+                fast = name(fast),
+                slow = name(slow),
+                less = if load { "more" } else { "less" }
+            ),
         })
     });
     Text::sequence(said.chain(note_hosts_caches(ranks, known)))

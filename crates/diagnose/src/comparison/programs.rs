@@ -28,30 +28,20 @@ pub(super) fn note_programs(known: &[Known], rows: &[TableRow]) -> Vec<Text> {
         if own == sides.len() || own == 0 && versions.len() < 2 {
             continue;
         }
-        let each = Text::sequence(sides.into_iter().map(|(known, work)| match &work.program {
-            Program::Own(workload) => text!(
-                "comparison-program-own",
-                "{name}: linespeed's {workload}, linespeed {version}.",
-                name = &known.name,
-                workload = (*workload).to_owned(),
-                version = &known.record.tool.version
-            ),
-            Program::Other(program) => match &work.version {
-                Some(version) => text!(
-                    "comparison-program-version",
-                    "{name}: {program} {version}, compiler not recorded.",
-                    name = &known.name,
-                    program = program.split(' ').next().unwrap_or_default().to_owned(),
-                    version
-                ),
-                None => text!(
-                    "comparison-program-other",
-                    "{name}: {program}, version and compiler not recorded.",
-                    name = &known.name,
-                    program
-                ),
-            },
-        }));
+        let each = sides.into_iter().map(|(known, work)| {
+            let by = match (&work.program, &work.version) {
+                (Program::Own(workload), _) => {
+                    format!("linespeed's {workload}, linespeed {}", known.record.tool.version)
+                }
+                (Program::Other(program), Some(version)) => {
+                    let program = program.split(' ').next().unwrap_or_default();
+                    format!("{program} {version}, compiler not recorded")
+                }
+                (Program::Other(program), None) => format!("{program}, version and compiler not recorded"),
+            };
+            format!("{}: {by}.", known.name)
+        });
+        let each = each.collect::<Vec<_>>().join(" ");
         let work = row.key.subject.clone();
         let note = text!(
             "comparison-programs-differ",

@@ -42,15 +42,6 @@ pub(super) fn is_measured(what: &WhatIf) -> bool {
     [IDLE_STATES, HUGE_PAGES].iter().any(|setting| what.setting.is(setting))
 }
 
-/// What follows from a governor.
-const GOVERNOR_OF: Template = Template {
-    code: "comparison-governor-of",
-    words: "As on {who}: at most the advertised {most} instead of {now}.",
-};
-/// What follows from boost.
-const BOOST_OF: Template =
-    Template { code: "comparison-boost-of", words: "As on {who}: at most the advertised {most}." };
-
 /// Every setting of every subject that another has better, or that its own figures show to be better.
 pub(super) fn project_settings(
     known: &[Known],
@@ -257,43 +248,44 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
     Some(WhatIf { evidence: vec![evidence], ..what })
 }
 
-fn project_governor(this: &Known, known: &[Known]) -> Option<WhatIf> {
-    let governor = |record: &Record| record.conditions.before.clocks.first()?.governor.clone();
-    let now = governor(this.record).filter(|governor| governor != "performance")?;
-    let (who, then) =
-        find_first(known, |record| governor(record).filter(|governor| governor == "performance"))?;
-    let setting = text!("comparison-set-governor", "governor");
-    project_highest_clock(this, who, setting, [now.into(), then.into()], GOVERNOR_OF)
+/// A setting that may bring the clock of a core up to the highest that the processor advertises, where another has it best.
+fn project_highest_clock(
+    this: &Known,
+    known: &[Known],
+    setting: Text,
+    best: &str,
+    state: fn(&Record) -> Option<String>,
+) -> Option<WhatIf> {
+    let now = state(this.record).filter(|now| now != best)?;
+    let (who, then) = find_first(known, |record| state(record).filter(|state| state == best))?;
+    let clock = filter_usable(find_clock(&this.rows))?;
+    let most = this.record.machine.processor.max_hz? as f64;
+    let says = text!(
+        "comparison-highest-clock-of",
+        "As on {who}: at most the advertised {most} instead of {now}.",
+        who,
+        most = Value::Figure(most, "Hz"),
+        now = Value::Figure(clock.value, "Hz")
+    );
+    let evidence = vec![cite_datum(clock), cite_fact(figure(most, "Hz"), "machine.processor.max_hz")];
+    let what = what_if(setting, [now.into(), then.into()], text!(CORE_CLOCK), most / clock.value, says);
+    Some(WhatIf { at_most: true, evidence, ..what })
 }
 
-fn project_boost(this: &Known, known: &[Known]) -> Option<WhatIf> {
-    let is = |record: &Record, on: bool| (record.conditions.before.boost == Some(on)).then_some(());
-    is(this.record, false)?;
-    let (who, ()) = find_first(known, |record| is(record, true))?;
+fn project_governor(this: &Known, known: &[Known]) -> Option<WhatIf> {
     project_highest_clock(
         this,
-        who,
-        text!("comparison-set-boost", "boost"),
-        [false, true].map(name_switch),
-        BOOST_OF,
+        known,
+        text!("comparison-set-governor", "governor"),
+        "performance",
+        |record| record.conditions.before.clocks.first()?.governor.clone(),
     )
 }
 
-/// A setting that may bring the clock of a core up to the highest that the processor advertises.
-fn project_highest_clock(
-    this: &Known,
-    who: &String,
-    setting: Text,
-    states: [Text; 2],
-    says: Template,
-) -> Option<WhatIf> {
-    let clock = filter_usable(find_clock(&this.rows))?;
-    let most = this.record.machine.processor.max_hz? as f64;
-    let (highest, measured) = (Value::Figure(most, "Hz"), Value::Figure(clock.value, "Hz"));
-    let says = text!(says, who, most = highest, now = measured);
-    let evidence = vec![cite_datum(clock), cite_fact(figure(most, "Hz"), "machine.processor.max_hz")];
-    let what = what_if(setting, states, text!(CORE_CLOCK), most / clock.value, says);
-    Some(WhatIf { at_most: true, evidence, ..what })
+fn project_boost(this: &Known, known: &[Known]) -> Option<WhatIf> {
+    project_highest_clock(this, known, text!("comparison-set-boost", "boost"), "on", |record| {
+        record.conditions.before.boost.map(|on| if on { "on" } else { "off" }.to_owned())
+    })
 }
 
 /// Transparent huge pages: by its own latencies on small and on huge pages.

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::{Label, Labels, Measurement, Record, Template, Text, detail, text};
+use record::{Label, Labels, Measurement, Record, Text, detail, text};
 
 use super::commands::find_command;
 use super::datum::{Datum, Size, over};
-use super::derived_rows::{add_efficiency, add_loaded};
+use super::derived_rows::{add_efficiency, add_loaded, add_miss_shares};
 use super::method::{self, Unfit};
 use super::row_names::RowNames;
 use super::rows::{Divisors, RowEntry, RowKey, RowKind, Rows};
@@ -25,6 +25,7 @@ pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) 
     let record = index.record;
     let mut rows = measured_rows(record, commands, only);
     add_efficiency(&mut rows);
+    add_miss_shares(&mut rows);
     add_loaded(record, &mut rows);
     super::level_rows::add_level_rows(index, &mut rows);
     super::nodes::add_node_rows(record, &mut rows);
@@ -36,23 +37,20 @@ pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) 
     rows
 }
 
-/// The figures of one row, with its name and its place.
-type Figures<'a> = (Text, Labels, Vec<&'a Measurement>);
-
 fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
     let names = RowNames::new(record, commands, only);
     let settings = recipe_settings(record);
     // Elsewhere a row's name is the command's.
     let command = find_command(record).filter(|_| commands);
-    let mut all: BTreeMap<RowKey, Figures> = BTreeMap::new();
+    let mut all: BTreeMap<RowKey, (Labels, Vec<&Measurement>)> = BTreeMap::new();
     for m in record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
-        if let Some(row) = names.name(m) {
-            all.entry(row.key).or_insert_with(|| (row.name, RowNames::place(m), Vec::new())).2.push(m);
+        if let Some(key) = names.find_row(m) {
+            all.entry(key).or_insert_with(|| (RowNames::place(m), Vec::new())).1.push(m);
         }
     }
     let caches = record.machine.last_level_bytes();
     let mut rows = Rows::new();
-    for (key, (name, place, mut figures)) in all {
+    for (key, (place, mut figures)) in all {
         let of_places = retain_best(&key, &mut figures);
         let first = figures[0];
         let alike = figures.iter().all(|m| m.labels == first.labels);
@@ -76,14 +74,7 @@ fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
         datum.command = command.clone().filter(|_| first.labels.get(Label::Workload).is_some());
         datum.settings = first.labels.word(Label::Workload).and_then(|name| settings.get(name).cloned());
         let parts = find_divisors(&key, first, record);
-        // The headline is of one CPU: which one it is noise decides where they are alike, and a comparison would show that.
-        let name = match key.metric.as_str() {
-            "wakeup.latency" if figures.len() > 1 && !alike => {
-                text!("comparison-row-over-cpus", "{row}, over CPUs", row = name)
-            }
-            _ => name,
-        };
-        rows.insert(key, RowEntry { name, datum, place, parts });
+        rows.insert(key, RowEntry { datum, place, parts });
     }
     rows
 }
@@ -103,7 +94,7 @@ fn recipe_settings(record: &Record) -> HashMap<&str, String> {
 }
 
 /// Keeps those figures of a row that stand for it, and says what they are taken over.
-fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> Template {
+fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
     match key.metric.as_str() {
         "core.ipc" => {
             // The program's own counts before those of the whole system, declared ones before counted ones.

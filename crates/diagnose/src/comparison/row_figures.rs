@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use record::fleet::Family;
 use record::{Better, Label, Labels, Measurement, Record, Text, text};
 
-use super::rows::{Group, RowKey, RowKind};
-use super::table::find_direction;
 use super::{row_builder, work};
 
 /// A figure of a record as a comparison's row has it.
@@ -37,13 +35,11 @@ pub struct RowFigure {
 }
 
 /// A row's name for who does not see its group: `median, fifo` of wake-up latency says no metric.
-pub(crate) fn name_alone(metric: &str, row: &Text) -> Text {
-    match metric {
-        "core_to_core.latency" => text!("comparison-row-of-core-to-core", "core to core, {row}", row),
-        _ if metric.starts_with("wakeup.") => {
-            text!("comparison-row-of-wakeup", "wake-up latency, {row}", row)
-        }
-        _ => row.clone(),
+pub(crate) fn name_alone(metric: &str, row: &str) -> Text {
+    match metric.split('.').next() {
+        Some("core_to_core") => format!("core to core, {row}").into(),
+        Some("wakeup") => format!("wake-up latency, {row}").into(),
+        _ => row.into(),
     }
 }
 
@@ -58,10 +54,9 @@ pub fn row_figures(record: &Record) -> Vec<RowFigure> {
             let datum = entry.datum;
             let method = [datum.method.as_ref(), datum.settings.as_ref(), datum.command.as_ref()];
             RowFigure {
-                family: find_family(&key),
-                better: find_direction(&key.metric)
-                    .or_else(|| (key.kind == RowKind::Efficiency).then_some(Better::Higher)),
-                what: name_alone(&key.metric, &entry.name),
+                family: key.family(),
+                better: key.better(),
+                what: name_alone(&key.metric, &key.name),
                 metric: key.metric,
                 interval: datum.own_interval(),
                 method: method.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", "),
@@ -75,22 +70,6 @@ pub fn row_figures(record: &Record) -> Vec<RowFigure> {
         .collect();
     figures.extend(slowest_cpu(record));
     figures
-}
-
-fn find_family(key: &RowKey) -> Family {
-    match (key.group, key.kind) {
-        (Group::Core, _) | (Group::Workloads, RowKind::OneThread) => Family::Core,
-        (Group::Workloads, _) => Family::AllCpus,
-        // The caches of a core run at its clock.
-        (Group::Latency, RowKind::Other) if matches!(key.order, 2..=5) => Family::Core,
-        (Group::Latency, _) => Family::MemoryLatency,
-        (Group::Numa, _) => Family::Nodes,
-        (Group::Bandwidth, _) => Family::MemoryBandwidth,
-        (Group::CoreToCore, _) => Family::CoreToCore,
-        (Group::Wakeup, _) => Family::WakeUp,
-        (Group::Costs, _) => Family::KernelCosts,
-        (Group::Stolen | Group::Others, _) => Family::Others,
-    }
 }
 
 /// CPUs from which one of them can be told from the others.

@@ -1,15 +1,13 @@
-//! Which row a figure of a record belongs to, and what that row is called.
+//! Which row a figure of a record belongs to: its metric, and those of its labels that machines share, in words.
 
 use std::collections::HashMap;
 
-use record::label::name_workload;
-use record::text::Value;
-use record::{Handover, Label, Labels, Measurement, Record, Text, detail, metrics, text, units};
+use record::metrics::{self, USUAL_EVENTS};
+use record::{Handover, Key, Label, Labels, Measurement, Record, detail, units};
 
-use super::datum::key_text;
 use super::nodes::Nodes;
-use super::rows::{Group, NamedRow, RowKind};
-use super::work::{OnlySizes, Works};
+use super::rows::{RowKey, RowKind};
+use super::work::{OnlySizes, Program, Works};
 use crate::block_sizes::BlockSizes;
 
 /// Keys that name a place on one machine and not what was measured there.
@@ -29,8 +27,6 @@ const WITHOUT_ROW: &[&str] = &[
     "probe.latency",
 ];
 const CORE_TO_CORE: &str = "core_to_core.latency";
-/// Events that have a row: what pinning and priority change.
-const SCHEDULED: &[&str] = &["context-switches", "cpu-migrations"];
 /// Workloads of no more than so many thread counts have a row for each.
 const FEW_STEPS: usize = 4;
 /// Operations of bandwidth that have a row.
@@ -94,11 +90,13 @@ impl<'a> RowNames<'a> {
     }
 
     /// The row of a figure; `None` where it has none.
-    pub(super) fn name(&self, m: &Measurement) -> Option<NamedRow> {
-        let mut row = self.find_row(m)?;
-        let family = self.works.find(m).map(|work| work.family.clone());
-        row.key.loosely = family.or_else(|| describe_loosely(m));
-        Some(row)
+    pub(super) fn find_row(&self, m: &Measurement) -> Option<RowKey> {
+        let key = self.name(m)?;
+        let family = || self.works.find(m).map(|work| work.family().to_owned());
+        // Counts of two events are no two ways of counting one.
+        let loosely =
+            (m.metric != "counter.count").then(|| family().or_else(|| describe_loosely(m))).flatten();
+        Some(RowKey { loosely, ..key })
     }
 
     /// The place that all figures of a row have.
@@ -110,53 +108,92 @@ impl<'a> RowNames<'a> {
         }
     }
 
-    fn find_row(&self, m: &Measurement) -> Option<NamedRow> {
+    fn name(&self, m: &Measurement) -> Option<RowKey> {
         let metric = m.metric.as_str();
-        let row = |group, order, name| NamedRow::new(group, metric, order, name);
-        Some(match metric {
-            _ if WITHOUT_ROW.contains(&metric) => return None,
-            "core.clock" => name_clock(m),
-            "core.ipc" => name_instructions(m)?,
-            "counter.count" => name_count(m)?,
-            "workload.throughput" | "workload.time" => self.name_workload(m)?,
-            "smt.yield" => {
-                let work = m.labels.word(Label::Workload).unwrap_or("").to_owned();
-                row(Group::Workloads, 40, text!("comparison-row-smt-yield", "SMT yield of {work}", work))
+        // Corrected for missed periods they differ in their tails, which the figures one by one have.
+        if WITHOUT_ROW.contains(&metric) || m.labels.switch(Label::Corrected) == Some(true) {
+            return None;
+        }
+        let active = m.labels.word(Label::Active);
+        let row = |order, head: &str, labels: &[Label]| RowKey::new(metric, order, describe(m, head, labels));
+        Some(match metric.split_once('.').unwrap_or((metric, "")) {
+            ("workload", _) => self.name_workload(m)?,
+            ("memory", "bandwidth") => self.name_bandwidth(m)?,
+            ("core", "ipc") | ("counter", _) if m.labels.count(Label::Threads).is_some_and(|n| n > 1) => {
+                return None;
             }
-            "memory.bandwidth" => self.name_bandwidth(m)?,
-            CORE_TO_CORE => {
+            ("core", "clock") => {
+                let plain = m.labels.word(Label::Vector).is_none_or(|vector| vector == "scalar");
+                let of_one = plain && active == Some("one");
+                let kind = if of_one { RowKind::ClockOfOne } else { RowKind::Other };
+                let order = u32::from(active == Some("all"));
+                row(order, "clock", &[Label::Active, Label::Vector]).of_kind(kind, "")
+            }
+            ("core", "ipc") => {
+                let work = self.name_program(m).unwrap_or("any");
+                row(10, &format!("instructions per cycle, {work}"), &[])
+                    .of_kind(RowKind::InstructionsPerCycle, work)
+            }
+            ("counter", _) => {
+                let (work, event) = (self.name_program(m)?, m.labels.word(Label::Event)?);
+                let order = USUAL_EVENTS.iter().position(|usual| *usual == event);
+                let head = format!("{event} of {work}");
+                if m.labels.get(Label::Thread).is_some() {
+                    return None;
+                }
+                row(order.unwrap_or(USUAL_EVENTS.len()) as u32, &head, &[]).of_kind(RowKind::Other, work)
+            }
+            ("smt", _) => {
+                row(40, &format!("SMT yield of {}", m.labels.word(Label::Workload).unwrap_or("")), &[])
+            }
+            ("core_to_core", _) => {
                 let class = m.detail.get(detail::CLASS)?;
                 // Never one way of handing over against the other; a record of before there were two has one of them.
                 let how = Handover::of_measurement(m);
                 let order = 2 * class_order(class) + u32::from(how == Some(Handover::Store));
-                let names = join_names([Some(class.to_owned().into()), how.map(|how| how.says().into())]);
-                row(Group::CoreToCore, order, text!("comparison-row-core-to-core", "{names}", names))
+                row(
+                    order,
+                    &join([class.to_owned()].into_iter().chain(how.map(|how| how.says().to_string()))),
+                    &[],
+                )
             }
-            // Corrected for missed periods they differ in their tails, which the figures one by one have.
-            _ if metric.starts_with("wakeup.") && m.labels.switch(Label::Corrected) == Some(true) => {
-                return None;
+            ("wakeup", figure) => {
+                let head = match (figure, m.labels.get(Label::Cpu)) {
+                    // The headline is of one CPU.
+                    ("latency", Some(_)) => "median over CPUs",
+                    ("latency", None) => "median",
+                    _ => figure,
+                };
+                row(0, head, &[Label::Policy, Label::Setting])
             }
-            _ if metric.starts_with("wakeup.") => row(Group::Wakeup, 0, name_wakeup(m)),
-            "stolen.share" | "stolen.gap" => {
-                let order = u32::from(m.labels.get(Label::Cause).is_some());
-                row(Group::Stolen, order, name_stolen(m))
+            ("stolen", figure) => {
+                let head = if figure == "share" { "share of time taken" } else { "stolen time gap" };
+                row(u32::from(m.labels.get(Label::Cause).is_some()), head, &[Label::Cause])
             }
-            _ if metric.starts_with("cost.") => row(Group::Costs, 0, name_cost(m)),
+            ("cost", what) => {
+                let mut head = what.replace('_', " ");
+                if let Some((own, other)) = m.labels.count(Label::Cpu).zip(m.labels.count(Label::ToCpu)) {
+                    head.push_str(if own == other { ", one CPU" } else { ", two CPUs" });
+                }
+                row(0, &head, &[Label::Page])
+            }
             _ => {
-                let place = shared_labels(&m.labels);
-                let keys = place.0.iter().map(|(name, value)| format!("{name} {}", key_text(value)));
-                let keys = keys.collect::<Vec<_>>().join(", ");
-                let keys = (!keys.is_empty()).then(|| keys.into());
-                let title = metrics::find(metric).map_or(metric, |metric| metric.title);
-                let names = join_names([Some(title.to_owned().into()), keys]);
-                row(Group::Others, 0, text!("comparison-row-metric", "{names}", names))
+                let shared: Vec<Label> =
+                    shared_labels(&m.labels).0.keys().filter_map(|name| Label::from_name(name)).collect();
+                row(0, metrics::find(metric).map_or(metric, |metric| metric.title), &shared)
             }
         })
     }
 
-    fn name_workload(&self, m: &Measurement) -> Option<NamedRow> {
-        let workload = m.labels.word(Label::Workload)?;
-        let steps = self.workloads.get(workload)?;
+    /// What ran, under the name by which its times are compared; a loop of linespeed's by its own, since it has other instructions.
+    fn name_program<'b>(&'b self, m: &'b Measurement) -> Option<&'b str> {
+        let label = m.labels.word(Label::Workload)?;
+        let work = self.works.named(label).filter(|work| matches!(work.program, Program::Other(_)));
+        Some(work.map_or(label, |work| &work.name))
+    }
+
+    fn name_workload(&self, m: &Measurement) -> Option<RowKey> {
+        let steps = self.workloads.get(m.labels.word(Label::Workload)?)?;
         let known = self.works.find(m)?;
         let timed = m.metric == "workload.time";
         let bytes = m.labels.count(Label::Bytes).or(known.bytes);
@@ -176,86 +213,61 @@ impl<'a> RowNames<'a> {
         }
         let threads = count_threads(m).or_else(|| known.serial.then_some(1));
         let counts = &self.record.machine.counts;
-        let kind = match threads_kind(
-            threads,
-            steps.most,
-            counts.cpus_allowed.or(counts.cpus_online).or(counts.cores),
-        ) {
+        let all = counts.cpus_allowed.or(counts.cpus_online).or(counts.cores);
+        let kind = match threads_kind(threads, steps.most, all) {
             // How long a command takes is the command's own doing, whatever its threads.
             RowKind::ThreadsNotReported if timed => RowKind::Other,
             kind => kind,
         };
-        let work = if timed {
-            text!("comparison-time-of-work", "time of {work}", work = &subject)
-        } else {
-            text!("comparison-work", "{work}", work = &subject)
-        };
-        let (order, name) = match (kind, threads) {
-            (RowKind::OneThread, _) => {
-                (0, text!("comparison-row-work-one-thread", "{work}, one thread", work))
-            }
-            (RowKind::AllCpus, _) => (30, text!("comparison-row-work-all-cpus", "{work}, all CPUs", work)),
-            (_, None) if timed => (0, work),
+        let order = match (kind, threads) {
+            (RowKind::OneThread, _) => 0,
+            (RowKind::AllCpus, _) => 30,
             (_, None) => {
-                (20, text!("comparison-row-work-unknown-threads", "{work}, unknown number of threads", work))
+                if timed {
+                    0
+                } else {
+                    20
+                }
             }
             // Of steps only the few that someone chose; the many of a scaling run are in the figures one by one.
             _ if steps.threads.len() > FEW_STEPS => return None,
-            (_, Some(threads)) => {
-                let order = 1 + u32::try_from(threads.min(9999)).unwrap_or(0);
-                let name = match m.labels.word(Label::Placement).filter(|placement| !placement.is_empty()) {
-                    Some(placement) => text!(
-                        "comparison-row-work-threads-placed",
-                        "{work}, {threads} threads, {placement}",
-                        work,
-                        threads,
-                        placement = placement.to_owned()
-                    ),
-                    None => text!("comparison-row-work-threads", "{work}, {threads} threads", work, threads),
-                };
-                (order, name)
-            }
+            (_, Some(threads)) => 1 + u32::try_from(threads.min(9999)).unwrap_or(0),
         };
-        Some(NamedRow::new(Group::Workloads, &m.metric, order, name).of_kind(kind, &subject))
+        let work = if timed { format!("time of {subject}") } else { subject.clone() };
+        let said = (threads.is_some() || !timed).then(|| name_threads(kind, threads));
+        let placement = m.labels.word(Label::Placement).filter(|placement| !placement.is_empty());
+        let placement = placement.filter(|_| kind == RowKind::Other).map(str::to_owned);
+        let name = join([Some(work), said, placement].into_iter().flatten());
+        Some(RowKey::new(&m.metric, order, name).of_kind(kind, &subject))
     }
 
-    fn name_bandwidth(&self, m: &Measurement) -> Option<NamedRow> {
+    fn name_bandwidth(&self, m: &Measurement) -> Option<RowKey> {
         // The others, and bytes with write-allocates, are among the figures one by one.
         let on_bus = m.labels.word(Label::BytesCounted) == Some("bus");
-        let reported = m.labels.word(Label::Op).is_none_or(|op| REPORTED.contains(&op));
+        let op = m.labels.word(Label::Op);
+        let reported = op.is_none_or(|op| REPORTED.contains(&op));
         if self.nodes.is_own(m) == Some(false) || !reported || self.streamed && on_bus {
             return None;
         }
-        let op = m.labels.word(Label::Op).unwrap_or("unknown operation").to_owned();
         // Linespeed's own run on all CPUs, or one a core, as the group's name says; another tool's on as many as it was given.
         let counts = &self.record.machine.counts;
         let cpus = match self.record.import {
             Some(_) => counts.cpus_allowed.or(counts.cpus_online).or(counts.cores),
             None => Some(0),
         };
-        let kind = threads_kind(count_threads(m), self.most_bandwidth, cpus);
-        let (order, mut name) = match (kind, count_threads(m)) {
-            (RowKind::AllCpus, _) => (2, text!("comparison-row-bandwidth-all-cpus", "{op}, all CPUs", op)),
-            (RowKind::OneThread, _) => {
-                (0, text!("comparison-row-bandwidth-one-thread", "{op}, one thread", op))
-            }
-            (_, Some(threads)) if Some(threads) == self.package => {
-                (1, text!("comparison-row-bandwidth-one-socket", "{op}, one socket", op))
-            }
-            (_, Some(threads)) => {
-                (3, text!("comparison-row-bandwidth-threads", "{op}, {threads} threads", op, threads))
-            }
-            (_, None) => {
-                (4, text!("comparison-row-bandwidth-unknown-threads", "{op}, unknown number of threads", op))
-            }
+        let threads = count_threads(m);
+        let kind = threads_kind(threads, self.most_bandwidth, cpus);
+        let one_socket = kind == RowKind::Other && threads == self.package;
+        let order = match kind {
+            RowKind::OneThread => 0,
+            _ if one_socket => 1,
+            RowKind::AllCpus => 2,
+            _ => 3 + u32::from(threads.is_none()),
         };
-        if m.labels.word(Label::Stores) == Some("streaming") {
-            name = text!("comparison-row-streaming-stores", "{row}, streaming stores", row = name);
-        }
-        if on_bus {
-            name = text!("comparison-row-bus-bytes", "{row}, with write-allocates", row = name);
-        }
-        Some(NamedRow::new(Group::Bandwidth, &m.metric, order, name).of_kind(kind, ""))
+        let said = if one_socket { "one socket".to_owned() } else { name_threads(kind, threads) };
+        let head = format!("{}, {said}", op.unwrap_or("unknown operation"));
+        let name = describe(m, &head, &[Label::Stores, Label::BytesCounted]);
+        Some(RowKey::new(&m.metric, order, name).of_kind(kind, ""))
     }
 }
 
@@ -272,106 +284,45 @@ fn threads_kind(threads: Option<u64>, most: u64, cpus: Option<u32>) -> RowKind {
     }
 }
 
-fn name_clock(m: &Measurement) -> NamedRow {
-    let (order, mut name) = match m.labels.word(Label::Active) {
-        Some("one") => (0, text!("comparison-row-clock-one-core", "clock, one core")),
-        Some("all") => (1, text!("comparison-row-clock-all-cores", "clock, all cores")),
-        _ => (0, text!("comparison-row-clock", "clock")),
-    };
-    let vector = m.labels.word(Label::Vector).filter(|vector| *vector != "scalar");
-    if let Some(bits) = vector {
-        let bits = bits.to_owned();
-        name = text!("comparison-row-clock-vectors", "{row}, {bits}-bit vectors", row = name, bits);
-    }
-    let of_one = vector.is_none() && m.labels.word(Label::Active) == Some("one");
-    let kind = if of_one { RowKind::ClockOfOne } else { RowKind::Other };
-    NamedRow::new(Group::Core, &m.metric, order, name).of_kind(kind, "")
-}
-
-/// Instructions per cycle: of one thread. Declared ones, which need no counter, before counted ones.
-fn name_instructions(m: &Measurement) -> Option<NamedRow> {
-    let work = m.labels.word(Label::Workload).unwrap_or("any");
-    if m.labels.count(Label::Threads).is_some_and(|threads| threads > 1) {
-        return None;
-    }
-    let name = text!("comparison-row-ipc", "instructions per cycle, {work}", work = work.to_owned());
-    Some(NamedRow::new(Group::Core, &m.metric, 10, name).of_kind(RowKind::InstructionsPerCycle, work))
-}
-
-/// How often the scheduler took a program from its CPU; other events are among the figures one by one.
-fn name_count(m: &Measurement) -> Option<NamedRow> {
-    let (work, event) = (m.labels.word(Label::Workload)?, m.labels.word(Label::Event)?);
-    let order = SCHEDULED.iter().position(|name| *name == event)?;
-    if m.labels.get(Label::Thread).is_some() {
-        return None;
-    }
-    let name = text!(
-        "comparison-row-count",
-        "{event} of {work}",
-        event = event.to_owned(),
-        work = name_workload(work).to_owned()
-    );
-    Some(NamedRow::new(Group::Workloads, &m.metric, 50 + order as u32, name))
-}
-
-fn name_stolen(m: &Measurement) -> Text {
-    match (m.metric == "stolen.share", m.labels.word(Label::Cause)) {
-        (true, Some("os")) => {
-            text!("comparison-row-share-os", "time taken by other tasks and interrupts")
-        }
-        (true, Some("below")) => {
-            text!("comparison-row-share-below", "time taken by the hypervisor")
-        }
-        (true, Some(cause)) => {
-            text!("comparison-row-share-of", "share of time taken, {cause}", cause = cause.to_owned())
-        }
-        (true, None) => text!("comparison-row-share", "share of time taken"),
-        (false, Some("os")) => {
-            text!("comparison-row-gap-os", "stolen time gap, by the kernel and other programs")
-        }
-        (false, Some("below")) => text!("comparison-row-gap-below", "stolen time gap, from below the kernel"),
-        (false, Some(cause)) => {
-            text!("comparison-row-gap-of", "stolen time gap, {cause}", cause = cause.to_owned())
-        }
-        (false, None) => text!("comparison-row-gap", "stolen time gap, all causes"),
+fn name_threads(kind: RowKind, threads: Option<u64>) -> String {
+    match (kind, threads) {
+        (RowKind::OneThread, _) => "one thread".to_owned(),
+        (RowKind::AllCpus, _) => "all CPUs".to_owned(),
+        (_, Some(threads)) => format!("{threads} threads"),
+        (_, None) => "unknown number of threads".to_owned(),
     }
 }
 
-fn name_cost(m: &Measurement) -> Text {
-    let name = m.metric.as_str().trim_start_matches("cost.").replace('_', " ");
-    let cpus = match (m.labels.count(Label::Cpu), m.labels.count(Label::ToCpu)) {
-        (Some(own), Some(other)) if own == other => Some(text!("comparison-on-one-cpu", "one CPU").into()),
-        (Some(_), Some(_)) => Some(text!("comparison-on-two-cpus", "two CPUs").into()),
-        _ => None,
-    };
-    let page = m.labels.word(Label::Page);
-    let page = page.map(|page| text!("comparison-on-pages", "{page} page", page = page.to_owned()).into());
-    text!("comparison-row-cost", "{names}", names = join_names([Some(name.into()), cpus, page]))
+/// A row's name: what it begins with, and the words that these labels add.
+fn describe(m: &Measurement, head: &str, labels: &[Label]) -> String {
+    let said = labels.iter().filter_map(|label| say(*label, &m.labels.get(*label)?.to_string()));
+    join([head.to_owned()].into_iter().chain(said))
 }
 
-fn name_wakeup(m: &Measurement) -> Text {
-    let figure = match m.metric.as_str().trim_start_matches("wakeup.") {
-        "latency" => "median",
-        other => other,
-    };
-    let policy = m.labels.word(Label::Policy).filter(|policy| *policy != "other");
-    let setting = m.labels.word(Label::Setting).filter(|setting| *setting != "as-is");
-    let setting = setting.map(|setting| match setting {
-        "awake" => text!("comparison-awake", "idle states disabled").into(),
-        other => other.to_owned().into(),
-    });
-    let policy = policy.map(|policy| policy.to_owned().into());
-    let names = join_names([Some(figure.to_owned().into()), policy, setting]);
-    text!("comparison-row-wakeup", "{names}", names)
+/// What a label's value adds to a row's name; `None` where it goes without saying.
+fn say(label: Label, value: &str) -> Option<String> {
+    Some(match (label, value) {
+        (Label::Vector, "scalar")
+        | (Label::Stores, "regular")
+        | (Label::BytesCounted, "stream")
+        | (Label::Policy, "other")
+        | (Label::Setting, "as-is") => return None,
+        (Label::Active, "one") => "one core".to_owned(),
+        (Label::Active, _) => format!("{value} cores"),
+        (Label::Vector, _) => format!("{value}-bit vectors"),
+        (Label::Stores, _) => format!("{value} stores"),
+        (Label::BytesCounted, _) => "with write-allocates".to_owned(),
+        (Label::Setting, "awake") => "idle states disabled".to_owned(),
+        (Label::Cause, "os") => "by other tasks and interrupts".to_owned(),
+        (Label::Cause, "below") => "from below the kernel".to_owned(),
+        (Label::Page, _) => format!("{value} page"),
+        (Label::Policy | Label::Setting | Label::Cause, _) => value.to_owned(),
+        _ => format!("{label} {value}"),
+    })
 }
 
-/// Names one after the other.
-fn join_names<const N: usize>(names: [Option<Value>; N]) -> Value {
-    let joined = names
-        .into_iter()
-        .flatten()
-        .reduce(|name, more| text!("comparison-names", "{name}, {more}", name, more).into());
-    joined.unwrap_or_else(|| Text::default().into())
+fn join(names: impl Iterator<Item = String>) -> String {
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Threads that made a figure: as many as it says, or one for each CPU that it names; `None` where the record does not tell.
@@ -395,7 +346,7 @@ fn describe_loosely(m: &Measurement) -> Option<String> {
         return Some("wake-up".to_owned());
     }
     let main = [Label::Workload, Label::Op, Label::Cause, Label::Active];
-    let words: Vec<String> = main.iter().filter_map(|key| m.labels.get(*key).map(key_text)).collect();
+    let words: Vec<String> = main.iter().filter_map(|key| m.labels.get(*key).map(Key::to_string)).collect();
     (!words.is_empty()).then(|| words.join(" "))
 }
 

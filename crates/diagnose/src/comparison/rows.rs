@@ -3,52 +3,26 @@
 use std::collections::BTreeMap;
 
 use record::comparison::Per;
-use record::{Label, Labels, Text};
+use record::fleet::Family;
+use record::{Better, Label, Labels, metrics};
 
 use super::datum::Datum;
 
-/// What belongs together, in the order in which it is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Group {
-    /// Clock and instructions a cycle.
-    Core,
-    /// Work with a known amount.
-    Workloads,
-    /// Load latency by level.
-    Latency,
-    /// Own and other nodes' memory.
-    Numa,
-    /// Bandwidth.
-    Bandwidth,
-    /// From CPU to CPU.
-    CoreToCore,
-    /// Wake-up latency.
-    Wakeup,
-    /// Time taken by others.
-    Stolen,
-    /// Small costs.
-    Costs,
-    /// Anything else.
-    Others,
-}
-
-impl Group {
-    /// The words for people and JSON.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Group::Core => "core",
-            Group::Workloads => "workloads",
-            Group::Latency => "memory latency",
-            Group::Numa => "nodes",
-            Group::Bandwidth => "memory bandwidth",
-            Group::CoreToCore => "core to core",
-            Group::Wakeup => "wake-up",
-            Group::Stolen => "taken time",
-            Group::Costs => "small costs",
-            Group::Others => "others",
-        }
-    }
-}
+/// What belongs together, in the order in which it is told: how its metrics begin, the words for people and JSON, and with what
+/// its figures share their causes.
+const GROUPS: [(&[&str], &str, Family); 11] = [
+    (&["core."], "core", Family::Core),
+    (&["workload.", "smt."], "workloads", Family::AllCpus),
+    (&["load.", "memory.loaded_latency"], "memory latency", Family::MemoryLatency),
+    (&["numa.", "stream."], "nodes", Family::Nodes),
+    (&["memory.bandwidth"], "memory bandwidth", Family::MemoryBandwidth),
+    (&["core_to_core."], "core to core", Family::CoreToCore),
+    (&["wakeup."], "wake-up", Family::WakeUp),
+    (&["stolen."], "taken time", Family::Others),
+    (&["cost."], "small costs", Family::KernelCosts),
+    (&["counter."], "counters", Family::AllCpus),
+    (&[], "others", Family::Others),
+];
 
 /// What a row is of, as far as something is decided by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,6 +42,8 @@ pub(crate) enum RowKind {
     ThreadsNotReported,
     /// What all CPUs do together over what one thread does.
     Efficiency,
+    /// How many of a program's accesses or branches missed.
+    MissShare,
     /// A load from memory.
     Memory,
     /// A load from memory on pages of 4 KiB.
@@ -83,8 +59,8 @@ pub(crate) enum RowKind {
 /// Which row a figure belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RowKey {
-    /// Group.
-    pub group: Group,
+    /// Its place in [`GROUPS`].
+    pub(super) group: usize,
     /// The metric.
     pub metric: String,
     /// Order within the metric.
@@ -100,40 +76,57 @@ pub(crate) struct RowKey {
     pub subject: String,
 }
 
-/// A row's key with its name.
-pub(super) struct NamedRow {
-    pub(super) key: RowKey,
-    pub(super) name: Text,
-}
-
-impl NamedRow {
+impl RowKey {
     /// A row of which nothing is decided.
-    pub(super) fn new(group: Group, metric: &str, order: u32, name: Text) -> Self {
-        let key = RowKey {
-            group,
+    pub(super) fn new(metric: &str, order: u32, name: impl Into<String>) -> Self {
+        Self {
+            group: GROUPS
+                .iter()
+                .position(|(begins, ..)| begins.iter().any(|begin| metric.starts_with(begin)))
+                .unwrap_or(GROUPS.len() - 1),
             metric: metric.to_owned(),
             order,
-            name: name.to_string(),
+            name: name.into(),
             loosely: None,
             kind: RowKind::Other,
             subject: String::new(),
-        };
-        Self { key, name }
+        }
     }
 
     /// The same of a kind and a thing.
-    pub(super) fn of_kind(mut self, kind: RowKind, subject: &str) -> Self {
-        self.key.kind = kind;
-        self.key.subject = subject.to_owned();
-        self
+    pub(super) fn of_kind(self, kind: RowKind, subject: &str) -> Self {
+        Self { kind, subject: subject.to_owned(), ..self }
+    }
+
+    /// What it is told with.
+    pub(super) fn group(&self) -> &'static str {
+        GROUPS[self.group].1
+    }
+
+    /// What it shares its causes with.
+    pub(super) fn family(&self) -> Family {
+        let of_core = match self.kind {
+            RowKind::OneThread => self.metric.starts_with("workload."),
+            // The caches of a core run at its clock.
+            RowKind::Other => self.metric.starts_with("load.latency") && matches!(self.order, 2..=5),
+            _ => false,
+        };
+        if of_core { Family::Core } else { GROUPS[self.group].2 }
+    }
+
+    /// Which direction is better: the metric's, or that of what follows from it.
+    pub(super) fn better(&self) -> Option<Better> {
+        match self.kind {
+            RowKind::Efficiency => Some(Better::Higher),
+            RowKind::MissShare => Some(Better::Lower),
+            _ => metrics::find(&self.metric)?.better,
+        }
     }
 }
 
 /// A row of one record.
 #[derive(Clone, Debug)]
 pub(crate) struct RowEntry {
-    /// What it is.
-    pub name: Text,
     /// The figure.
     pub datum: Datum,
     /// The place without what names a place on one machine.
@@ -168,9 +161,9 @@ impl Divisors {
 pub(super) type Rows = BTreeMap<RowKey, RowEntry>;
 
 /// Adds a row that follows from others, where there is a figure.
-pub(super) fn add_row(rows: &mut Rows, row: NamedRow, datum: Datum) {
+pub(super) fn add_row(rows: &mut Rows, key: RowKey, datum: Datum) {
     if datum.is_some() {
-        rows.insert(row.key, RowEntry { name: row.name, datum, place: Labels::new(), parts: None });
+        rows.insert(key, RowEntry { datum, place: Labels::new(), parts: None });
     }
 }
 
@@ -188,9 +181,11 @@ pub(super) fn find_clock(rows: &Rows) -> Option<&Datum> {
     find_row(rows, "core.clock", RowKind::ClockOfOne)
 }
 
-/// Instructions per cycle of a workload.
+/// Instructions per cycle of the workload that has this label.
 pub(super) fn find_instructions_per_cycle<'a>(rows: &'a Rows, workload: &str) -> Option<&'a Datum> {
-    find_datum(rows, |key, _| key.kind == RowKind::InstructionsPerCycle && key.subject == workload)
+    find_datum(rows, |key, entry| {
+        key.kind == RowKind::InstructionsPerCycle && entry.place.word(Label::Workload) == Some(workload)
+    })
 }
 
 /// The row of wake-ups of a metric with this policy and setting.

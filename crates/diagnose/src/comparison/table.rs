@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::comparison::{Cell, Per, Refusal, Row};
-use record::{Better, Coverage, Handover, Label, Measurement, Template, Text, metrics, text};
+use record::{Better, Handover, Label, Measurement, Template, Text, text};
 
 use super::Known;
 use super::commands::{self, find_command};
@@ -12,44 +12,9 @@ use super::method::{self, Unfit};
 use super::ratio;
 use super::rows::{Divisors, RowEntry, RowKey, RowKind};
 
-/// The same figure by two methods.
-const OTHER_METHOD: Template =
-    Template { code: "comparison-other-method", words: "different methods: {base} against {this}" };
-/// The same metric in two units.
-const OTHER_UNIT: Template =
-    Template { code: "comparison-other-unit", words: "different units: {base} against {this}" };
-/// The same recipe with two settings.
-const OTHER_WORK: Template =
-    Template { code: "comparison-other-work", words: "different work: run with {base} against {this}" };
 /// Two commands.
 pub const OTHER_COMMAND: Template =
     Template { code: "comparison-other-command", words: "different commands: {base} against {this}" };
-/// Working sets inside and outside the caches.
-const OTHER_SIZE: Template = Template {
-    code: "comparison-other-size",
-    words: "working sets of different size relative to the caches: {base} against {this}",
-};
-/// A metric of which each record has another thing.
-const OTHER_THING: Template = Template {
-    code: "comparison-other-thing",
-    words: "different quantities: “{base}” against “{this}”",
-};
-
-/// Reasons for which figures are refused, in the order in which those of as many figures stand.
-const REASONS: [&Template; 11] = [
-    &OTHER_COMMAND,
-    &method::SUPERLINEAR,
-    &Coverage::EMULATED,
-    &method::SYSTEM_WIDE,
-    &method::THREADS_UNKNOWN,
-    &OTHER_THING,
-    &OTHER_METHOD,
-    &method::TWO_METHODS,
-    &method::NO_REPETITIONS,
-    &OTHER_UNIT,
-    &OTHER_WORK,
-];
-
 /// Why one figure cannot be held against another; `None` where it can.
 pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
@@ -61,21 +26,39 @@ pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
         return Some(text!(OTHER_COMMAND, base = commands::describe(base), this = commands::describe(this)));
     }
     if this.unit != base.unit {
-        return Some(text!(OTHER_UNIT, base = show_unit(&base.unit), this = show_unit(&this.unit)));
+        return Some(text!(
+            "comparison-other-unit",
+            "different units: {base} against {this}",
+            base = show_unit(&base.unit),
+            this = show_unit(&this.unit)
+        ));
     }
     if this.method != base.method {
         let name = |datum: &Datum| method::describe_method(datum.method.as_deref());
-        return Some(text!(OTHER_METHOD, base = name(base), this = name(this)));
+        return Some(text!(
+            "comparison-other-method",
+            "different methods: {base} against {this}",
+            base = name(base),
+            this = name(this)
+        ));
     }
     if let (Some(this), Some(base)) = (&this.settings, &base.settings)
         && this != base
     {
-        return Some(text!(OTHER_WORK, base, this));
+        return Some(text!(
+            "comparison-other-work",
+            "different work: run with {base} against {this}",
+            base,
+            this
+        ));
     }
     match (this.size, base.size) {
-        (Some(this), Some(base)) if this != base => {
-            Some(text!(OTHER_SIZE, base = base.describe(), this = this.describe()))
-        }
+        (Some(this), Some(base)) if this != base => Some(text!(
+            "comparison-other-size",
+            "working sets of different size relative to the caches: {base} against {this}",
+            base = base.describe(),
+            this = this.describe()
+        )),
         _ => None,
     }
 }
@@ -86,12 +69,11 @@ fn show_unit(unit: &str) -> String {
 
 /// What is refused, by reason.
 #[derive(Default)]
-struct Refused(BTreeMap<(usize, String), Refusal>);
+struct Refused(BTreeMap<String, Refusal>);
 
 impl Refused {
     fn add(&mut self, why: &Text, metric: &str, example: &str, subjects: &[usize]) {
-        let rank = REASONS.iter().position(|reason| why.is(reason)).unwrap_or(REASONS.len());
-        let entry = self.0.entry((rank, why.to_string())).or_insert_with(|| Refusal {
+        let entry = self.0.entry(why.to_string()).or_insert_with(|| Refusal {
             why: why.clone(),
             code: why.code().unwrap_or_default().to_owned(),
             metrics: Vec::new(),
@@ -138,26 +120,27 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
             if let Some(loosely) = &key.loosely {
                 alone.entry((&key.metric, loosely)).or_default().push((key, first));
             }
-            if let Some(why) = entry.datum.unfit.as_ref().filter(|_| known.len() > 1) {
+            // Counts come in dozens: those of one record alone are no loss.
+            let told = known.len() > 1 && !key.metric.starts_with("counter.");
+            if let Some(why) = entry.datum.unfit.as_ref().filter(|_| told) {
                 refused.add(&why.reason(), &key.metric, &entry.datum.from, &[first]);
             }
             continue;
         }
         let figures: Vec<_> = entries.iter().map(|entry| entry.map(|entry| entry.datum.clone())).collect();
-        let cells = build_cells(&key.metric, &figures, baseline, &mut refused);
+        let cells = build_cells(&key.metric, key.better(), &figures, baseline, &mut refused);
         if count_values(&cells) < 2 {
             continue;
         }
-        let efficiency = key.kind == RowKind::Efficiency;
         let row = |per, cells| TableRow {
             key,
             row: Row {
-                group: key.group.word().to_owned(),
-                what: entry.name.clone(),
-                code: entry.name.code().unwrap_or_default().to_owned(),
+                group: key.group().to_owned(),
+                what: key.name.clone().into(),
+                code: String::new(),
                 metric: key.metric.clone(),
                 unit: entry.datum.unit.clone(),
-                better: find_direction(&key.metric).or_else(|| efficiency.then_some(Better::Higher)),
+                better: key.better(),
                 labels: entry.place.clone(),
                 per,
                 cells,
@@ -167,7 +150,7 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
         let divided = [Per::Core, Per::Cpu, Per::Package].map(|per| (per, divide_figures(&entries, per)));
         for (per, figures) in divided {
             let Some(figures) = figures else { continue };
-            let cells = build_cells(&key.metric, &figures, baseline, &mut Refused::default());
+            let cells = build_cells(&key.metric, key.better(), &figures, baseline, &mut Refused::default());
             if count_values(&cells) >= 2 {
                 rows.push(row(Some(per), cells));
             }
@@ -178,11 +161,6 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
     let mut refused: Vec<Refusal> = refused.0.into_values().collect();
     refused.sort_by_key(|group| std::cmp::Reverse(group.figures));
     (rows, refused)
-}
-
-/// The metric's better direction.
-pub(super) fn find_direction(metric: &str) -> Option<Better> {
-    metrics::find(metric).and_then(|metric| metric.better)
 }
 
 fn count_values(cells: &[Cell]) -> usize {
@@ -212,14 +190,24 @@ fn refuse_differing(alone: &HashMap<(&str, &str), Vec<(&RowKey, usize)>>, refuse
     }
     found.sort();
     for (first, other, a, b) in found {
-        let why = text!(OTHER_THING, base = &first.name, this = &other.name);
+        let why = text!(
+            "comparison-other-thing",
+            "different quantities: “{base}” against “{this}”",
+            base = &first.name,
+            this = &other.name
+        );
         refused.add(&why, &first.metric, &first.name, &[a.min(b), a.max(b)]);
     }
 }
 
 /// Each subject's figure, held against the baseline's.
-fn build_cells(metric: &str, figures: &[Option<Datum>], baseline: usize, refused: &mut Refused) -> Vec<Cell> {
-    let direction = find_direction(metric);
+fn build_cells(
+    metric: &str,
+    direction: Option<Better>,
+    figures: &[Option<Datum>],
+    baseline: usize,
+    refused: &mut Refused,
+) -> Vec<Cell> {
     let cells = figures.iter().enumerate().map(|(index, this)| {
         let Some(this) = this else { return Cell::default() };
         let base = figures[baseline].as_ref().filter(|_| index != baseline);
@@ -303,7 +291,7 @@ pub(super) fn build_figures(known: &[Known], baseline: usize) -> Vec<Row> {
             better: first.better,
             labels: first.labels.clone(),
             per: None,
-            cells: build_cells(&first.metric, &figures, baseline, &mut Refused::default()),
+            cells: build_cells(&first.metric, first.better, &figures, baseline, &mut Refused::default()),
         })
     });
     rows.collect()

@@ -155,25 +155,20 @@ fn state_what_to_try(c: &Comparison, subject: usize) -> Option<Text> {
     (!said.is_empty()).then_some(said)
 }
 
-const GAIN: Template = Template {
-    code: "comparison-gain",
-    words: "{acts_on} {gain} by {setting} ({then} instead of {now}; {how})",
-};
-const GAIN_AT_MOST: Template = Template {
-    code: "comparison-gain-at-most",
-    words: "{acts_on} at most {gain} by {setting} ({then} instead of {now}; {how})",
-};
-
 /// What gains, by how much, and by which setting: what a screen cuts is the setting's end.
 fn describe_gain(what: &WhatIf) -> Text {
     let (setting, then, now, acts_on) = (&what.setting, &what.then, &what.now, &what.acts_on);
-    let template = if what.at_most { GAIN_AT_MOST } else { GAIN };
-    let how = if is_measured(what) {
-        text!("comparison-gain-measured", "measured here")
-    } else {
-        text!("comparison-gain-modelled", "modelled")
-    };
-    text!(template, setting, then, now, acts_on, gain = Value::Factor(what.gain), how)
+    let most = if what.at_most { "at most " } else { "" };
+    text!(
+        "comparison-gain",
+        "{acts_on} {gain} by {setting} ({then} instead of {now}; {how})",
+        setting,
+        then,
+        now,
+        acts_on,
+        gain = format!("{most}{}", Value::Factor(what.gain)),
+        how = if is_measured(what) { "measured here" } else { "modelled" }
+    )
 }
 
 /// The figures that are not divided by anything, with the other subject's cell.
@@ -220,33 +215,18 @@ fn state_largest_differences(c: &Comparison, other: usize) -> Option<Text> {
     })
 }
 
-/// A row and how far its figures, of which none is the better one, are apart.
-const ROW: Template =
-    Template { code: "comparison-row-against", words: "{row} {this} against {base} ({ratio})" };
-/// The same with the mark of what is unreliable.
-const ROW_UNRELIABLE: Template =
-    Template { code: "comparison-row-unreliable", words: "{row} {this} against {base} ({ratio}?)" };
-/// A row and its speed, which the plot shows too: above 1 the first is the faster.
-const ROW_SPEED: Template =
-    Template { code: "comparison-row-speed", words: "{row} {this} against {base} ({speed} as fast)" };
-/// The same with the mark of what is unreliable.
-const ROW_SPEED_UNRELIABLE: Template = Template {
-    code: "comparison-row-speed-unreliable",
-    words: "{row} {this} against {base} ({speed}? as fast)",
-};
-
 /// `load from memory 120 ns against 90.0 ns (0.75× as fast)`.
 fn describe_row(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
     let (here, there) = (row.cells.get(other)?, row.cells.get(c.baseline)?);
     let (this, base) = (figure(here.value?, &row.unit), figure(there.value?, &row.unit));
-    let (what, ratio, doubtful) = (&row.what, here.ratio?, is_doubtful(row));
-    let Some(better) = row.better else {
-        let template = if doubtful { ROW_UNRELIABLE } else { ROW };
-        return Some(text!(template, row = what, this, base, ratio = Value::Factor(ratio)));
+    let (ratio, mark) = (here.ratio?, if is_doubtful(row) { "?" } else { "" });
+    // The speed, which the plot shows too: above 1 the first is the faster.
+    let ratio = match row.better {
+        None => format!("{}{mark}", Value::Factor(ratio)),
+        Some(Better::Higher) => format!("{}{mark} as fast", Value::Factor(ratio)),
+        Some(Better::Lower) => format!("{}{mark} as fast", Value::Factor(1.0 / ratio)),
     };
-    let speed = Value::Factor(if better == Better::Lower { 1.0 / ratio } else { ratio });
-    let template = if doubtful { ROW_SPEED_UNRELIABLE } else { ROW_SPEED };
-    Some(text!(template, row = what, this, base, speed))
+    Some(text!("comparison-row", "{row} {this} against {base} ({ratio})", row = &row.what, this, base, ratio))
 }
 
 /// Two records of one machine: what its figures and its settings did meanwhile.
@@ -317,19 +297,15 @@ pub(super) const CHANGED_SETTINGS: Template =
 
 /// Settings that changed, hardware first, and other work, which changes figures as a setting does.
 fn state_changed_settings(c: &Comparison, other: usize) -> Text {
-    let value = |difference: &Difference, at: usize| match difference.values.get(at) {
-        Some(Some(value)) => Text::from(value.clone()),
-        _ => text!("comparison-not-recorded", "not recorded"),
+    let change = |difference: &Difference| {
+        let value = |at: usize| difference.values.get(at).cloned().flatten();
+        let [now, before] =
+            [other, c.baseline].map(|at| value(at).unwrap_or_else(|| "not recorded".to_owned()));
+        (difference.what.clone(), format!("{now} instead of {before}"))
     };
-    let values = |difference: &Difference| {
-        (difference.what.clone(), value(difference, other), value(difference, c.baseline))
-    };
-    let settings = c.differences.iter().filter(|difference| difference.kind != FactKind::State);
+    let settings = c.differences.iter().filter(|difference| difference.kind != FactKind::State).map(change);
     let changes: Vec<Text> = settings
-        .map(|difference| {
-            let (what, now, before) = values(difference);
-            text!("comparison-change", "{what} ({now} instead of {before})", what, now, before)
-        })
+        .map(|(what, change)| text!("comparison-change", "{what} ({change})", what, change))
         .collect();
     let mut said = match changes.is_empty() {
         true => text!(
@@ -339,8 +315,8 @@ fn state_changed_settings(c: &Comparison, other: usize) -> Text {
         false => text!(CHANGED_SETTINGS, changes = first_of(changes)),
     };
     if let Some(work) = c.differences.iter().find(|difference| difference.code == OTHER_WORK.code) {
-        let (what, now, before) = values(work);
-        said.push(text!("comparison-changed-load", "{what}: {now} instead of {before}.", what, now, before));
+        let (what, change) = change(work);
+        said.push(text!("comparison-changed-load", "{what}: {change}.", what, change));
     }
     said
 }

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use record::command_line::CommandLine;
 use record::label::name_workload;
-use record::phrase::quote_word;
 use record::{Label, Measurement, Record, detail};
 
 /// The workload of a command that has no other name.
@@ -43,8 +42,6 @@ const HOW: [&str; 12] = [
 pub(super) struct Work {
     /// The name under which it is compared.
     pub name: String,
-    /// What works of other sizes have in common with it: figures of two of them are refused with a reason.
-    pub family: String,
     /// Bytes of a block, where the workload's name has them.
     pub bytes: Option<u64>,
     /// Whether it runs on one CPU whatever there is.
@@ -80,20 +77,14 @@ impl<'a> Works<'a> {
                 let work = Work::of_command(words.iter().map(|word| word.as_ref()), m);
                 // A recipe's work that nobody publishes has the recipe's name.
                 let own = if label == COMMAND { commands } else { !work.published };
-                let named = |name: &String| if own { label.to_owned() } else { name.clone() };
-                let (name, family) = (named(&work.name), named(&work.family));
-                works.entry(label).or_insert(Work { name, family, ..work });
+                let name = if own { label.to_owned() } else { work.name.clone() };
+                works.entry(label).or_insert(Work { name, ..work });
             }
         }
         for (label, m) in labelled() {
             let work = works.entry(label).or_insert_with(|| match OWN.iter().find(|own| own.0 == label) {
                 Some((own, name, bytes)) if record.import.is_none() => Work {
                     name: (*name).to_owned(),
-                    family: match *own {
-                        "bignum-power" | "pi" => find_family(name).to_owned(),
-                        "memory-bound" => "memory_bound".to_owned(),
-                        _ => Work::named(name).family,
-                    },
                     bytes: *bytes,
                     serial: false,
                     version: None,
@@ -182,19 +173,29 @@ impl Work {
             (None, _) => first(1),
         };
         let serial = long.is_some();
-        let family = match (&long, program.contains(' ')) {
-            (Some(long), _) => find_family(long).to_owned(),
-            (None, true) => program.clone(),
-            (None, false) => label.to_owned(),
-        };
-        let published = serial;
         let name = long.unwrap_or_else(|| name_workload(label).to_owned());
-        Self { name, family, bytes: None, serial, version: None, published, program: Program::Other(program) }
+        Self { name, bytes: None, serial, version: None, published: serial, program: Program::Other(program) }
+    }
+
+    /// What works of other sizes have in common with it: figures of two of them are refused with a reason.
+    pub(super) fn family(&self) -> &str {
+        let first = self.name.split(' ').next().unwrap_or_default();
+        match first {
+            "openssl" | "sysbench" => {
+                self.name.match_indices(' ').nth(1).map_or(&self.name, |(end, _)| &self.name[..end])
+            }
+            "memory_bound" => first,
+            "pi," => "pi",
+            _ if first.split_once('^').is_some_and(|(base, power)| is_number(base) && is_number(power)) => {
+                "power"
+            }
+            _ => &self.name,
+        }
     }
 
     /// By the command that was run.
     fn of_command<'b>(words: impl Iterator<Item = &'b str>, m: &Measurement) -> Self {
-        let line = read(words);
+        let line = CommandLine::from_words(words);
         let mut work = Self::named(&line.name);
         if let [program @ ("openssl" | "sysbench"), test, options @ ..] =
             line.words.iter().map(String::as_str).collect::<Vec<_>>().as_slice()
@@ -234,14 +235,8 @@ fn find_version(m: &Measurement, program: &Program) -> Option<String> {
     this.then(|| version.to_owned())
 }
 
-/// A power, or digits of pi.
-fn find_family(long: &str) -> &'static str {
-    if long.contains('^') { "power" } else { "pi" }
-}
-
-/// A command from its words.
-pub(super) fn read<'b>(words: impl Iterator<Item = &'b str>) -> CommandLine {
-    CommandLine::read(&words.map(quote_word).collect::<Vec<_>>().join(" "))
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// `echo "7^999999" | bc` is the power, `echo "scale=5000; 4*a(1)" | bc -l` digits of pi.
@@ -251,7 +246,6 @@ pub(super) fn name_long_number(name: &str) -> Option<String> {
         return None;
     }
     let script: String = script.chars().filter(|c| !c.is_whitespace() && *c != '"').collect();
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     match script.split_once('^') {
         Some((base, exponent)) if is_number(base) && is_number(exponent) => Some(script),
         _ => {

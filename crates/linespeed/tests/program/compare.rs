@@ -549,3 +549,28 @@ fn the_newest_record_of_this_machine_stands_behind_a_dot() {
     command.env("XDG_STATE_HOME", state);
     run(command).fails(3, &["no record of this machine", "run linespeed first"]);
 }
+
+#[test]
+fn two_texts_of_perf_stat_are_compared_by_their_counts_and_what_follows_from_them() {
+    let files = Files::of(&[]);
+    for name in ["perf-intel", "perf-kunpeng"] {
+        let text = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/texts");
+        let text = text.join(format!("{name}.txt"));
+        ran(["import", text.to_str().unwrap(), "--output", &files.path(&format!("{name}.json"))]).succeeds();
+    }
+    let said = parsed(&files.compare(&["perf-intel.json", "perf-kunpeng.json", "--json"]).succeeds());
+    let row = |begins: &str| {
+        let row = said.rows.iter().find(|row| row.what.to_string().starts_with(begins));
+        let cells = row.map(|row| row.cells.iter().filter_map(|cell| cell.value).collect::<Vec<_>>());
+        cells.unwrap_or_default()
+    };
+    assert_eq!(row("instructions of"), [128_284_870_917.0, 117_790_453_518.0]);
+    assert_eq!(row("cycles of"), [58_626_314_801.0, 63_865_354_560.0]);
+    for begins in
+        ["cache-misses of", "branch-misses of", "branch-load-misses of all", "instructions per cycle"]
+    {
+        assert_eq!(row(begins).len(), 2, "{begins}: {:?}", said.rows);
+    }
+    let shares = row("cache-misses of all cache-references");
+    assert!((shares[0] - 46.066).abs() < 1e-3 && (shares[1] - 0.021).abs() < 1e-3, "{shares:?}");
+}

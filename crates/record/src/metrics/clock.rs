@@ -1,20 +1,13 @@
 //! The core's clock.
 
-use super::{HIGHER, Metric, Statistic};
+use super::{HIGHER, Metric};
 use crate::label::Label;
 
-pub(super) const METRICS: &[Metric] = &[
+metrics! {
     // 6.5 GHz: above the highest stock boost clock sold (6.2 GHz); overclocked records are not a server's.
-    Metric {
-        name: "core.clock",
-        title: "Core clock",
-        unit: "Hz",
-        part_of: None,
-        better: HIGHER,
-        keys: &[Label::Cpu, Label::Active, Label::Vector],
-        plausible: (2e7, 6.5e9),
-        figure: Statistic::Median,
-        glossary: "
+    CORE_CLOCK = Metric::new("core.clock", "Core clock", "Hz", HIGHER, (2e7, 6.5e9))
+        .at(&[Label::Cpu, Label::Active, Label::Vector])
+        .explained("
             The clock that a core really runs at, in Hz: cycles a second while it works, not what a file in sysfs
             claims.
             How: A chain of dependent register additions takes one cycle each, so time tells the clock; a chain of
@@ -26,6 +19,5 @@ pub(super) const METRICS: &[Metric] = &[
             whatever runs.
             Moves: Governor, boost, EPP, limits set by hand, heat, power limits, how many cores work, wide
             vectors, a hypervisor that gives the CPU away.
-        ",
-    },
-];
+        "),
+}

@@ -1,20 +1,13 @@
 //! Memory: latency and bandwidth.
 
-use super::{HIGHER, LOWER, MOST_BANDWIDTH, Metric, Statistic, Whole};
+use super::{HIGHER, LOWER, MOST_BANDWIDTH, Metric, Whole};
 use crate::label::Label;
 
-pub(super) const METRICS: &[Metric] = &[
+metrics! {
     // Below 0.15 ns no load-to-use latency exists: one cycle at 6.5 GHz.
-    Metric {
-        name: "load.latency",
-        title: "Load latency",
-        unit: "ns",
-        part_of: None,
-        better: LOWER,
-        keys: &[Label::Cpu, Label::Node, Label::Bytes, Label::Page],
-        plausible: (0.15, 1e5),
-        figure: Statistic::Median,
-        glossary: "
+    LOAD_LATENCY = Metric::new("load.latency", "Load latency", "ns", LOWER, (0.15, 1e5))
+        .at(&[Label::Cpu, Label::Node, Label::Bytes, Label::Page])
+        .explained("
             Time from one load to the next that needs its result, in ns, when the data lies scattered over a
             working set of `bytes`. Read as a curve over the working set it shows every cache as a step and memory
             as the end. It is the time a program waits when it follows pointers.
@@ -32,36 +25,20 @@ pub(super) const METRICS: &[Metric] = &[
             115 ns on Graviton4, about 115 ns on Ampere Altra and Kunpeng 920, 150 ns on Phytium FT-2500.
             Moves: Memory speed, distance to the memory, page size, nested paging under a hypervisor, uncore
             clock, other load on the memory, the core's clock (caches only).
-        ",
-    },
-    Metric {
-        name: "load.latency_cycles",
-        title: "Load latency in cycles",
-        unit: "cycles",
-        part_of: None,
-        better: LOWER,
-        keys: &[Label::Cpu, Label::Node, Label::Bytes, Label::Page],
-        plausible: (0.9, 3e5),
-        figure: Statistic::Median,
-        glossary: "
+        "),
+    LOAD_LATENCY_CYCLES = Metric::new("load.latency_cycles", "Load latency in cycles", "cycles", LOWER, (0.9, 3e5))
+        .at(&[Label::Cpu, Label::Node, Label::Bytes, Label::Page])
+        .explained("
             Load latency in cycles of the core's own clock: the form in which the maker's manual gives L1 and L2.
             Also: in cycles
             How: `load.latency` times the core clock measured beside it.
             Usual: L1 4 cycles (3 on some), L1 with 48 KiB 5 cycles, L2 12 to 17 cycles, L3 34 to 80 cycles.
             Moves: For L1 and L2 only the core design. For L3 and memory, which keep their own clock, more cycles
             as the core gets faster.
-        ",
-    },
-    Metric {
-        name: "load.parallelism",
-        title: "Memory-level parallelism",
-        unit: "ratio",
-        part_of: None,
-        better: HIGHER,
-        keys: &[Label::Cpu, Label::Bytes, Label::Chains],
-        plausible: (0.2, 64.0),
-        figure: Statistic::Median,
-        glossary: "
+        "),
+    LOAD_PARALLELISM = Metric::new("load.parallelism", "Memory-level parallelism", "ratio", HIGHER, (0.2, 64.0))
+        .at(&[Label::Cpu, Label::Bytes, Label::Chains])
+        .explained("
             How many cache misses one core keeps under way at once: how much faster `chains` independent pointer
             chases run than one after the other. Beside latency it decides how fast a single core can read memory.
             How: k chases through disjoint parts of the working set in one loop, k from 1 to 16; t(1) × k ÷ t(k).
@@ -71,18 +48,10 @@ pub(super) const METRICS: &[Metric] = &[
             limited by loads a cycle times latency.
             Moves: The core design, a busy sibling (which shares the buffers), 4 KiB pages (page walks take
             buffers too).
-        ",
-    },
-    Metric {
-        name: "memory.bandwidth",
-        title: "Memory bandwidth",
-        unit: "B/s",
-        part_of: None,
-        better: HIGHER,
-        keys: &[Label::Op, Label::Stores, Label::BytesCounted, Label::Threads, Label::Cpus, Label::Node],
-        plausible: (1e6, MOST_BANDWIDTH),
-        figure: Statistic::Median,
-        glossary: "
+        "),
+    MEMORY_BANDWIDTH = Metric::new("memory.bandwidth", "Memory bandwidth", "B/s", HIGHER, (1e6, MOST_BANDWIDTH))
+        .at(&[Label::Op, Label::Stores, Label::BytesCounted, Label::Threads, Label::Cpus, Label::Node])
+        .explained("
             Bytes a second that `threads` CPUs move between memory and themselves with one loop (`op`): read,
             write, copy, scale, add, triad or a mix. `stores` is `regular` or `streaming` (past the caches).
             Also: op, operation, memory bandwidth
@@ -102,19 +71,12 @@ pub(super) const METRICS: &[Metric] = &[
             %.
             Moves: Populated channels, configured memory speed, threads and where they run, streaming stores,
             remote memory, huge pages a little, memory bandwidth limits of a hypervisor.
-        ",
-    },
-    Metric {
-        name: "memory.write_allocate_avoided",
-        title: "Write-allocate avoided",
-        unit: "ratio",
-        part_of: Some(Whole::Stores),
-        better: HIGHER,
-        keys: &[Label::Threads, Label::Cpus],
-        // A share, as far as the rates that it follows from allow it to be one.
-        plausible: (-1.0, 1.5),
-        figure: Statistic::Median,
-        glossary: "
+        "),
+    // A share, as far as the rates that it follows from allow it to be one.
+    MEMORY_WRITE_ALLOCATE_AVOIDED = Metric::new("memory.write_allocate_avoided", "Write-allocate avoided", "ratio", HIGHER, (-1.0, 1.5))
+        .at(&[Label::Threads, Label::Cpus])
+        .part_of(Whole::Stores)
+        .explained("
             The share of the lines overwritten whole by regular stores that the processor does not read first,
             with all CPUs writing: 0 reads each, 1 reads none.
             Also: write-allocate evasion, SpecI2M, write streaming
@@ -129,18 +91,10 @@ pub(super) const METRICS: &[Metric] = &[
             saturation; near 1 on Neoverse V2 and other Arm designs with write streaming. Not known of Kunpeng
             and Phytium.
             Moves: The processor's design, stores that leave lines in part, how full the memory is.
-        ",
-    },
-    Metric {
-        name: "memory.loaded_latency",
-        title: "Loaded latency",
-        unit: "ns",
-        part_of: None,
-        better: LOWER,
-        keys: &[Label::Cpu, Label::Bandwidth, Label::ShareOfPeak],
-        plausible: (0.15, 1e6),
-        figure: Statistic::Median,
-        glossary: "
+        "),
+    MEMORY_LOADED_LATENCY = Metric::new("memory.loaded_latency", "Loaded latency", "ns", LOWER, (0.15, 1e6))
+        .at(&[Label::Cpu, Label::Bandwidth, Label::ShareOfPeak])
+        .explained("
             Load latency while other CPUs load the memory with `bandwidth` bytes a second. The curve stays flat,
             then bends: at the knee the memory is full in practice, whatever its peak.
             Also: loaders, loader, of loaders' maximum, share_of_peak
@@ -150,18 +104,10 @@ pub(super) const METRICS: &[Metric] = &[
             Usual: Flat to 60 to 80 % of peak, then 2 to 4 times idle at the peak: dual Cascade Lake 79 ns at 3
             GB/s and 260 ns at 225 GB/s.
             Moves: All that moves bandwidth; one node's memory carrying the load of all.
-        ",
-    },
-    Metric {
-        name: "probe.latency",
-        title: "Memory probe",
-        unit: "ns",
-        part_of: None,
-        better: LOWER,
-        keys: &[Label::Cpu, Label::Bandwidth, Label::ShareOfPeak],
-        plausible: (0.15, 1e6),
-        figure: Statistic::Median,
-        glossary: "
+        "),
+    PROBE_LATENCY = Metric::new("probe.latency", "Memory probe", "ns", LOWER, (0.15, 1e6))
+        .at(&[Label::Cpu, Label::Bandwidth, Label::ShareOfPeak])
+        .explained("
             Time of a load of a line that was flushed from all caches just before, while other CPUs load the memory with
             `bandwidth` bytes a second: what `linespeed live` reads later to tell how full memory is.
             Also: software memory probe
@@ -169,18 +115,10 @@ pub(super) const METRICS: &[Metric] = &[
             median of the bursts that nothing cut into. Taken beside `memory.loaded_latency`, between its samples.
             Usual: No usual range: it is held against its own without load.
             Moves: What moves `memory.loaded_latency`; in a guest also what the host's other guests do.
-        ",
-    },
-    Metric {
-        name: "stream.ns_per_element",
-        title: "Time per element (lmbench stream)",
-        unit: "ns",
-        part_of: None,
-        better: LOWER,
-        keys: &[Label::Op, Label::Cpu, Label::Node],
-        plausible: (1e-4, 1e5),
-        figure: Statistic::Median,
-        glossary: "
+        "),
+    STREAM_NS_PER_ELEMENT = Metric::new("stream.ns_per_element", "Time per element (lmbench stream)", "ns", LOWER, (1e-4, 1e5))
+        .at(&[Label::Op, Label::Cpu, Label::Node])
+        .explained("
             Time per element of the STREAM loops on one CPU, in ns. lmbench's `stream` prints this and calls it
             latency; it is not one. 16 B (copy, scale) or 24 B (add, triad) divided by it is STREAM bandwidth in
             GB/s.
@@ -190,6 +128,5 @@ pub(super) const METRICS: &[Metric] = &[
             920, 2.8 ns on Phytium FT-2500; memory of the other socket 1.3 to 3 times as much.
             Moves: What moves `memory.bandwidth` of one core: distance to the memory, latency, misses under way at
             once, prefetchers.
-        ",
-    },
-];
+        "),
+}

@@ -1,19 +1,12 @@
 //! Distances: from node to node, from core to core.
 
-use super::{HIGHER, LOWER, MOST_BANDWIDTH, Metric, Statistic};
+use super::{HIGHER, LOWER, MOST_BANDWIDTH, Metric};
 use crate::label::Label;
 
-pub(super) const METRICS: &[Metric] = &[
-    Metric {
-        name: "numa.latency",
-        title: "NUMA latency",
-        unit: "ns",
-        part_of: None,
-        better: LOWER,
-        keys: &[Label::From, Label::To],
-        plausible: (0.15, 1e6),
-        figure: Statistic::Median,
-        glossary: "
+metrics! {
+    NUMA_LATENCY = Metric::new("numa.latency", "NUMA latency", "ns", LOWER, (0.15, 1e6))
+        .at(&[Label::From, Label::To])
+        .explained("
             Time of one dependent load by a CPU of node `from` from memory of node `to`, ns: a matrix, whose
             diagonal is local.
             How: The chase of `load.latency` on huge pages that are bound to the node and proven to lie there page
@@ -24,18 +17,10 @@ pub(super) const METRICS: &[Metric] = &[
             Usual: Local 75 to 125 ns on servers. The other socket 1.5 to 2 times local on two Xeon packages, 2
             to 2.9 times on machines of several dies a package; nodes of one package 1.1 to 1.6 times.
             Moves: The way between the nodes, how the firmware interleaves memory, snooping, load on the links.
-        ",
-    },
-    Metric {
-        name: "numa.bandwidth",
-        title: "NUMA bandwidth",
-        unit: "B/s",
-        part_of: None,
-        better: HIGHER,
-        keys: &[Label::From, Label::To, Label::Op, Label::Threads],
-        plausible: (1e5, MOST_BANDWIDTH),
-        figure: Statistic::Median,
-        glossary: "
+        "),
+    NUMA_BANDWIDTH = Metric::new("numa.bandwidth", "NUMA bandwidth", "B/s", HIGHER, (1e5, MOST_BANDWIDTH))
+        .at(&[Label::From, Label::To, Label::Op, Label::Threads])
+        .explained("
             Bytes a second that all CPUs of node `from` (`threads` of them) read together from memory of node
             `to`.
             How: The `read` loop of `memory.bandwidth` with the widest vectors, each thread on its own part, all
@@ -44,27 +29,14 @@ pub(super) const METRICS: &[Metric] = &[
             package.
             Moves: Width and number of the links between packages, memory channels of the node, the number of CPUs
             a node has.
-        ",
-    },
+        "),
     // 0.5 ns: two siblings that share an L1 need a store and a load, some cycles.
-    Metric {
-        name: "core_to_core.latency",
-        title: "Core-to-core latency",
-        unit: "ns",
-        part_of: None,
-        better: LOWER,
-        keys: &[
-            Label::From,
-            Label::To,
-            Label::Home,
-            Label::Handover,
-            Label::State,
-            Label::WriterNode,
-            Label::ReaderNode,
-        ],
-        plausible: (0.5, 1e8),
-        figure: Statistic::Median,
-        glossary: "
+    CORE_TO_CORE_LATENCY = Metric::new("core_to_core.latency", "Core-to-core latency", "ns", LOWER, (0.5, 1e8))
+        .at(&[
+            Label::From, Label::To, Label::Home, Label::Handover,
+            Label::State, Label::WriterNode, Label::ReaderNode,
+        ])
+        .explained("
             Time that a cache line takes from one CPU to another, one way, ns. What a lock, a queue or a shared
             counter costs at least when two CPUs use it.
             Also: cas, compare and swap, kind of pair, slowest pair, one way, home, by stores
@@ -83,6 +55,5 @@ pub(super) const METRICS: &[Metric] = &[
             of the line in the other cache (`hit`, or `hitm`: modified), `writer_node` and `reader_node` are the
             nodes of the two CPUs, and no pair is told.
             Moves: Topology, the clock of cores and uncore, a hypervisor that moves CPUs about.
-        ",
-    },
-];
+        "),
+}

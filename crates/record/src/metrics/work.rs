@@ -1,20 +1,13 @@
 //! Work done: workloads, commands, counters, layers.
 
-use super::{HIGHER, LOWER, Metric, Statistic, Whole};
+use super::{HIGHER, LOWER, Metric, Whole};
 use crate::label::Label;
 
-pub(super) const METRICS: &[Metric] = &[
+metrics! {
     // What one unit of work is depends on the workload (`detail.work`), so only absurd rates are withheld.
-    Metric {
-        name: "workload.throughput",
-        title: "Workload throughput",
-        unit: "work/s",
-        part_of: None,
-        better: HIGHER,
-        keys: &[Label::Workload, Label::Bytes, Label::Threads, Label::Placement, Label::Setting],
-        plausible: (1e-9, 1e18),
-        figure: Statistic::Median,
-        glossary: "
+    WORKLOAD_THROUGHPUT = Metric::new("workload.throughput", "Workload throughput", "work/s", HIGHER, (1e-9, 1e18))
+        .at(&[Label::Workload, Label::Bytes, Label::Threads, Label::Placement, Label::Setting])
+        .explained("
             Work a second that `threads` copies of a workload do together, in the workload's unit (`detail.work`): a
             count of primes, a byte enciphered, a power, a flop.
             How: A start deadline, each thread on its own CPU and its own memory, work counted over the window in
@@ -27,18 +20,10 @@ pub(super) const METRICS: &[Metric] = &[
             Usual: No usual range: it is for comparing machines and settings. Compute-bound work should grow by
             one a core.
             Moves: Cores, clock, siblings, and whatever the workload shares: caches, memory, a power budget.
-        ",
-    },
-    Metric {
-        name: "workload.time",
-        title: "Workload run time",
-        unit: "s",
-        part_of: None,
-        better: LOWER,
-        keys: &[Label::Workload, Label::Cpu, Label::Threads, Label::Placement],
-        plausible: (0.0, 1e9),
-        figure: Statistic::Median,
-        glossary: "
+        "),
+    WORKLOAD_TIME = Metric::new("workload.time", "Workload run time", "s", LOWER, (0.0, 1e9))
+        .at(&[Label::Workload, Label::Cpu, Label::Threads, Label::Placement])
+        .explained("
             Seconds that one pass of a workload, or a command, takes on the wall clock.
             Also: time of a run
             How: Built-in workloads: one pass on one pinned CPU. Commands: from before the start of the first
@@ -46,18 +31,11 @@ pub(super) const METRICS: &[Metric] = &[
             at that step of `linespeed scale`.
             Usual: No usual range: it is for comparing machines, settings and versions of a program.
             Moves: The clock, memory, what else runs, and for commands disks and networks too.
-        ",
-    },
-    Metric {
-        name: "workload.cpu_time",
-        title: "CPU time",
-        unit: "s",
-        part_of: Some(Whole::Time),
-        better: LOWER,
-        keys: &[Label::Workload, Label::State, Label::Thread],
-        plausible: (0.0, 1e9),
-        figure: Statistic::Median,
-        glossary: "
+        "),
+    WORKLOAD_CPU_TIME = Metric::new("workload.cpu_time", "CPU time", "s", LOWER, (0.0, 1e9))
+        .at(&[Label::Workload, Label::State, Label::Thread])
+        .part_of(Whole::Time)
+        .explained("
             Where a command's time went, in seconds by `state`: on a CPU in its own code (`user`) and in the
             kernel (`system`), ready but without a CPU (`runnable`), neither of these (`blocked`), all summed over its
             threads and processes; and time in which none of them ran or was ready (`off-cpu`). With `thread`, one
@@ -70,27 +48,14 @@ pub(super) const METRICS: &[Metric] = &[
             Usual: `user` + `system` = wall time × CPUs used. `runnable` near 0 on a machine that is not
             overloaded.
             Moves: Other programs, quotas, disks, locks, the number of threads.
-        ",
-    },
+        "),
     // 12: beyond the width of any core sold (Lion Cove and Cortex-X925 take in 8 to 10 instructions a cycle).
-    Metric {
-        name: "core.ipc",
-        title: "IPC",
-        unit: "instructions/cycle",
-        part_of: None,
-        better: HIGHER,
-        keys: &[
-            Label::Workload,
-            Label::Cpu,
-            Label::Kind,
-            Label::Threads,
-            Label::Placement,
-            Label::Source,
-            Label::Scope,
-        ],
-        plausible: (1e-4, 12.0),
-        figure: Statistic::Median,
-        glossary: "
+    CORE_IPC = Metric::new("core.ipc", "IPC", "instructions/cycle", HIGHER, (1e-4, 12.0))
+        .at(&[
+            Label::Workload, Label::Cpu, Label::Kind, Label::Threads,
+            Label::Placement, Label::Source, Label::Scope,
+        ])
+        .explained("
             Instructions that a core completes in a cycle of its clock while it runs a workload.
             Also: instructions a cycle, instructions per cycle, ipc counted
             How: `source=declared`: the instructions that the loop is known to have, over the CPU time
@@ -100,19 +65,11 @@ pub(super) const METRICS: &[Metric] = &[
             as one (Zen 4). Databases run at 0.3 to 1, a chain of dependent loads far below 0.1.
             Moves: Waiting for memory, mispredicted branches, a busy sibling (which takes half), the mix of
             instructions.
-        ",
-    },
+        "),
     // Eight siblings a core is the most that runs Linux (POWER); each can at best be worth a core of its own.
-    Metric {
-        name: "smt.yield",
-        title: "SMT yield",
-        unit: "ratio",
-        part_of: None,
-        better: HIGHER,
-        keys: &[Label::Workload, Label::Core],
-        plausible: (0.05, 8.5),
-        figure: Statistic::Median,
-        glossary: "
+    SMT_YIELD = Metric::new("smt.yield", "SMT yield", "ratio", HIGHER, (0.05, 8.5))
+        .at(&[Label::Workload, Label::Core])
+        .explained("
             Throughput of all siblings of a core together, relative to one of them alone. 1 means that the second
             thread brought nothing, 2 that it is worth a core.
             How: One alone and all of the core in turn, in interleaved rounds; median of the rounds' ratios.
@@ -121,26 +78,13 @@ pub(super) const METRICS: &[Metric] = &[
             Moves: The workload. A machine's number of CPUs counts siblings as if this were 2. It is a finding
             where siblings together are slower than one alone, and, as a note, where they add less than a quarter
             of a core or more than three quarters.
-        ",
-    },
-    Metric {
-        name: "counter.count",
-        title: "Counters",
-        unit: "count",
-        part_of: None,
-        better: None,
-        keys: &[
-            Label::Event,
-            Label::Workload,
-            Label::Cpu,
-            Label::Threads,
-            Label::Placement,
-            Label::Thread,
-            Label::Scope,
-        ],
-        plausible: (0.0, 1e19),
-        figure: Statistic::Median,
-        glossary: "
+        "),
+    COUNTER_COUNT = Metric::new("counter.count", "Counters", "count", None, (0.0, 1e19))
+        .at(&[
+            Label::Event, Label::Workload, Label::Cpu, Label::Threads,
+            Label::Placement, Label::Thread, Label::Scope,
+        ])
+        .explained("
             How often an `event` happened while a workload or a command ran: cycles, instructions, misses, faults,
             switches.
             Also: event, counted for, per 1000 instructions
@@ -153,19 +97,12 @@ pub(super) const METRICS: &[Metric] = &[
             Usual: See the ratios that are printed beside: branch misses under 1 % of branches, page faults a
             second in the hundreds.
             Moves: The program, its data, and where it runs.
-        ",
-    },
+        "),
     // A pass of one leaf routine in each layer; the unit of published figures is the clock counter's tick.
-    Metric {
-        name: "layer.time",
-        title: "One routine in each layer",
-        unit: "cycles",
-        part_of: None,
-        better: LOWER,
-        keys: &[Label::Layer, Label::Bound, Label::Interrupts],
-        plausible: (1.0, 1e18),
-        figure: Statistic::Mean,
-        glossary: "
+    LAYER_TIME = Metric::new("layer.time", "One routine in each layer", "cycles", LOWER, (1.0, 1e18))
+        .at(&[Label::Layer, Label::Bound, Label::Interrupts])
+        .added_up()
+        .explained("
             Time of one pass of the same routine in one layer of the machine, in cycles of the core's clock: user
             program or kernel thread, in a guest or not, bound to a CPU or not, with interrupts or without.
             Also: layer, overhead, over fastest
@@ -187,18 +124,11 @@ pub(super) const METRICS: &[Metric] = &[
             Usual: The layers of one machine lie within a few per cent of each other; passes of one layer within
             0.3 % on an idle machine.
             Moves: Interrupts, other tasks on the CPU, migrations, the sibling thread of the core, the hypervisor.
-        ",
-    },
-    Metric {
-        name: "counter.share",
-        title: "Top-down slots",
-        unit: "ratio",
-        part_of: Some(Whole::Slots),
-        better: None,
-        keys: &[Label::Category, Label::Workload, Label::Threads, Label::Placement],
-        plausible: (0.0, 1.0),
-        figure: Statistic::Median,
-        glossary: "
+        "),
+    COUNTER_SHARE = Metric::new("counter.share", "Top-down slots", "ratio", None, (0.0, 1.0))
+        .at(&[Label::Category, Label::Workload, Label::Threads, Label::Placement])
+        .part_of(Whole::Slots)
+        .explained("
             Share of a core's issue slots by `category` (top-down): `retiring` did work,
             `bad-speculation` was thrown away, `frontend-bound` found no instruction to issue, `backend-bound`
             waited for memory or for an execution unit. Of imported records also level 2, two of each: heavy and light
@@ -210,6 +140,5 @@ pub(super) const METRICS: &[Metric] = &[
             Usual: Retiring 0.2 to 0.3 for databases, above 0.7 for tight loops. Backend-bound above 0.5 means
             that the core waits for memory most of the time.
             Moves: Working set, code size, branches.
-        ",
-    },
-];
+        "),
+}

@@ -47,15 +47,13 @@ fn judge_more(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim>
 
 /// A figure of each side.
 fn state_figures(pair: &Pair, fast: impl Into<Value>, slow: impl Into<Value>) -> Text {
-    let (slow_name, fast_name) = (&pair.base.name, &pair.this.name);
-    let (slow, fast) = (slow.into(), fast.into());
     text!(
         "comparison-claim-figures",
         "{slow} on {slow_name}, {fast} on {fast_name}",
-        slow,
-        slow_name,
-        fast,
-        fast_name
+        slow = slow.into(),
+        slow_name = &pair.base.name,
+        fast = fast.into(),
+        fast_name = &pair.this.name
     )
 }
 
@@ -135,21 +133,26 @@ pub(super) fn judge_own_load(pair: &Pair, speed: f64) -> Option<Claim> {
 fn judge_load_averages(pair: &Pair, claim: Text) -> Option<Claim> {
     let (fast, slow) = (load_average(pair.this.record)?, load_average(pair.base.record)?);
     let averages = state_figures(pair, format!("{fast:.2}"), format!("{slow:.2}"));
-    Some(if slow < fast {
-        let why = text!(
-            "comparison-slower-has-less-load",
-            "load average lower on the slower one: {averages}",
-            averages
-        );
-        build_claim(claim, Support::Contradicted, why)
+    let (support, why) = if slow < fast {
+        (
+            Support::Contradicted,
+            text!(
+                "comparison-slower-has-less-load",
+                "load average lower on the slower one: {averages}",
+                averages
+            ),
+        )
     } else {
-        let why = text!(
-            "comparison-load-without-effect",
-            "load average {averages}; the effect was not measured",
-            averages
-        );
-        build_claim(claim, Support::NotSupported, why)
-    })
+        (
+            Support::NotSupported,
+            text!(
+                "comparison-load-without-effect",
+                "load average {averages}; the effect was not measured",
+                averages
+            ),
+        )
+    };
+    Some(build_claim(claim, support, why))
 }
 
 /// Steal time of both: of the whole run as the hypervisor accounts it, which stands among what changed, too; where it accounts

@@ -73,7 +73,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
     let claims = judged.into_iter().flatten().collect();
     Some(explain_by_factors(
         pair,
-        name_wakeup(&entry.name),
+        name_wakeup(&key.name),
         Speed::new(speed, this, base),
         figures,
         [idle],

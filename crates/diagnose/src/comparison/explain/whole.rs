@@ -12,7 +12,7 @@ use super::{
 };
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
-use crate::comparison::rows::{Group, RowKey, RowKind, Rows};
+use crate::comparison::rows::{RowKey, RowKind, Rows};
 
 /// From this ratio on more cores ought to do more.
 const MORE: f64 = 1.2;
@@ -21,9 +21,7 @@ const ALIKE: f64 = 0.05;
 
 /// Explanations of results of all CPUs without those of one thread.
 pub(super) fn explain_machines(pair: &Pair) -> Vec<Option<OneSided>> {
-    let of_all = |key: &RowKey| {
-        key.group == Group::Workloads && key.metric == "workload.throughput" && key.kind == RowKind::AllCpus
-    };
+    let of_all = |key: &RowKey| key.metric == "workload.throughput" && key.kind == RowKind::AllCpus;
     let rows = pair.base.rows.iter().filter(|(key, _)| of_all(key));
     let shared = rows.filter_map(|(key, base)| Some((key, &pair.this.rows.get(key)?.datum, &base.datum)));
     shared.map(|(key, this, base)| explain_machine(pair, key, this, base)).collect()

@@ -33,27 +33,6 @@ pub(crate) const HELD_BACK: Template =
 /// No limit.
 pub(crate) const NO_LIMIT: Template =
     Template { code: "comparison-no-limit", words: "These figures do not show what limits it." };
-/// Besides the one cause that makes the whole factor.
-const BESIDE_FASTER: Template = Template {
-    code: "comparison-beside-for-faster",
-    words: "Not included in this factor, favouring the faster one: {causes}.",
-};
-/// The same for the slower one.
-const BESIDE_SLOWER: Template = Template {
-    code: "comparison-beside-for-slower",
-    words: "Not included in this factor, favouring the slower one: {causes}.",
-};
-/// Causes without a known effect.
-const UNMEASURED_FASTER: Template = Template {
-    code: "comparison-unmeasured-for-faster",
-    words: "Effect not measured, favouring the faster one: {causes}.",
-};
-/// The same for the slower one.
-const UNMEASURED_SLOWER: Template = Template {
-    code: "comparison-unmeasured-for-slower",
-    words: "Effect not measured, favouring the slower one: {causes}.",
-};
-
 /// Who is how much faster.
 const FASTER: Template =
     Template { code: "comparison-faster", words: "{result}: {fast} is {times} as fast as {slow}." };
@@ -112,11 +91,6 @@ fn list_side(causes: &[Cause], despite: bool, most: usize, say: impl Fn(&Cause) 
     causes.iter().filter(|cause| cause.despite == despite).take(most).map(say).collect()
 }
 
-/// A template of causes, where there are any.
-fn state_causes(template: Template, causes: Vec<Text>) -> Text {
-    if causes.is_empty() { Text::default() } else { text!(template, causes) }
-}
-
 /// What holds back the one with more cores.
 pub(crate) fn list_limits(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     let causes = list_side(causes, false, most, say);
@@ -146,7 +120,8 @@ pub(crate) fn state_limits_rest(e: &Explanation) -> Text {
 
 /// What works the other way.
 pub(crate) fn list_opposing(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
-    state_causes(OPPOSING, list_side(causes, true, most, say))
+    let causes = list_side(causes, true, most, say);
+    if causes.is_empty() { Text::default() } else { text!(OPPOSING, causes) }
 }
 
 /// A cause with its factor from the side of the one that it belongs to.
@@ -174,17 +149,22 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
     if !e.adds_up {
         let (lead, others) = split_lead(e);
         let others = &others[..others.len().min(most)];
-        let sides = match lead {
-            Some(_) => [BESIDE_FASTER, BESIDE_SLOWER],
-            None => [UNMEASURED_FASTER, UNMEASURED_SLOWER],
+        // Besides the one cause that makes the whole factor, or of an effect that is not known.
+        let beside = if lead.is_some() { "Not included in this factor" } else { "Effect not measured" };
+        let of_side = |(slower, side): (bool, &'static str)| {
+            let causes = list_side(others, slower, most, &say);
+            (!causes.is_empty()).then(|| {
+                text!(
+                    "comparison-beside",
+                    "{beside}, favouring the {side} one: {causes}.",
+                    beside,
+                    side,
+                    causes
+                )
+            })
         };
-        let lead = lead.map_or_else(Text::default, |lead| text!(CAUSE, cause = say(lead)));
-        let [faster, slower] = sides;
-        return Text::sequence([
-            lead,
-            state_causes(faster, list_side(others, false, most, &say)),
-            state_causes(slower, list_side(others, true, most, &say)),
-        ]);
+        let sides = [(false, "faster"), (true, "slower")].into_iter().filter_map(of_side);
+        return Text::sequence(lead.map(|lead| text!(CAUSE, cause = say(lead))).into_iter().chain(sides));
     }
     let mut causes = list_side(&e.causes, false, most, &say);
     let main = match causes.len() {

@@ -18,7 +18,7 @@ use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::ratio::differs_from_1;
 use crate::comparison::row_names::count_threads;
-use crate::comparison::rows::{Group, RowEntry, find_instructions_per_cycle};
+use crate::comparison::rows::{RowEntry, find_instructions_per_cycle};
 
 /// Instructions per cycle.
 pub(in crate::comparison) const INSTRUCTIONS_PER_CYCLE: Template =
@@ -140,7 +140,7 @@ pub(super) fn find_works<'a>(known: &'a Known) -> BTreeMap<&'a str, Work<'a>> {
     // A throughput stands before a time.
     for (key, entry) in &known.rows {
         let timed = key.metric == "workload.time";
-        if key.group == Group::Workloads && key.order == 0 && (timed || key.metric == "workload.throughput") {
+        if key.order == 0 && (timed || key.metric == "workload.throughput") {
             of_one.entry(&key.subject).or_insert((entry, timed));
         }
     }
