@@ -3,10 +3,9 @@
 
 mod explained;
 
+use record::difference::{Difference, Scale, Verdict, compare_pairs, least_rounds};
 use record::in_turn::{alone, times};
-use record::paired_comparison::{PairedComparison, Scale, compare_pairs, least_rounds};
 use record::phrase::count_noun;
-use record::statistics::Verdict;
 use record::text::Value;
 use record::turns::{AgainstFirst, CommandInTurn, Turns};
 use record::{Label, Measurement, Record, Template, Text, text, units};
@@ -145,7 +144,7 @@ fn against(
 }
 
 fn say(
-    compared: &PairedComparison,
+    compared: &Difference,
     ratio: f64,
     interval: Option<(f64, f64)>,
     [base, this]: [&Named; 2],

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use diagnose::facts;
 
+use record::difference::{WORTH_TELLING, student_tail};
+
 use crate::group::{Cell, Column, Group};
 use crate::judge::judge_families;
-use crate::robust::{BOUND, median, scale, tail};
+use crate::robust::{median, scale};
 
 /// The least machines of a camp, and the least share of all.
 const LEAST: usize = 3;
@@ -143,13 +145,13 @@ fn compare(column: &Column, camps: &[usize], tests: usize) -> Option<(f64, f64)>
         .zip(&middles)
         .flat_map(|(logs, (middle, _))| logs.iter().map(move |log| log - middle))
         .collect();
-    let within = scale(&residuals)?.max(BOUND / 10.0);
+    let within = scale(&residuals)?.max(WORTH_TELLING / 10.0);
     // The standard deviation of a median is √(π/2) that of a mean.
     let deviation =
         within * (std::f64::consts::FRAC_PI_2 * (1.0 / slow.1 as f64 + 1.0 / fast.1 as f64)).sqrt();
     let freedom = (residuals.len() - middles.len()).max(1) as f64;
-    let chance = 2.0 * tail(apart / deviation, freedom) * tests as f64;
-    (apart > BOUND && apart > APART * within && chance < WRONG).then_some((apart, within))
+    let chance = 2.0 * student_tail(apart / deviation, freedom) * tests as f64;
+    (apart > WORTH_TELLING && apart > APART * within && chance < WRONG).then_some((apart, within))
 }
 
 /// Camps with nobody between them that no fact explains, in a family as a whole: one figure alone may have two values by how it
@@ -198,7 +200,7 @@ fn find_gap(column: &Column) -> Option<(f64, f64)> {
     let ranks = least..(logs.len() + 1).saturating_sub(least);
     let gap = |at: &usize| logs[*at] - logs[*at - 1];
     let at = ranks.max_by(|a, b| gap(a).total_cmp(&gap(b)))?;
-    let within = scale(&logs[..at])?.max(scale(&logs[at..])?).max(BOUND / 10.0);
+    let within = scale(&logs[..at])?.max(scale(&logs[at..])?).max(WORTH_TELLING / 10.0);
     let clear = gap(&at) > GAP_BOUND && gap(&at) > GAP * within;
     clear.then(|| (gap(&at) / within, (logs[at] + logs[at - 1]) / 2.0))
 }
@@ -265,7 +267,7 @@ fn take_out_drift(column: &mut Column, times: &[Option<f64>]) -> Option<(u32, f6
     let left: Vec<f64> = points.iter().map(|(time, log)| log - slope * (time - begin)).collect();
     let deviation = scale(&left)? * (std::f64::consts::FRAC_PI_2 * 2.0 / third as f64).sqrt();
     let moved = fast - slow;
-    if !slope.is_finite() || moved.abs() < BOUND || moved.abs() < SURE * deviation {
+    if !slope.is_finite() || moved.abs() < WORTH_TELLING || moved.abs() < SURE * deviation {
         return None;
     }
     for (cell, time) in column.cells.iter_mut().zip(times) {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use record::difference::WORTH_TELLING;
 use record::fleet::Family;
 
 use crate::brief::{Brief, Figure, Known};
-use crate::robust::{BOUND, median};
+use crate::robust::median;
 
 /// Machines that must have a figure for it to be a column.
 pub(crate) const LEAST: usize = 5;
@@ -115,7 +116,7 @@ fn cell(figure: &Figure, point: crate::brief::Point) -> Option<Cell> {
     let (spread, fast) = match ends {
         Some((one, other)) => ((one - other).abs() / (2.0 * Z), one.max(other).max(log)),
         // Nothing says how well it is known: as well as what is worth knowing, at least.
-        None => (0.0, log + BOUND),
+        None => (0.0, log + WORTH_TELLING),
     };
     Some(Cell { log, spread, fast })
 }

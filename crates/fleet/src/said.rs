@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use diagnose::{Kind, facts};
 use record::baseline::ClassFigure;
+use record::difference::WORTH_TELLING;
 use record::document::Tool;
 use record::fleet::{
     Camp, Class, Drift, FLEET_VERSION, FactValue, Family, Fleet, MachineCell, MachineRow, Reading, Slow,
@@ -19,7 +20,7 @@ use crate::causes::{Case, find_causes};
 use crate::confirm::{confirm, hold_against_each_other};
 use crate::group::{Group, LEAST};
 use crate::judge::{FamilyJudged, Judged, judge_families};
-use crate::robust::{BOUND, median, scale, simes, taken_up_to};
+use crate::robust::{median, scale, simes, taken_up_to};
 
 /// The share of machines that are said to be slow and are not, at most.
 const WRONG: f64 = 0.05;
@@ -318,7 +319,13 @@ impl Judgement<'_> {
             let slow = cells().min_by(|a, b| a.1.log.total_cmp(&b.1.log))?;
             let fast = cells().max_by(|a, b| a.1.log.total_cmp(&b.1.log))?;
             let reach = fast.1.log - slow.1.fast - 2.0 * fast.1.spread;
-            (reach > BOUND).then_some((reach, slow.0, fast.0, fast.1.log - slow.1.log, column.column.figure?))
+            (reach > WORTH_TELLING).then_some((
+                reach,
+                slow.0,
+                fast.0,
+                fast.1.log - slow.1.log,
+                column.column.figure?,
+            ))
         };
         let most = columns.iter().filter_map(apart).max_by(|a, b| a.0.total_cmp(&b.0));
         let name =
@@ -333,7 +340,7 @@ impl Judgement<'_> {
                 speed = Value::Share((-by).exp()),
                 fast = name(fast)
             ),
-            None => text!(FEW_ALIKE, machines, least = LEAST, bound = Value::Share(BOUND)),
+            None => text!(FEW_ALIKE, machines, least = LEAST, bound = Value::Share(WORTH_TELLING)),
         })
     }
 
@@ -407,7 +414,7 @@ impl Judgement<'_> {
             chance: family.chance(at).unwrap_or(1.0),
             follows_clock: clock.is_some()
                 && !matches!(family.family, Family::Core | Family::SlowestCpu)
-                && left > -(BOUND + judged.scale),
+                && left > -(WORTH_TELLING + judged.scale),
         })
     }
 }

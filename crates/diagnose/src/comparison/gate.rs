@@ -3,16 +3,14 @@
 use std::cmp::Ordering;
 
 use record::comparison::{Cell, Comparison, Row};
+use record::difference::{Verdict, WORTH_TELLING};
 use record::gate::{Gate, Held, Outcome, Terms};
 use record::phrase::count_noun;
-use record::statistics::Verdict;
 use record::turns::Turns;
 use record::{Better, Template, Text, text};
 
-use crate::figures::RESOLUTION;
-
 /// The least bound: smaller losses are not resolved.
-pub const LEAST_BOUND: f64 = RESOLUTION;
+pub const LEAST_BOUND: f64 = WORTH_TELLING;
 
 const PASSED: Template =
     Template { code: "gate-passed", words: "Gate passed: no loss of {bound} or more resolved in {figures}." };

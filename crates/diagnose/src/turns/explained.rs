@@ -1,7 +1,6 @@
 //! What else differs between two commands of which one is the slower: where their time went, and what was counted beside it.
 
-use record::paired_comparison::{Scale, compare_pairs};
-use record::statistics::Verdict;
+use record::difference::{Scale, compare_pairs};
 use record::text::Value;
 use record::{Label, Measurement, Record, Template, Text, text};
 
@@ -78,7 +77,7 @@ pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: 
     let least = WORTH * wall.grew().abs();
     states.retain(|(_, both)| {
         let differs = compare_pairs(&both.rounds, Scale::Difference { worth: least }, together, None);
-        matches!(differs.verdict, Verdict::Costs { .. }) && both.grew().abs() >= least
+        differs.verdict.is_resolved() && both.grew().abs() >= least
     });
     states.sort_by(|a, b| b.1.grew().abs().total_cmp(&a.1.grew().abs()));
     let mut all = Vec::new();
@@ -95,8 +94,10 @@ pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: 
             let ratio = both.after / both.before;
             let as_much = ratio.ln() * wall.ratio().signum() >= AS_MUCH * wall.ratio().abs();
             let differs = compare_pairs(&both.rounds, Scale::Count, together, None);
-            let resolved = matches!(differs.verdict, Verdict::Costs { .. });
-            let worth_a_word = resolved && as_much && ratio.is_finite() && both.before.max(both.after) >= FEW;
+            let worth_a_word = differs.verdict.is_resolved()
+                && as_much
+                && ratio.is_finite()
+                && both.before.max(both.after) >= FEW;
             // Of next to nothing the third digit tells nobody anything.
             let digits = if ratio < LITTLE { 2 } else { 3 };
             let ratio = Value::Rounded(Box::new(Value::Factor(ratio)), digits);

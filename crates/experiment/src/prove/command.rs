@@ -15,7 +15,7 @@ use quiet::knobs::{lowest_nice_value, nice_scope_limit};
 use quiet::page_cache;
 use quiet::process_settings::{self, process};
 use quiet::tuning_plan::Purpose;
-use record::paired_comparison::Scale;
+use record::difference::Scale;
 use record::phrase::count_noun;
 use record::text::Value;
 use record::{CpuList, Template, Text, text};

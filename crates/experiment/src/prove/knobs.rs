@@ -11,7 +11,7 @@ use quiet::knob::ProcessSetting;
 use quiet::tuned_session::read_boot_id;
 use quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
 use quiet::wanted_value::look_at;
-use record::paired_comparison::Scale;
+use record::difference::Scale;
 use record::{CpuList, Text, text};
 
 use super::figure::{Compared, Figure, Unit, names};

@@ -4,8 +4,8 @@ use machine::Root;
 use measure::context::{Progress, lead_cpu};
 use measure::{Depth, Measure, Wakeups, list};
 use quiet::tuning_plan::Purpose;
+use record::difference::Scale;
 use record::metrics::{self, Better, Metric};
-use record::paired_comparison::Scale;
 use record::{CpuList, Key, KnobName, Label, Labels, Measurement, Template, Text, text};
 
 use super::figure::{Figure, Unit};

@@ -13,7 +13,7 @@ mod notice;
 use os::Stop;
 use quiet::error::Error;
 use quiet::tuned_session::TunedSession;
-use record::paired_comparison::least_rounds;
+use record::difference::least_rounds;
 use record::phrase::count_noun;
 use record::statistics::Verdict;
 use record::{CpuList, KnobValue, Text, text};
