@@ -160,28 +160,22 @@ fn say(
     let interval = format!("{}–{}", factor(low, width), factor(high, width));
     // Where the interval excludes that there is no difference, noise alone makes as much.
     let within = compared.floor.filter(|_| low > 1.0 || high < 1.0);
-    match &compared.verdict {
-        Verdict::TooNoisy { .. } if within.is_some() => {
-            text!(WITHIN_NOISE, this, base, interval, floor = Value::Share(within.unwrap_or_default()))
-        }
-        Verdict::Costs { share, .. } if *share < 0.0 => {
+    match (&compared.verdict, within) {
+        (Verdict::Costs { share, .. }, _) if *share < 0.0 => {
             text!(SLOWER, this, base, ratio = factor(ratio, width), interval)
         }
-        Verdict::Costs { .. } => {
+        (Verdict::Costs { .. }, _) => {
             let (low, high) = (1.0 / high, 1.0 / low);
             let width = high - low;
             let interval = format!("{}–{}", factor(low, width), factor(high, width));
             text!(FASTER, this, base, ratio = factor(1.0 / ratio, width), interval)
         }
-        Verdict::TooNoisy { rounds_needed: Some(more) } => {
-            let rounds = count_noun(*more, "more round");
-            text!(TOO_NOISY_YET, this, base, interval, rounds)
+        (_, Some(floor)) => text!(WITHIN_NOISE, this, base, interval, floor = Value::Share(floor)),
+        (Verdict::TooNoisy { rounds_needed: Some(more) }, _) => {
+            text!(TOO_NOISY_YET, this, base, interval, rounds = count_noun(*more, "more round"))
         }
-        Verdict::TooNoisy { .. } => text!(TOO_NOISY, this, base, interval),
-        _ => match within {
-            Some(floor) => text!(WITHIN_NOISE, this, base, interval, floor = Value::Share(floor)),
-            None => text!(NOT_RESOLVED, this, base, interval),
-        },
+        (Verdict::TooNoisy { .. }, _) => text!(TOO_NOISY, this, base, interval),
+        _ => text!(NOT_RESOLVED, this, base, interval),
     }
 }
 

@@ -78,16 +78,14 @@ fn by_fact(group: &Group) -> Option<Camps> {
     let members =
         (0..number).map(|camp| (0..camps.len()).filter(|at| camps[*at] == camp).collect::<Vec<_>>());
     Some(with_speeds(group, figure, members.collect(), |first| {
-        let value = |fact: &usize| {
-            group.members.get(first).and_then(|member| member.facts.get(*fact).copied().flatten())
-        };
+        let value = |fact: &usize| group.members.get(first).and_then(|member| member.fact(*fact));
         by.iter().map(|fact| (*fact, value(fact))).collect()
     }))
 }
 
 /// The camp of each machine by its value of a fact; values of too few machines go with the most frequent one's.
 fn partition(group: &Group, fact: usize) -> Option<Vec<usize>> {
-    let value = |member: &&crate::brief::Brief| member.facts.get(fact).copied().flatten();
+    let value = |member: &&crate::brief::Brief| member.fact(fact);
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
     group.members.iter().filter_map(&value).for_each(|value| *counts.entry(value).or_default() += 1);
     let least = LEAST.max((group.members.len() as f64 * LEAST_SHARE).ceil() as usize);
@@ -135,10 +133,8 @@ fn compare(column: &Column, camps: &[usize], tests: usize) -> Option<(f64, f64)>
     }
     of.retain(|_, logs| logs.len() >= LEAST);
     let middles: Vec<(f64, usize)> = of.values().map(|logs| (median(logs.clone()), logs.len())).collect();
-    let (slow, fast) = (
-        middles.iter().min_by(|a, b| a.0.total_cmp(&b.0))?,
-        middles.iter().max_by(|a, b| a.0.total_cmp(&b.0))?,
-    );
+    let by_speed = |a: &&(f64, usize), b: &&(f64, usize)| a.0.total_cmp(&b.0);
+    let (slow, fast) = (middles.iter().min_by(by_speed)?, middles.iter().max_by(by_speed)?);
     let apart = fast.0 - slow.0;
     let residuals: Vec<f64> = of
         .values()
@@ -167,24 +163,20 @@ fn by_gap(group: &Group) -> Option<Camps> {
     // The figure in which the machines differ least beside the gap shows it best.
     let shown = family.columns.iter().min_by(|a, b| a.scale.total_cmp(&b.scale))?.column.figure?;
     let by_whole = |slow: bool| {
-        let is = move |cell: &Option<Cell>| cell.is_some_and(|cell| (cell.log < middle) == slow);
-        (0..group.members.len()).filter(|at| whole.cells.get(*at).is_some_and(is)).collect::<Vec<usize>>()
+        let is = |at: &usize| whole.cell(*at).is_some_and(|cell| (cell.log < middle) == slow);
+        (0..group.members.len()).filter(is).collect::<Vec<usize>>()
     };
     let camps = [by_whole(false), by_whole(true)];
     // A machine that lacks too many of the figures for a whole goes where those that it has are nearer.
     let far = |at: usize, camp: &[usize]| {
         let columns = family.columns.iter().map(|judged| &judged.column);
         let off = columns.filter_map(|column| {
-            let of_camp = camp.iter().filter_map(|at| column.cells.get(*at).copied().flatten());
-            Some(
-                (column.cells.get(at).copied().flatten()?.log
-                    - median(of_camp.map(|cell| cell.log).collect()))
-                .abs(),
-            )
+            let of_camp = camp.iter().filter_map(|at| column.cell(*at)).map(|cell| cell.log);
+            Some((column.cell(at)?.log - median(of_camp.collect())).abs())
         });
         off.sum::<f64>()
     };
-    let is_slow = |at: usize| match whole.cells.get(at).copied().flatten() {
+    let is_slow = |at: usize| match whole.cell(at) {
         Some(cell) => cell.log < middle,
         None => far(at, &camps[1]) < far(at, &camps[0]),
     };
@@ -223,7 +215,7 @@ fn with_speeds(
 ) -> Camps {
     let column = group.columns.iter().find(|column| column.figure == Some(figure));
     let middle = |members: &Vec<usize>| {
-        let cells = members.iter().filter_map(|at| column?.cells.get(*at).copied().flatten());
+        let cells = members.iter().filter_map(|at| column?.cell(*at));
         median(cells.map(|cell| cell.log).collect())
     };
     let middles: Vec<f64> = camps.iter().map(middle).collect();

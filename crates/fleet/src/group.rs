@@ -36,6 +36,11 @@ pub(crate) struct Column {
 }
 
 impl Column {
+    /// The figure of one machine.
+    pub(crate) fn cell(&self, at: usize) -> Option<Cell> {
+        self.cells.get(at).copied().flatten()
+    }
+
     /// The logarithms of those machines that have it.
     pub(crate) fn logs(&self) -> Vec<f64> {
         self.cells.iter().flatten().map(|cell| cell.log).collect()
@@ -76,10 +81,10 @@ impl<'a> Group<'a> {
 
     /// Some of its machines.
     pub(crate) fn part(&self, members: &[usize]) -> Self {
-        let columns = self.columns.iter().map(|column| Column {
-            cells: members.iter().map(|at| column.cells.get(*at).copied().flatten()).collect(),
-            ..*column
-        });
+        let columns = self
+            .columns
+            .iter()
+            .map(|column| Column { cells: members.iter().map(|at| column.cell(*at)).collect(), ..*column });
         Self {
             known: self.known,
             members: members.iter().filter_map(|at| self.members.get(*at).copied()).collect(),

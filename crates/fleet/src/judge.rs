@@ -40,15 +40,14 @@ pub(crate) struct Judged {
 impl Judged {
     /// Whether the machine's own interval lies beyond what is worth knowing.
     pub(crate) fn is_beyond(&self, at: usize) -> bool {
-        let cell = self.column.cells.get(at).copied().flatten();
-        cell.is_some_and(|cell| {
+        self.column.cell(at).is_some_and(|cell| {
             self.middle - cell.log > WORTH_TELLING && self.middle - cell.fast > WORTH_TELLING
         })
     }
 
     /// The logarithm of the machine's speed over the middle.
     pub(crate) fn loss(&self, at: usize) -> Option<f64> {
-        Some(self.column.cells.get(at).copied().flatten()?.log - self.middle)
+        Some(self.column.cell(at)?.log - self.middle)
     }
 }
 
@@ -109,7 +108,7 @@ impl FamilyJudged {
     /// together.
     pub(crate) fn chance(&self, at: usize) -> Option<f64> {
         let all = self.columns.iter().chain(&self.whole);
-        let has = |judged: &&Judged| judged.column.cells.get(at).copied().flatten().is_some();
+        let has = |judged: &&Judged| judged.column.cell(at).is_some();
         let chances: Vec<f64> = all.filter(has).filter_map(|judged| judged.chance.get(at).copied()).collect();
         (!chances.is_empty()).then(|| simes(chances))
     }
@@ -145,7 +144,7 @@ fn join(family: Family, columns: &[Judged]) -> Column {
     let cell = |at: usize| {
         let (mut sum, mut spread, mut weights) = (0.0, 0.0, 0.0);
         for judged in columns {
-            if let Some(cell) = judged.column.cells.get(at).copied().flatten() {
+            if let Some(cell) = judged.column.cell(at) {
                 let weight = judged.scale.powi(-2);
                 sum += weight * (cell.log - judged.middle);
                 // What disturbs a run disturbs all its figures.

@@ -7,7 +7,7 @@ use record::{Label, Measurement, Record, Template, Text, text};
 use super::Named;
 
 /// A state that explains less than this share of the difference is not worth a word.
-const WORTH: f64 = 0.1;
+const LEAST_PART: f64 = 0.1;
 /// A count that grew by less than this share of what the time did, both as logarithms, does not stand beside it.
 const AS_MUCH: f64 = 0.5;
 /// Fewer events than this take no time that shows.
@@ -74,7 +74,7 @@ pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: 
     for (name, word) in [(RUNNABLE, "runnable"), (BLOCKED, "off-cpu")] {
         states.extend(state(word).map(|(a, b)| (name, Both::of(a, b))));
     }
-    let least = WORTH * wall.grew().abs();
+    let least = LEAST_PART * wall.grew().abs();
     states.retain(|(_, both)| {
         let differs = compare_pairs(&both.rounds, Scale::Difference { worth: least }, together, None);
         differs.verdict.is_resolved() && both.grew().abs() >= least
