@@ -179,7 +179,12 @@ pub struct Brief {
 }
 
 impl Brief {
-    /// Of a record that lies in this file, which is called so. Figures need no samples ([`Record::keep_summaries`]).
+    /// Its value of a fact, by their numbers.
+    pub(crate) fn fact(&self, number: usize) -> Option<u32> {
+        self.facts.get(number).copied().flatten()
+    }
+
+        /// Of a record that lies in this file, which is called so. Figures need no samples ([`Record::keep_summaries`]).
     pub fn from_record(
         record: &Record,
         path: PathBuf,

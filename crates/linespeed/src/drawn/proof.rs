@@ -51,7 +51,7 @@ pub(super) fn write(screen: &mut Screen, proof: &Proof) {
 mod tests {
     use super::*;
     use experiment::prove::{Figure, Unit};
-    use record::paired_comparison::Scale;
+    use record::difference::Scale;
     use report::view::width;
 
     #[test]
