@@ -4,6 +4,7 @@
 use record::baseline::{ClassBaseline, ClassFigure};
 use record::check::{Busy, Check, FactOff, Figure, Outcome};
 use record::comparison::{Cell, Comparison, FactKind, Row};
+use record::difference::MUCH;
 use record::{Better, Record};
 
 use crate::class::{facts, tell_facts};
@@ -14,7 +15,7 @@ use crate::cpu_accounting::used_by_others;
 /// to run on one machine.
 const BOUND: f64 = 0.1;
 /// The same where it is known how far machines of the class are apart, and how many of their standard deviations it is at least.
-const BOUND_IN_CLASS: f64 = 0.05;
+const BOUND_IN_CLASS: f64 = MUCH;
 const DEVIATIONS: f64 = 3.0;
 
 /// The share of all CPUs that others may use: of what a thread on one of them measures, that much may be theirs.

@@ -10,7 +10,7 @@ use record::{Better, CpuList, Measurement, Remedy, Snapshot, Text, metrics, text
 
 /// Below this share nothing is called a loss: two runs of the same measurement on an idle machine may differ by as
 /// much, and the two clock chains may disagree by as much.
-pub(crate) const RESOLUTION: f64 = 0.01;
+pub(crate) const RESOLUTION: f64 = record::difference::WORTH_TELLING;
 
 /// The 95 % interval of the median where there is one, else the whole range of the samples.
 pub(crate) fn spread(summary: &Summary) -> (f64, f64) {

@@ -3,10 +3,9 @@
 
 mod explained;
 
+use record::difference::{Difference, Scale, Verdict, compare_pairs, least_rounds};
 use record::in_turn::{alone, times};
-use record::paired_comparison::{PairedComparison, Scale, compare_pairs, least_rounds};
 use record::phrase::count_noun;
-use record::statistics::Verdict;
 use record::text::Value;
 use record::turns::{AgainstFirst, CommandInTurn, Turns};
 use record::{Label, Measurement, Record, Template, Text, text, units};
@@ -145,7 +144,7 @@ fn against(
 }
 
 fn say(
-    compared: &PairedComparison,
+    compared: &Difference,
     ratio: f64,
     interval: Option<(f64, f64)>,
     [base, this]: [&Named; 2],
@@ -161,28 +160,22 @@ fn say(
     let interval = format!("{}–{}", factor(low, width), factor(high, width));
     // Where the interval excludes that there is no difference, noise alone makes as much.
     let within = compared.floor.filter(|_| low > 1.0 || high < 1.0);
-    match &compared.verdict {
-        Verdict::TooNoisy { .. } if within.is_some() => {
-            text!(WITHIN_NOISE, this, base, interval, floor = Value::Share(within.unwrap_or_default()))
-        }
-        Verdict::Costs { share, .. } if *share < 0.0 => {
+    match (&compared.verdict, within) {
+        (Verdict::Costs { share, .. }, _) if *share < 0.0 => {
             text!(SLOWER, this, base, ratio = factor(ratio, width), interval)
         }
-        Verdict::Costs { .. } => {
+        (Verdict::Costs { .. }, _) => {
             let (low, high) = (1.0 / high, 1.0 / low);
             let width = high - low;
             let interval = format!("{}–{}", factor(low, width), factor(high, width));
             text!(FASTER, this, base, ratio = factor(1.0 / ratio, width), interval)
         }
-        Verdict::TooNoisy { rounds_needed: Some(more) } => {
-            let rounds = count_noun(*more, "more round");
-            text!(TOO_NOISY_YET, this, base, interval, rounds)
+        (_, Some(floor)) => text!(WITHIN_NOISE, this, base, interval, floor = Value::Share(floor)),
+        (Verdict::TooNoisy { rounds_needed: Some(more) }, _) => {
+            text!(TOO_NOISY_YET, this, base, interval, rounds = count_noun(*more, "more round"))
         }
-        Verdict::TooNoisy { .. } => text!(TOO_NOISY, this, base, interval),
-        _ => match within {
-            Some(floor) => text!(WITHIN_NOISE, this, base, interval, floor = Value::Share(floor)),
-            None => text!(NOT_RESOLVED, this, base, interval),
-        },
+        (Verdict::TooNoisy { .. }, _) => text!(TOO_NOISY, this, base, interval),
+        _ => text!(NOT_RESOLVED, this, base, interval),
     }
 }
 

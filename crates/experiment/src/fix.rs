@@ -8,7 +8,7 @@ use quiet::knob::State;
 use quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
 use quiet::wanted_value;
 use record::diagnosis::Finding;
-use record::statistics::Verdict;
+use record::difference::Verdict;
 use record::{KnobValue, Machine, Measurement, Record, Text, text};
 
 use crate::prove::{Compared, Proof, ProvenFigure};
@@ -175,26 +175,13 @@ impl Fix<'_> {
 
 /// What a fix gave.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Gain {
-    /// So many times as fast, with the interval; below 1 it is slower.
-    Factor {
-        /// The factor.
-        factor: f64,
-        /// 95 % interval.
-        interval: (f64, f64),
-    },
-    /// Nothing above the noise floor: if anything, less than this share.
-    Nothing {
-        /// The share.
-        smaller_than: f64,
-    },
-    /// Too noisy to tell.
-    TooNoisy {
-        /// How many more rounds would do, where that can be estimated.
-        rounds_needed: Option<u64>,
-    },
-    /// It was not measured, with why.
-    NotMeasured(Text),
+pub struct Gain {
+    /// So many times as fast; below 1 it is slower.
+    pub factor: f64,
+    /// The interval of that, where there is one.
+    pub interval: Option<(f64, f64)>,
+    /// What can be said of it.
+    pub verdict: Verdict,
 }
 
 impl Gain {
@@ -205,18 +192,16 @@ impl Gain {
         let row = proof.compared.iter().find(|(name, ..)| Some(name) != control);
         let Some((_, figure, Compared { comparison, .. })) = row else {
             let why = proof.missing.first().map(|(_, why)| why.clone());
-            return Gain::NotMeasured(why.unwrap_or_else(|| text!("no round was completed")));
+            let reason = why.unwrap_or_else(|| text!("no round was completed"));
+            return Self { factor: 1.0, interval: None, verdict: Verdict::NotMeasurable { reason } };
         };
-        match &comparison.verdict {
-            Verdict::Costs { share, interval: (low, high) } => {
-                // `share` is what is less afterwards: of a time that is faster, of a clock slower.
-                let faster = |less: f64| if figure.less_is_better { 1.0 / (1.0 - less) } else { 1.0 - less };
-                let (one, other) = (faster(*low), faster(*high));
-                Gain::Factor { factor: faster(*share), interval: (one.min(other), one.max(other)) }
-            }
-            Verdict::NotResolved { smaller_than } => Gain::Nothing { smaller_than: *smaller_than },
-            Verdict::TooNoisy { rounds_needed } => Gain::TooNoisy { rounds_needed: *rounds_needed },
-            Verdict::NotMeasurable { reason } => Gain::NotMeasured(reason.clone()),
+        // Of what is less afterwards a time is faster, a clock slower.
+        let faster = |less: f64| if figure.less_is_better { 1.0 / (1.0 - less) } else { 1.0 - less };
+        let interval = comparison.interval.map(|(one, other)| (faster(one), faster(other)));
+        Self {
+            factor: faster(comparison.less_by),
+            interval: interval.map(|(one, other)| (one.min(other), one.max(other))),
+            verdict: comparison.verdict.clone(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use measure::os_noise;
 use os::Stop;
-use record::paired_comparison::{Scale, compare_pairs};
+use record::difference::{Scale, compare_pairs};
 use serde::{Deserialize, Serialize};
 
 /// What was measured of the machine as it is; what could not be is absent.

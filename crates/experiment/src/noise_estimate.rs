@@ -6,7 +6,7 @@ use quiet::compound_change::CompoundChange;
 use quiet::knob::{Adjustment, KnobClass};
 use quiet::knobs::find;
 use record::Label;
-use record::statistics::Verdict;
+use record::difference::Verdict;
 use record::text::Value;
 use record::{CpuList, Measurement, Record, Template, Text, text, units};
 
@@ -140,24 +140,26 @@ impl Worth {
             (Worth::AtMost(of, share), _) => {
                 text!("At most {share} {of} here.", share = Value::Share(*share), of = *of)
             }
-            (Worth::WakeUp(seconds, None), _) => {
-                text!("Wake-up p99 here: {time}.", time = Value::Figure(*seconds, "s"))
+            (Worth::WakeUp(seconds, tuned), _) => {
+                let time = Value::Figure(*seconds, "s");
+                match tuned {
+                    None => text!("Wake-up p99 here: {time}.", time),
+                    Some(tuned) => text!(
+                        "Wake-up p99 here: {time}, without idle states {tuned}.",
+                        time,
+                        tuned = Value::Figure(*tuned, "s")
+                    ),
+                }
             }
-            (Worth::WakeUp(seconds, Some(tuned)), _) => text!(
-                "Wake-up p99 here: {time}, without idle states {tuned}.",
-                time = Value::Figure(*seconds, "s"),
-                tuned = Value::Figure(*tuned, "s")
-            ),
             (Worth::BehindOthers, _) => {
                 text!("Unknown here: hidden by others' load; look again when they are done.")
             }
             (Worth::NotMeasured, ProofBy::None) => text!("Not measured here."),
-            (Worth::NotMeasured, ProofBy::Anybodys) => {
-                text!("Not measured here: linespeed quiet --prove {knob} -- COMMAND.", knob = knob())
-            }
-            (Worth::NotMeasured, ProofBy::Roots) => {
-                text!("Not measured here: sudo linespeed quiet --prove {knob} -- COMMAND.", knob = knob())
-            }
+            (Worth::NotMeasured, how) => text!(
+                "Not measured here: {sudo}linespeed quiet --prove {knob} -- COMMAND.",
+                sudo = if how == ProofBy::Roots { "sudo " } else { "" },
+                knob = knob()
+            ),
         }
     }
 }
@@ -221,27 +223,19 @@ impl NoiseEstimate {
         let floor = measured
             .floor
             .map(|floor| text!("noise floor {floor} (same work, run twice)", floor = Value::Share(floor)));
+        let below_by = if self.hypervisor { "hypervisor (steal)" } else { "firmware" };
         let taken = match (measured.taken_by_os, measured.taken_below, measured.taken) {
-            (Some(os), Some(below), _) => {
-                let (os, below) = (Value::Share(os), Value::Share(below));
-                Some(if self.hypervisor {
-                    text!(
-                        "up to {os} of a CPU taken by the OS for other tasks and interrupts, {below} by the hypervisor (steal)",
-                        os,
-                        below
-                    )
-                } else {
-                    text!(
-                        "up to {os} of a CPU taken by the OS for other tasks and interrupts, {below} by the firmware",
-                        os,
-                        below
-                    )
-                })
-            }
-            (_, _, Some(all)) => {
-                let all = Value::Share(all);
-                Some(text!("up to {all} of a CPU taken, by whom is unknown", all))
-            }
+            (Some(os), Some(below), _) => Some(text!(
+                "up to {os} of a CPU taken by the OS for other tasks and interrupts, {below} by the {below_by}",
+                os = Value::Share(os),
+                below = Value::Share(below),
+                below_by
+            )),
+            (_, _, Some(all)) => Some(text!(
+                "noise-taken-by-anybody",
+                "up to {all} of a CPU taken, by whom is unknown",
+                all = Value::Share(all)
+            )),
             _ => None,
         };
         let wakeup =
@@ -287,7 +281,7 @@ fn find_proven(cache: &ProofCache, knob: &str) -> Option<Worth> {
     let proofs: Vec<_> = cache.find_proofs(knob).collect();
     let gains = proofs
         .iter()
-        .filter(|proof| matches!(proof.verdict, Verdict::Costs { .. }))
+        .filter(|proof| proof.verdict.is_resolved())
         .map(|proof| text!("{figure} {gain}", figure = proof.figure.clone(), gain = &proof.words));
     let gains: Vec<Text> = gains.collect();
     let noisy = proofs.iter().any(|proof| matches!(proof.verdict, Verdict::TooNoisy { .. }));

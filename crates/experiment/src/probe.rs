@@ -11,7 +11,7 @@ use measure::fill_order::FillOrder;
 use os::Stop;
 use os::child::{Exit, Process, SpawnError};
 use record::command_run::{Probe, ProbeKind};
-use record::paired_comparison::{Scale, compare_pairs, least_rounds};
+use record::difference::{Scale, compare_pairs, least_rounds};
 use record::{Coverage, CpuList, Machine, Text, text};
 
 use crate::rounds::run_rounds;

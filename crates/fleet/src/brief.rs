@@ -196,6 +196,11 @@ pub struct Brief {
 }
 
 impl Brief {
+    /// Its value of a fact, by their numbers.
+    pub(crate) fn fact(&self, number: usize) -> Option<u32> {
+        self.facts.get(number).copied().flatten()
+    }
+
     /// Of a record that lies in this file, which is called so. Figures need no samples ([`Record::figures_from_json`]).
     pub fn from_record(
         record: &Record,

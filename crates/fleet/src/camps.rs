@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use diagnose::facts;
 
+use record::difference::{WORTH_TELLING, student_tail};
+
 use crate::group::{Cell, Column, Group};
 use crate::judge::judge_families;
-use crate::robust::{BOUND, median, scale, tail};
+use crate::robust::{median, scale};
 
 /// The least machines of a camp, and the least share of all.
 const LEAST: usize = 3;
@@ -76,16 +78,14 @@ fn by_fact(group: &Group) -> Option<Camps> {
     let members =
         (0..number).map(|camp| (0..camps.len()).filter(|at| camps[*at] == camp).collect::<Vec<_>>());
     Some(with_speeds(group, figure, members.collect(), |first| {
-        let value = |fact: &usize| {
-            group.members.get(first).and_then(|member| member.facts.get(*fact).copied().flatten())
-        };
+        let value = |fact: &usize| group.members.get(first).and_then(|member| member.fact(*fact));
         by.iter().map(|fact| (*fact, value(fact))).collect()
     }))
 }
 
 /// The camp of each machine by its value of a fact; values of too few machines go with the most frequent one's.
 fn partition(group: &Group, fact: usize) -> Option<Vec<usize>> {
-    let value = |member: &&crate::brief::Brief| member.facts.get(fact).copied().flatten();
+    let value = |member: &&crate::brief::Brief| member.fact(fact);
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
     group.members.iter().filter_map(&value).for_each(|value| *counts.entry(value).or_default() += 1);
     let least = LEAST.max((group.members.len() as f64 * LEAST_SHARE).ceil() as usize);
@@ -133,23 +133,21 @@ fn compare(column: &Column, camps: &[usize], tests: usize) -> Option<(f64, f64)>
     }
     of.retain(|_, logs| logs.len() >= LEAST);
     let middles: Vec<(f64, usize)> = of.values().map(|logs| (median(logs.clone()), logs.len())).collect();
-    let (slow, fast) = (
-        middles.iter().min_by(|a, b| a.0.total_cmp(&b.0))?,
-        middles.iter().max_by(|a, b| a.0.total_cmp(&b.0))?,
-    );
+    let by_speed = |a: &&(f64, usize), b: &&(f64, usize)| a.0.total_cmp(&b.0);
+    let (slow, fast) = (middles.iter().min_by(by_speed)?, middles.iter().max_by(by_speed)?);
     let apart = fast.0 - slow.0;
     let residuals: Vec<f64> = of
         .values()
         .zip(&middles)
         .flat_map(|(logs, (middle, _))| logs.iter().map(move |log| log - middle))
         .collect();
-    let within = scale(&residuals)?.max(BOUND / 10.0);
+    let within = scale(&residuals)?.max(WORTH_TELLING / 10.0);
     // The standard deviation of a median is √(π/2) that of a mean.
     let deviation =
         within * (std::f64::consts::FRAC_PI_2 * (1.0 / slow.1 as f64 + 1.0 / fast.1 as f64)).sqrt();
     let freedom = (residuals.len() - middles.len()).max(1) as f64;
-    let chance = 2.0 * tail(apart / deviation, freedom) * tests as f64;
-    (apart > BOUND && apart > APART * within && chance < WRONG).then_some((apart, within))
+    let chance = 2.0 * student_tail(apart / deviation, freedom) * tests as f64;
+    (apart > WORTH_TELLING && apart > APART * within && chance < WRONG).then_some((apart, within))
 }
 
 /// Camps with nobody between them that no fact explains, in a family as a whole: one figure alone may have two values by how it
@@ -165,24 +163,20 @@ fn by_gap(group: &Group) -> Option<Camps> {
     // The figure in which the machines differ least beside the gap shows it best.
     let shown = family.columns.iter().min_by(|a, b| a.scale.total_cmp(&b.scale))?.column.figure?;
     let by_whole = |slow: bool| {
-        let is = move |cell: &Option<Cell>| cell.is_some_and(|cell| (cell.log < middle) == slow);
-        (0..group.members.len()).filter(|at| whole.cells.get(*at).is_some_and(is)).collect::<Vec<usize>>()
+        let is = |at: &usize| whole.cell(*at).is_some_and(|cell| (cell.log < middle) == slow);
+        (0..group.members.len()).filter(is).collect::<Vec<usize>>()
     };
     let camps = [by_whole(false), by_whole(true)];
     // A machine that lacks too many of the figures for a whole goes where those that it has are nearer.
     let far = |at: usize, camp: &[usize]| {
         let columns = family.columns.iter().map(|judged| &judged.column);
         let off = columns.filter_map(|column| {
-            let of_camp = camp.iter().filter_map(|at| column.cells.get(*at).copied().flatten());
-            Some(
-                (column.cells.get(at).copied().flatten()?.log
-                    - median(of_camp.map(|cell| cell.log).collect()))
-                .abs(),
-            )
+            let of_camp = camp.iter().filter_map(|at| column.cell(*at)).map(|cell| cell.log);
+            Some((column.cell(at)?.log - median(of_camp.collect())).abs())
         });
         off.sum::<f64>()
     };
-    let is_slow = |at: usize| match whole.cells.get(at).copied().flatten() {
+    let is_slow = |at: usize| match whole.cell(at) {
         Some(cell) => cell.log < middle,
         None => far(at, &camps[1]) < far(at, &camps[0]),
     };
@@ -198,7 +192,7 @@ fn find_gap(column: &Column) -> Option<(f64, f64)> {
     let ranks = least..(logs.len() + 1).saturating_sub(least);
     let gap = |at: &usize| logs[*at] - logs[*at - 1];
     let at = ranks.max_by(|a, b| gap(a).total_cmp(&gap(b)))?;
-    let within = scale(&logs[..at])?.max(scale(&logs[at..])?).max(BOUND / 10.0);
+    let within = scale(&logs[..at])?.max(scale(&logs[at..])?).max(WORTH_TELLING / 10.0);
     let clear = gap(&at) > GAP_BOUND && gap(&at) > GAP * within;
     clear.then(|| (gap(&at) / within, (logs[at] + logs[at - 1]) / 2.0))
 }
@@ -221,7 +215,7 @@ fn with_speeds(
 ) -> Camps {
     let column = group.columns.iter().find(|column| column.figure == Some(figure));
     let middle = |members: &Vec<usize>| {
-        let cells = members.iter().filter_map(|at| column?.cells.get(*at).copied().flatten());
+        let cells = members.iter().filter_map(|at| column?.cell(*at));
         median(cells.map(|cell| cell.log).collect())
     };
     let middles: Vec<f64> = camps.iter().map(middle).collect();
@@ -265,7 +259,7 @@ fn take_out_drift(column: &mut Column, times: &[Option<f64>]) -> Option<(u32, f6
     let left: Vec<f64> = points.iter().map(|(time, log)| log - slope * (time - begin)).collect();
     let deviation = scale(&left)? * (std::f64::consts::FRAC_PI_2 * 2.0 / third as f64).sqrt();
     let moved = fast - slow;
-    if !slope.is_finite() || moved.abs() < BOUND || moved.abs() < SURE * deviation {
+    if !slope.is_finite() || moved.abs() < WORTH_TELLING || moved.abs() < SURE * deviation {
         return None;
     }
     for (cell, time) in column.cells.iter_mut().zip(times) {

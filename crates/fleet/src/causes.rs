@@ -80,7 +80,7 @@ const USUAL: f64 = 0.2;
 /// Shares of CPU time that differ by less say nothing.
 const TAKEN: f64 = 0.02;
 /// The least part of a loss that time taken must be to be its reason.
-const WORTH: f64 = 0.1;
+const LEAST_PART: f64 = 0.1;
 
 const BY_FACT: Template =
     Template { code: "fleet-cause-fact", words: "{what}: {value}, {usual} on {share} of the others" };
@@ -108,6 +108,9 @@ pub(crate) const ONLY_HERE: Template = Template {
 /// Nothing to be seen.
 pub(crate) const BY_NONE: Template =
     Template { code: "fleet-cause-none", words: "no fact of inventory or settings differs from its class" };
+
+/// A share of its CPU time that was taken from a machine.
+type TakenShare = fn(&Brief) -> Option<f64>;
 
 /// A machine that is to be explained.
 pub(crate) struct Case<'a> {
@@ -147,8 +150,9 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
         let likely = likely.map(|likely| likely * unusual * (1.0 - 1e-3 * number as f64));
         add(likely, facts().get(fact).and_then(|fact| fact.what.code()).unwrap_or_default(), says);
     }
-    for (template, of) in [(BY_OTHERS, Brief::others as fn(&Brief) -> Option<f64>), (BY_STEAL, Brief::steal)]
-    {
+    let taken: [(Template, TakenShare); 2] =
+        [(BY_OTHERS, |brief| brief.others), (BY_STEAL, |brief| brief.steal)];
+    for (template, of) in taken {
         if let Some((own, usual)) = case.takes_more(machine, of) {
             let says = text!(template, share = Value::Share(own), usual = Value::Share(usual));
             add(case.likelihood(ANY, ANY).map(|likely| 0.9 * likely), template.code, says);
@@ -169,16 +173,6 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
         causes.push(FleetCause { code: BY_NONE.code.to_owned(), says: text!(BY_NONE) });
     }
     causes
-}
-
-impl Brief {
-    fn others(&self) -> Option<f64> {
-        self.others
-    }
-
-    fn steal(&self) -> Option<f64> {
-        self.steal
-    }
 }
 
 impl Case<'_> {
@@ -204,11 +198,11 @@ impl Case<'_> {
     fn add_only_here(&self, machine: &Brief, causes: &mut Vec<FleetCause>) {
         for (number, fact) in facts().iter().enumerate() {
             let code = fact.what.code().unwrap_or_default();
-            let own = machine.facts.get(number).copied().flatten();
-            let mut others = self.group.members.iter().enumerate().filter(|(at, _)| *at != self.at);
-            let value = |member: &Brief| member.facts.get(number).copied().flatten();
-            let Some(usual) = others.next().map(|(_, member)| value(member)) else { return };
-            let alone = own != usual && others.all(|(_, member)| value(member) == usual);
+            let own = machine.fact(number);
+            let others = self.group.members.iter().enumerate().filter(|(at, _)| *at != self.at);
+            let mut others = others.map(|(_, member)| member.fact(number));
+            let Some(usual) = others.next() else { return };
+            let alone = own != usual && others.all(|value| value == usual);
             let is_known = own.is_some() && usual.is_some() || fact.is_limit();
             if alone && is_known && causes.iter().all(|cause| cause.code != code) {
                 let (value, usual) = (self.shown(own), self.shown(usual));
@@ -225,11 +219,10 @@ impl Case<'_> {
     /// Whether a fact of the machine differs from most of its class: how, and how unusual that is.
     fn differs(&self, machine: &Brief, number: usize) -> Option<(Text, f64)> {
         let fact = facts().get(number)?;
-        let value = |member: &Brief| member.facts.get(number).copied().flatten();
-        let own = value(machine);
+        let own = machine.fact(number);
         let mut counts: BTreeMap<Option<u32>, usize> = BTreeMap::new();
         for member in self.sound() {
-            *counts.entry(value(member)).or_default() += 1;
+            *counts.entry(member.fact(number)).or_default() += 1;
         }
         if !fact.is_limit() {
             counts.remove(&None);
@@ -252,10 +245,10 @@ impl Case<'_> {
     }
 
     /// Whether so much more of the machine's time was taken than of the others' that it can be the reason.
-    fn takes_more(&self, machine: &Brief, of: fn(&Brief) -> Option<f64>) -> Option<(f64, f64)> {
+    fn takes_more(&self, machine: &Brief, of: TakenShare) -> Option<(f64, f64)> {
         let own = of(machine)?;
         let usual = median(self.sound().filter_map(of).collect());
         let loss = self.families.iter().map(|(_, speed)| 1.0 - speed).fold(0.0, f64::max);
-        (own - usual > TAKEN.max(WORTH * loss)).then_some((own, usual))
+        (own - usual > TAKEN.max(LEAST_PART * loss)).then_some((own, usual))
     }
 }

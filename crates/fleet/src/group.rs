@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use record::difference::WORTH_TELLING;
 use record::fleet::Family;
 
 use crate::brief::{Brief, Figure, Known};
-use crate::robust::{BOUND, median};
+use crate::robust::median;
 
 /// Machines that must have a figure for it to be a column.
 pub(crate) const LEAST: usize = 5;
@@ -35,6 +36,11 @@ pub(crate) struct Column {
 }
 
 impl Column {
+    /// The figure of one machine.
+    pub(crate) fn cell(&self, at: usize) -> Option<Cell> {
+        self.cells.get(at).copied().flatten()
+    }
+
     /// The logarithms of those machines that have it.
     pub(crate) fn logs(&self) -> Vec<f64> {
         self.cells.iter().flatten().map(|cell| cell.log).collect()
@@ -75,10 +81,10 @@ impl<'a> Group<'a> {
 
     /// Some of its machines.
     pub(crate) fn part(&self, members: &[usize]) -> Self {
-        let columns = self.columns.iter().map(|column| Column {
-            cells: members.iter().map(|at| column.cells.get(*at).copied().flatten()).collect(),
-            ..*column
-        });
+        let columns = self
+            .columns
+            .iter()
+            .map(|column| Column { cells: members.iter().map(|at| column.cell(*at)).collect(), ..*column });
         Self {
             known: self.known,
             members: members.iter().filter_map(|at| self.members.get(*at).copied()).collect(),
@@ -115,7 +121,7 @@ fn cell(figure: &Figure, point: crate::brief::Point) -> Option<Cell> {
     let (spread, fast) = match ends {
         Some((one, other)) => ((one - other).abs() / (2.0 * Z), one.max(other).max(log)),
         // Nothing says how well it is known: as well as what is worth knowing, at least.
-        None => (0.0, log + BOUND),
+        None => (0.0, log + WORTH_TELLING),
     };
     Some(Cell { log, spread, fast })
 }

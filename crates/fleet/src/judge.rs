@@ -1,9 +1,10 @@
 //! How far each machine of a group is from the others, and how likely chance makes that.
 
+use record::difference::{WORTH_TELLING, student_tail};
 use record::fleet::Family;
 
 use crate::group::{Cell, Column, Group, LEAST};
-use crate::robust::{BOUND, expected_fastest, median, scale, simes, tail};
+use crate::robust::{expected_fastest, median, scale, simes};
 
 /// The chance below which a machine is left out of middle and scale of the others: that of 3.5 standard deviations.
 const FAR: f64 = 2.3e-4;
@@ -39,13 +40,14 @@ pub(crate) struct Judged {
 impl Judged {
     /// Whether the machine's own interval lies beyond what is worth knowing.
     pub(crate) fn is_beyond(&self, at: usize) -> bool {
-        let cell = self.column.cells.get(at).copied().flatten();
-        cell.is_some_and(|cell| self.middle - cell.log > BOUND && self.middle - cell.fast > BOUND)
+        self.column.cell(at).is_some_and(|cell| {
+            self.middle - cell.log > WORTH_TELLING && self.middle - cell.fast > WORTH_TELLING
+        })
     }
 
     /// The logarithm of the machine's speed over the middle.
     pub(crate) fn loss(&self, at: usize) -> Option<f64> {
-        Some(self.column.cells.get(at).copied().flatten()?.log - self.middle)
+        Some(self.column.cell(at)?.log - self.middle)
     }
 }
 
@@ -61,7 +63,8 @@ pub(crate) fn judge(column: Column) -> Option<Judged> {
         middle = median(kept.clone());
         found = scale(&kept)?.max(LEAST_SCALE);
         let freedom = freedom(kept.len());
-        let is_near = |log: &f64| middle - log < BOUND || tail((middle - log) / found, freedom) > FAR;
+        let is_near =
+            |log: &f64| middle - log < WORTH_TELLING || student_tail((middle - log) / found, freedom) > FAR;
         let near: Vec<f64> = kept.iter().copied().filter(is_near).collect();
         if near.len() == kept.len() || near.len() < least {
             break;
@@ -84,7 +87,7 @@ pub(crate) fn judge(column: Column) -> Option<Judged> {
         (middle - cell.log) / (between + own).sqrt()
     };
     let z: Vec<f64> = column.cells.iter().map(z).collect();
-    let chance = z.iter().map(|z| if *z > 0.0 { tail(*z, freedom) } else { 1.0 }).collect();
+    let chance = z.iter().map(|z| if *z > 0.0 { student_tail(*z, freedom) } else { 1.0 }).collect();
     Some(Judged { column, middle, scale: found, z, chance })
 }
 
@@ -105,7 +108,7 @@ impl FamilyJudged {
     /// together.
     pub(crate) fn chance(&self, at: usize) -> Option<f64> {
         let all = self.columns.iter().chain(&self.whole);
-        let has = |judged: &&Judged| judged.column.cells.get(at).copied().flatten().is_some();
+        let has = |judged: &&Judged| judged.column.cell(at).is_some();
         let chances: Vec<f64> = all.filter(has).filter_map(|judged| judged.chance.get(at).copied()).collect();
         (!chances.is_empty()).then(|| simes(chances))
     }
@@ -114,7 +117,7 @@ impl FamilyJudged {
     pub(crate) fn slowest(&self, at: usize) -> Option<&Judged> {
         let whole = self.whole.as_ref().is_some_and(|whole| whole.is_beyond(at));
         let beyond = |judged: &&Judged| {
-            judged.is_beyond(at) || whole && judged.loss(at).is_some_and(|loss| loss < -BOUND)
+            judged.is_beyond(at) || whole && judged.loss(at).is_some_and(|loss| loss < -WORTH_TELLING)
         };
         let sure = |judged: &&Judged| judged.z.get(at).copied().unwrap_or(0.0);
         self.columns.iter().filter(beyond).max_by(|a, b| sure(a).total_cmp(&sure(b)))
@@ -141,7 +144,7 @@ fn join(family: Family, columns: &[Judged]) -> Column {
     let cell = |at: usize| {
         let (mut sum, mut spread, mut weights) = (0.0, 0.0, 0.0);
         for judged in columns {
-            if let Some(cell) = judged.column.cells.get(at).copied().flatten() {
+            if let Some(cell) = judged.column.cell(at) {
                 let weight = judged.scale.powi(-2);
                 sum += weight * (cell.log - judged.middle);
                 // What disturbs a run disturbs all its figures.

@@ -1,10 +1,8 @@
 //! Middle and scale of figures of which some are wrong, and how likely chance makes one.
 
-use record::paired_comparison::normal_quantile;
+use record::difference::normal_quantile;
 use record::statistics::{MAD_SCALE, median_of_sorted};
 
-/// A difference that is worth knowing, of logarithms: as everywhere in linespeed's comparisons.
-pub(crate) const BOUND: f64 = 0.01;
 /// Machines up to which the scale is by all pairs (Qn, 82 % efficient against the 37 % of the MAD).
 const ALL_PAIRS: usize = 200;
 /// What makes Qn estimate the standard deviation of a normal distribution (Rousseeuw and Croux, 1993).
@@ -44,76 +42,6 @@ pub(crate) fn scale(values: &[f64]) -> Option<f64> {
     Some(*least * QN * factor)
 }
 
-/// The chance that Student's t with so many degrees of freedom exceeds `t`.
-pub(crate) fn tail(t: f64, freedom: f64) -> f64 {
-    if t.is_nan() {
-        return 1.0;
-    }
-    let upper = 0.5 * incomplete_beta(freedom / (freedom + t * t), freedom / 2.0, 0.5);
-    if t >= 0.0 { upper } else { 1.0 - upper }
-}
-
-/// The regularized incomplete beta function, by its continued fraction (Lentz; Numerical Recipes 6.4).
-fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
-    if x <= 0.0 {
-        return 0.0;
-    }
-    if x >= 1.0 {
-        return 1.0;
-    }
-    let front = (log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp();
-    if x < (a + 1.0) / (a + b + 2.0) {
-        front * fraction(x, a, b) / a
-    } else {
-        1.0 - front * fraction(1.0 - x, b, a) / b
-    }
-}
-
-fn fraction(x: f64, a: f64, b: f64) -> f64 {
-    const LEAST: f64 = 1e-300;
-    let kept = |value: f64| if value.abs() < LEAST { LEAST } else { value };
-    let mut c = 1.0;
-    let mut d = 1.0 / kept(1.0 - (a + b) * x / (a + 1.0));
-    let mut sum = d;
-    for step in 1..=300 {
-        let m = f64::from(step);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        d = 1.0 / kept(1.0 + even * d);
-        c = kept(1.0 + even / c);
-        sum *= d * c;
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        d = 1.0 / kept(1.0 + odd * d);
-        c = kept(1.0 + odd / c);
-        let change = d * c;
-        sum *= change;
-        if (change - 1.0).abs() < 1e-12 {
-            break;
-        }
-    }
-    sum
-}
-
-/// The logarithm of the gamma function (Lanczos, g = 7).
-fn log_gamma(x: f64) -> f64 {
-    const COEFFICIENTS: [f64; 8] = [
-        676.520_368_121_885_1,
-        -1_259.139_216_722_402_8,
-        771.323_428_777_653_1,
-        -176.615_029_162_140_6,
-        12.507_343_278_686_905,
-        -0.138_571_095_265_720_12,
-        9.984_369_578_019_572e-6,
-        1.505_632_735_149_311_6e-7,
-    ];
-    let x = x - 1.0;
-    let mut sum = 0.999_999_999_999_809_9;
-    for (at, coefficient) in COEFFICIENTS.iter().enumerate() {
-        sum += coefficient / (x + at as f64 + 1.0);
-    }
-    let t = x + 7.5;
-    0.5 * (2.0 * std::f64::consts::PI).ln() + (x + 0.5) * t.ln() - t + sum.ln()
-}
-
 /// The chance that several tests of one thing hold together (Simes, 1986): valid where they depend on each other positively,
 /// as figures do that share their causes.
 pub(crate) fn simes(mut chances: Vec<f64>) -> f64 {
@@ -143,17 +71,6 @@ pub(crate) fn expected_fastest(rank: f64, n: usize) -> f64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn tails_are_those_of_the_tables() {
-        // Student's t, one-sided: NIST/SEMATECH e-Handbook 1.3.6.7.2.
-        for (t, freedom, chance) in
-            [(6.314, 1.0, 0.05), (2.015, 5.0, 0.05), (2.764, 10.0, 0.01), (3.090, 1e6, 0.001)]
-        {
-            assert!((tail(t, freedom) / chance - 1.0).abs() < 3e-3, "{t} {freedom}: {}", tail(t, freedom));
-        }
-        assert!((tail(-2.015, 5.0) - 0.95).abs() < 1e-3);
-    }
 
     #[test]
     fn a_third_of_wrong_values_does_not_carry_the_scale_away() {

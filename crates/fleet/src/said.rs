@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use diagnose::{Kind, facts};
 use record::baseline::ClassFigure;
+use record::difference::WORTH_TELLING;
 use record::document::Tool;
 use record::fleet::{
     Camp, Class, Drift, FLEET_VERSION, FactValue, Family, Fleet, MachineCell, MachineRow, Reading, Slow,
@@ -19,7 +20,7 @@ use crate::causes::{Case, find_causes};
 use crate::confirm::{confirm, hold_against_each_other};
 use crate::group::{Group, LEAST};
 use crate::judge::{FamilyJudged, Judged, judge_families};
-use crate::robust::{BOUND, median, scale, simes, taken_up_to};
+use crate::robust::{median, scale, simes, taken_up_to};
 
 /// The share of machines that are said to be slow and are not, at most.
 const WRONG: f64 = 0.05;
@@ -122,33 +123,25 @@ fn judge_machines<'a>(input: &Input<'a>, records: &[usize]) -> Vec<Judgement<'a>
         }
     }
     judgements.sort_by_key(|judgement| std::cmp::Reverse(judgement.group.members.len()));
-    // Machines of all classes are one question: which are slow.
-    let chance = |judgement: &Judgement, at: usize| {
-        let of = judgement.families.iter().filter_map(|family| family.chance(at)).collect::<Vec<f64>>();
-        if of.is_empty() { None } else { Some(simes(of)) }
+    // By family, what chance makes of a machine: machines of all classes are one question, which are slow.
+    let chances = |judgement: &Judgement, at: usize| -> Vec<(usize, f64)> {
+        let families = judgement.families.iter().enumerate();
+        families.filter_map(|(number, family)| Some((number, family.chance(at)?))).collect()
     };
-    let chances: Vec<f64> = judgements
-        .iter()
-        .flat_map(|judgement| {
-            (0..judgement.group.members.len()).filter_map(|at| chance(judgement, at)).collect::<Vec<_>>()
-        })
-        .collect();
-    let cut = taken_up_to(chances, WRONG);
+    let only = |of: &[(usize, f64)]| of.iter().map(|(_, chance)| *chance).collect::<Vec<f64>>();
+    let all = judgements.iter().flat_map(|judgement| {
+        (0..judgement.group.members.len()).map(|at| only(&chances(judgement, at))).collect::<Vec<_>>()
+    });
+    let cut = taken_up_to(all.filter(|of| !of.is_empty()).map(simes).collect(), WRONG);
     for judgement in &mut judgements {
-        for at in 0..judgement.group.members.len() {
-            let of: Vec<(usize, f64)> = judgement
-                .families
-                .iter()
-                .enumerate()
-                .filter_map(|(number, family)| Some((number, family.chance(at)?)))
-                .collect();
-            let cut = taken_up_to(of.iter().map(|(_, chance)| *chance).collect(), cut);
-            let slow = of.into_iter().filter(|(number, chance)| {
-                *chance <= cut
-                    && judgement.families.get(*number).is_some_and(|family| family.slowest(at).is_some())
-            });
-            judgement.slow_in[at] = slow.map(|(number, _)| number).collect();
-        }
+        let slow_in = (0..judgement.group.members.len()).map(|at| {
+            let of = chances(judgement, at);
+            let cut = taken_up_to(only(&of), cut);
+            let is_beyond = |number: usize| judgement.families[number].slowest(at).is_some();
+            let slow = of.into_iter().filter(|(number, chance)| *chance <= cut && is_beyond(*number));
+            slow.map(|(number, _)| number).collect()
+        });
+        judgement.slow_in = slow_in.collect();
     }
     judgements
 }
@@ -251,9 +244,7 @@ impl Judgement<'_> {
         };
         Class {
             name: medoid.map_or(String::new(), |medoid| medoid.machine_is.clone()),
-            facts: of_kind
-                .filter_map(|(at, _)| self.value(at, Some(first?.facts.get(at).copied().flatten()?)))
-                .collect(),
+            facts: of_kind.filter_map(|(at, _)| self.value(at, Some(first?.fact(at)?))).collect(),
             camp: self.camp(),
             machines: group.members.len() as u32,
             judged: !self.families.is_empty(),
@@ -278,7 +269,7 @@ impl Judgement<'_> {
         let vary = |at: usize| {
             let fact = facts().get(at)?;
             let mut counts: BTreeMap<Option<u32>, u32> = BTreeMap::new();
-            let values = self.group.members.iter().map(|member| member.facts.get(at).copied().flatten());
+            let values = self.group.members.iter().map(|member| member.fact(at));
             let known = values.filter(|value| value.is_some() || fact.is_limit());
             known.for_each(|value| *counts.entry(value).or_default() += 1);
             let mut counts: Vec<(Option<u32>, u32)> = counts.into_iter().collect();
@@ -287,7 +278,7 @@ impl Judgement<'_> {
             let shown = |value: Option<u32>| value.map_or("none", |value| self.group.known.value(value));
             let only = match counts.as_slice() {
                 [(_, others), (own, 1)] if *others as usize + 1 >= LEAST => {
-                    let is_own = |member: &&&Brief| member.facts.get(at).copied().flatten() == *own;
+                    let is_own = |member: &&&Brief| member.fact(at) == *own;
                     self.group.members.iter().find(is_own)
                 }
                 _ => None,
@@ -318,7 +309,13 @@ impl Judgement<'_> {
             let slow = cells().min_by(|a, b| a.1.log.total_cmp(&b.1.log))?;
             let fast = cells().max_by(|a, b| a.1.log.total_cmp(&b.1.log))?;
             let reach = fast.1.log - slow.1.fast - 2.0 * fast.1.spread;
-            (reach > BOUND).then_some((reach, slow.0, fast.0, fast.1.log - slow.1.log, column.column.figure?))
+            (reach > WORTH_TELLING).then_some((
+                reach,
+                slow.0,
+                fast.0,
+                fast.1.log - slow.1.log,
+                column.column.figure?,
+            ))
         };
         let most = columns.iter().filter_map(apart).max_by(|a, b| a.0.total_cmp(&b.0));
         let name =
@@ -333,7 +330,7 @@ impl Judgement<'_> {
                 speed = Value::Share((-by).exp()),
                 fast = name(fast)
             ),
-            None => text!(FEW_ALIKE, machines, least = LEAST, bound = Value::Share(BOUND)),
+            None => text!(FEW_ALIKE, machines, least = LEAST, bound = Value::Share(WORTH_TELLING)),
         })
     }
 
@@ -407,7 +404,7 @@ impl Judgement<'_> {
             chance: family.chance(at).unwrap_or(1.0),
             follows_clock: clock.is_some()
                 && !matches!(family.family, Family::Core | Family::SlowestCpu)
-                && left > -(BOUND + judged.scale),
+                && left > -(WORTH_TELLING + judged.scale),
         })
     }
 }

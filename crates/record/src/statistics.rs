@@ -1,9 +1,10 @@
-//! Sample statistics: one state summed up (design rule: median with an exact interval; no mean for a time), and
-//! the four verdicts about a difference.
+//! Sample statistics: one state summed up (design rule: median with an exact interval; no mean for a time).
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::Text;
+use crate::difference::WRONG;
+
+pub use crate::difference::Verdict;
 
 /// Scale that makes the median absolute deviation estimate the standard deviation of a normal distribution.
 pub const MAD_SCALE: f64 = 1.4826;
@@ -120,8 +121,6 @@ pub fn median_interval(sorted: &[f64]) -> Option<(f64, f64)> {
     Some((sorted[rank], sorted[sorted.len() - 1 - rank]))
 }
 
-/// The share of cases in which an interval may miss, of all that are told together.
-pub const WRONG: f64 = 0.05;
 /// From so many samples on the normal approximation of one interval's rank is off by far less than a rank.
 const MANY: usize = 1000;
 
@@ -145,35 +144,6 @@ pub(crate) fn interval_rank(n: usize, intervals: usize) -> Option<usize> {
         log_choose += ((n - k) as f64).ln() - ((k + 1) as f64).ln();
     }
     rank
-}
-
-/// What can be said about a difference.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(tag = "verdict", rename_all = "kebab-case")]
-pub enum Verdict {
-    /// It costs this share, with its interval.
-    Costs {
-        /// Share lost (0.1 is 10 %).
-        share: f64,
-        /// 95 % interval of the share.
-        interval: (f64, f64),
-    },
-    /// No difference resolved; if there is one it is smaller than this share.
-    NotResolved {
-        /// The least share that would have been seen.
-        smaller_than: f64,
-    },
-    /// Too noisy to tell.
-    TooNoisy {
-        /// How many more rounds would do, where that can be estimated.
-        rounds_needed: Option<u64>,
-    },
-    /// Not measurable here.
-    NotMeasurable {
-        /// Why.
-        reason: Text,
-    },
 }
 
 #[cfg(test)]

@@ -3,33 +3,22 @@
 use std::cmp::Ordering;
 
 use record::comparison::{Cell, Comparison, Row};
+use record::difference::{Verdict, WORTH_TELLING};
 use record::gate::{Gate, Held, Outcome, Terms};
 use record::phrase::count_noun;
-use record::statistics::Verdict;
+use record::text::Value;
 use record::turns::Turns;
 use record::{Better, Template, Text, text};
 
-use crate::figures::RESOLUTION;
-
 /// The least bound: smaller losses are not resolved.
-pub const LEAST_BOUND: f64 = RESOLUTION;
+pub const LEAST_BOUND: f64 = WORTH_TELLING;
 
-const PASSED: Template =
-    Template { code: "gate-passed", words: "Gate passed: no loss of {bound} or more resolved in {figures}." };
-const NONE_NOISY: Template = Template {
-    code: "gate-none-noisy",
-    words: "Gate passed: {figures} held, none too noisy to tell a loss of {bound}.",
+const PASSED: Template = Template {
+    code: "gate-passed",
+    words: "Gate passed: {figures} held, no loss of {bound} or more {outcome}.",
 };
-const SLOWER: Template =
-    Template { code: "gate-slower", words: "Gate FAILED: {slower} of {figures} slower by {bound} or more." };
-const NOISY: Template = Template {
-    code: "gate-noisy",
-    words: "Gate FAILED: {noisy} of {figures} too noisy to exclude a loss of {bound}.",
-};
-const SLOWER_AND_NOISY: Template = Template {
-    code: "gate-slower-and-noisy",
-    words: "Gate FAILED: {slower} of {figures} slower by {bound} or more, {noisy} too noisy to exclude that.",
-};
+const FAILED: Template =
+    Template { code: "gate-failed", words: "Gate FAILED: of {figures} {failed} by {bound} or more." };
 const UNDECIDED: Template = Template {
     code: "gate-undecided",
     words: "{noisy} of them too noisy or unreliable to exclude that; --fail-on noisy fails on that.",
@@ -207,14 +196,19 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
     let (slower, noisy) = (count(Outcome::Slower), count(Outcome::Noisy));
     let figures = count_noun(held.len(), "figure");
     let bound = terms.bound_in_percent();
-    let (slower_fails, noisy_fails) = (terms.slower && slower > 0, terms.noisy && noisy > 0);
+    let failed = [
+        (terms.slower && slower > 0).then(|| text!("gate-slower", "{slower} slower", slower)),
+        (terms.noisy && noisy > 0)
+            .then(|| text!("gate-noisy", "{noisy} too noisy to exclude that it is slower", noisy)),
+    ];
+    let failed: Vec<Text> = failed.into_iter().flatten().collect();
     let undecided = (noisy > 0 && !terms.noisy).then(|| text!(UNDECIDED, noisy));
-    let outcome = match (slower_fails, noisy_fails) {
-        (true, true) => text!(SLOWER_AND_NOISY, slower, figures, noisy, bound),
-        (true, false) => text!(SLOWER, slower, figures, bound),
-        (false, true) => text!(NOISY, noisy, figures, bound),
-        (false, false) if terms.slower => text!(PASSED, figures, bound),
-        (false, false) => text!(NONE_NOISY, figures, bound),
+    let outcome = match failed.is_empty() {
+        false => text!(FAILED, figures, failed = Value::List(failed), bound),
+        true => {
+            let outcome = if terms.slower { "resolved" } else { "hidden by noise" };
+            text!(PASSED, figures, bound, outcome)
+        }
     };
     Text::sequence([outcome].into_iter().chain(undecided))
 }

@@ -1,12 +1,11 @@
 //! Two watches of machines at work: what bound them, what their CPUs did, what their threads waited for. Moments that follow one
 //! another are alike, so that intervals are of blocks of them.
 
-mod estimate;
-
 use std::collections::BTreeSet;
 
 use record::comparison::{COMPARISON_VERSION, Cell, Change, Comparison, Relation, Row};
 use record::diagnosis::BoundBy;
+use record::difference::{Estimate, WORTH_TELLING};
 use record::document::Tool;
 use record::live::Interval;
 use record::text::Value;
@@ -15,10 +14,9 @@ use record::watch::Moment;
 use record::{Label, Labels, Record, Text, Watch, text};
 
 use super::{Side, describe_subjects, facts, relate};
-use estimate::Estimate;
 
-/// Smaller differences of shares, of numbers of threads, and smaller ratios change nothing that anybody does.
-const WORTH: f64 = 0.01;
+/// Rows that are told together: about so many has a table.
+const TOGETHER: usize = 16;
 /// What nobody had for more than this has no row.
 const LEAST: f64 = 0.002;
 /// Changes that the answer names.
@@ -152,9 +150,11 @@ pub(super) fn compare(sides: &[Side], baseline: usize, tool: Tool) -> Comparison
     let rows: Vec<Row> = figures
         .iter()
         .filter_map(|figure| {
-            let estimates: Vec<Option<Estimate>> =
-                watches.iter().map(|watch| Estimate::of(&watch.moments, &figure.of)).collect();
-            let worth = estimates.iter().flatten().any(|one| figure.is_ratio() || one.mean >= LEAST);
+            let estimates: Vec<Option<Estimate>> = watches
+                .iter()
+                .map(|watch| Estimate::of_moments(watch.moments.iter().filter_map(&figure.of)))
+                .collect();
+            let worth = estimates.iter().flatten().any(|one| figure.is_ratio() || one.value >= LEAST);
             worth.then(|| row(figure, &estimates, baseline))
         })
         .collect();
@@ -170,11 +170,11 @@ pub(super) fn compare(sides: &[Side], baseline: usize, tool: Tool) -> Comparison
         let all: Vec<Text> = watches.iter().map(of).collect();
         notes.push(text!("They watched {all}.", all = Value::List(all)));
     }
-    if watches.iter().any(|watch| estimate::is_short(&watch.moments)) {
+    if watches.iter().any(|watch| watch.moments.len() < Estimate::FEWEST_MOMENTS) {
         notes.push(text!(
             "watch-too-short",
             "Intervals need a watch of {least} intervals or more.",
-            least = estimate::FEWEST_MOMENTS
+            least = Estimate::FEWEST_MOMENTS
         ));
     }
     let answer =
@@ -203,24 +203,20 @@ fn row(figure: &Figure, estimates: &[Option<Estimate>], baseline: usize) -> Row 
     let base = estimates.get(baseline).and_then(Option::as_ref);
     let cells = estimates.iter().enumerate().map(|(index, estimate)| {
         let Some(this) = estimate else { return Cell::default() };
-        let mut cell = Cell { value: Some(this.mean), ..Cell::default() };
+        let mut cell = Cell { value: Some(this.value), ..Cell::default() };
         let Some(base) = base.filter(|_| index != baseline) else { return cell };
-        if figure.is_ratio() && this.mean > 0.0 && base.mean > 0.0 {
-            cell.ratio = Some(this.mean / base.mean);
-            cell.interval = this.ratio_interval(base);
-        }
         // Two shares lie no farther apart than none and all of the time, however few blocks there are.
-        let possible = |(low, high): (f64, f64)| {
-            if figure.unit == "share" { (low.max(-1.0), high.min(1.0)) } else { (low, high) }
-        };
-        let interval = this.difference_interval(base).map(possible);
-        let resolved = match (cell.interval, interval) {
-            (Some((low, high)), _) if cell.ratio.is_some() => Some(low > 1.0 + WORTH || high < 1.0 - WORTH),
-            (None, _) if cell.ratio.is_some() => None,
-            (_, Some((low, high))) => Some(low > WORTH || high < -WORTH),
-            _ => None,
-        };
-        cell.change = Some(Change { by: this.mean - base.mean, interval, resolved });
+        let most = if figure.unit == "share" { 1.0 } else { f64::INFINITY };
+        let by = this.minus(*base).interval(TOGETHER).map(|(low, high)| (low.max(-most), high.min(most)));
+        let mut beyond = by;
+        if figure.is_ratio() && this.value > 0.0 && base.value > 0.0 {
+            cell.ratio = Some(this.value / base.value);
+            let log = this.ln().minus(base.ln()).interval(TOGETHER);
+            cell.interval = log.map(|(low, high)| (low.exp(), high.exp()));
+            beyond = log;
+        }
+        let resolved = beyond.map(|(low, high)| low > WORTH_TELLING || high < -WORTH_TELLING);
+        cell.change = Some(Change { by: this.value - base.value, interval: by, resolved });
         cell
     });
     Row {

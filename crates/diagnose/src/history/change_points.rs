@@ -7,7 +7,7 @@
 //! weight is the inverse of its variance by its own interval and the usual one of the series: runs differ by more than what one
 //! run sees. Values that drift or depend on the ones before them are not exchangeable: of these it tells that they changed.
 
-use record::statistics::WRONG;
+use record::difference::WRONG;
 
 /// Records on each side of a change: one alone may be a slip.
 const LEAST_SIDE: usize = 2;

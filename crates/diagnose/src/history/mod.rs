@@ -4,12 +4,12 @@
 mod change_points;
 
 use record::comparison::{Difference, FactKind};
+use record::difference::Estimate;
 use record::history::{Change, HEADLINE, Line, Moment, Point};
-use record::statistics::{WRONG, median_of_sorted};
+use record::statistics::median_of_sorted;
 use record::{Better, Measurement, Record, Text, text};
 
 use crate::comparison::facts::{difference, facts, tell_facts};
-use crate::overhead::student_quantile;
 use change_points::{Value, find_cuts, least_values};
 
 /// Half a 95 % interval of a normal distribution, in standard deviations.
@@ -179,20 +179,14 @@ fn middle(values: &[Value]) -> f64 {
     median_of_sorted(&sorted)
 }
 
-/// The interval of the ratio of two levels, by Welch's t of the records' scatter; that of medians is wider than that of means by √(π ÷ 2).
+/// The interval of the ratio of two levels, by the records' scatter; that of medians is wider than that of means by √(π ÷ 2).
 fn interval(before: &[Value], after: &[Value], ratio: f64) -> Option<(f64, f64)> {
-    let squared_error = |values: &[Value]| {
-        let n = values.len() as f64;
-        let mean = values.iter().map(|value| value.value).sum::<f64>() / n;
-        let scatter = values.iter().map(|value| (value.value - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        (n > 1.0).then_some((scatter / n, n - 1.0))
+    let level = |values: &[Value]| {
+        Estimate::of_blocks(0.0, &values.iter().map(|value| value.value).collect::<Vec<f64>>())
     };
-    let ((a, a_free), (b, b_free)) = (squared_error(before)?, squared_error(after)?);
-    let all = a + b;
-    let freedom = all * all / (a * a / a_free + b * b / b_free).max(f64::MIN_POSITIVE);
-    let half = student_quantile(WRONG / 2.0, freedom.max(1.0)) * (all * std::f64::consts::FRAC_PI_2).sqrt();
-    let (low, high) = ((ratio - half).exp(), (ratio + half).exp());
-    (low.is_finite() && high.is_finite()).then_some((low, high))
+    let (low, high) = level(after).minus(level(before)).interval(1)?;
+    let at = |end: f64| (ratio + end * std::f64::consts::FRAC_PI_2.sqrt()).exp();
+    Some((at(low), at(high))).filter(|(low, high)| low.is_finite() && high.is_finite())
 }
 
 /// What differs between two records, hardware first: no state that a machine happened to be in.

@@ -2,16 +2,12 @@
 //! figures stand in `linespeed reference i7-6500u`), and whether a machine's own figures say the same.
 
 use record::diagnosis::{Answer, Claim};
-use record::statistics::Verdict;
+use record::difference::{MUCH, Verdict, compare_totals};
 use record::text::Value;
 use record::{Template, Text, text};
 
-use super::rows::{Row, Rows};
+use super::rows::{Row, Rows, Together};
 use super::steps::{not_resolved, state};
-use super::totals::{Together, compare_totals};
-
-/// What is much: the published figures that were called so are 6 to 14 %, the one that was called little is 1 %.
-const MUCH: f64 = 0.02;
 
 type Judge = fn(&Rows, Together) -> (Answer, Text);
 
@@ -19,7 +15,7 @@ type Judge = fn(&Rows, Together) -> (Answer, Text);
 const CLAIMS: [(Template, Judge); 6] = [
     (
         Template { code: "overhead-claim-interrupts", words: "interrupts take much of a CPU's speed" },
-        interrupts_take_much,
+        |rows, together| conclude(together, [(interrupts_of(rows, "kernel"), Size::Much, NO_KERNEL)]),
     ),
     (
         Template { code: "overhead-claim-migration", words: "migration takes much of a CPU's speed" },
@@ -27,14 +23,22 @@ const CLAIMS: [(Template, Judge); 6] = [
     ),
     (
         Template { code: "overhead-claim-hypervisor", words: "a hypervisor takes little of a CPU's speed" },
-        hypervisor_takes_little,
+        |rows, together| conclude(together, [(guest_and_host(rows), Size::Little, NO_GUEST)]),
     ),
     (
         Template {
             code: "overhead-claim-guests",
             words: "migration and interrupts take much of a guest's speed",
         },
-        guests_suffer,
+        |rows, together| {
+            let guest = GUEST_KERNELS.into_iter().find(|guest| interrupts_of(rows, guest).is_some());
+            let interrupts = guest.and_then(|guest| interrupts_of(rows, guest));
+            let migration = guest.and_then(|guest| free_and_bound(rows, guest));
+            conclude(
+                together,
+                [(interrupts, Size::Much, NO_GUEST_KERNEL), (migration, Size::Much, NO_FREE_GUEST)],
+            )
+        },
     ),
     (
         Template {
@@ -48,9 +52,35 @@ const CLAIMS: [(Template, Judge); 6] = [
             code: "overhead-claim-system",
             words: "a hypervisor takes little, kernel and operating system take much",
         },
-        system_takes_more_than_hypervisor,
+        |rows, together| {
+            let system = bound(rows, "user").zip(rows.without_interrupts("kernel"));
+            conclude(
+                together,
+                [(guest_and_host(rows), Size::Little, NO_GUEST), (system, Size::Much, NO_SYSTEM)],
+            )
+        },
     ),
 ];
+
+const NO_KERNEL: Template = Template {
+    code: "overhead-no-kernel-thread",
+    words: "no kernel thread was timed both with and without interrupts",
+};
+const NO_GUEST: Template = Template { code: "overhead-no-guest", words: "no guest was timed" };
+const NO_GUEST_KERNEL: Template = Template {
+    code: "overhead-no-guest-kernel",
+    words: "no guest kernel was timed both with and without interrupts of its own",
+};
+const NO_FREE_GUEST: Template =
+    Template { code: "overhead-no-free-guest", words: "no guest was timed without being bound" };
+const NO_SYSTEM: Template = Template {
+    code: "overhead-no-quiet-kernel-thread",
+    words: "no user program bound to a CPU and kernel thread without interrupts were both timed",
+};
+const NONE_FREE: Template = Template {
+    code: "overhead-none-free-and-bound",
+    words: "no layer was timed both bound to a CPU and not bound",
+};
 
 /// Every conclusion with its answer. Where a layer differs from itself (`floor`) by as much as is called much, the figures
 /// tell nothing.
@@ -89,71 +119,69 @@ fn size(verdict: &Verdict) -> Size {
     }
 }
 
-/// What one layer takes more than another, with the words for it.
-fn compared(with: &Row, without: &Row, together: Together) -> (Size, Text) {
-    let verdict = with.against(without, together).verdict;
-    let why = text!(
-        "{with} against {without}: {result}",
-        with = with.label(),
-        without = without.label(),
-        result = state(&verdict)
-    );
-    (size(&verdict), why)
-}
+/// A layer that has something, and the one that has not.
+type Pair<'a> = Option<(&'a Row<'a>, &'a Row<'a>)>;
 
 fn cannot(why: impl Into<Text>) -> (Answer, Text) {
     (Answer::CannotTell, why.into())
 }
 
-/// The answer of one comparison, where its outcome supports the conclusion.
-fn judge(with: &Row, without: &Row, together: Together, supported: Size) -> (Answer, Text) {
-    let (size, why) = compared(with, without, together);
-    (answer(size, supported), why)
-}
-
-/// The answer where much supports it, or where little does.
-fn answer(size: Size, supported: Size) -> Answer {
-    match size {
-        Size::Unclear => Answer::CannotTell,
-        size if size == supported => Answer::Supported,
-        _ => Answer::Contradicted,
+/// The answer of comparisons that all must come out so; what says that one could not be made.
+fn conclude<const N: usize>(together: Together, parts: [(Pair, Size, Template); N]) -> (Answer, Text) {
+    let mut supported = true;
+    let mut contradicted = false;
+    let mut why: Option<Text> = None;
+    for (pair, wanted, missing) in parts {
+        let (is, says) = match pair {
+            None if why.is_none() => return cannot(missing),
+            None => (Size::Unclear, text!(missing)),
+            Some((with, without)) => {
+                let verdict = with.against(without, together).verdict;
+                let says = text!(
+                    "{with} against {without}: {result}",
+                    with = with.label(),
+                    without = without.label(),
+                    result = state(&verdict)
+                );
+                (size(&verdict), says)
+            }
+        };
+        supported &= is == wanted;
+        contradicted |= is != wanted && is != Size::Unclear;
+        why = Some(match why {
+            Some(one) => text!("{one}; {other}", one, other = says),
+            None => says,
+        });
     }
+    let answer = match (supported, contradicted) {
+        (true, _) => Answer::Supported,
+        (_, true) => Answer::Contradicted,
+        _ => Answer::CannotTell,
+    };
+    (answer, why.unwrap_or_default())
 }
 
 fn bound<'a>(rows: &'a Rows<'a>, layer: &str) -> Option<&'a Row<'a>> {
     rows.find(layer, rows.cpu(), true).filter(|row| row.cpu.is_some())
 }
 
-const NO_KERNEL: Template = Template {
-    code: "overhead-no-kernel-thread",
-    words: "no kernel thread was timed both with and without interrupts",
-};
-const NO_GUEST: Template = Template { code: "overhead-no-guest", words: "no guest was timed" };
-
-/// Two comparisons in one sentence.
-fn state_both(one: Text, other: Text) -> Text {
-    text!("{one}; {other}", one, other)
+fn interrupts_of<'a>(rows: &'a Rows<'a>, layer: &str) -> Pair<'a> {
+    bound(rows, layer).zip(rows.without_interrupts(layer))
 }
 
-fn interrupts_take_much(rows: &Rows, together: Together) -> (Answer, Text) {
-    let (Some(with), Some(without)) = (bound(rows, "kernel"), rows.without_interrupts("kernel")) else {
-        return cannot(NO_KERNEL);
-    };
-    judge(with, without, together, Size::Much)
+fn free_and_bound<'a>(rows: &'a Rows<'a>, layer: &str) -> Pair<'a> {
+    rows.find(layer, None, true).zip(bound(rows, layer))
 }
 
 /// The layer in which migration is told best: a kernel thread, as published, else a user program.
 fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, Text) {
-    let of = |layer| Some((rows.find(layer, None, true)?, bound(rows, layer)?));
-    let Some((free, bound)) = of("kernel").or_else(|| of("user")) else {
-        return cannot(text!("no layer was timed both bound to a CPU and not bound"));
-    };
-    let (answer, why) = judge(free, bound, together, Size::Much);
+    let pair = free_and_bound(rows, "kernel").or_else(|| free_and_bound(rows, "user"));
+    let (answer, why) = conclude(together, [(pair, Size::Much, NONE_FREE)]);
+    let Some((free, _)) = pair else { return (answer, why) };
     match free.rate(record::detail::MIGRATIONS_PER_S) {
         Some(rate) if rate > 0.0 => {
             let rate = format!("{rate:.2}");
-            let why = text!("{why}, with {rate} migrations/s", why, rate);
-            (answer, why)
+            (answer, text!("{why}, with {rate} migrations/s", why, rate))
         }
         Some(_) => cannot(text!("no migration while not bound ({why})", why)),
         None => cannot(text!(
@@ -167,82 +195,40 @@ fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, Text) {
 const GUEST_KERNELS: [&str; 2] = ["guest OS kernel", "guest kernel"];
 
 /// A guest and what it is held against, without interrupts where both were timed so.
-fn guest_and_host<'a>(rows: &'a Rows<'a>) -> Option<(&'a Row<'a>, &'a Row<'a>)> {
+fn guest_and_host<'a>(rows: &'a Rows<'a>) -> Pair<'a> {
     let guest = || GUEST_KERNELS.iter().find_map(|layer| rows.without_interrupts(layer));
-    let quiet = || Some((guest()?, rows.without_interrupts("kernel")?));
-    let kernel = || Some((bound(rows, "guest kernel")?, bound(rows, "kernel")?));
-    let user = || Some((bound(rows, "guest user")?, bound(rows, "user")?));
-    let whole = || Some((bound(rows, "guest OS user")?, bound(rows, "user")?));
-    quiet().or_else(kernel).or_else(user).or_else(whole)
-}
-
-fn hypervisor_takes_little(rows: &Rows, together: Together) -> (Answer, Text) {
-    let Some((guest, host)) = guest_and_host(rows) else { return cannot(NO_GUEST) };
-    judge(guest, host, together, Size::Little)
-}
-
-fn guests_suffer(rows: &Rows, together: Together) -> (Answer, Text) {
-    let both = |layer: &'static str| Some((layer, bound(rows, layer)?, rows.without_interrupts(layer)?));
-    let Some((layer, with, without)) = GUEST_KERNELS.into_iter().find_map(both) else {
-        return cannot(text!("no guest kernel was timed both with and without interrupts of its own"));
-    };
-    let (interrupts, why) = compared(with, without, together);
-    let Some(free) = rows.find(layer, None, true) else {
-        let answer = if interrupts == Size::Little { Answer::Contradicted } else { Answer::CannotTell };
-        return (answer, text!("{why}; no guest was timed without being bound", why));
-    };
-    let (migration, more) = compared(free, with, together);
-    let answer = match (interrupts, migration) {
-        (Size::Much, Size::Much) => Answer::Supported,
-        (Size::Little, _) | (_, Size::Little) => Answer::Contradicted,
-        _ => Answer::CannotTell,
-    };
-    (answer, state_both(why, more))
+    let of = |guest: &str, host: &str| bound(rows, guest).zip(bound(rows, host));
+    (guest().zip(rows.without_interrupts("kernel")))
+        .or_else(|| of("guest kernel", "kernel"))
+        .or_else(|| of("guest user", "user"))
+        .or_else(|| of("guest OS user", "user"))
 }
 
 /// Whether being free to move, with interrupts, costs a kernel thread more than a user program.
 fn kernel_suffers_more(rows: &Rows, together: Together) -> (Answer, Text) {
-    let of = |layer| Some((rows.find(layer, None, true)?, bound(rows, layer)?));
-    let (Some((kernel_free, kernel)), Some((user_free, user))) = (of("kernel"), of("user")) else {
+    let pairs = free_and_bound(rows, "kernel").zip(free_and_bound(rows, "user"));
+    let Some(((kernel_free, kernel), (user_free, user))) = pairs else {
         return cannot(text!(
             "kernel thread and user program were not both timed bound to a CPU and not bound"
         ));
     };
     let gain = compare_totals(
-        &[&kernel_free.portions, &user.portions],
         &[&kernel.portions, &user_free.portions],
-        together,
-    );
+        &[&kernel_free.portions, &user.portions],
+        together.comparisons,
+        together.floor,
+    )
+    .as_more();
     let why = text!(
         "without a bound CPU a kernel thread loses {share} more than a user program",
-        share = Value::Share(gain.share)
+        share = Value::Share(gain.less_by)
     );
-    match (&gain.verdict, gain.interval) {
-        (Verdict::Costs { .. }, Some((low, _))) if low > 0.0 => (Answer::Supported, why),
-        (Verdict::Costs { .. }, _) => (Answer::Contradicted, why),
-        (Verdict::NotResolved { smaller_than }, _) if *smaller_than < MUCH => {
-            (Answer::Contradicted, not_resolved(*smaller_than))
+    match gain.verdict {
+        Verdict::Costs { share, .. } if share > 0.0 => (Answer::Supported, why),
+        Verdict::Costs { .. } => (Answer::Contradicted, why),
+        Verdict::NotResolved { smaller_than } if smaller_than < MUCH => {
+            (Answer::Contradicted, not_resolved(smaller_than))
         }
         _ => cannot(text!("too noisy to separate the two")),
     }
-}
-
-fn system_takes_more_than_hypervisor(rows: &Rows, together: Together) -> (Answer, Text) {
-    let Some((guest, host)) = guest_and_host(rows) else { return cannot(NO_GUEST) };
-    let Some(line_speed) = rows.without_interrupts("kernel") else {
-        return cannot(text!(
-            "no kernel thread was timed without interrupts as the baseline of the operating system"
-        ));
-    };
-    let Some(user) = bound(rows, "user") else {
-        return cannot(text!("no user program was timed bound to a CPU"));
-    };
-    let (hypervisor, of_the_guest) = compared(guest, host, together);
-    let (system, of_the_system) = compared(user, line_speed, together);
-    let answer = match (hypervisor, system) {
-        (Size::Little, Size::Much) => Answer::Supported,
-        (Size::Much, _) | (_, Size::Little) => Answer::Contradicted,
-        _ => Answer::CannotTell,
-    };
-    (answer, state_both(of_the_guest, of_the_system))
 }

@@ -4,10 +4,19 @@ use record::DetailKey;
 use record::Label;
 use record::Measurement;
 use record::detail;
+use record::difference::{Difference, compare_totals};
 
-use super::totals::{Difference, Together, compare_totals};
 use crate::layers::{AGAIN, label};
 use crate::record_index::RecordIndex;
+
+/// What a comparison is made beside.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Together {
+    /// So many comparisons are made together: the intervals hold for all of them (Bonferroni).
+    pub comparisons: usize,
+    /// How much a layer differs from itself: no smaller difference is resolved.
+    pub floor: Option<f64>,
+}
 
 /// One layer.
 #[derive(Clone, Debug)]
@@ -55,7 +64,8 @@ impl<'a> Row<'a> {
 
     /// What this layer takes more than `other`, in the portions that both ran in turn.
     pub(super) fn against(&self, other: &Row, together: Together) -> Difference {
-        compare_totals(&[&self.portions], &[&other.portions], together)
+        let (comparisons, floor) = (together.comparisons, together.floor);
+        compare_totals(&[&other.portions], &[&self.portions], comparisons, floor).as_more()
     }
 }
 

@@ -3,13 +3,12 @@
 use record::DetailKey;
 use record::detail;
 use record::diagnosis::LayerStep;
-use record::statistics::Verdict;
+use record::difference::Verdict;
 use record::text::Value;
 use record::units::{self, digits_within, significant};
 use record::{Text, text};
 
-use super::rows::{Row, Rows};
-use super::totals::Together;
+use super::rows::{Row, Rows, Together};
 use crate::layers::REAL_TIME;
 
 /// No interrupt takes longer from the CPU that it comes to, its softirqs included: what costs more is something else.
@@ -109,7 +108,7 @@ fn step(pair: &Pair, together: Together) -> LayerStep {
         what: pair.what.clone(),
         without: pair.without.label(),
         with: pair.with.label(),
-        rounds: gain.turns as u64,
+        rounds: gain.rounds as u64,
         says: state(&gain.verdict),
         each: each(pair, &gain.verdict),
         verdict: gain.verdict,

@@ -1,119 +1,49 @@
-//! What running a command both ways says: round by round the work in the same time, its median, its exact interval.
+//! What running a command both ways says: round by round the work in the same time, and whether the layouts differ.
 
+use record::difference::{Difference, MUCH, Scale, Verdict, compare_pairs, least_rounds};
 use record::plan::{Plan, Verification};
-use record::statistics::{Summary, Verdict, median_interval, median_of_sorted};
+use record::statistics::{Summary, median_of_sorted};
 use record::text::Value;
 use record::{Text, text};
 
-/// Rounds below which there is no interval of the median at 95 %.
-const LEAST_ROUNDS: usize = 6;
-/// Where less than this share could have been resolved, nothing was: the runs differ too much.
-const TOO_NOISY: f64 = 0.25;
-/// With so small a difference left to either side there is none worth a further run.
-const WORTH: f64 = 0.05;
-/// The most rounds that -r takes.
-const MOST_ROUNDS: usize = 10_000;
-
-/// Times that runs can have, seconds.
+/// What a run can take: others are no times.
 const SECONDS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
 /// Fills in the ratios, the verdict and the sentence. `planned` and `unbound` hold the seconds of each round;
 /// `planned_first` says which of them came first in a round.
 pub fn judge_verification(verified: &mut Verification, plan: &Plan, planned_first: impl Fn(usize) -> bool) {
-    let pairs: Vec<(f64, f64)> = verified
-        .planned
-        .iter()
-        .copied()
-        .zip(verified.unbound.iter().copied())
-        .filter(|(planned, unbound)| SECONDS.contains(planned) && SECONDS.contains(unbound))
-        .collect();
-    let ratios: Vec<f64> = pairs.iter().map(|(planned, unbound)| unbound / planned).collect();
-    verified.ratio = Summary::from_samples(&ratios);
+    let rounds = verified.unbound.iter().copied().zip(verified.planned.iter().copied());
+    let pairs: Vec<(f64, f64)> =
+        rounds.filter(|(unbound, planned)| SECONDS.contains(unbound) && SECONDS.contains(planned)).collect();
+    verified.ratio = Summary::from_samples(
+        &pairs.iter().map(|(unbound, planned)| unbound / planned).collect::<Vec<f64>>(),
+    );
     verified.noise = noise(&pairs, planned_first);
-    let mut logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
-    logs.sort_by(f64::total_cmp);
-    let (verdict, slower) = verdict(&logs);
-    verified.slower = slower;
-    verified.says = says(&verdict, slower, &logs, plan);
-    verified.verdict = Some(verdict);
+    let mut found = compare_pairs(&pairs, Scale::Ratio, 1, None);
+    let (verdict, slower) = found.verdict.clone().of_slower();
+    found.verdict = verdict;
+    verified.slower = slower == Some(true);
+    verified.says = says(&found, verified.slower, plan);
+    verified.verdict = Some(found.verdict);
 }
 
-/// The share of time that unbound, or when that is less the layout, costs.
-fn verdict(logs: &[f64]) -> (Verdict, bool) {
-    let Some((low, high)) = median_interval(logs) else {
-        let needed = (LEAST_ROUNDS - logs.len().min(LEAST_ROUNDS)) as u64;
-        return (Verdict::TooNoisy { rounds_needed: Some(needed) }, false);
-    };
-    let middle = median_of_sorted(logs);
-    if low > 0.0 {
-        return (Verdict::Costs { share: share(middle), interval: (share(low), share(high)) }, false);
-    }
-    if high < 0.0 {
-        return (Verdict::Costs { share: share(-middle), interval: (share(-high), share(-low)) }, true);
-    }
-    let smaller_than = share(high).max(share(-low));
-    if smaller_than <= TOO_NOISY {
-        return (Verdict::NotResolved { smaller_than }, false);
-    }
-    (Verdict::TooNoisy { rounds_needed: more_rounds(logs) }, false)
-}
-
-/// The share of time that goes with a ratio's logarithm.
-fn share(log: f64) -> f64 {
-    1.0 - (-log).exp()
-}
-
-/// About how many more rounds would resolve it: the fewest whose interval leaves out "no difference", or leaves hardly any, were they
-/// to scatter as these did. The root of the number of rounds says too much: of six rounds the interval goes from the
-/// least to the most, and a single one that is far off counts no longer once there are a few more. `None` where no number
-/// that can be asked for would do.
-fn more_rounds(logs: &[f64]) -> Option<u64> {
-    let mut rounds = logs.len();
-    while rounds < MOST_ROUNDS {
-        rounds = (rounds + (rounds / 16).max(1)).min(MOST_ROUNDS);
-        let (low, high) = median_interval(&stretched(logs, rounds))?;
-        if low > 0.0 || high < 0.0 || share(high).max(share(-low)) <= WORTH {
-            return Some((rounds - logs.len()) as u64);
-        }
-    }
-    None
-}
-
-/// So many values, ascending, that are distributed as `sorted` ones, straight lines between them.
-fn stretched(sorted: &[f64], count: usize) -> Vec<f64> {
-    let last = sorted.len().saturating_sub(1);
-    let at = |index: usize| sorted.get(index.min(last)).copied().unwrap_or(0.0);
-    (0..count)
-        .map(|index| {
-            let place = ((index as f64 + 0.5) / count as f64 * sorted.len() as f64 - 0.5).max(0.0);
-            let below = place.floor();
-            at(below as usize) + (place - below) * (at(below as usize + 1) - at(below as usize))
-        })
-        .collect()
-}
-
-/// The median of the ratios and its interval.
-fn middle(logs: &[f64]) -> [Value; 3] {
-    let middle = median_of_sorted(logs);
-    let (low, high) = median_interval(logs).unwrap_or((middle, middle));
-    [middle, low, high].map(|log| Value::Factor(log.exp()))
-}
-
-fn says(verdict: &Verdict, slower: bool, logs: &[f64], plan: &Plan) -> Text {
+fn says(found: &Difference, slower: bool, plan: &Plan) -> Text {
     let expected = plan.gains.iter().max_by(|a, b| a.factor.total_cmp(&b.factor));
-    match verdict {
+    let work = |less_by: f64| 1.0 / (1.0 - less_by);
+    let (least, most) = found.interval.map_or((1.0, 1.0), |(low, high)| (work(low), work(high)));
+    let [factor, low, high] = [work(found.less_by), least, most].map(Value::Factor);
+    let rounds = found.rounds as u64;
+    let (mut says, more) = match &found.verdict {
         Verdict::Costs { share, interval } => {
-            let [factor, low, high] = middle(logs);
-            let mut text = text!(
+            let first = text!(
                 "plan-verified-factor",
                 "The planned layout did {factor} the work in the same time ({low} to {high}).",
                 factor,
                 low,
                 high
             );
-            let (share, low, high) =
-                (Value::Share(*share), Value::Share(interval.0), Value::Share(interval.1));
-            text.push(if slower {
+            let [share, low, high] = [*share, interval.0, interval.1].map(Value::Share);
+            let costs = if slower {
                 text!(
                     "plan-verified-slower",
                     "It costs {share} ({low} to {high}) of the speed. Leave this command unbound.",
@@ -129,30 +59,24 @@ fn says(verdict: &Verdict, slower: bool, logs: &[f64], plan: &Plan) -> Text {
                     low,
                     high
                 )
-            });
-            if let Some(gain) = expected {
-                text.push(text!(
+            };
+            let expected = expected.map(|gain| {
+                text!(
                     "plan-verified-expected",
                     "Expected: up to {factor} for a {program} program.",
                     factor = Value::Factor(gain.factor),
                     program = &gain.program
-                ));
-                let most = gain.interval.map_or(gain.factor, |interval| interval.1);
-                if !slower && median_interval(logs).is_some_and(|(low, _)| low.exp() > most) {
-                    text.push(text!(
-                        "The gain exceeds the model, which counts accesses only and no migrations."
-                    ));
-                }
-            }
-            text
+                )
+            });
+            (first, Text::sequence([costs].into_iter().chain(expected)))
         }
-        Verdict::NotResolved { smaller_than } => {
-            let mut text = text!(
+        Verdict::NotResolved { smaller_than } => (
+            text!(
                 "plan-verified-no-difference",
                 "No difference resolved (smaller than {smaller_than}).",
                 smaller_than = Value::Share(*smaller_than)
-            );
-            text.push(match expected {
+            ),
+            match expected {
                 Some(gain) => text!(
                     "Expected: up to {factor} for a {program} program; this command is not one, or the kernel places it well \
                      by itself.",
@@ -160,20 +84,19 @@ fn says(verdict: &Verdict, slower: bool, logs: &[f64], plan: &Plan) -> Text {
                     program = &gain.program
                 ),
                 None => text!("None was expected."),
-            });
-            text
-        }
-        Verdict::TooNoisy { rounds_needed } if logs.len() < LEAST_ROUNDS => text!(
-            "plan-verified-too-few",
-            "Too few rounds for an interval ({rounds}): {needed} more needed (-r {least}).",
-            rounds = logs.len(),
-            needed = rounds_needed.unwrap_or_default(),
-            least = LEAST_ROUNDS
+            },
         ),
-        Verdict::TooNoisy { rounds_needed } => {
-            let [factor, low, high] = middle(logs);
-            let rounds = logs.len() as u64;
-            let mut text = text!(
+        Verdict::TooNoisy { rounds_needed } if found.interval.is_none() => {
+            return text!(
+                "plan-verified-too-few",
+                "Too few rounds for an interval ({rounds}): {needed} more needed (-r {least}).",
+                rounds,
+                needed = rounds_needed.unwrap_or_default(),
+                least = least_rounds(1)
+            );
+        }
+        Verdict::TooNoisy { rounds_needed } => (
+            text!(
                 "plan-verified-too-noisy",
                 "Too noisy: the planned layout did {factor} the work in the same time, but {rounds} rounds allow {low} to \
                  {high}.",
@@ -181,27 +104,26 @@ fn says(verdict: &Verdict, slower: bool, logs: &[f64], plan: &Plan) -> Text {
                 rounds,
                 low,
                 high
-            );
-            text.push(match rounds_needed {
+            ),
+            match rounds_needed {
                 Some(more) => text!(
                     "plan-verified-rounds-needed",
                     "If further rounds scatter alike, about {more} more (-r {all}) resolve a difference, or show that it is \
                      smaller than {worth}.",
                     more = *more,
                     all = rounds + more,
-                    worth = Value::Share(WORTH)
+                    worth = Value::Share(MUCH)
                 ),
                 None => text!(
                     "plan-verified-no-rounds-suffice",
                     "With such scatter no number of rounds resolves a difference."
                 ),
-            });
-            text
-        }
-        Verdict::NotMeasurable { reason } => {
-            text!("Not measurable: {reason}.", reason)
-        }
-    }
+            },
+        ),
+        Verdict::NotMeasurable { reason } => return reason.clone(),
+    };
+    says.push(more);
+    says
 }
 
 /// By how much two runs of one kind in a row differ, in the median. With sides in turn (A B, B A, A B …) the second of a
@@ -210,7 +132,7 @@ fn noise(pairs: &[(f64, f64)], planned_first: impl Fn(usize) -> bool) -> Option<
     let mut differences: Vec<f64> = (1..pairs.len())
         .map(|round| {
             let (before, now) = (pairs[round - 1], pairs[round]);
-            let ratio = if planned_first(round) { now.0 / before.0 } else { now.1 / before.1 };
+            let ratio = if planned_first(round) { now.1 / before.1 } else { now.0 / before.0 };
             ratio.ln().abs()
         })
         .collect();
@@ -299,9 +221,6 @@ mod tests {
         assert_eq!(needed.code(), Some("plan-verified-rounds-needed"));
         assert_eq!(needed.value("more"), Some(&Value::Count(more)));
         assert_eq!(needed.value("all"), Some(&Value::Count(6 + more)));
-        // As many as that, scattered alike, resolve it.
-        let logs: Vec<f64> = stretched(&[-0.27, -0.265, -0.264, -0.263, -0.26, 0.39], 6 + more as usize);
-        assert!(matches!(super::verdict(&logs), (Verdict::Costs { .. }, true)), "{logs:?}");
     }
 
     proptest! {

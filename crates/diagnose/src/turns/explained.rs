@@ -1,14 +1,13 @@
 //! What else differs between two commands of which one is the slower: where their time went, and what was counted beside it.
 
-use record::paired_comparison::{Scale, compare_pairs};
-use record::statistics::Verdict;
+use record::difference::{Scale, compare_pairs};
 use record::text::Value;
 use record::{Label, Measurement, Record, Template, Text, text};
 
 use super::Named;
 
 /// A state that explains less than this share of the difference is not worth a word.
-const WORTH: f64 = 0.1;
+const LEAST_PART: f64 = 0.1;
 /// A count that grew by less than this share of what the time did, both as logarithms, does not stand beside it.
 const AS_MUCH: f64 = 0.5;
 /// Fewer events than this take no time that shows.
@@ -75,10 +74,10 @@ pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: 
     for (name, word) in [(RUNNABLE, "runnable"), (BLOCKED, "off-cpu")] {
         states.extend(state(word).map(|(a, b)| (name, Both::of(a, b))));
     }
-    let least = WORTH * wall.grew().abs();
+    let least = LEAST_PART * wall.grew().abs();
     states.retain(|(_, both)| {
         let differs = compare_pairs(&both.rounds, Scale::Difference { worth: least }, together, None);
-        matches!(differs.verdict, Verdict::Costs { .. }) && both.grew().abs() >= least
+        differs.verdict.is_resolved() && both.grew().abs() >= least
     });
     states.sort_by(|a, b| b.1.grew().abs().total_cmp(&a.1.grew().abs()));
     let mut all = Vec::new();
@@ -95,8 +94,10 @@ pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: 
             let ratio = both.after / both.before;
             let as_much = ratio.ln() * wall.ratio().signum() >= AS_MUCH * wall.ratio().abs();
             let differs = compare_pairs(&both.rounds, Scale::Count, together, None);
-            let resolved = matches!(differs.verdict, Verdict::Costs { .. });
-            let worth_a_word = resolved && as_much && ratio.is_finite() && both.before.max(both.after) >= FEW;
+            let worth_a_word = differs.verdict.is_resolved()
+                && as_much
+                && ratio.is_finite()
+                && both.before.max(both.after) >= FEW;
             // Of next to nothing the third digit tells nobody anything.
             let digits = if ratio < LITTLE { 2 } else { 3 };
             let ratio = Value::Rounded(Box::new(Value::Factor(ratio)), digits);

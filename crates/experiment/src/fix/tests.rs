@@ -1,5 +1,5 @@
 use record::diagnosis::{Confidence, Relevance, Severity};
-use record::paired_comparison::Scale;
+use record::difference::Scale;
 use record::{KnobName, Remedy};
 
 use super::*;
@@ -75,20 +75,21 @@ fn gain_of(rounds: &[(f64, f64)], less_is_better: bool) -> Gain {
 #[test]
 fn a_gain_is_told_as_a_speed_whichever_way_the_figure_counts() {
     let halved = gain_of(&[(2.0, 1.0); 8], true);
-    assert_eq!(halved, Gain::Factor { factor: 2.0, interval: (2.0, 2.0) });
+    assert_eq!((halved.factor, halved.interval), (2.0, Some((2.0, 2.0))));
+    assert!(halved.verdict.is_resolved());
     // A clock that halves is no gain.
-    assert_eq!(gain_of(&[(2.0, 1.0); 8], false), Gain::Factor { factor: 0.5, interval: (0.5, 0.5) });
-    let Gain::Factor { factor, interval } = gain_of(&[(1.0, 1.25); 8], false) else {
+    assert_eq!(gain_of(&[(2.0, 1.0); 8], false).factor, 0.5);
+    let Gain { factor, interval: Some((low, high)), .. } = gain_of(&[(1.0, 1.25); 8], false) else {
         panic!("a quarter more")
     };
-    assert!((factor - 1.25).abs() < 1e-9 && interval.0 <= factor && factor <= interval.1);
+    assert!((factor - 1.25).abs() < 1e-9 && low <= factor && factor <= high);
 }
 
 #[test]
 fn nothing_above_the_floor_is_no_gain_and_no_rounds_are_no_figure() {
-    assert!(matches!(gain_of(&[(1.0, 1.0); 8], true), Gain::Nothing { .. }));
-    assert!(matches!(gain_of(&[(1.0, 2.0); 4], true), Gain::TooNoisy { rounds_needed: Some(2) }));
-    assert!(matches!(Gain::of(&Proof::default()), Gain::NotMeasured(_)));
+    assert!(matches!(gain_of(&[(1.0, 1.0); 8], true).verdict, Verdict::NotResolved { .. }));
+    assert_eq!(gain_of(&[(1.0, 2.0); 4], true).verdict, Verdict::TooNoisy { rounds_needed: Some(2) });
+    assert!(matches!(Gain::of(&Proof::default()).verdict, Verdict::NotMeasurable { .. }));
     let refused = Proof { missing: vec![("thp".into(), "requires root".into())], ..Proof::default() };
-    assert_eq!(Gain::of(&refused), Gain::NotMeasured("requires root".into()));
+    assert_eq!(Gain::of(&refused).verdict, Verdict::NotMeasurable { reason: "requires root".into() });
 }

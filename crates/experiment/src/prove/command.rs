@@ -15,12 +15,13 @@ use quiet::knobs::{lowest_nice_value, nice_scope_limit};
 use quiet::page_cache;
 use quiet::process_settings::{self, process};
 use quiet::tuning_plan::Purpose;
-use record::paired_comparison::Scale;
+use record::difference::Scale;
 use record::phrase::count_noun;
 use record::text::Value;
+use record::units::{bytes, figure};
 use record::{CpuList, Template, Text, text};
 
-use super::figure::{Figure, Unit, names};
+use super::figure::{Figure, FigureOf, Unit, names};
 use super::knobs::{SettableKnob, find_settable};
 use super::{Notice, Proof, ProofError, ProofRequest};
 use crate::rounds::run_comparisons;
@@ -43,15 +44,19 @@ const WORTH_WAITING: f64 = 120.0;
 /// A promise that was so many seconds off, and by such a factor, is corrected.
 const WORTH_TELLING: (f64, f64) = (2.0, 1.3);
 
-const FIGURES: [Figure; 4] = [
-    Figure { name: names::TIME, unit: Unit::Seconds, scale: Scale::Ratio, less_is_better: true },
-    Figure { name: names::CORE, unit: Unit::Hertz, scale: Scale::Ratio, less_is_better: false },
-    Figure { name: names::SWITCHES, unit: Unit::Count, scale: Scale::Count, less_is_better: true },
-    Figure { name: names::MIGRATIONS, unit: Unit::Count, scale: Scale::Count, less_is_better: true },
-];
+const fn compared(name: &'static str, unit: Unit, scale: Scale, less_is_better: bool) -> Figure {
+    Figure { name, unit, scale, less_is_better }
+}
 
 /// What one run showed, in the order of [`FIGURES`].
 type Figures = [Option<f64>; 4];
+
+const FIGURES: [FigureOf<Figures>; 4] = [
+    (compared(names::TIME, Unit::Seconds, Scale::Ratio, true), |all| all[0]),
+    (compared(names::CORE, Unit::Hertz, Scale::Ratio, false), |all| all[1]),
+    (compared(names::SWITCHES, Unit::Count, Scale::Count, true), |all| all[2]),
+    (compared(names::MIGRATIONS, Unit::Count, Scale::Count, true), |all| all[3]),
+];
 
 /// What the page cache is to lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +99,9 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     if !command.warm.is_empty() {
         let warmed = page_cache::warm(command.warm)?;
         if let Some(free) = warmed.free.filter(|_| warmed.exceeds_memory()) {
-            (request.tell)(Notice::TooMuchWarmed { bytes: warmed.bytes, free });
+            let (read, free) = (bytes(warmed.bytes), bytes(free));
+            let says = format!("--warm: {read} read, only {free} of memory free: some may be evicted again");
+            (request.tell)(Notice { says, is_warning: true });
         }
     }
     let began = Instant::now();
@@ -116,7 +123,8 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     let runs = rounds * comparisons.len() * 2;
     let promised = runs as f64 * each;
     if stop.signal().is_none() {
-        (request.tell)(Notice::Runs { runs, each, seconds: promised });
+        let what = format!("{runs} runs of about {} in turn, their output dropped", figure(each, "s"));
+        (request.tell)(Notice::follows(&what, promised));
     }
     let began = Instant::now();
     let run_pair = |runner: &mut Runner, comparison: &mut Comparison, before_first| {
@@ -128,7 +136,7 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
         if done == 1
             && let Some(left) = correct_estimate(promised, began.elapsed().as_secs_f64(), rounds)
         {
-            (request.tell)(Notice::Corrected(left));
+            (request.tell)(Notice::follows("estimate corrected after the first round, for the others", left));
         }
     };
     let done = run_comparisons(&mut runner, &mut comparisons, rounds, run_pair, is_enough, ended);
@@ -148,7 +156,7 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     for comparison in comparisons.iter_mut().filter(|one| one.before.cold == Some(Cold::Files)) {
         comparison.refused = comparison.refused.take().or_else(|| runner.why_not_cold());
     }
-    found.judge_all(comparisons, &FIGURES, |at, figures| figures[at]);
+    found.judge(comparisons, &FIGURES);
     found.remarks.extend(runner.describe_files());
     let nice_limit = nice_limit.flatten();
     found.remarks.extend(nice_limit.map(|limit| text!("Nice: {limit}.", limit)));
@@ -209,27 +217,20 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
         let own = process::read_attributes();
         let nice = lowest_nice_value(&own);
         if own.lowest_nice < own.nice {
-            let name = match &bound {
-                Some(cpus) => text!("on CPU {cpus}, then with nice {nice}", cpus, nice = nice.to_string()),
-                None => {
-                    text!("as it is, then with nice {nice}", nice = nice.to_string())
-                }
+            let how = match &bound {
+                Some(cpus) => format!("on CPU {cpus}"),
+                None => "as it is".to_owned(),
             };
-            all.push(Comparison::new(
-                name,
-                at(),
-                Setting { setting: Some(ProcessSetting::Nice(nice)), ..at() },
-            ));
+            let name =
+                text!("proof-nice-change", "{how}, then with nice {nice}", how, nice = nice.to_string());
+            let with = Setting { setting: Some(ProcessSetting::Nice(nice)), ..at() };
+            all.push(Comparison::new(name, at(), with));
         } else {
-            missing.push((
-                PRIORITY.into(),
-                match own.nice <= nice {
-                    true => text!("already {nice}", nice = own.nice.to_string()),
-                    false => {
-                        text!("nice {nice} needs root", nice = nice.to_string())
-                    }
-                },
-            ));
+            let why = match own.nice <= nice {
+                true => text!("already {nice}", nice = own.nice.to_string()),
+                false => text!("nice {nice} needs root", nice = nice.to_string()),
+            };
+            missing.push((PRIORITY.into(), why));
         }
     }
     if !commands.is_empty() {

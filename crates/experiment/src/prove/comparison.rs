@@ -1,9 +1,12 @@
 //! Two states that differ in one thing, and the rounds in which both were tried.
 
-use record::Text;
+use record::phrase::count_noun;
+use record::{Text, text};
 
-use super::figure::Figure;
-use super::{Proof, ProofError, Rounds};
+use super::figure::FigureOf;
+use super::knobs::SETTLING;
+use super::{Notice, Proof, ProofError, ProofRequest};
+use crate::rounds::run_comparisons;
 
 /// Two states that differ in one thing. `S` is what is set, `R` what came of one trial.
 pub(super) struct Comparison<S, R> {
@@ -42,26 +45,80 @@ impl<S, R> Comparison<S, R> {
 }
 
 impl Proof {
-    /// Judges comparisons, the first of which is of one state with itself; `read` takes a figure from what came of a trial.
-    pub(super) fn judge_all<S, R>(
-        &mut self,
-        comparisons: Vec<Comparison<S, R>>,
-        figures: &[Figure],
-        read: impl Fn(usize, &R) -> Option<f64>,
-    ) {
-        let collect = |rounds: &[(R, R)]| -> Rounds {
-            let values = |at| rounds.iter().filter_map(|(a, b)| Some((read(at, a)?, read(at, b)?))).collect();
-            figures.iter().enumerate().map(|(at, figure)| (*figure, values(at))).collect()
+    /// Tries every comparison in `rounds` rounds of blocks, each of about `each` seconds; the first is of one state with itself.
+    pub(super) fn of_blocks<S, R>(
+        request: ProofRequest,
+        [title, head]: [&'static str; 2],
+        mut comparisons: Vec<Comparison<S, R>>,
+        (rounds, each): (usize, f64),
+        figures: &[FigureOf<R>],
+        mut run: impl FnMut(&S) -> Result<Option<R>, ProofError>,
+    ) -> Self {
+        let (stop, blocks) = (request.stop, comparisons.len() * 2);
+        let what = format!("{} of {blocks} blocks in turn", count_noun(rounds, "round"));
+        (request.tell)(Notice::follows(&what, (rounds * blocks) as f64 * each));
+        let run_pair = |_: &mut (), comparison: &mut Comparison<S, R>, before_first| {
+            comparison.run_pair(before_first, &mut run);
         };
-        let mut comparisons = comparisons.into_iter();
-        let Some(same) = comparisons.next() else { return };
-        let mut others = Vec::new();
-        for comparison in comparisons {
-            match comparison.refused {
-                Some(why) => self.missing.push((comparison.name, why)),
-                None => others.push((comparison.name, collect(&comparison.rounds))),
+        let is_enough = |_: &()| stop.signal().is_some();
+        let rounds = run_comparisons(&mut (), &mut comparisons, rounds, run_pair, is_enough, |_| {});
+        let mut proof = Self { title, head, rounds, interrupted: stop.signal(), ..Self::default() };
+        proof.judge(comparisons, figures);
+        proof
+    }
+
+    /// Judges comparisons, the first of which is of one state with itself, by whose differences the others are judged. Each figure
+    /// is read from what came of a trial.
+    pub(super) fn judge<S, R>(&mut self, comparisons: Vec<Comparison<S, R>>, figures: &[FigureOf<R>]) {
+        let values = |comparison: &Comparison<S, R>, read: fn(&R) -> Option<f64>| -> Vec<(f64, f64)> {
+            comparison.rounds.iter().filter_map(|(a, b)| Some((read(a)?, read(b)?))).collect()
+        };
+        let mut tried = Vec::new();
+        for (number, mut comparison) in comparisons.into_iter().enumerate() {
+            match comparison.refused.take() {
+                Some(why) if number > 0 => self.missing.push((comparison.name, why)),
+                _ => tried.push(comparison),
             }
         }
-        self.judge((same.name, collect(&same.rounds)), others);
+        let Some((same, others)) = tried.split_first() else { return };
+        let count = |comparison: &Comparison<S, R>| {
+            figures.iter().filter(|(_, read)| !values(comparison, *read).is_empty()).count()
+        };
+        let together = Some(others.iter().map(count).sum()).filter(|some| *some > 0).unwrap_or(count(same));
+        let mut floors = vec![None; figures.len()];
+        for (number, comparison) in tried.iter().enumerate() {
+            for ((figure, read), floor) in figures.iter().zip(&mut floors) {
+                let Some(mut compared) = figure.compare(values(comparison, *read), together, *floor) else {
+                    continue;
+                };
+                if number == 0 {
+                    compared.comparison = compared.comparison.as_floor();
+                    *floor = compared.comparison.floor;
+                }
+                self.compared.push((comparison.name.clone(), *figure, compared));
+            }
+        }
+        self.remarks.push(text!(
+            "Medians of {rounds}; 95 % intervals, corrected for {comparisons}. {name} is the A/A control: its interval is the \
+             noise floor, and no smaller difference counts. (+N rounds): so many more are needed, with --rounds.",
+            rounds = count_noun(self.rounds, "round"),
+            comparisons = count_noun(together, "comparison"),
+            name = format!("{:?}", same.name.to_string())
+        ));
     }
+}
+
+/// What `run` gives with these knobs set; `None` where a signal cut it short.
+pub(super) fn run_with_knobs<R>(
+    request: ProofRequest,
+    knobs: &[&'static str],
+    run: impl FnOnce() -> R,
+) -> Result<Option<R>, ProofError> {
+    let session = (!knobs.is_empty()).then(|| (request.begin_session)(knobs)).transpose()?;
+    std::thread::sleep(SETTLING);
+    let result = run();
+    if let Some(session) = session {
+        session.end();
+    }
+    Ok(request.stop.signal().is_none().then_some(result))
 }

@@ -11,14 +11,14 @@ use quiet::knob::ProcessSetting;
 use quiet::tuned_session::read_boot_id;
 use quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
 use quiet::wanted_value::look_at;
-use record::paired_comparison::Scale;
+use record::difference::Scale;
 use record::{CpuList, Text, text};
 
+use super::comparison::run_with_knobs;
 use super::figure::{Compared, Figure, Unit, names};
-use super::{Notice, Proof, ProofError, ProofRequest};
+use super::{Proof, ProofError, ProofRequest};
 use crate::measured_noise::{MeasuredNoise, measure_floor};
 use crate::proof_cache::{ProofCache, Proven};
-use crate::rounds::run_comparisons;
 
 /// Rounds beyond the fewest that give an interval: so that one odd round does not decide.
 const SPARE_ROUNDS: usize = 3;
@@ -63,30 +63,20 @@ pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>),
     let stop = request.stop;
     let (knobs, missing) = find_settable(request, request.names, Purpose::Measuring)?;
     let cpus = measured_cpus(request.cpus);
-    let mut comparisons = plan_comparisons(&knobs);
+    let comparisons = plan_comparisons(&knobs);
     let rounds = request
         .rounds
         .unwrap_or_else(|| super::choose_rounds((comparisons.len() - 1).max(1) * REPORTED, SPARE_ROUNDS));
-    let blocks = comparisons.len() * 2;
-    (request.tell)(Notice::Blocks { rounds, blocks, seconds: (rounds * blocks) as f64 * BLOCK });
-    let run_pair = |_: &mut (), comparison: &mut Comparison, before_first| {
-        comparison.run_pair(before_first, |knobs| sample_block(request, &cpus, knobs));
-    };
-    let is_enough = |_: &()| stop.signal().is_some();
-    let done = run_comparisons(&mut (), &mut comparisons, rounds, run_pair, is_enough, |_| {});
-    let mut found = Proof {
-        title: "Noise before and after, in turn",
-        head: "turned",
-        rounds: done,
-        interrupted: stop.signal(),
-        ..Proof::default()
-    };
-    let (figures, values): (Vec<Figure>, Vec<BlockFigure>) =
-        list_figures(machine::inspect(&Root::live()).machine.virtualization.hypervisor.as_deref())
-            .into_iter()
-            .unzip();
-    found.missing = missing;
-    found.judge_all(comparisons, &figures, |at, block| values[at](block));
+    let hypervisor = machine::inspect(&Root::live()).machine.virtualization.hypervisor;
+    let mut found = Proof::of_blocks(
+        request,
+        ["Noise before and after, in turn", "turned"],
+        comparisons,
+        (rounds, BLOCK),
+        &list_figures(hypervisor.as_deref()),
+        |knobs| run_with_knobs(request, knobs, || os_noise::sample_block(&cpus, stop)),
+    );
+    found.missing.splice(0..0, missing);
     let list: CpuList = cpus.iter().copied().collect();
     let cache = found.interrupted.is_none().then(|| collect_cache(&found, &list, measure_floor(&cpus, stop)));
     found.remarks.push(text!(
@@ -194,19 +184,4 @@ fn plan_comparisons(knobs: &[SettableKnob]) -> Vec<Comparison> {
         all.push(compare(ALL, knobs.iter().map(|knob| knob.name).collect()));
     }
     all
-}
-
-/// A block with these knobs set; `None` where a signal cut it short.
-fn sample_block(
-    request: ProofRequest,
-    cpus: &[u32],
-    knobs: &[&'static str],
-) -> Result<Option<Block>, ProofError> {
-    let session = (!knobs.is_empty()).then(|| (request.begin_session)(knobs)).transpose()?;
-    std::thread::sleep(SETTLING);
-    let block = os_noise::sample_block(cpus, request.stop);
-    if let Some(session) = session {
-        session.end();
-    }
-    Ok(request.stop.signal().is_none().then_some(block))
 }

@@ -4,14 +4,14 @@ use machine::Root;
 use measure::context::{Progress, lead_cpu};
 use measure::{Depth, Measure, Wakeups, list};
 use quiet::tuning_plan::Purpose;
+use record::difference::Scale;
 use record::metrics::{self, Better, Metric};
-use record::paired_comparison::Scale;
 use record::{CpuList, Key, KnobName, Label, Labels, Measurement, Template, Text, text};
 
+use super::comparison::run_with_knobs;
 use super::figure::{Figure, Unit};
-use super::knobs::{SETTLING, find_settable};
-use super::{Notice, Proof, ProofError, ProofRequest};
-use crate::rounds::run_comparisons;
+use super::knobs::find_settable;
+use super::{Proof, ProofError, ProofRequest};
 
 /// A figure that is measured again and again.
 #[derive(Clone)]
@@ -104,7 +104,6 @@ impl ProvenFigure {
 
 /// Measures a figure with the knob that is named set and without, in turn.
 pub fn prove_figure(request: ProofRequest, of: &ProvenFigure) -> Result<Proof, ProofError> {
-    let stop = request.stop;
     let (knobs, missing) = find_settable(request, request.names, Purpose::Measuring)?;
     let mut comparisons = vec![Comparison::new(TWICE, None, None)];
     comparisons.extend(knobs.iter().map(|knob| Comparison::new(knob.change.clone(), None, Some(knob.name))));
@@ -112,28 +111,22 @@ pub fn prove_figure(request: ProofRequest, of: &ProvenFigure) -> Result<Proof, P
     let machine = machine::inspect(&Root::live()).machine;
     let cpus = of.cpus(&machine);
     let depth = list::depth_of(of.measure, &[of.measure], &machine, &cpus, Depth::Quick);
-    let (blocks, each) = (comparisons.len() * 2, of.measure.budget(&machine, &cpus, depth).seconds);
-    (request.tell)(Notice::Blocks { rounds, blocks, seconds: (rounds * blocks) as f64 * each });
-    let run_pair = |_: &mut (), comparison: &mut Comparison, before_first| {
-        comparison.run_pair(before_first, |knob| measure_once(request, of, &cpus, *knob));
-    };
-    let done =
-        run_comparisons(&mut (), &mut comparisons, rounds, run_pair, |_| stop.signal().is_some(), |_| {});
-    let mut found = Proof {
-        title: "The figure before and after, in turn",
-        head: "comparison",
-        rounds: done,
-        missing,
-        interrupted: stop.signal(),
-        ..Proof::default()
-    };
+    let each = of.measure.budget(&machine, &cpus, depth).seconds;
     let figure = Figure {
         name: of.metric.title,
         unit: Unit::Of(of.metric.unit),
         scale: Scale::Ratio,
         less_is_better: of.metric.better == Some(Better::Lower),
     };
-    found.judge_all(comparisons, &[figure], |_, value| Some(*value));
+    let mut found = Proof::of_blocks(
+        request,
+        ["The figure before and after, in turn", "comparison"],
+        comparisons,
+        (rounds, each),
+        &[(figure, |value| Some(*value))],
+        |knob| measure_once(request, of, &cpus, *knob),
+    );
+    found.missing.splice(0..0, missing);
     let place = of.describe();
     found.remarks.push(text!(
         "Measured as linespeed run {name} does: {place}.",
@@ -150,19 +143,15 @@ fn measure_once(
     cpus: &CpuList,
     knob: Option<&'static str>,
 ) -> Result<Option<f64>, ProofError> {
-    let session = knob.map(|knob| (request.begin_session)(&[knob])).transpose()?;
-    std::thread::sleep(SETTLING);
-    // What can be measured changes with the knob: huge pages that are refused are no figure.
-    let found = machine::inspect(&Root::live());
-    let how = (Depth::Quick, Wakeups::USUAL);
-    let results = list::run(&[of.measure], &found, how, cpus, request.stop, &mut Unheard);
-    if let Some(session) = session {
-        session.end();
-    }
-    if request.stop.signal().is_some() {
-        return Ok(None);
-    }
-    of.pick(&results.measurements).map(Some).ok_or(ProofError::NoFigure(of.measure.name))
+    let results = run_with_knobs(request, knob.as_slice(), || {
+        // What can be measured changes with the knob: huge pages that are refused are no figure.
+        let found = machine::inspect(&Root::live());
+        let how = (Depth::Quick, Wakeups::USUAL);
+        list::run(&[of.measure], &found, how, cpus, request.stop, &mut Unheard)
+    })?;
+    let value =
+        |results: list::Results| of.pick(&results.measurements).ok_or(ProofError::NoFigure(of.measure.name));
+    results.map(value).transpose()
 }
 
 /// A progress that nobody looks at: rounds are short.

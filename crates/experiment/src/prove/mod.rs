@@ -13,10 +13,9 @@ mod notice;
 use os::Stop;
 use quiet::error::Error;
 use quiet::tuned_session::TunedSession;
-use record::paired_comparison::least_rounds;
-use record::phrase::count_noun;
+use record::difference::least_rounds;
 use record::statistics::Verdict;
-use record::{CpuList, KnobValue, Text, text};
+use record::{CpuList, KnobValue, Text};
 use serde_json::{Value, json};
 
 pub use command::{ProvenCommand, prove_command};
@@ -65,48 +64,12 @@ pub struct Proof {
     pub interrupted: Option<i32>,
 }
 
-/// One comparison, figure by figure: its rounds (before, after).
-type Rounds = Vec<(Figure, Vec<(f64, f64)>)>;
-
 /// The rounds for so many comparisons: an even number, since who comes first changes from round to round.
 fn choose_rounds(comparisons: usize, duplicate: usize) -> usize {
     (least_rounds(comparisons) + duplicate).next_multiple_of(2)
 }
 
 impl Proof {
-    /// Judges comparisons. `same` is that of the machine with itself, by whose differences the others are judged.
-    fn judge(&mut self, same: (Text, Rounds), others: Vec<(Text, Rounds)>) {
-        let count_figures =
-            |(_, figures): &(Text, Rounds)| figures.iter().filter(|(_, rounds)| !rounds.is_empty()).count();
-        let comparisons = match others.iter().map(count_figures).sum() {
-            0 => count_figures(&same),
-            some => some,
-        };
-        let mut floors: Vec<(&str, Option<f64>)> = Vec::new();
-        let (name, figures) = same;
-        for (figure, rounds) in figures {
-            if let Some(Compared { rounds, comparison }) = figure.compare(rounds, comparisons, None) {
-                let comparison = comparison.as_floor();
-                floors.push((figure.name, comparison.floor));
-                self.compared.push((name.clone(), figure, Compared { rounds, comparison }));
-            }
-        }
-        for (name, figures) in others {
-            for (figure, rounds) in figures {
-                let floor = floors.iter().find(|(name, _)| *name == figure.name);
-                let compared = figure.compare(rounds, comparisons, floor.and_then(|(_, floor)| *floor));
-                self.compared.extend(compared.map(|compared| (name.clone(), figure, compared)));
-            }
-        }
-        self.remarks.push(text!(
-            "Medians of {rounds}; 95 % intervals, corrected for {comparisons}. {name} is the A/A control: its interval is the \
-             noise floor, and no smaller difference counts. (+N rounds): so many more are needed, with --rounds.",
-            rounds = count_noun(self.rounds, "round"),
-            comparisons = count_noun(comparisons, "comparison"),
-            name = format!("{:?}", name.to_string())
-        ));
-    }
-
     /// As JSON.
     pub fn to_json(&self) -> Value {
         let row = |(name, figure, compared): &(Text, Figure, Compared)| {

@@ -91,8 +91,8 @@ fn prove(
     begin_session: &dyn Fn(&[&'static str]) -> Result<TunedSession, Error>,
 ) -> Result<Proof, Failure> {
     let tell = |notice: Notice| {
-        if notice.is_warning() || !options.out.quiet_output {
-            output::complain(&notice.to_string());
+        if notice.is_warning || !options.out.quiet_output {
+            output::complain(&notice.says);
         }
     };
     let request = ProofRequest {

@@ -3,6 +3,7 @@
 use experiment::fix::{Fix, Gain, Outlook};
 use experiment::prove::Proof;
 use record::diagnosis::Finding;
+use record::difference::Verdict;
 use record::phrase::count_noun;
 use record::units::{bound, percent, significant};
 use record::{Text, text};
@@ -113,38 +114,37 @@ fn foot(fixed: &Fixed, style: &Style) -> String {
 
 /// What a fix gave, in words.
 fn gave(gain: &Gain) -> Text {
-    match gain {
-        Gain::Factor { factor, interval: (low, high) } => {
-            let [by, low, high] = [*factor, *low, *high].map(significant);
-            match *factor >= 1.0 {
+    let (low, high) = gain.interval.unwrap_or_default();
+    match &gain.verdict {
+        Verdict::Costs { .. } => {
+            let [by, low, high] = [gain.factor, low, high].map(significant);
+            match gain.factor >= 1.0 {
                 true => text!("{by} × as fast ({low} to {high})", by, low, high),
                 false => text!("slower: {by} × as fast ({low} to {high})", by, low, high),
             }
         }
-        Gain::Nothing { smaller_than } if *smaller_than > 0.0 => {
+        Verdict::NotResolved { smaller_than } if *smaller_than > 0.0 => {
             text!("no difference resolved (< {bound})", bound = percent(bound(*smaller_than)))
         }
-        Gain::Nothing { .. } => text!("no difference resolved"),
-        Gain::TooNoisy { rounds_needed: Some(rounds) } => {
+        Verdict::NotResolved { .. } => text!("no difference resolved"),
+        Verdict::TooNoisy { rounds_needed: Some(rounds) } => {
             let rounds = count_noun(*rounds, "more round");
             text!("too noisy to tell: {rounds} needed, with --rounds", rounds)
         }
-        Gain::TooNoisy { rounds_needed: None } => text!("too noisy to tell"),
-        Gain::NotMeasured(why) => text!("not measured: {why}", why = why.clone()),
+        Verdict::TooNoisy { rounds_needed: None } => text!("too noisy to tell"),
+        Verdict::NotMeasurable { reason } => {
+            text!("not measured: {why}", why = reason.clone())
+        }
     }
 }
 
 /// The same as JSON.
 pub fn fix_json(fixed: &Fixed) -> Value {
     let Fix { number, finding, value, .. } = fixed.fix;
-    let gain = fixed.proof.map(|proof| match Gain::of(proof) {
-        Gain::Factor { factor, interval } => {
-            json!({"verdict": "resolved", "factor": factor, "interval": interval})
-        }
-        Gain::Nothing { smaller_than } => json!({"verdict": "nothing", "smaller_than": smaller_than}),
-        Gain::TooNoisy { rounds_needed } => json!({"verdict": "too-noisy", "rounds_needed": rounds_needed}),
-        Gain::NotMeasured(why) => json!({"verdict": "not-measured", "why": why}),
-    });
+    let gain = fixed
+        .proof
+        .map(Gain::of)
+        .map(|gain| json!({"factor": gain.factor, "interval": gain.interval, "verdict": gain.verdict}));
     json!({
         "finding": {"number": number, "rule": finding.rule, "what": finding.what, "loss": finding.loss},
         "knob": value.knob.name(),

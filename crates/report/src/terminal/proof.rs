@@ -60,7 +60,7 @@ pub fn proof(proof: &Proof, style: &Style) -> String {
 mod tests {
     use super::*;
     use experiment::prove::{Figure, Unit};
-    use record::paired_comparison::Scale;
+    use record::difference::Scale;
 
     #[test]
     fn every_row_is_reported_within_the_width() {

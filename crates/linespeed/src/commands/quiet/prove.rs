@@ -21,8 +21,8 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
         tuned_session::begin(options, names, Purpose::Measuring)
     };
     let tell = |notice: Notice| {
-        if notice.is_warning() || !options.out.quiet_output {
-            output::complain(&notice.to_string());
+        if notice.is_warning || !options.out.quiet_output {
+            output::complain(&notice.says);
         }
     };
     let request = ProofRequest {

@@ -1,0 +1,333 @@
+//! Whether one thing is slower than another, and by how much: samples in, paired or not, and the noise floor; one [`Verdict`] out.
+//!
+//! Nothing else decides that. Rounds of (before, after) are compared by the exact interval of the median of their effects
+//! ([`compare_pairs`]), work that adds up by its totals ([`compare_totals`]), figures of two records by the ratio of their medians
+//! ([`judge_ratio`], with [`resample_ratio`] for its interval), averages over time by blocks ([`Estimate`]). None draws random
+//! numbers: the same samples always give the same verdict.
+
+mod estimate;
+mod medians;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::{interval_rank, median_of_sorted};
+use crate::text::Text;
+
+pub use estimate::{Estimate, normal_quantile, student_tail};
+pub use medians::{LEAST_SAMPLES, join_ratio, resample_ratio};
+
+/// The least difference that is worth telling, a share: runs on an idle machine may differ by as much.
+pub const WORTH_TELLING: f64 = 0.01;
+/// What is called much, a share: who sees less changes nothing.
+pub const MUCH: f64 = 0.05;
+/// Where not even so many times as much as is [`MUCH`] is excluded, noise hides what people care about.
+const HIDDEN: f64 = 2.0;
+/// The share of cases in which an interval may miss, of all that are told together.
+pub const WRONG: f64 = 0.05;
+/// The fewest events that are worth knowing.
+const EVENTS: f64 = 1.0;
+/// Nobody waits for more rounds than that.
+const MOST_ROUNDS: usize = 10_000;
+/// Turns that make a block: a burst of other work touches several that follow each other.
+const BLOCK: usize = 4;
+
+/// What can be said about a difference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "verdict", rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It costs this share, with its interval.
+    Costs {
+        /// Share lost (0.1 is 10 %).
+        share: f64,
+        /// 95 % interval of the share.
+        interval: (f64, f64),
+    },
+    /// No difference resolved; if there is one it is smaller than this share.
+    NotResolved {
+        /// The least share that would have been seen.
+        smaller_than: f64,
+    },
+    /// Too noisy to tell.
+    TooNoisy {
+        /// How many more rounds would do, where that can be estimated.
+        rounds_needed: Option<u64>,
+    },
+    /// Not measurable here.
+    NotMeasurable {
+        /// Why.
+        reason: Text,
+    },
+}
+
+impl Verdict {
+    /// Whether a difference is resolved.
+    pub fn is_resolved(&self) -> bool {
+        matches!(self, Verdict::Costs { .. })
+    }
+
+    /// The same with before and after exchanged, as a share of what was exchanged for: what costs less than nothing costs the other.
+    fn exchanged(self) -> Self {
+        let other = |share: f64| 1.0 - 1.0 / (1.0 - share);
+        match self {
+            Verdict::Costs { share, interval: (low, high) } => {
+                Verdict::Costs { share: other(share), interval: (other(high), other(low)) }
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// Of two times (before, after): what the slower one loses of its speed, and whether that is the one after; `None` where no
+    /// difference is resolved.
+    pub fn of_slower(self) -> (Self, Option<bool>) {
+        match self {
+            Verdict::Costs { share, .. } if share < 0.0 => (self.exchanged(), Some(true)),
+            Verdict::Costs { .. } => (self, Some(false)),
+            verdict => (verdict, None),
+        }
+    }
+}
+
+/// How two values of a round are compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    /// By the logarithm of their ratio: times, clocks.
+    Ratio,
+    /// By their difference, in the figure's own unit: shares, which may be 0.
+    Difference {
+        /// The difference that is worth knowing.
+        worth: f64,
+    },
+    /// By their difference: whole numbers of events, which may be 0.
+    Count,
+}
+
+/// What came of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Rounds that had both values.
+    pub rounds: usize,
+    /// The middle before.
+    pub before: f64,
+    /// The middle after.
+    pub after: f64,
+    /// What is less afterwards: a share of the value before (ratios), or as much in the figure's own unit; below 0 it is more.
+    pub less_by: f64,
+    /// The interval of that; absent where the rounds are too few for one.
+    pub interval: Option<(f64, f64)>,
+    /// How much a state differed from itself, in the same terms; absent where that is not known.
+    pub floor: Option<f64>,
+    /// The same as one of the four verdicts: what the state before costs. A share for ratios, otherwise in the figure's unit.
+    pub verdict: Verdict,
+}
+
+impl Difference {
+    /// Whether it is less afterwards; `None` where no difference was resolved.
+    pub fn is_less(&self) -> Option<bool> {
+        self.verdict.is_resolved().then_some(self.less_by > 0.0)
+    }
+
+    /// The same told as what is more afterwards, where the state after is what costs: `less_by` and the verdict change their sign.
+    pub fn as_more(mut self) -> Self {
+        let negated = |(low, high): (f64, f64)| (-high, -low);
+        self.less_by = -self.less_by;
+        self.interval = self.interval.map(negated);
+        if let Verdict::Costs { share, interval } = &mut self.verdict {
+            (*share, *interval) = (-*share, negated(*interval));
+        }
+        self
+    }
+
+    /// As the comparison of a state with itself: how far the two differed is the floor, and nothing was resolved, because
+    /// nothing was changed.
+    pub fn as_floor(mut self) -> Self {
+        self.floor = self.interval.map(|(low, high)| high.abs().max(low.abs()));
+        if let (true, Some(smaller_than)) = (self.verdict.is_resolved(), self.floor) {
+            self.verdict = Verdict::NotResolved { smaller_than };
+        }
+        self
+    }
+}
+
+/// How much less there is after than before, with its interval: ratios as logarithms.
+struct Effect {
+    at: f64,
+    interval: Option<(f64, f64)>,
+    is_ratio: bool,
+}
+
+impl Effect {
+    /// A share of the value before, so that "less by 60 %" is what is meant.
+    fn report(&self, effect: f64) -> f64 {
+        if self.is_ratio { 1.0 - (-effect).exp() } else { effect }
+    }
+
+    fn report_interval(&self) -> Option<(f64, f64)> {
+        self.interval.map(|(low, high)| (self.report(low), self.report(high)))
+    }
+
+    /// The verdict: resolved where the whole interval is beyond `least` and the effect beyond the floor. `worth` is a difference
+    /// that is much, `more` how many more samples would show one.
+    fn judge(
+        &self,
+        worth: f64,
+        least: f64,
+        floor: Option<f64>,
+        more: impl FnOnce() -> Option<u64>,
+    ) -> Verdict {
+        let Some((low, high)) = self.interval else { return Verdict::TooNoisy { rounds_needed: more() } };
+        let is_clear = low > least || high < -least;
+        let share = self.report(self.at);
+        if is_clear && floor.is_none_or(|floor| share.abs() > floor) {
+            return Verdict::Costs { share, interval: (self.report(low), self.report(high)) };
+        }
+        let reach = self.report(low.abs().max(high.abs()).max(least));
+        let smaller_than = reach.max(floor.unwrap_or(0.0));
+        if smaller_than <= HIDDEN * worth {
+            return Verdict::NotResolved { smaller_than };
+        }
+        // No number of rounds lowers the floor.
+        Verdict::TooNoisy { rounds_needed: (!is_clear).then(more).flatten() }
+    }
+}
+
+/// The least number of rounds with an interval when so many comparisons are made together.
+pub fn least_rounds(comparisons: usize) -> usize {
+    (1..64).find(|rounds| interval_rank(*rounds, comparisons).is_some()).unwrap_or(64)
+}
+
+/// Compares rounds of (before, after). Values that are not finite are left out, and those of a ratio that are not above 0.
+/// `comparisons` are made together, all figures counted, so that each may be wrong in so much fewer cases (Bonferroni).
+/// `floor` is how much a state differs from itself ([`Difference::as_floor`]): no smaller difference is resolved.
+pub fn compare_pairs(
+    rounds: &[(f64, f64)],
+    scale: Scale,
+    comparisons: usize,
+    floor: Option<f64>,
+) -> Difference {
+    let is_ratio = scale == Scale::Ratio;
+    let usable = |value: f64| value.is_finite() && (!is_ratio || value > 0.0);
+    let pairs: Vec<(f64, f64)> =
+        rounds.iter().copied().filter(|(before, after)| usable(*before) && usable(*after)).collect();
+    let sorted = |of: &dyn Fn(&(f64, f64)) -> f64| {
+        let mut values: Vec<f64> = pairs.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let effects = sorted(&|(before, after)| if is_ratio { (before / after).ln() } else { before - after });
+    let [before, after] = [sorted(&|pair| pair.0), sorted(&|pair| pair.1)].map(|all| median_of_sorted(&all));
+    let worth = match scale {
+        Scale::Ratio => MUCH,
+        Scale::Difference { worth } => worth,
+        Scale::Count => (before * MUCH).max(EVENTS),
+    };
+    let interval = sign_interval(&effects, comparisons);
+    let effect = Effect { at: median_of_sorted(&effects), interval, is_ratio };
+    let verdict = effect.judge(worth, 0.0, floor, || more_rounds(&effect, &effects, worth, comparisons));
+    Difference {
+        rounds: pairs.len(),
+        before,
+        after,
+        less_by: effect.report(effect.at),
+        interval: effect.report_interval(),
+        floor,
+        verdict,
+    }
+}
+
+/// The interval of the median of ascending effects by order statistics.
+fn sign_interval(effects: &[f64], comparisons: usize) -> Option<(f64, f64)> {
+    let rank = interval_rank(effects.len(), comparisons)?;
+    Some((*effects.get(rank)?, *effects.get(effects.len() - 1 - rank)?))
+}
+
+/// About how many more rounds would show a difference of `worth`, if they scatter as these do: each of these values stands for
+/// as many of the later ones. `None` where that is more than anybody waits for.
+fn more_rounds(effect: &Effect, effects: &[f64], worth: f64, comparisons: usize) -> Option<u64> {
+    let mut rounds = effects.len().max(least_rounds(comparisons) - 1);
+    while rounds < MOST_ROUNDS {
+        // The first step is one round: too few have no interval yet.
+        rounds = (rounds + (rounds / 16).max(1)).min(MOST_ROUNDS);
+        let more = (rounds - effects.len()) as u64;
+        if effect.interval.is_none() {
+            return Some(more);
+        }
+        let rank = interval_rank(rounds, comparisons)?;
+        let (low, high) = (stretched(effects, rank, rounds), stretched(effects, rounds - 1 - rank, rounds));
+        if low > 0.0 || high < 0.0 || effect.report(low.abs().max(high.abs())) <= worth {
+            return Some(more);
+        }
+    }
+    None
+}
+
+/// What stands at this place of `count` values in ascending order that scatter as these do, which ascend too.
+fn stretched(sorted: &[f64], index: usize, count: usize) -> f64 {
+    let at = |index: usize| sorted.get(index).or(sorted.last()).copied().unwrap_or(0.0);
+    let place = ((index as f64 + 0.5) / count as f64 * sorted.len() as f64 - 0.5).max(0.0);
+    let below = place.floor();
+    at(below as usize) + (place - below) * (at(below as usize + 1) - at(below as usize))
+}
+
+/// The product of the totals before, divided by those after, over the turns that all of them made: a burst that no median sees is
+/// in a total.
+///
+/// The logarithm of the ratio is a sum of logarithms of totals, so a block's part in its error is the sum of what each portion
+/// deviates by, relative to its mean; Student's t of the blocks' scatter is the interval (Fieller, to first order).
+pub fn compare_totals(
+    before: &[&[f64]],
+    after: &[&[f64]],
+    comparisons: usize,
+    floor: Option<f64>,
+) -> Difference {
+    let all = || before.iter().map(|one| (1.0, *one)).chain(after.iter().map(|one| (-1.0, *one)));
+    let turns = all().map(|(_, portions)| portions.len()).min().unwrap_or(0);
+    let usable =
+        |turn: &usize| all().all(|(_, portions)| portions[*turn] > 0.0 && portions[*turn].is_finite());
+    let used: Vec<usize> = (0..turns).filter(usable).collect();
+    let count = used.len() as f64;
+    let means: Vec<(f64, f64, &[f64])> = all()
+        .map(|(sign, portions)| (sign, used.iter().map(|turn| portions[*turn] / count).sum(), portions))
+        .collect();
+    let log = means.iter().map(|(sign, mean, _)| sign * mean.ln()).sum();
+    let part =
+        |turn: &usize| means.iter().map(|(sign, mean, portions)| sign * portions[*turn] / mean).sum::<f64>();
+    let blocks = used.chunks(BLOCK);
+    // A last block of fewer turns weighs as much as they do.
+    let weight = blocks.len() as f64 / count;
+    let blocks: Vec<f64> = blocks.map(|block| weight * block.iter().map(part).sum::<f64>()).collect();
+    let interval = Estimate::of_blocks(log, &blocks).interval(comparisons);
+    let interval = interval.filter(|(low, high)| low.is_finite() && high.is_finite());
+    let effect = Effect { at: log, interval, is_ratio: true };
+    let verdict = effect.judge(MUCH, 0.0, floor, || match interval {
+        None => (2 * BLOCK).checked_sub(used.len()).map(|more| more as u64),
+        Some((low, high)) => more_samples((high - low) / 2.0, used.len() as u64),
+    });
+    let product = |sign: f64| means.iter().filter(|one| one.0 == sign).map(|one| one.1).product();
+    Difference {
+        rounds: used.len(),
+        before: product(1.0),
+        after: product(-1.0),
+        less_by: effect.report(log),
+        interval: effect.report_interval(),
+        floor,
+        verdict,
+    }
+}
+
+/// Judges a time divided by another, from records of which nothing tells how far one differs from itself: the whole interval of the
+/// ratio must be beyond what is [`WORTH_TELLING`]. `samples` are those of the side that has fewer.
+pub fn judge_ratio(ratio: f64, interval: (f64, f64), samples: u64) -> Verdict {
+    let (low, high) = (-interval.1.ln(), -interval.0.ln());
+    let effect = Effect { at: -ratio.ln(), interval: Some((low, high)), is_ratio: true };
+    effect.judge(MUCH, WORTH_TELLING.ln_1p(), None, || more_samples(low.abs().max(high.abs()), samples))
+}
+
+/// How many more samples would make an interval that reaches so far reach no farther than what is [`MUCH`]: intervals narrow with
+/// the root of the number of samples.
+fn more_samples(reach: f64, samples: u64) -> Option<u64> {
+    let more = samples as f64 * ((reach / MUCH).powi(2) - 1.0);
+    (1.0..=MOST_ROUNDS as f64).contains(&more).then_some(more.ceil() as u64)
+}
