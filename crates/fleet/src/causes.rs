@@ -109,6 +109,9 @@ pub(crate) const ONLY_HERE: Template = Template {
 pub(crate) const BY_NONE: Template =
     Template { code: "fleet-cause-none", words: "no fact of inventory or settings differs from its class" };
 
+/// A share of its CPU time that was taken from a machine.
+type TakenShare = fn(&Brief) -> Option<f64>;
+
 /// A machine that is to be explained.
 pub(crate) struct Case<'a> {
     /// Its class.
@@ -147,7 +150,7 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
         let likely = likely.map(|likely| likely * unusual * (1.0 - 1e-3 * number as f64));
         add(likely, facts().get(fact).and_then(|fact| fact.what.code()).unwrap_or_default(), says);
     }
-    let taken: [(Template, fn(&Brief) -> Option<f64>); 2] =
+    let taken: [(Template, TakenShare); 2] =
         [(BY_OTHERS, |brief| brief.others), (BY_STEAL, |brief| brief.steal)];
     for (template, of) in taken {
         if let Some((own, usual)) = case.takes_more(machine, of) {
@@ -242,7 +245,7 @@ impl Case<'_> {
     }
 
     /// Whether so much more of the machine's time was taken than of the others' that it can be the reason.
-    fn takes_more(&self, machine: &Brief, of: fn(&Brief) -> Option<f64>) -> Option<(f64, f64)> {
+    fn takes_more(&self, machine: &Brief, of: TakenShare) -> Option<(f64, f64)> {
         let own = of(machine)?;
         let usual = median(self.sound().filter_map(of).collect());
         let loss = self.families.iter().map(|(_, speed)| 1.0 - speed).fold(0.0, f64::max);

@@ -133,6 +133,7 @@ fn conclude<const N: usize>(together: Together, parts: [(Pair, Size, Template); 
     let mut why: Option<Text> = None;
     for (pair, wanted, missing) in parts {
         let (is, says) = match pair {
+            None if why.is_none() => return cannot(missing),
             None => (Size::Unclear, text!(missing)),
             Some((with, without)) => {
                 let verdict = with.against(without, together).verdict;

@@ -20,7 +20,7 @@ use record::phrase::count_noun;
 use record::text::Value;
 use record::{CpuList, Template, Text, text, units};
 
-use super::figure::{Figure, Unit, names};
+use super::figure::{Figure, FigureOf, Unit, names};
 use super::knobs::{SettableKnob, find_settable};
 use super::{Proof, ProofError, ProofRequest};
 use crate::rounds::run_comparisons;
@@ -48,7 +48,7 @@ const fn compared(name: &'static str, unit: Unit, scale: Scale, less_is_better: 
 /// What one run showed, in the order of [`FIGURES`].
 type Figures = [Option<f64>; 4];
 
-const FIGURES: [(Figure, fn(&Figures) -> Option<f64>); 4] = [
+const FIGURES: [FigureOf<Figures>; 4] = [
     (compared(names::TIME, Unit::Seconds, Scale::Ratio, true), |all| all[0]),
     (compared(names::CORE, Unit::Hertz, Scale::Ratio, false), |all| all[1]),
     (compared(names::SWITCHES, Unit::Count, Scale::Count, true), |all| all[2]),

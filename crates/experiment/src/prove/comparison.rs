@@ -3,7 +3,7 @@
 use record::phrase::count_noun;
 use record::{Text, text, units};
 
-use super::figure::Figure;
+use super::figure::FigureOf;
 use super::knobs::SETTLING;
 use super::{Proof, ProofError, ProofRequest};
 use crate::rounds::run_comparisons;
@@ -51,7 +51,7 @@ impl Proof {
         [title, head]: [&'static str; 2],
         mut comparisons: Vec<Comparison<S, R>>,
         (rounds, each): (usize, f64),
-        figures: &[(Figure, fn(&R) -> Option<f64>)],
+        figures: &[FigureOf<R>],
         mut run: impl FnMut(&S) -> Result<Option<R>, ProofError>,
     ) -> Self {
         let (stop, blocks) = (request.stop, comparisons.len() * 2);
@@ -69,11 +69,7 @@ impl Proof {
 
     /// Judges comparisons, the first of which is of one state with itself, by whose differences the others are judged. Each figure
     /// is read from what came of a trial.
-    pub(super) fn judge<S, R>(
-        &mut self,
-        comparisons: Vec<Comparison<S, R>>,
-        figures: &[(Figure, fn(&R) -> Option<f64>)],
-    ) {
+    pub(super) fn judge<S, R>(&mut self, comparisons: Vec<Comparison<S, R>>, figures: &[FigureOf<R>]) {
         let values = |comparison: &Comparison<S, R>, read: fn(&R) -> Option<f64>| -> Vec<(f64, f64)> {
             comparison.rounds.iter().filter_map(|(a, b)| Some((read(a)?, read(b)?))).collect()
         };

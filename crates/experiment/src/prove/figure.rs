@@ -71,6 +71,9 @@ pub struct Figure {
     pub less_is_better: bool,
 }
 
+/// A figure, and how it is read from what came of a trial.
+pub(super) type FigureOf<R> = (Figure, fn(&R) -> Option<f64>);
+
 /// Its rounds (before, after), and what they say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
