@@ -62,7 +62,6 @@ pub use comparison::{
     gate, gate_turns, ignore_commands, remark_scope, row_figures, suggest,
 };
 pub use cpu_accounting::{explain_noise, used_by_others};
-pub use record::difference::MUCH;
 pub use findings::{Case, Need, RULES, Rule, takes_cpu_time, takes_from_tail};
 pub use history::{HEADLINES, Past, lines};
 pub use kept_ceilings::{Identity, KeptCeilings};
@@ -72,6 +71,7 @@ pub use plan::{
     Merged, PlanError, PlanRequest, TOOLS, describe_source, judge_verification, merge_records, plan,
     plan_needs, plan_nodes,
 };
+pub use record::difference::MUCH;
 pub use record_index::RecordIndex;
 pub use resources::{
     Headline, MEMORY_LATENCY, beyond_caches, resources, usual_memory_latency, usual_triad_per_core,

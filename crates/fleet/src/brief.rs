@@ -184,7 +184,7 @@ impl Brief {
         self.facts.get(number).copied().flatten()
     }
 
-        /// Of a record that lies in this file, which is called so. Figures need no samples ([`Record::keep_summaries`]).
+    /// Of a record that lies in this file, which is called so. Figures need no samples ([`Record::keep_summaries`]).
     pub fn from_record(
         record: &Record,
         path: PathBuf,

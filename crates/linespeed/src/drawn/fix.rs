@@ -2,11 +2,11 @@
 
 use experiment::fix::{Fix, Gain, Outlook};
 use experiment::prove::Proof;
-use record::{Text, text};
 use record::diagnosis::Finding;
 use record::difference::Verdict;
 use record::phrase::count_noun;
 use record::units::{bound, percent, significant};
+use record::{Text, text};
 use serde_json::{Value, json};
 
 use super::knob_changes::write_plan;

@@ -16,7 +16,13 @@ use crate::text::{clean, pad_right, width, wrap};
 const METRICS: usize = 5;
 
 /// `linespeed reference NAME`: the answer on one screen; above it, with `all`, every table and every claim.
-pub fn reference(record: &Record, answers: &[JudgedClaim], all: bool, shown_by: &str, style: &Style) -> String {
+pub fn reference(
+    record: &Record,
+    answers: &[JudgedClaim],
+    all: bool,
+    shown_by: &str,
+    style: &Style,
+) -> String {
     let whole = |screen: &mut Screen| {
         report::write(screen, record, None);
         every(screen, answers, style.layout);
