@@ -1,4 +1,4 @@
-"""Sentences as data: code that decides by the words of a text, and texts that stand where only codes and figures should."""
+"""Code that decides by the words of a text, and look-ups by a literal key."""
 
 import re
 
@@ -10,8 +10,6 @@ QUESTIONS = ("starts_with", "contains", "ends_with", "strip_prefix", "strip_suff
 SENTENCES = ("reason", "doubt", "why", "remedy", "error", "says", "said", "told", "what", "message", "sentence", "meaning", "label")
 # Texts of other programs are read by their words, there and nowhere else.
 READS_TEXTS = ("import",)
-# These know codes and figures; words stand in templates and in errors' Display.
-WORDLESS = ("record", "machine", "os", "measure", "experiment", "overhead", "quiet", "diagnose")
 # What holds details and labels, which have typed keys; and how a key is looked up in them.
 KEYED = ("detail", "details", "labels", "looks", "around", "ceilings")
 LOOK_UPS = ("get", "named", "number_named", "has_name", "contains_key")
@@ -69,52 +67,6 @@ def decisions(text):
                     yield token.line, f"{'.'.join(reversed(holder)) or '…'} {token.text} {literal.text}"
 
 
-def display_spans(all_tokens):
-    """(first, last) of each implementation of Display, where an error's words stand."""
-    for index, token in enumerate(all_tokens):
-        if token.text != "impl":
-            continue
-        head = index
-        while head < len(all_tokens) and all_tokens[head].text not in ("{", ";"):
-            head += 1
-        if "Display" in [each.text for each in all_tokens[index:head]]:
-            yield index, rust.closing(all_tokens, head)
-
-
-def template_spans(all_tokens):
-    """(first, last) of each declared template."""
-    for index, token in enumerate(all_tokens):
-        if token.text in ("text", "asm", "global_asm", "naked_asm") and index + 2 < len(all_tokens) and all_tokens[index + 1].text == "!":
-            yield index, rust.closing(all_tokens, index + 2)
-        elif token.text in ("glossary", "title") and index + 2 < len(all_tokens) and all_tokens[index + 1].text == ":":
-            yield index, index + 2
-        elif token.text in ("glossary", "GLOSSARY") and index > 0 and all_tokens[index - 1].text in ("fn", "const"):
-            body = next((at for at in range(index, len(all_tokens)) if all_tokens[at].text in ("{", ";", "=")), None)
-            if body is not None and all_tokens[body].text == "{":
-                yield index, rust.closing(all_tokens, body)
-            elif body is not None and all_tokens[body].text == "=":
-                yield index, rust.closing(all_tokens, body + 2)
-        elif token.text == "Template" and index + 1 < len(all_tokens) and all_tokens[index + 1].text == "{":
-            yield index, rust.closing(all_tokens, index + 1)
-
-
-def command_spans(all_tokens):
-    """(first, last) of each command to paste: all of `Remedy::command(…)`, and what follows the words in `Remedy::both(…)`."""
-    for index, token in enumerate(all_tokens):
-        if token.text in ("command", "both") and index > 1 and [each.text for each in all_tokens[index - 2:index]] == ["Remedy", "::"]:
-            if index + 1 < len(all_tokens) and all_tokens[index + 1].text == "(":
-                yield index, rust.closing(all_tokens, index + 1)
-
-
-def literals(text):
-    """(line, literal) of every text of four words or more outside templates, attributes and Display."""
-    found = rust.product_tokens(text)
-    spans = [*rust.attributes(found), *display_spans(found), *template_spans(found), *command_spans(found)]
-    for token in rust.without_spans(found, spans):
-        if token.kind == "string" and words(token.text) >= 4:
-            yield token.line, token.text
-
-
 def look_ups(text):
     """(line, what) of every look-up in details or labels by a literal key."""
     found = rust.product_tokens(text)
@@ -138,9 +90,3 @@ def all_decisions():
         crate = path.relative_to(rust.ROOT).parts[1]
         if crate not in READS_TEXTS:
             yield from ((path, line, what) for line, what in decisions(path.read_text()))
-
-
-def all_literals():
-    """(file, line, literal) of the crates without words."""
-    for path in rust.sources(*(f"crates/{crate}/src" for crate in WORDLESS)):
-        yield from ((path, line, what) for line, what in literals(path.read_text()))

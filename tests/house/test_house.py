@@ -47,22 +47,6 @@ class Sentences(unittest.TestCase):
         for text in ('path.starts_with("/sys")', 'name == "cpu0"', 'flags.contains("avx2")', 'line.split_once(\':\')', 'set.contains(&what)'):
             self.assertEqual(self.found(text), [], text)
 
-    def test_a_sentence_as_data_is_found(self):
-        found = lambda text: [literal for _, literal in sentences.literals(text)]
-        self.assertEqual(found('fn f() { g("the time ended before it") }'), ['"the time ended before it"'])
-        self.assertEqual(found('fn f() { g("load.latency", "/sys/devices/system/cpu", "three words only") }'), [])
-        self.assertEqual(found('text!("{n} of {all} cells are missing here");'), [])
-        self.assertEqual(found('impl fmt::Display for Error { fn fmt() { write!(f, "no such file is to be had") } }'), [])
-        self.assertEqual(found('#[cfg(test)] mod tests { fn f() { g("the time ended before it") } }'), [])
-        self.assertEqual(found('global_asm!("mov byte ptr [r14], al");'), [])
-        self.assertEqual(found('const OFF: Template = Template { code: "off", words: "the time ended before it" };'), [])
-        self.assertEqual(found('const RULE: Rule = Rule { glossary: "the time ended before it", name: "x" };'), [])
-        self.assertEqual(found("impl Knob for K { fn glossary(&self) -> &'static str { \"the time ended before it\" } }"), [])
-        self.assertEqual(found('fn f() { Remedy::command("for t in a b c do x done") }'), [])
-        self.assertEqual(found('fn f() { g(glossary, "the time ended before it") }'), ['"the time ended before it"'])
-        self.assertEqual(found('#[serde(doc = "four words stand in here")] struct A;'), [])
-
-
     def test_a_look_up_by_a_literal_key_is_found(self):
         found = lambda text: [what for _, what in sentences.look_ups("fn f() { " + text + " }")]
         self.assertEqual(found('m.detail.get(detail::LOOKS)?.get("all")'), ['detail.get("all")'])

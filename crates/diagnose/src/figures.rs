@@ -3,7 +3,8 @@
 
 use record::Label;
 use record::diagnosis::{Evidence, Relevance, Severity};
-use record::statistics::{Summary, Verdict, median_of_sorted};
+use record::difference::Verdict;
+use record::statistics::{Summary, median_of_sorted};
 use record::text::Value;
 use record::units::digits_of_share;
 use record::{Better, CpuList, Measurement, Remedy, Snapshot, Text, metrics, text};

@@ -2,9 +2,8 @@
 //! advertises for it.
 
 use record::Label;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use record::diagnosis::CurvePlace;
 use record::machine::Cache;
 use record::statistics::median_of_sorted;
 use record::text::Value;
@@ -12,6 +11,7 @@ use record::units::parse_bytes;
 use record::{Labels, Level, Measurement, Record, Template, Text, text};
 
 use crate::curve::{Curve, Edge, Plateau};
+use crate::latency_curve::{LEAST_POINTS, LatencyCurve, size_of};
 use crate::record_index::RecordIndex;
 use crate::resources::{MEMORY, Walk, beyond};
 
@@ -34,8 +34,6 @@ const NOT_ITS_OWN: f64 = 1.5;
 const MUCH_STEEPER: f64 = 2.0;
 /// The largest working sets that take so many times as long as the last plateau are what it climbs to.
 const CLIMBS: f64 = 1.05;
-/// Points below which a curve says nothing of levels.
-const LEAST_POINTS: usize = 3;
 
 impl RecordIndex<'_> {
     /// The levels of the memory hierarchy, as [`levels`] finds them.
@@ -92,45 +90,7 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
     levels
 }
 
-/// The one latency curve that the levels, the headline and the chart are of.
-#[derive(Debug)]
-pub(crate) struct Source<'a> {
-    /// Where it was measured.
-    pub(crate) place: CurvePlace,
-    points: Vec<&'a Measurement>,
-}
-
-impl<'a> Source<'a> {
-    /// The curve of the CPU with the most points; of several the one at `headline`.
-    pub(crate) fn choose(
-        latencies: impl Iterator<Item = &'a Measurement>,
-        headline: Option<CurvePlace>,
-    ) -> Option<Self> {
-        let mut cpus: BTreeMap<Option<u64>, Vec<&Measurement>> = BTreeMap::new();
-        for m in latencies.filter(|m| size_of(m) > 0) {
-            cpus.entry(m.labels.count(Label::Cpu)).or_default().push(m);
-        }
-        let curves = cpus.into_iter().map(|(cpu, of_cpu)| {
-            let place = CurvePlace { cpu, node: nearest_node(&of_cpu) };
-            let on = |page: &'static str| {
-                let of_page = of_cpu.iter().copied();
-                of_page.filter(move |m| {
-                    m.labels.count(Label::Node) == place.node && m.labels.word(Label::Page) == Some(page)
-                })
-            };
-            let mut points: Vec<&Measurement> = on("2MiB").collect();
-            let first_huge = points.iter().map(|m| size_of(m)).min().unwrap_or(u64::MAX);
-            if points.len() >= LEAST_POINTS {
-                points.extend(on("4KiB").filter(|m| size_of(m) < first_huge));
-            } else {
-                points = on("4KiB").collect();
-            }
-            Self { place, points }
-        });
-        let rank = |curve: &Self| (curve.points.len(), headline.is_some_and(|at| at.cpu == curve.place.cpu));
-        curves.rev().max_by_key(rank)
-    }
-
+impl<'a> LatencyCurve<'a> {
     /// The figure of the curve's page size at the largest working set that was measured on both, where that is the curve's.
     fn of_both_pages(&self, index: &RecordIndex<'a>) -> Option<&'a Measurement> {
         let (small, huge) = index.pages()?;
@@ -163,26 +123,6 @@ impl<'a> Source<'a> {
         let cycles = latency_ns * clock.value() * 1e-9;
         (cycles.is_finite() && cycles > 0.0).then_some(cycles)
     }
-}
-
-/// The working set of a measurement, bytes; 0 where it has none.
-fn size_of(measurement: &Measurement) -> u64 {
-    measurement.labels.count(Label::Bytes).unwrap_or(0)
-}
-
-/// The node whose memory answers fastest: by the median over the sizes that it shares with the most measured one.
-fn nearest_node(points: &[&Measurement]) -> Option<u64> {
-    let nodes: std::collections::BTreeSet<Option<u64>> =
-        points.iter().map(|m| m.labels.count(Label::Node)).collect();
-    nodes
-        .into_iter()
-        .map(|node| {
-            let of_node = points.iter().filter(|m| m.labels.count(Label::Node) == node);
-            let slowest = of_node.clone().map(|m| m.value()).filter(|v| v.is_finite()).fold(0.0, f64::max);
-            (node, of_node.count(), slowest)
-        })
-        .max_by(|a, b| a.1.cmp(&b.1).then(b.2.total_cmp(&a.2)))
-        .and_then(|(node, _, _)| node)
 }
 
 /// One cache that the kernel advertises for a CPU.

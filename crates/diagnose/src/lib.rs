@@ -29,6 +29,7 @@ mod figures;
 mod findings;
 mod history;
 mod kept_ceilings;
+mod latency_curve;
 mod layers;
 mod levels;
 mod loss_breakdown;

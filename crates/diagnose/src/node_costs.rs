@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use record::diagnosis::Evidence;
 use record::{Better, Measurement, Record, Text, text};
 
-use crate::comparison::nodes::find_reaches;
 use crate::distances;
 use crate::figures::{cite_fact, labels_without, spread};
 use crate::record_index::RecordIndex;
@@ -58,8 +57,7 @@ impl Costs {
     pub(crate) fn from_index(index: &RecordIndex) -> Self {
         let mut costs = Self::of_matrices(index);
         let distances = &costs.distances;
-        costs.latency =
-            costs.latency.or_else(|| curve(index, distances)).or_else(|| single_figures(index.record));
+        costs.latency = costs.latency.or_else(|| curve(index, distances));
         costs
     }
 
@@ -108,6 +106,17 @@ impl Costs {
 }
 
 impl Matrix {
+    /// Of single figures: the cost of own memory, and the mean of other nodes' memory where it is known.
+    pub(crate) fn of_single(
+        what: Text,
+        (own, others): (f64, Option<f64>),
+        evidence: Vec<Evidence>,
+        doubtful: bool,
+    ) -> Self {
+        let cost = |value: f64| Some(Cost { value, between: None });
+        Self { own: cost(own), others: others.and_then(cost), what, evidence, doubtful, ..Self::default() }
+    }
+
     fn new(
         what: Text,
         mut reported: RatedCell,
@@ -279,19 +288,4 @@ fn curve(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
     };
     let (_, reported) = sizes.into_iter().rev().find(|(_, reported)| several(reported))?;
     Matrix::new(text!("node-cost-latency", "load latency"), reported, Better::Lower, distances)
-}
-
-/// What single figures of own and other nodes' memory tell, as a comparison reads them.
-fn single_figures(record: &Record) -> Option<Matrix> {
-    let reach = find_reaches(record).into_iter().find(|reach| reach.other.is_some())?;
-    let cost = |value: f64| Some(Cost { value, between: None });
-    let figures = || [Some(&reach.own), reach.other.as_ref()].into_iter().flatten();
-    Some(Matrix {
-        own: cost(reach.own.value),
-        others: reach.mean_other.and_then(cost),
-        doubtful: figures().any(|datum| datum.doubt.is_some()),
-        evidence: reach.evidence(),
-        what: reach.what,
-        ..Matrix::default()
-    })
 }

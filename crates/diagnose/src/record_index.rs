@@ -8,7 +8,7 @@ use record::diagnosis::CurvePlace;
 use record::{Level, Measurement, Record};
 
 use crate::figures::labels_without;
-use crate::levels::Source;
+use crate::latency_curve::LatencyCurve;
 
 /// Measurements by two words of their places, of which there are a few.
 type ByWords<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Measurement>>>;
@@ -22,7 +22,7 @@ pub struct RecordIndex<'a> {
     by_metric: HashMap<&'a str, Vec<&'a Measurement>>,
     clocks: ByWords<'a>,
     wakeups: ByWords<'a>,
-    curve: Option<Source<'a>>,
+    curve: Option<LatencyCurve<'a>>,
     pages: Option<(&'a Measurement, &'a Measurement)>,
     /// What [`levels`](crate::levels()) makes of the latency curve, once it was asked.
     pub(crate) levels: OnceCell<Vec<Level>>,
@@ -41,7 +41,7 @@ impl<'a> RecordIndex<'a> {
         // Of several CPUs with a whole curve the nearest memory's is chosen; what is told of both pages is of the chosen one, if it has them.
         let at = |m: &Measurement| CurvePlace::of_figure(&m.labels);
         let nearest = same_place_on_both_pages(of("load.latency"));
-        let curve = Source::choose(of("load.latency"), nearest.map(|(small, _)| at(small)));
+        let curve = LatencyCurve::choose(of("load.latency"), nearest.map(|(small, _)| at(small)));
         let here = |m: &&Measurement| curve.as_ref().is_some_and(|curve| at(m) == curve.place);
         let pages = same_place_on_both_pages(of("load.latency").filter(here)).or(nearest);
         Self {
@@ -73,7 +73,7 @@ impl<'a> RecordIndex<'a> {
     }
 
     /// The latency curve that the levels, the headline and the chart are of.
-    pub(crate) fn curve(&self) -> Option<&Source<'a>> {
+    pub(crate) fn curve(&self) -> Option<&LatencyCurve<'a>> {
         self.curve.as_ref()
     }
 

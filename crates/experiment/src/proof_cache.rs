@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use record::statistics::Verdict;
+use record::difference::Verdict;
 use record::{Text, regular_file};
 use serde::{Deserialize, Serialize};
 

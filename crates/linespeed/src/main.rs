@@ -15,7 +15,6 @@
 mod ceilings;
 mod commands;
 mod delivery;
-mod drawn;
 mod failure;
 mod files;
 mod glossary;

@@ -4,12 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::diagnosis::Evidence;
+use crate::difference::Verdict;
 use crate::document::Tool;
 use crate::doubt::Doubt;
 use crate::gate::Gate;
 use crate::measurement::Labels;
 use crate::metrics::Better;
-use crate::statistics::Verdict;
 use crate::text;
 use crate::text::{Template, Text};
 

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 pub use crate::bound::{Bound, BoundBy};
+use crate::difference::Verdict;
 use crate::doubt::Doubt;
 pub use crate::evidence::{CeilingSource, Evidence};
 pub use crate::finding::{Confidence, Finding, NotLookedFor, Relevance, Severity};
 use crate::loss_breakdown::LossBreakdown;
 use crate::plan::Plan;
-use crate::statistics::Verdict;
 use crate::text::Text;
 use crate::turns::Turns;
 use crate::{Label, Labels};

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use crate::difference::Verdict;
 use crate::evidence::Evidence;
 use crate::remedy::{KnobValue, Remedy};
-use crate::statistics::Verdict;
 use crate::text::{Template, Text};
 
 /// How bad a finding is.

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::CpuList;
+use crate::difference::Verdict;
 use crate::evidence::Evidence;
 use crate::measurement::Mark;
-use crate::statistics::{Summary, Verdict};
+use crate::statistics::Summary;
 use crate::text::Text;
 
 /// What a layout is to be good for.

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::difference::WRONG;
-
-pub use crate::difference::Verdict;
+/// The share of cases in which an interval may miss, of all that are told together.
+pub const WRONG: f64 = 0.05;
 
 /// Scale that makes the median absolute deviation estimate the standard deviation of a normal distribution.
 pub const MAD_SCALE: f64 = 1.4826;

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bound::Bound;
-use crate::statistics::Verdict;
+use crate::difference::Verdict;
 use crate::text::Text;
 
 /// Commands that were run in turn, each round once, every other round backwards.

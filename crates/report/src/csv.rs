@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use record::comparison::Row;
 use record::diagnosis::BoundBy;
+use record::difference::Verdict;
 use record::live::Interval;
-use record::statistics::Verdict;
 use record::watch::Moment;
 use record::{Better, Comparison, Record, Watch, metrics};
 

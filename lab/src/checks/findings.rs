@@ -2,7 +2,7 @@
 //! must not be claimed.
 
 use record::Record;
-use record::statistics::Verdict;
+use record::difference::Verdict;
 
 use super::verdicts::Verdicts;
 use crate::shape::Check;

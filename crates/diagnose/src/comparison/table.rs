@@ -121,8 +121,8 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
                 alone.entry((&key.metric, loosely)).or_default().push((key, first));
             }
             // Counts come in dozens: those of one record alone are no loss.
-            let told = known.len() > 1 && !key.metric.starts_with("counter.");
-            if let Some(why) = entry.datum.unfit.as_ref().filter(|_| told) {
+            let counts = known.len() > 1 && !key.metric.starts_with("counter.");
+            if let Some(why) = entry.datum.unfit.as_ref().filter(|_| counts) {
                 refused.add(&why.reason(), &key.metric, &entry.datum.from, &[first]);
             }
             continue;

@@ -4,8 +4,8 @@
 use record::comparison::{
     Cell, Claim, Comparison, Difference, Explanation, FactKind, Order, Rank, Relation, Row, Support, WhatIf,
 };
+use record::difference::Verdict;
 use record::phrase::count_noun;
-use record::statistics::Verdict;
 use record::text::Value;
 use record::units::figure;
 use record::{Better, Template, Text, text};

@@ -1,7 +1,7 @@
 //! How a rule makes a finding: what it is and costs, then its place, evidence and remedies, one by one.
 
 use record::diagnosis::{Confidence, Evidence, Finding, Relevance, Severity};
-use record::statistics::Verdict;
+use record::difference::Verdict;
 use record::{CpuList, Remedy, Text};
 
 use super::Rule;

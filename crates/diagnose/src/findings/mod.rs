@@ -50,7 +50,7 @@ mod virtual_topology;
 use std::collections::HashSet;
 
 use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Severity};
-use record::statistics::Verdict;
+use record::difference::Verdict;
 use record::{DoubtKind, Level, Measurement, Record, Template, text};
 
 use crate::figures::{cite_fact, locate_figure, severity, share_of, weight};

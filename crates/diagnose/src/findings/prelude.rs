@@ -1,7 +1,7 @@
 //! What every rule is written with.
 
 pub(super) use record::diagnosis::{Confidence, Evidence, Finding, Relevance, Severity};
-pub(super) use record::statistics::Verdict;
+pub(super) use record::difference::Verdict;
 pub(super) use record::text::Value;
 pub(super) use record::{
     Better, CpuList, KnobName, KnobValue, Label, Measurement, Remedy, Template, Text, text,

@@ -1,7 +1,7 @@
 //! Bytes a second between all CPUs and memory.
 
 use record::diagnosis::Finding;
-use record::statistics::Verdict;
+use record::difference::Verdict;
 use record::text::Value;
 use record::{Label, Text, text, write_allocate_avoided};
 

@@ -2,7 +2,7 @@ use record::DetailKey;
 use record::Label;
 use record::detail;
 use record::diagnosis::{Answer, LayerStep, Overhead};
-use record::statistics::Verdict;
+use record::difference::Verdict;
 use record::text::Value;
 use record::{Labels, Measurement, Record};
 use serde_json::json;

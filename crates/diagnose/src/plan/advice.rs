@@ -3,8 +3,8 @@
 use record::Label;
 use std::collections::BTreeMap;
 
+use record::difference::Verdict;
 use record::plan::{Advice, Policy, Process, Purpose};
-use record::statistics::Verdict;
 use record::text::Value;
 use record::units::digits_of_share;
 use record::{Better, CpuList, Record, text, units};

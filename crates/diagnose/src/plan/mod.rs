@@ -12,13 +12,14 @@ mod sources;
 mod verified;
 
 use record::Label;
+use record::difference::Verdict;
 use record::plan::{CacheDomains, Plan, Policy, Process, Purpose, Siblings};
-use record::statistics::Verdict;
 use record::text::Value;
 use record::{CpuList, Handover, Measurement, Record, Template, Text, text};
 
+use crate::comparison::nodes::find_reaches;
 use crate::figures::{cite_fact, middle, name_cpus};
-use crate::node_costs::Costs;
+use crate::node_costs::{Costs, Matrix};
 use crate::record_index::RecordIndex;
 use available_resources::AvailableResources;
 pub use error::PlanError;
@@ -47,7 +48,8 @@ pub fn plan(record: &Record, request: &PlanRequest) -> Result<Plan, PlanError> {
 
 fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError> {
     let record = index.record;
-    let costs = Costs::from_index(index);
+    let mut costs = Costs::from_index(index);
+    costs.latency = costs.latency.or_else(|| single_figures(index.record));
     let mut available = available_resources::survey(record, &costs, request.cpus.as_ref())?;
     let reserved = if request.purpose == Purpose::Latency {
         advice::reserve_cores(&mut available)
@@ -406,6 +408,15 @@ fn unknown(
         all.push(text!("The gain from huge pages is not measured: linespeed run latency."));
     }
     all
+}
+
+/// What single figures of own and other nodes' memory tell, as a comparison reads them.
+fn single_figures(record: &Record) -> Option<Matrix> {
+    let reach = find_reaches(record).into_iter().find(|reach| reach.other.is_some())?;
+    let mut figures = [Some(&reach.own), reach.other.as_ref()].into_iter().flatten();
+    let doubtful = figures.any(|datum| datum.doubt.is_some());
+    let costs = (reach.own.value, reach.mean_other);
+    Some(Matrix::of_single(reach.what.clone(), costs, reach.evidence(), doubtful))
 }
 
 #[cfg(test)]

@@ -1,12 +1,16 @@
 //! Two states that differ in one thing, and the rounds in which both were tried.
 
+use std::time::Duration;
+
 use record::phrase::count_noun;
 use record::{Text, text, units};
 
 use super::figure::FigureOf;
-use super::knobs::SETTLING;
 use super::{Proof, ProofError, ProofRequest};
 use crate::rounds::run_comparisons;
+
+/// A governor's or a sleep state's change is in force by then. Each block comes after as long a rest, set or not.
+const SETTLING: Duration = Duration::from_millis(20);
 
 /// Two states that differ in one thing. `S` is what is set, `R` what came of one trial.
 pub(super) struct Comparison<S, R> {

@@ -1,7 +1,5 @@
 //! The machine's noise before and after each knob, and all together.
 
-use std::time::Duration;
-
 use machine::Root;
 use measure::os_noise::{self, Block};
 use os::pin;
@@ -23,8 +21,6 @@ use crate::proof_cache::{ProofCache, Proven};
 const SPARE_ROUNDS: usize = 3;
 /// How long a block takes with what is before and after it.
 const BLOCK: f64 = 0.34;
-/// A governor's or a sleep state's change is in force by then. Each block comes after as long a rest, set or not.
-pub(super) const SETTLING: Duration = Duration::from_millis(20);
 /// A share that is worth knowing: a point.
 const WORTH: Scale = Scale::Difference { worth: 0.01 };
 /// What stands for nothing set, and for everything.

@@ -12,8 +12,8 @@ mod measured;
 use os::Stop;
 use quiet::error::Error;
 use quiet::tuned_session::TunedSession;
+use record::difference::Verdict;
 use record::difference::least_rounds;
-use record::statistics::Verdict;
 use record::{CpuList, KnobValue, Text};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! `linespeed fix`: a finding's knob set, measured before and after in turn, put back or kept.
 
-use crate::drawn::fix::{self as drawn, Fixed, Kept};
+use ::drawn::fix::{self as drawn_fix, Fixed, Kept};
 use ::quiet::error::Error;
 use ::quiet::tuned_session::TunedSession;
 use ::quiet::tuning_plan::Purpose;
@@ -35,8 +35,8 @@ pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     let measures = measures(&fix, asked)?;
     let report = |proof: Option<&Proof>, kept| {
         let fixed = Fixed { fix: &fix, outlook: &outlook, proof, kept, measures: measures.clone() };
-        let forms = Forms::new(|style| drawn::fix(&fixed, style));
-        hand_out(options, &forms.with_value(drawn::fix_json(&fixed)))
+        let forms = Forms::new(|style| drawn_fix::fix(&fixed, style));
+        hand_out(options, &forms.with_value(drawn_fix::fix_json(&fixed)))
     };
     if asked.dry_run || outlook.is_done() {
         return report(None, None).map(|()| 0);

@@ -14,12 +14,12 @@ use report::terminal;
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
 use crate::delivery::{Kept, hand_out, lasting_name};
-use crate::drawn::recipes::{ListedRecipe, recipes as drawn_recipes};
 use crate::failure::{Failure, signal_code};
 use crate::files;
 use crate::options::{Options, Scale};
 use crate::output;
 use crate::progress::RunProgress;
+use ::drawn::recipes::{ListedRecipe, recipes as drawn_recipes};
 
 /// Runs of each step by depth: one tells nothing of its spread, six give an interval of the median.
 const REPEATS: (usize, usize, usize) = (1, 3, 6);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use kernels::primes;
 use record::Record;
 use record::diagnosis::LayerStep;
-use record::statistics::Verdict;
+use record::difference::Verdict;
 
 use crate::cpus::allowed;
 use crate::disturbance::Watch;

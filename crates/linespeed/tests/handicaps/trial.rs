@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use record::diagnosis::Finding;
-use record::statistics::Verdict;
+use record::difference::Verdict;
 use record::{Record, State};
 
 use crate::disturbance::{Disturbance, Watch};

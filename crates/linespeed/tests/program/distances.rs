@@ -5,7 +5,7 @@ use record::Label;
 use std::path::Path;
 
 use record::diagnosis::Finding;
-use record::statistics::Verdict;
+use record::difference::Verdict;
 use record::{Labels, Measurement, Record};
 
 use crate::support::{folder, linespeed, machines, ran, run_with};

@@ -6,8 +6,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use record::Record;
+use record::difference::Verdict;
 use record::plan::Plan;
-use record::statistics::Verdict;
 
 use crate::support::machines::unpack;
 use crate::support::started::Started;

@@ -13,6 +13,8 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::{interval_rank, median_of_sorted};
+
+pub use crate::statistics::WRONG;
 use crate::text::Text;
 
 pub use estimate::{Estimate, normal_quantile, student_tail};
@@ -24,8 +26,6 @@ pub const WORTH_TELLING: f64 = 0.01;
 pub const MUCH: f64 = 0.05;
 /// Where not even so many times as much as is [`MUCH`] is excluded, noise hides what people care about.
 const HIDDEN: f64 = 2.0;
-/// The share of cases in which an interval may miss, of all that are told together.
-pub const WRONG: f64 = 0.05;
 /// The fewest events that are worth knowing.
 const EVENTS: f64 = 1.0;
 /// Nobody waits for more rounds than that.

@@ -1,7 +1,7 @@
 //! Layers of a machine, and what siblings add: what a few figures of one routine or workload say.
 
 use record::diagnosis::{Answer, Claim, Layer, LayerStep, Overhead};
-use record::statistics::Verdict;
+use record::difference::Verdict;
 use record::{Record, Text, detail, units};
 
 use super::block::{Block, Part};

@@ -1,7 +1,7 @@
 //! A record: its figures, what it found, and what the machine has.
 
 use record::diagnosis::Severity;
-use record::statistics::Verdict;
+use record::difference::Verdict;
 use record::{Ended, Label, Measurement, Metric, Record, date, metrics};
 
 use super::Exposition;

@@ -7,7 +7,6 @@ use super::report;
 use super::screen::Screen;
 use crate::contents::{self, compare};
 use crate::paint::Tone;
-use crate::text::{clean, width};
 
 /// Writes everything.
 pub(super) fn write(screen: &mut Screen, c: &Comparison) {
@@ -38,7 +37,7 @@ pub(super) fn answer(screen: &mut Screen, c: &Comparison) {
         screen.blank();
     }
     let subjects = compare::subjects(c);
-    pairs(screen, &subjects.facts);
+    report::pairs(screen, &subjects.facts);
     screen.blank();
     for note in &c.notes {
         match c.notes.len() {
@@ -51,18 +50,4 @@ pub(super) fn answer(screen: &mut Screen, c: &Comparison) {
 /// The tables.
 pub(super) fn blocks(screen: &mut Screen, c: &Comparison) {
     compare::blocks(c).iter().for_each(|block| report::block(screen, block, true));
-}
-
-/// The widest key that leaves room for what stands behind it.
-const WIDEST_KEY: usize = 32;
-
-pub(super) fn pairs(screen: &mut Screen, facts: &[crate::contents::Fact]) {
-    let at = facts.iter().map(|fact| width(&clean(&fact.key)) + 4).max().unwrap_or(0);
-    for fact in facts {
-        if at > WIDEST_KEY.min(screen.width() * 2 / 5) {
-            screen.hanging("  ", "      ", format!("{}: {}", fact.key, fact.value));
-        } else {
-            screen.pair(&format!("  {}", fact.key), &fact.value, at.max(8));
-        }
-    }
 }

@@ -3,8 +3,8 @@
 use record::diagnosis::{Finding, Resource, Severity};
 use record::{Record, Remedy};
 
+use super::markdown;
 use super::screen::Screen;
-use super::{compare, markdown};
 use crate::chart;
 use crate::chart::heat::Heat;
 use crate::contents::block::{Block, Part, Room};
@@ -224,7 +224,7 @@ pub(super) fn block(screen: &mut Screen, block: &Block, spaced: bool) {
         match part {
             Part::Table(table) => titled(screen, &block.title, table),
             Part::Heat(heat) | Part::Condensed { small: heat, .. } => map(screen, heat),
-            Part::Facts(facts) => compare::pairs(screen, &facts.facts),
+            Part::Facts(facts) => pairs(screen, &facts.facts),
             Part::Says(text) => screen.paragraph(&[Span::plain("  ")], Tone::Plain, text),
             Part::Chart(_) | Part::Bars(_) | Part::Folded(_) => {}
         }
@@ -276,6 +276,20 @@ pub(super) fn draw(screen: &mut Screen, chart: &chart::Chart) {
         }
         None => {
             screen.paragraph(&[Span::plain("  ")], Tone::Plain, chart.description());
+        }
+    }
+}
+
+/// The widest key that leaves room for what stands behind it.
+const WIDEST_KEY: usize = 32;
+
+pub(super) fn pairs(screen: &mut Screen, facts: &[crate::contents::Fact]) {
+    let at = facts.iter().map(|fact| width(&clean(&fact.key)) + 4).max().unwrap_or(0);
+    for fact in facts {
+        if at > WIDEST_KEY.min(screen.width() * 2 / 5) {
+            screen.hanging("  ", "      ", format!("{}: {}", fact.key, fact.value));
+        } else {
+            screen.pair(&format!("  {}", fact.key), &fact.value, at.max(8));
         }
     }
 }

@@ -21,11 +21,11 @@ use report::forms::Forms;
 
 use super::tuned_session;
 use crate::delivery::hand_out;
-use crate::drawn::audit::{Seen, audit as draw};
-use crate::drawn::audit_json;
 use crate::failure::{FOUND, Failure, signal_code};
 use crate::options::Options;
 use crate::{files, sources};
+use ::drawn::audit::{Seen, audit as draw};
+use ::drawn::audit_json;
 
 /// Records that are read, the newest first.
 const MOST_RECORDS: usize = 5;

@@ -16,10 +16,10 @@ use report::forms::{Form, Forms};
 use serde_json::json;
 
 use crate::delivery::hand_out;
-use crate::drawn::knob_changes;
 use crate::failure::{Failure, signal_code, unknown_name};
 use crate::options::{Options, Quiet};
 use crate::output;
+use ::drawn::knob_changes;
 
 /// Exit code where the machine is not quiet, or not all was set or put back.
 pub const NOT_QUIET: u8 = 1;

@@ -62,7 +62,7 @@ fn print(options: &Options, mut proof: Proof) -> Result<u8, Failure> {
         let after = count_noun(proof.rounds, "round");
         proof.remarks.push(format!("Interrupted by signal {signal} after {after}.").into());
     }
-    let forms = Forms::new(|style| crate::drawn::proof::proof(&proof, style)).with_value(proof.to_json());
+    let forms = Forms::new(|style| ::drawn::proof::proof(&proof, style)).with_value(proof.to_json());
     hand_out(options, &forms)?;
     Ok(proof.interrupted.map_or(0, signal_code))
 }

@@ -13,9 +13,9 @@ use serde_json::json;
 
 use super::{NOT_QUIET, tuned_session};
 use crate::delivery::hand_out;
-use crate::drawn::knob_changes;
 use crate::failure::{Failure, signal_code};
 use crate::options::Options;
+use ::drawn::knob_changes;
 
 /// `--restore`: puts back what an earlier start left.
 pub(super) fn restore(options: &Options) -> Result<u8, Failure> {

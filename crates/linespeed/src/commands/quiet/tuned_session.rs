@@ -8,10 +8,10 @@ use ::quiet::tuned_session::{Caller, TunedSession};
 use ::quiet::tuning_plan::{Purpose, Wanted};
 use record::KnobValue;
 
-use crate::drawn::knob_changes;
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::{files, output};
+use ::drawn::knob_changes;
 
 /// Whether something could not be put back in this run.
 static NOT_BACK: AtomicBool = AtomicBool::new(false);

@@ -1,8 +1,8 @@
 //! Figures of several records side by side: a column each for a few, the spread for many.
 
 use record::comparison::{Cell, Row};
+use record::difference::Verdict;
 use record::phrase::count_noun;
-use record::statistics::Verdict;
 use record::{Better, Comparison, units};
 
 use super::{COLUMNS, label as called, name};

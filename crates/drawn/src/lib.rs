@@ -1,0 +1,22 @@
+//! What knobs, proofs, fixes and recipes say, drawn from the data of the crates that set and measure them.
+
+#![warn(unreachable_pub)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
+
+pub mod audit;
+pub mod audit_json;
+mod busy;
+pub mod fix;
+pub mod knob_changes;
+pub mod proof;
+pub mod recipes;

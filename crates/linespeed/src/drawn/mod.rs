@@ -1,9 +1,0 @@
-//! What knobs, proofs, fixes and recipes say, drawn from the data of the crates that set and measure them.
-
-pub mod audit;
-pub mod audit_json;
-mod busy;
-pub mod fix;
-pub mod knob_changes;
-pub mod proof;
-pub mod recipes;
