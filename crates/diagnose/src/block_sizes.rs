@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use record::text::Value;
 use record::units::figure;
-use record::{Label, Measurement, Record, Template, Text, detail, text};
+use record::{Label, Measurement, Record, Template, Text, detail, metrics, text};
 
 /// Rates within this share of the best over all sizes are level with it.
 const LEVEL: f64 = 0.05;
@@ -27,8 +27,9 @@ impl<'a> BlockSizes<'a> {
     /// Of a record.
     pub fn from_record(record: &'a Record) -> Self {
         let mut all = Self::default();
-        for m in
-            record.measurements_of("workload.throughput").filter(|m| m.value() > 0.0 && m.value().is_finite())
+        for m in record
+            .measurements_of(metrics::WORKLOAD_THROUGHPUT)
+            .filter(|m| m.value() > 0.0 && m.value().is_finite())
         {
             if let (Some(workload), Some(bytes)) =
                 (m.labels.word(Label::Workload), m.labels.count(Label::Bytes))
@@ -94,7 +95,7 @@ impl<'a> BlockSizes<'a> {
         let (workload, bytes) = (m.labels.word(Label::Workload)?, m.labels.count(Label::Bytes)?);
         let smaller = self.0.get(workload)?.get(&step(m))?.range(..bytes);
         let (smaller, best) = smaller.max_by(|a, b| a.1.value().total_cmp(&b.1.value()))?;
-        (m.metric == "workload.throughput" && m.value() < best.value() * (1.0 - LEVEL))
+        (m.metric == metrics::WORKLOAD_THROUGHPUT && m.value() < best.value() * (1.0 - LEVEL))
             .then_some((*smaller, *best))
     }
 }

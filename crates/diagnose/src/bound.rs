@@ -13,7 +13,7 @@ mod time;
 use record::command_run::{Around, Ceilings, Looks, Probe, ThreadWaits};
 use record::diagnosis::{Bound, BoundBy, Evidence};
 use record::text::Value;
-use record::{Label, Measurement, Template, Text, detail, text};
+use record::{Label, Measurement, Template, Text, detail, metrics, text};
 
 use crate::cpu_accounting::is_of_command;
 use crate::figures::{Place, cite_fact};
@@ -78,14 +78,14 @@ impl Cause {
 
 impl<'a> Facts<'a> {
     fn from_index(index: &'a RecordIndex<'a>) -> Option<Self> {
-        let time = index.figures_of("workload.time").find(is_of_command)?;
+        let time = index.figures_of(metrics::WORKLOAD_TIME).find(is_of_command)?;
         let wall = time.value();
         if time.summary.n == 0 || !wall.is_finite() || wall <= 0.0 {
             return None;
         }
         let state = |name: &str| state(index, name).map_or(0.0, |m| m.value().max(0.0));
         let mut threads: Vec<(String, f64)> = index
-            .figures_of("workload.cpu_time")
+            .figures_of(metrics::WORKLOAD_CPU_TIME)
             .filter(|m| m.labels.word(Label::State) == Some("on-cpu"))
             .filter_map(|m| Some((m.labels.word(Label::Thread)?.to_owned(), m.value())))
             .collect();
@@ -125,7 +125,7 @@ impl<'a> Facts<'a> {
     }
 
     fn count(&self, event: &str) -> Option<&'a Measurement> {
-        self.index.figures_of("counter.count").find(|m| {
+        self.index.figures_of(metrics::COUNTER_COUNT).find(|m| {
             m.labels.word(Label::Workload) == Some("command") && m.labels.word(Label::Event) == Some(event)
         })
     }
@@ -135,14 +135,16 @@ impl<'a> Facts<'a> {
     }
 
     fn share(&self, category: &str) -> Option<&Measurement> {
-        self.index.figures_of("counter.share").find(|m| m.labels.word(Label::Category) == Some(category))
+        self.index
+            .figures_of(metrics::COUNTER_SHARE)
+            .find(|m| m.labels.word(Label::Category) == Some(category))
     }
 
     fn ipc(&self) -> Option<&Measurement> {
         let counted = |m: &&Measurement| {
             m.labels.word(Label::Workload) == Some("command") && m.labels.word(Label::Source) == Some("pmu")
         };
-        self.index.figures_of("core.ipc").find(counted)
+        self.index.figures_of(metrics::CORE_IPC).find(counted)
     }
 
     /// Whether much of its time on a CPU was that of threads that nobody looked at, and looks were too few to tell instead.
@@ -216,7 +218,7 @@ fn distance(a: f64, b: f64) -> f64 {
 }
 
 fn state<'a>(index: &'a RecordIndex<'a>, name: &str) -> Option<&'a Measurement> {
-    index.figures_of("workload.cpu_time").find(|m| {
+    index.figures_of(metrics::WORKLOAD_CPU_TIME).find(|m| {
         m.labels.word(Label::Workload) == Some("command")
             && m.labels.word(Label::State) == Some(name)
             && m.labels.get(Label::Thread).is_none()

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use record::command_run::{Ceilings, ProbePoint};
-use record::{Label, Measurement, Record, Summary};
+use record::{Label, Measurement, Record, Summary, metrics};
 
 /// The ceilings that a record shows beyond doubt; of memory from beyond the caches only.
 pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
     let sure = |metric: &'static str| record.measurements_of(metric).filter(|m| m.doubt.is_none());
     let most = |values: &mut dyn Iterator<Item = f64>| values.filter(|v| v.is_finite()).reduce(f64::max);
     let mut ipc: BTreeMap<String, f64> = BTreeMap::new();
-    for m in sure("core.ipc") {
+    for m in sure(metrics::CORE_IPC) {
         let alone = m.labels.count(Label::Threads).is_none_or(|threads| threads == 1);
         if let Some(name) = m
             .labels
@@ -21,12 +21,13 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
             *known = known.max(m.value());
         }
     }
-    let clocks = || sure("core.clock").filter(|m| m.labels.word(Label::Vector) == Some("scalar"));
+    let clocks = || sure(metrics::CORE_CLOCK).filter(|m| m.labels.word(Label::Vector) == Some("scalar"));
     let of_all = clocks().filter(|m| m.labels.word(Label::Active) == Some("all")).map(Measurement::value);
     let of_all: Vec<f64> = of_all.filter(|hz| hz.is_finite()).collect();
     // What a miss of the last cache moves is a line read.
-    let reads =
-        || record.measurements_of("memory.bandwidth").filter(|m| m.labels.word(Label::Op) == Some("read"));
+    let reads = || {
+        record.measurements_of(metrics::MEMORY_BANDWIDTH).filter(|m| m.labels.word(Label::Op) == Some("read"))
+    };
     let usable = |m: &&Measurement| m.doubt.is_none() && crate::resources::beyond_caches(record, m);
     let one = reads().filter(|m| m.labels.count(Label::Threads) == Some(1)).filter(usable);
     // All are those of the machine, not those that a run was held to.
@@ -50,7 +51,7 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
 
 /// What the memory probe heard at rising load; nothing where it heard fewer than three loads beyond doubt.
 fn probe_curve(record: &Record) -> Vec<ProbePoint> {
-    let sure = record.measurements_of("probe.latency").filter(|m| m.doubt.is_none());
+    let sure = record.measurements_of(metrics::PROBE_LATENCY).filter(|m| m.doubt.is_none());
     let points = sure.filter_map(|m| {
         let bandwidth = m.labels.number(Label::Bandwidth).filter(|bandwidth| bandwidth.is_finite())?;
         Some(ProbePoint { bandwidth, ns: m.value() }).filter(|point| point.ns.is_finite() && point.ns > 0.0)

@@ -5,7 +5,7 @@ use record::baseline::{ClassBaseline, ClassFigure};
 use record::check::{Busy, Check, FactOff, Figure, Outcome};
 use record::comparison::{Cell, Comparison, FactKind, Row};
 use record::difference::MUCH;
-use record::{Better, Record};
+use record::{Better, Record, metrics};
 
 use crate::class::{facts, tell_facts};
 use crate::comparison::name_alone;
@@ -24,14 +24,14 @@ const BUSY: f64 = 0.05;
 /// What a machine of its kind does from day to day. How long others keep its CPUs, for instance, says nothing of it unless it is
 /// known how far machines of the class are apart.
 const HELD: [&str; 8] = [
-    "core.clock",
-    "load.latency",
-    "memory.bandwidth",
-    "numa.latency",
-    "numa.bandwidth",
-    "core_to_core.latency",
-    "cost.syscall",
-    "workload.throughput",
+    metrics::CORE_CLOCK,
+    metrics::LOAD_LATENCY,
+    metrics::MEMORY_BANDWIDTH,
+    metrics::NUMA_LATENCY,
+    metrics::NUMA_BANDWIDTH,
+    metrics::CORE_TO_CORE_LATENCY,
+    metrics::COST_SYSCALL,
+    metrics::WORKLOAD_THROUGHPUT,
 ];
 
 /// Facts of the process that looks rather than of the machine, or that no program is slower for.

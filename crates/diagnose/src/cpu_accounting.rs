@@ -2,7 +2,7 @@
 
 use record::command_run::Around;
 use record::text::Value;
-use record::{Label, Measurement, Record, detail, text};
+use record::{Label, Measurement, Record, detail, metrics, text};
 
 /// Kinds of CPU time in which somebody works.
 const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
@@ -40,8 +40,9 @@ impl CpuAccounting {
 
 /// CPU time of processes that were no children and were watched (`stat -p`), seconds.
 fn watched_seconds(record: &Record) -> f64 {
-    let attached = record.measurements_of("workload.time").any(|time| time.detail.has(detail::ATTACHED_TO));
-    let times = record.measurements_of("workload.cpu_time").filter(|time| {
+    let attached =
+        record.measurements_of(metrics::WORKLOAD_TIME).any(|time| time.detail.has(detail::ATTACHED_TO));
+    let times = record.measurements_of(metrics::WORKLOAD_CPU_TIME).filter(|time| {
         let sum = matches!(time.labels.word(Label::State), Some("user" | "system"));
         attached && sum && time.labels.get(Label::Thread).is_none()
     });
@@ -86,8 +87,8 @@ pub(crate) fn reported_beside(around: &Around, used: f64) -> Option<f64> {
 
 /// CPUs that others used beside the one command of a record.
 fn of_command(record: &Record) -> Option<f64> {
-    let time = record.measurements_of("workload.time").find(is_of_command)?;
-    let own = record.measurements_of("workload.cpu_time").filter(|m| {
+    let time = record.measurements_of(metrics::WORKLOAD_TIME).find(is_of_command)?;
+    let own = record.measurements_of(metrics::WORKLOAD_CPU_TIME).filter(|m| {
         let sum = matches!(m.labels.word(Label::State), Some("user" | "system"));
         sum && m.labels.word(Label::Workload) == Some(COMMAND) && m.labels.get(Label::Thread).is_none()
     });

@@ -8,7 +8,7 @@ use record::detail;
 use record::diagnosis::Layer;
 use record::text::Value;
 use record::units::significant;
-use record::{Template, Text, text};
+use record::{Template, Text, metrics, text};
 
 use crate::figures::locate_figure;
 use crate::record_index::RecordIndex;
@@ -54,8 +54,11 @@ fn beside(m: &Measurement) -> Vec<Text> {
 /// One entry a layer that was timed, fastest first; the fastest is the line speed that the others are held against (the same
 /// layer again, which shows the noise, is none). Layers timed in different units are not held against each other: none then.
 pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
-    let mut timed: Vec<_> =
-        index.figures_of("layer.time").map(|m| (m.value(), m)).filter(|(time, _)| *time > 0.0).collect();
+    let mut timed: Vec<_> = index
+        .figures_of(metrics::LAYER_TIME)
+        .map(|m| (m.value(), m))
+        .filter(|(time, _)| *time > 0.0)
+        .collect();
     timed.sort_by(|a, b| a.0.total_cmp(&b.0));
     let is_again = |m: &Measurement| m.labels.word(Label::Layer) == Some(AGAIN);
     let Some((least, fastest)) = timed.iter().find(|(_, m)| !is_again(m)).or(timed.first()).copied() else {

@@ -8,7 +8,7 @@ use record::machine::Cache;
 use record::statistics::median_of_sorted;
 use record::text::Value;
 use record::units::parse_bytes;
-use record::{Labels, Level, Measurement, Record, Template, Text, text};
+use record::{Labels, Level, Measurement, Record, Template, Text, metrics, text};
 
 use crate::curve::{Curve, Edge, Plateau};
 use crate::latency_curve::{LEAST_POINTS, LatencyCurve, size_of};
@@ -105,7 +105,7 @@ impl<'a> LatencyCurve<'a> {
             places.entry(size_of(m)).or_default().push(&m.labels);
         }
         let mut cycles: Vec<f64> = index
-            .figures_of("load.latency_cycles")
+            .figures_of(metrics::LOAD_LATENCY_CYCLES)
             .filter(within)
             .filter(|m| places.get(&size_of(m)).is_some_and(|places| places.contains(&&m.labels)))
             .map(Measurement::value)
@@ -115,7 +115,7 @@ impl<'a> LatencyCurve<'a> {
             cycles.sort_by(f64::total_cmp);
             return Some(median_of_sorted(&cycles));
         }
-        let clock = index.figures_of("core.clock").find(|m| {
+        let clock = index.figures_of(metrics::CORE_CLOCK).find(|m| {
             m.labels.word(Label::Active) == Some("one")
                 && m.labels.word(Label::Vector) == Some("scalar")
                 && m.labels.count(Label::Cpu) == self.place.cpu

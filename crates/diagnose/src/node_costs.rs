@@ -4,7 +4,7 @@ use record::Label;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use record::diagnosis::Evidence;
-use record::{Better, Measurement, Record, Text, text};
+use record::{Better, Measurement, Record, Text, metrics, text};
 
 use crate::distances;
 use crate::figures::{cite_fact, labels_without, spread};
@@ -64,16 +64,11 @@ impl Costs {
     /// Those of pairs of nodes alone.
     pub(crate) fn of_matrices(index: &RecordIndex) -> Self {
         let distances = distances::table(&index.record.machine);
-        let latency = nodes_figures(index, "numa.latency");
-        let bandwidth = nodes_figures(index, "numa.bandwidth");
+        let latency = nodes_figures(index, metrics::NUMA_LATENCY);
+        let bandwidth = nodes_figures(index, metrics::NUMA_BANDWIDTH);
         let moved = text!("bandwidth");
         Self {
-            latency: Matrix::new(
-                text!("node-cost-latency", "load latency"),
-                of_nodes(latency),
-                Better::Lower,
-                &distances,
-            ),
+            latency: Matrix::new(text!("load latency"), of_nodes(latency), Better::Lower, &distances),
             bandwidth: Matrix::new(moved, of_nodes(bandwidth), Better::Higher, &distances),
             distances,
         }
@@ -274,9 +269,9 @@ impl Homes {
 
 /// A latency curve's largest working set on several nodes (`lat_mem_rd` under `numactl`).
 fn curve(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
-    let homes = Homes::from_record(index.record, index.figures_of("load.latency"));
+    let homes = Homes::from_record(index.record, index.figures_of(metrics::LOAD_LATENCY));
     let mut sizes: BTreeMap<(u64, String), RatedCell> = BTreeMap::new();
-    for m in index.figures_of("load.latency") {
+    for m in index.figures_of(metrics::LOAD_LATENCY) {
         let (Some(bytes), Some(to)) = (m.labels.count(Label::Bytes), node(m, Label::Node)) else { continue };
         let page = m.labels.word(Label::Page).unwrap_or_default().to_owned();
         if let Some(from) = homes.node(m) {
@@ -287,5 +282,5 @@ fn curve(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
         reported.iter().any(|(at, _)| at.0 == at.1) && reported.iter().any(|(at, _)| at.0 != at.1)
     };
     let (_, reported) = sizes.into_iter().rev().find(|(_, reported)| several(reported))?;
-    Matrix::new(text!("node-cost-latency", "load latency"), reported, Better::Lower, distances)
+    Matrix::new(text!("load latency"), reported, Better::Lower, distances)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use record::diagnosis::Numa;
 use record::text::Value;
-use record::{Label, Measurement, Text, text};
+use record::{Label, Measurement, Text, metrics, text};
 
 use crate::distances::{self, Cell, Cells, Verdict};
 use crate::figures::{median, spread};
@@ -16,8 +16,8 @@ const MOST_NODES: usize = 1024;
 
 /// What the matrices say; `None` with fewer than two nodes.
 pub fn numa(index: &RecordIndex) -> Option<Numa> {
-    let latency = cells(nodes_figures(index, "numa.latency"));
-    let bandwidth = cells(nodes_figures(index, "numa.bandwidth"));
+    let latency = cells(nodes_figures(index, metrics::NUMA_LATENCY));
+    let bandwidth = cells(nodes_figures(index, metrics::NUMA_BANDWIDTH));
 
     let rows: BTreeSet<u32> = latency.keys().chain(bandwidth.keys()).map(|(from, _)| *from).collect();
     let columns: BTreeSet<u32> = latency.keys().chain(bandwidth.keys()).map(|(_, to)| *to).collect();

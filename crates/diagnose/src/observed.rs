@@ -1,7 +1,7 @@
 //! What a machine really did after it was set up better, where a record holds that: an expectation stands beside it.
 
 use record::text::Value;
-use record::{Label, Measurement, Record, Template, Text, detail, text};
+use record::{Label, Measurement, Record, Template, Text, detail, metrics, text};
 
 /// What was observed.
 pub(crate) const OBSERVED: Template =
@@ -16,7 +16,7 @@ const OFF: f64 = 1.1;
 
 /// Whether a figure is of the machine as it was set up later.
 pub(crate) fn is_tuned(m: &Measurement) -> bool {
-    m.metric == "workload.throughput" && m.labels.word(Label::Setting) == Some("tuned")
+    m.metric == metrics::WORKLOAD_THROUGHPUT && m.labels.word(Label::Setting) == Some("tuned")
 }
 
 /// How many times as much as before a machine did after a change, of the work that was measured both ways.
@@ -31,10 +31,10 @@ pub(crate) struct Observed {
 
 /// What a record holds of that.
 pub(crate) fn find_observed(record: &Record) -> Option<Observed> {
-    let then = record.measurements_of("workload.throughput").find(|m| is_tuned(m))?;
+    let then = record.measurements_of(metrics::WORKLOAD_THROUGHPUT).find(|m| is_tuned(m))?;
     let work = then.labels.word(Label::Workload)?;
     let same = |m: &&Measurement| m.labels.word(Label::Workload) == Some(work) && !is_tuned(m);
-    let before = record.measurements_of("workload.throughput").filter(same).map(Measurement::value);
+    let before = record.measurements_of(metrics::WORKLOAD_THROUGHPUT).filter(same).map(Measurement::value);
     let before = before.reduce(f64::max).filter(|before| *before > 0.0)?;
     let changes = then.detail.get(detail::NOTE).unwrap_or("better settings").to_owned();
     Some(Observed { work: work.to_owned(), factor: then.value() / before, changes })

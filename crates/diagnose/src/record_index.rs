@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::CurvePlace;
-use record::{Level, Measurement, Record};
+use record::{Level, Measurement, Record, metrics};
 
 use crate::figures::labels_without;
 use crate::latency_curve::LatencyCurve;
@@ -40,15 +40,15 @@ impl<'a> RecordIndex<'a> {
         let as_measured = |m: &&Measurement| m.labels.switch(Label::Corrected) != Some(true);
         // Of several CPUs with a whole curve the nearest memory's is chosen; what is told of both pages is of the chosen one, if it has them.
         let at = |m: &Measurement| CurvePlace::of_figure(&m.labels);
-        let nearest = same_place_on_both_pages(of("load.latency"));
-        let curve = LatencyCurve::choose(of("load.latency"), nearest.map(|(small, _)| at(small)));
+        let nearest = same_place_on_both_pages(of(metrics::LOAD_LATENCY));
+        let curve = LatencyCurve::choose(of(metrics::LOAD_LATENCY), nearest.map(|(small, _)| at(small)));
         let here = |m: &&Measurement| curve.as_ref().is_some_and(|curve| at(m) == curve.place);
-        let pages = same_place_on_both_pages(of("load.latency").filter(here)).or(nearest);
+        let pages = same_place_on_both_pages(of(metrics::LOAD_LATENCY).filter(here)).or(nearest);
         Self {
             curve,
             pages,
-            clocks: by_words(of("core.clock"), Label::Vector, Label::Active),
-            wakeups: by_words(of("wakeup.latency").filter(as_measured), Label::Policy, Label::Setting),
+            clocks: by_words(of(metrics::CORE_CLOCK), Label::Vector, Label::Active),
+            wakeups: by_words(of(metrics::WAKEUP_LATENCY).filter(as_measured), Label::Policy, Label::Setting),
             levels: OnceCell::new(),
             record,
             by_metric,

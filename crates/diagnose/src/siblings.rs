@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use record::diagnosis::{Basis, SiblingsAdd};
 use record::text::Value;
 use record::units::figure;
-use record::{Measurement, text};
+use record::{Measurement, metrics, text};
 
 use crate::block_sizes::BlockSizes;
 use crate::record_index::RecordIndex;
@@ -43,7 +43,7 @@ pub(crate) fn find_steps<'a>(index: &RecordIndex<'a>) -> Vec<Steps<'a>> {
     }
     let mut steps: BTreeMap<(&str, Option<u64>), BTreeMap<u64, &Measurement>> = BTreeMap::new();
     let sizes = BlockSizes::from_record(index.record);
-    let figures = index.figures_of("workload.throughput").filter(|m| m.value() > 0.0 && unplaced(m));
+    let figures = index.figures_of(metrics::WORKLOAD_THROUGHPUT).filter(|m| m.value() > 0.0 && unplaced(m));
     for m in figures.filter(|m| sizes.is_level(m)) {
         let (Some(workload), Some(threads)) =
             (m.labels.word(Label::Workload), m.labels.count(Label::Threads))

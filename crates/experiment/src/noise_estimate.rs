@@ -8,7 +8,7 @@ use quiet::knobs::find;
 use record::Label;
 use record::difference::Verdict;
 use record::text::Value;
-use record::{CpuList, Measurement, Record, Template, Text, text, units};
+use record::{CpuList, Measurement, Record, Template, Text, metrics, text, units};
 
 use crate::measured_noise::MeasuredNoise;
 use crate::proof_cache::ProofCache;
@@ -231,11 +231,9 @@ impl NoiseEstimate {
                 below = Value::Share(below),
                 below_by
             )),
-            (_, _, Some(all)) => Some(text!(
-                "noise-taken-by-anybody",
-                "up to {all} of a CPU taken, by whom is unknown",
-                all = Value::Share(all)
-            )),
+            (_, _, Some(all)) => {
+                Some(text!("up to {all} of a CPU taken, by whom is unknown", all = Value::Share(all)))
+            }
             _ => None,
         };
         let wakeup =
@@ -297,7 +295,7 @@ pub fn find_tuned_p99(record: &Record) -> Option<f64> {
     let tuned = |m: &&Measurement| {
         m.labels.switch(Label::Corrected) != Some(true) && m.labels.word(Label::Setting) == Some("tuned")
     };
-    let all = record.measurements_of("wakeup.latency").filter(tuned).filter_map(|m| m.summary.p99);
+    let all = record.measurements_of(metrics::WAKEUP_LATENCY).filter(tuned).filter_map(|m| m.summary.p99);
     all.max_by(f64::total_cmp).map(|ns| ns / 1e9)
 }
 

@@ -12,7 +12,7 @@ use record::{Better, Ended, Labels, Metric, Record, Text, date, metrics};
 
 /// Metrics by which machines are not held against each other, since others say the same or they are a machine's own curve: up to a
 /// third of a record's figures.
-const NOT_HELD: [&str; 2] = ["load.latency_cycles", "probe.latency"];
+const NOT_HELD: [&str; 2] = [metrics::LOAD_LATENCY_CYCLES, metrics::PROBE_LATENCY];
 
 /// Whether machines are held against each other by figures of this metric.
 pub(crate) fn is_held(metric: &str) -> bool {

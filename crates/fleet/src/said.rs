@@ -12,7 +12,7 @@ use record::fleet::{
 };
 use record::phrase::visible;
 use record::text::Value;
-use record::{Template, Text, text};
+use record::{Template, Text, metrics, text};
 
 use crate::brief::{Brief, Known};
 use crate::camps::{Division, find_camps, take_out_drifts, take_out_two_valued};
@@ -374,7 +374,7 @@ impl Judgement<'_> {
     fn clock(&self, core: &FamilyJudged, at: usize) -> Option<f64> {
         let is_clock = |judged: &&Judged| {
             let figure = judged.column.figure.and_then(|figure| self.group.known.figure(figure));
-            figure.is_some_and(|figure| figure.metric == "core.clock") && judged.is_beyond(at)
+            figure.is_some_and(|figure| figure.metric == metrics::CORE_CLOCK) && judged.is_beyond(at)
         };
         let losses = core.columns.iter().filter(is_clock).filter_map(|judged| judged.loss(at));
         losses.min_by(f64::total_cmp).map(f64::exp)

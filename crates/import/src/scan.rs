@@ -1,6 +1,6 @@
 //! What the readers of all formats share: `label: value`, words in columns, figures with a unit, and documents of JSON.
 
-use record::{Label, Labels, Measurement};
+use record::{Label, Labels, Measurement, metrics};
 use serde_json::Value;
 
 use crate::line::{Line, PendingLine};
@@ -59,7 +59,7 @@ pub(crate) fn quantity(text: &str, units: &[(&str, i32)]) -> Option<f64> {
 /// How long something ran: on the clock, or in a state on CPUs.
 pub(crate) fn run_time(workload: Option<&str>, state: Option<&'static str>, seconds: f64) -> Measurement {
     let place = Labels::new().with_known(Label::Workload, workload).with_known(Label::State, state);
-    let metric = if state.is_some() { "workload.cpu_time" } else { "workload.time" };
+    let metric = if state.is_some() { metrics::WORKLOAD_CPU_TIME } else { metrics::WORKLOAD_TIME };
     Measurement::exact(metric, place, vec![seconds])
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use record::detail;
 use record::import::{NotUnderstood, Origin};
+use record::metrics;
 
 use crate::facts::{Datum, Fact, key};
 use crate::limits::{MOST_EXAMPLES, MOST_MACHINES};
@@ -346,5 +347,6 @@ const OF_SEVERAL_LINES: &str = "events over total time";
 
 /// Whether figures of a metric are put together of many lines, the last of which may be missing.
 fn is_summed(metric: &str) -> bool {
-    metric.starts_with("wakeup.") || matches!(metric, "counter.count" | "core.ipc" | "core.clock")
+    metric.starts_with("wakeup.")
+        || matches!(metric, metrics::COUNTER_COUNT | metrics::CORE_IPC | metrics::CORE_CLOCK)
 }

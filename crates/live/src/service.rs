@@ -12,7 +12,7 @@ use measure::tasks::Effort;
 use os::Stop;
 use record::live::{Interval, Thread};
 use record::phrase::visible;
-use record::{Label, Machine, Measurement, detail};
+use record::{Label, Machine, Measurement, detail, metrics};
 
 use crate::selection::{Selection, SelectionError};
 
@@ -152,10 +152,10 @@ impl Service {
 /// What processes had and waited for, by their figures of an interval of so many seconds.
 pub(crate) fn times(done: &Done, seconds: f64) -> record::live::Service {
     let measurements = &done.measurements;
-    let states = measurements.iter().filter(|m| m.metric == "workload.cpu_time");
+    let states = measurements.iter().filter(|m| m.metric == metrics::WORKLOAD_CPU_TIME);
     let of_all = states.filter(|m| m.labels.get(Label::Thread).is_none());
     let states = of_all.filter_map(|m| Some((m.labels.word(Label::State)?.to_owned(), m.value())));
-    let time = measurements.iter().find(|m| m.metric == "workload.time");
+    let time = measurements.iter().find(|m| m.metric == metrics::WORKLOAD_TIME);
     record::live::Service {
         seconds: time.map_or(seconds, Measurement::value),
         states: states.collect(),

@@ -2,7 +2,7 @@
 
 use machine::Inspection;
 use record::text::Value;
-use record::{Coverage, CpuList, Doubt, Label, Machine, Record, State, text};
+use record::{Coverage, CpuList, Doubt, Label, Machine, Record, State, metrics, text};
 
 use crate::budget::Depth;
 use crate::context::{Context, Halt, IMPLAUSIBLE, Progress};
@@ -148,7 +148,7 @@ fn doubt_unsteady_clock(context: &mut Context) {
     let lead = context.lead().ok();
     for m in &mut context.measurements {
         let is = |key: Label, word: &str| m.labels.word(key) == Some(word);
-        let own = m.metric == "core.clock" && is(Label::Active, "one") && is(Label::Vector, "scalar");
+        let own = m.metric == metrics::CORE_CLOCK && is(Label::Active, "one") && is(Label::Vector, "scalar");
         if !own || m.doubt.is_some() || m.labels.count(Label::Cpu) != lead.map(u64::from) {
             continue;
         }

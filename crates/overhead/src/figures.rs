@@ -6,7 +6,7 @@ use record::Label;
 use record::detail;
 use record::phrase::count_noun;
 use record::text::Value;
-use record::{Coverage, Doubt, Labels, Mark, Measurement, SampleMark, text};
+use record::{Coverage, Doubt, Labels, Mark, Measurement, SampleMark, metrics, text};
 
 use crate::kvm_guest::Kind;
 use crate::{Disturbed, LayerPasses, Pass, Timings};
@@ -52,7 +52,7 @@ fn measurement(row: &LayerPasses) -> Measurement {
         .with_label(Label::Bound, row.name.bound.to_string())
         .with_label(Label::Interrupts, if row.name.interrupts { "on" } else { "off" });
     let samples = row.passes.iter().map(|pass| pass.iter().map(cycles).sum()).collect();
-    let mut measurement = Measurement::new("layer.time", place, samples);
+    let mut measurement = Measurement::new(metrics::LAYER_TIME, place, samples);
     measurement.marks = marks(row);
     let all: Vec<&Pass> = row.passes.iter().flatten().collect();
     let seconds = all.iter().map(|portion| portion.seconds).sum::<f64>() / row.passes.len() as f64;

@@ -1,7 +1,7 @@
 //! Bytes that memory carried: those that a program counts, and the lines that its regular stores made caches read first, as far
 //! as that is known.
 
-use crate::{Label, Measurement, Record, detail};
+use crate::{Label, Measurement, Record, detail, metrics};
 
 /// The least and the most that the bus carried, B/s, where a program counts the bytes of `stream` and each line that it stores
 /// to, read first, makes them those of `bus`. One figure where nothing was read first; the whole range between them where nobody
@@ -17,7 +17,7 @@ pub fn bus_bytes(record: &Record, stream: &Measurement, bus: &Measurement) -> (f
 pub fn write_allocate_avoided(record: &Record, bandwidth: &Measurement) -> Option<(f64, f64)> {
     let threads = bandwidth.labels.count(Label::Threads)?;
     let known = record
-        .measurements_of("memory.write_allocate_avoided")
+        .measurements_of(metrics::MEMORY_WRITE_ALLOCATE_AVOIDED)
         .find(|m| m.doubt.is_none() && m.labels.count(Label::Threads) == Some(threads))?;
     let summary = &known.summary;
     let (mut low, mut high) = summary.interval.unwrap_or((summary.min, summary.max));

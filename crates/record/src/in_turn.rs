@@ -6,7 +6,7 @@ use crate::command_line::comparable_name;
 use crate::label::Label;
 use crate::phrase::quote_word;
 use crate::text::{Template, Text};
-use crate::{Measurement, Record, detail};
+use crate::{Measurement, Record, detail, metrics};
 
 /// The workload of a command that is alone in its record.
 pub const COMMAND: &str = "command";
@@ -38,7 +38,7 @@ pub fn name_commands(commands: &[Vec<String>]) -> Vec<String> {
 pub fn times(record: &Record) -> Vec<&Measurement> {
     let turn = |m: &Measurement| m.detail.get(detail::TURN);
     let mut times: Vec<&Measurement> =
-        record.measurements_of("workload.time").filter(|m| turn(m).is_some()).collect();
+        record.measurements_of(metrics::WORKLOAD_TIME).filter(|m| turn(m).is_some()).collect();
     times.sort_by_key(|m| turn(m));
     times
 }

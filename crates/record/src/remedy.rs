@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::cpu_list::CpuList;
+use crate::metrics;
 use crate::text::Text;
 
 /// A knob of `linespeed quiet` that remedies set, by its name there.
@@ -77,10 +78,10 @@ impl KnobValue {
     pub fn metric_of_gain(&self) -> Option<&'static str> {
         match self.knob {
             KnobName::Boost | KnobName::Governor | KnobName::Epp | KnobName::Epb | KnobName::ClockRange => {
-                Some("core.clock")
+                Some(metrics::CORE_CLOCK)
             }
-            KnobName::IdleStates | KnobName::GuestHalt => Some("wakeup.latency"),
-            KnobName::Thp if self.value.as_deref() == Some("madvise") => Some("load.latency"),
+            KnobName::IdleStates | KnobName::GuestHalt => Some(metrics::WAKEUP_LATENCY),
+            KnobName::Thp if self.value.as_deref() == Some("madvise") => Some(metrics::LOAD_LATENCY),
             KnobName::Thp | KnobName::Smt | KnobName::NumaBalancing => None,
         }
     }

@@ -7,7 +7,7 @@
 
 use record::Label;
 use record::detail;
-use record::{Measurement, Record};
+use record::{Measurement, Record, metrics};
 
 /// Rows of the histogram, microseconds; what is longer is counted as overflow. cyclictest's users ask for 100 to
 /// 1000 (`-h`).
@@ -17,7 +17,7 @@ const ROWS: usize = 1000;
 /// there is one.
 fn threads(record: &Record) -> Vec<&Measurement> {
     let raw: Vec<&Measurement> = record
-        .measurements_of("wakeup.latency")
+        .measurements_of(metrics::WAKEUP_LATENCY)
         .filter(|m| m.labels.switch(Label::Corrected) != Some(true) && m.summary.n > 0)
         .collect();
     let preferred =

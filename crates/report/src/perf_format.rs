@@ -25,7 +25,7 @@ enum Row<'a> {
 }
 
 fn rows(record: &Record) -> Vec<Row<'_>> {
-    let counted: Vec<(&str, &Measurement)> = figures(record, "counter.count")
+    let counted: Vec<(&str, &Measurement)> = figures(record, record::metrics::COUNTER_COUNT)
         .filter(|m| m.summary.n > 0)
         .filter_map(|m| Some((m.labels.word(Label::Event)?, m)))
         .filter(|(event, _)| !OURS.contains(event))

@@ -3,7 +3,7 @@
 use record::Label;
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Handover, Measurement, Record};
+use record::{Handover, Measurement, Record, metrics};
 
 use super::verdicts::{Verdicts, check_placed};
 use crate::shape::Shape;
@@ -13,7 +13,7 @@ type Line = ((u32, u32), Option<u64>);
 
 /// Holds the matrix against the shape's CPUs and nodes.
 pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
-    let metric = "core_to_core.latency";
+    let metric = metrics::CORE_TO_CORE_LATENCY;
     let mut pairs: BTreeMap<(u32, u32), BTreeSet<Option<u64>>> = BTreeMap::new();
     let mut ways: BTreeMap<Line, BTreeSet<&'static str>> = BTreeMap::new();
     for cell in record.measurements.iter().filter(|m| m.metric == metric) {

@@ -1,9 +1,7 @@
 //! Declared instructions and IPC against counted ones, on a machine whose PMU counts exactly what it executes: an
 //! instruction a cycle.
 
-use record::Label;
-use record::Record;
-use record::detail;
+use record::{Label, Record, detail, metrics};
 
 use super::verdicts::Verdicts;
 
@@ -18,7 +16,7 @@ pub fn check(record: &Record, verdicts: &mut Verdicts) {
         let ipc = |source: &str| {
             let all = record.measurements.iter();
             let mut of_workload = all.filter(|m| {
-                m.metric == "core.ipc"
+                m.metric == metrics::CORE_IPC
                     && m.labels.word(Label::Workload) == Some(workload)
                     && m.labels.word(Label::Source) == Some(source)
             });
@@ -29,7 +27,7 @@ pub fn check(record: &Record, verdicts: &mut Verdicts) {
         let what = format!("declared IPC of {workload} is within 1 % of the counted one");
         verdicts.hold(agree, what, || format!("{declared:?} declared, {counted:?} counted"));
         let counted = record.measurements.iter().find(|m| {
-            m.metric == "counter.count"
+            m.metric == metrics::COUNTER_COUNT
                 && m.labels.word(Label::Event) == Some("instructions")
                 && m.labels.word(Label::Workload) == Some(workload)
         });

@@ -4,7 +4,7 @@
 use record::Label;
 use std::collections::BTreeMap;
 
-use record::{Measurement, Record, RunMode};
+use record::{Measurement, Record, RunMode, metrics};
 
 use super::verdicts::{Verdicts, check_placed};
 use crate::shape::Shape;
@@ -18,7 +18,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
         .map(|(id, _)| id as u64)
         .collect();
     let columns: Vec<u64> = numbered().filter(|(_, node)| node.bytes > 0).map(|(id, _)| id as u64).collect();
-    let nodes = [Matrix::Nodes("numa.latency"), Matrix::Nodes("numa.bandwidth")];
+    let nodes = [Matrix::Nodes(metrics::NUMA_LATENCY), Matrix::Nodes(metrics::NUMA_BANDWIDTH)];
     let quick = record.mode == Some(RunMode::Quick);
     let elements = [Matrix::Elements("copy"), Matrix::Elements("triad")];
     for matrix in nodes.into_iter().chain(elements.into_iter().filter(|_| !quick)) {
@@ -70,7 +70,7 @@ impl Matrix {
         match self {
             Matrix::Nodes(metric) => m.metric == metric,
             Matrix::Elements(op) => {
-                m.metric == "stream.ns_per_element" && m.labels.word(Label::Op) == Some(op)
+                m.metric == metrics::STREAM_NS_PER_ELEMENT && m.labels.word(Label::Op) == Some(op)
             }
         }
     }

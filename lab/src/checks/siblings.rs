@@ -4,14 +4,14 @@ use record::Label;
 use record::detail;
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{CpuList, Record, State};
+use record::{CpuList, Record, State, metrics};
 
 use super::verdicts::Verdicts;
 use crate::shape::Shape;
 
 /// Holds the figures against the shape's cores.
 pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
-    let metric = "smt.yield";
+    let metric = metrics::SMT_YIELD;
     let online = shape.online();
     let threads = shape.cpus.threads;
     let of_core =

@@ -4,7 +4,7 @@ use record::Label;
 use record::detail;
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{CpuList, Record};
+use record::{CpuList, Record, metrics};
 
 use super::verdicts::Verdicts;
 use crate::shape::Shape;
@@ -13,7 +13,7 @@ use crate::shape::Shape;
 pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     let online = shape.online();
     let mut steps: BTreeMap<(&str, &str), BTreeSet<u64>> = BTreeMap::new();
-    for figure in record.measurements.iter().filter(|m| m.metric == "workload.throughput") {
+    for figure in record.measurements.iter().filter(|m| m.metric == metrics::WORKLOAD_THROUGHPUT) {
         let place = &figure.labels;
         let (Some(workload), Some(placement), Some(threads)) =
             (place.word(Label::Workload), place.word(Label::Placement), place.count(Label::Threads))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::phrase::count_noun;
 use record::units::figure;
-use record::{Label, Labels, Measurement, Record, Text, detail, text};
+use record::{Label, Labels, Measurement, Record, Text, detail, metrics, text};
 
 use super::Known;
 use super::datum::Datum;
@@ -15,7 +15,7 @@ use super::work::OnlySizes;
 use crate::figures::locate_figure;
 
 /// The metric of averages.
-const AVERAGE: &str = "wakeup.average";
+const AVERAGE: &str = metrics::WAKEUP_AVERAGE;
 
 /// Whether one of these records has averages without the distributions that they are of.
 pub(super) fn are_among<'a>(mut records: impl Iterator<Item = &'a Record>) -> bool {
@@ -27,7 +27,7 @@ pub(super) fn add_averages(record: &Record, rows: &mut Rows) {
     let only = OnlySizes::default();
     let names = RowNames::new(record, false, &only);
     let mut found: BTreeMap<RowKey, (Labels, Vec<&Measurement>)> = BTreeMap::new();
-    for m in record.measurements_of("wakeup.latency").filter(|m| m.summary.mean.is_some()) {
+    for m in record.measurements_of(metrics::WAKEUP_LATENCY).filter(|m| m.summary.mean.is_some()) {
         let average = Measurement::new(AVERAGE, m.labels.clone(), Vec::new());
         if let Some(key) = names.find_row(&average) {
             found.entry(key).or_insert_with(|| (RowNames::place(&average), Vec::new())).1.push(m);
@@ -104,7 +104,7 @@ impl Sampling {
             .filter(|m| m.detail.has(detail::CYCLES))
             .collect::<Vec<_>>()
         };
-        let all = [AVERAGE, "wakeup.latency"].map(of).into_iter().find(|all| !all.is_empty())?;
+        let all = [AVERAGE, metrics::WAKEUP_LATENCY].map(of).into_iter().find(|all| !all.is_empty())?;
         Some(Self {
             wakeups: all.iter().filter_map(|m| m.detail.get(detail::CYCLES)).fold(0, u64::saturating_add),
             threads: all.len(),

@@ -1,7 +1,7 @@
 //! Rows that follow from others: how well workloads scale to all CPUs, loads in flight, and latency under load.
 
 use record::text::Value;
-use record::{Label, Record, detail, text};
+use record::{Label, Record, detail, metrics, text};
 
 use super::datum::Datum;
 use super::method::{SUPERLINEAR, Unfit};
@@ -34,7 +34,7 @@ pub(super) fn add_efficiency(rows: &mut Rows) {
         found.push((name.to_owned(), datum));
     }
     for (work, datum) in found {
-        let key = RowKey::new("workload.throughput", 35, format!("{work}, efficiency on all CPUs"));
+        let key = RowKey::new(metrics::WORKLOAD_THROUGHPUT, 35, format!("{work}, efficiency on all CPUs"));
         add_row(rows, key.of_kind(RowKind::Efficiency, &work), datum);
     }
 }
@@ -54,7 +54,7 @@ pub(super) fn add_miss_shares(rows: &mut Rows) {
         let (_, all, accesses) = counted.iter().find(of)?;
         let datum = misses.over_another(accesses, 100.0, "%");
         let name = format!("{event} of all {all}, {work}");
-        let key = RowKey::new("counter.count", MISS_SHARES, name).of_kind(RowKind::MissShare, work);
+        let key = RowKey::new(metrics::COUNTER_COUNT, MISS_SHARES, name).of_kind(RowKind::MissShare, work);
         (datum.value <= 100.0).then_some((key, datum))
     });
     for (key, datum) in missed.collect::<Vec<_>>() {
@@ -64,19 +64,19 @@ pub(super) fn add_miss_shares(rows: &mut Rows) {
 
 /// Whether a row is the throughput of all CPUs.
 fn is_of_all(key: &RowKey) -> bool {
-    key.metric == "workload.throughput" && key.kind == RowKind::AllCpus
+    key.metric == metrics::WORKLOAD_THROUGHPUT && key.kind == RowKind::AllCpus
 }
 
 /// Adds memory-level parallelism at its best, and latency under load.
 pub(super) fn add_loaded(record: &Record, rows: &mut Rows) {
-    let best = record.measurements_of("load.parallelism").filter(|m| m.value().is_finite());
+    let best = record.measurements_of(metrics::LOAD_PARALLELISM).filter(|m| m.value().is_finite());
     if let Some(best) = best.max_by(|a, b| a.value().total_cmp(&b.value())) {
         let chains = best.labels.count(record::Label::Chains).unwrap_or(0);
         let mut datum = Datum::from_measurement(best);
         datum.over = Some(text!("comparison-of-chains", "{chains} chains", chains));
-        add_row(rows, RowKey::new("load.parallelism", 50, "loads in flight, maximum"), datum);
+        add_row(rows, RowKey::new(metrics::LOAD_PARALLELISM, 50, "loads in flight, maximum"), datum);
     }
-    let Some(curve) = record.measurements_of("memory.loaded_latency").next() else { return };
+    let Some(curve) = record.measurements_of(metrics::MEMORY_LOADED_LATENCY).next() else { return };
     for (order, load, key) in
         [(60, "half", detail::NS_AT_HALF_OF_PEAK), (61, "80 %", detail::NS_AT_80_PERCENT_OF_PEAK)]
     {
@@ -85,7 +85,7 @@ pub(super) fn add_loaded(record: &Record, rows: &mut Rows) {
             let mut datum = Datum::derived(ns, None, "ns", from);
             datum.over = Some(text!("comparison-from-a-curve", "from a curve"));
             let name = format!("latency at {load} of the loaders' maximum bandwidth");
-            add_row(rows, RowKey::new("memory.loaded_latency", order, name), datum);
+            add_row(rows, RowKey::new(metrics::MEMORY_LOADED_LATENCY, order, name), datum);
         }
     }
 }

@@ -8,7 +8,7 @@ use record::gate::{Gate, Held, Outcome, Terms};
 use record::phrase::count_noun;
 use record::text::Value;
 use record::turns::Turns;
-use record::{Better, Template, Text, text};
+use record::{Better, Template, Text, metrics, text};
 
 /// The least bound: smaller losses are not resolved.
 pub const LEAST_BOUND: f64 = WORTH_TELLING;
@@ -28,7 +28,7 @@ const LEFT_OUT: Template =
     Template { code: "gate-left-out", words: "Not held: {figures} of what others took." };
 
 /// The metric of a command's time.
-const TIME: &str = "workload.time";
+const TIME: &str = metrics::WORKLOAD_TIME;
 const TIME_OF: Template = Template { code: "gate-time-of", words: "time of {command}" };
 
 /// Why a gate has nothing to hold.
@@ -197,9 +197,8 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
     let figures = count_noun(held.len(), "figure");
     let bound = terms.bound_in_percent();
     let failed = [
-        (terms.slower && slower > 0).then(|| text!("gate-slower", "{slower} slower", slower)),
-        (terms.noisy && noisy > 0)
-            .then(|| text!("gate-noisy", "{noisy} too noisy to exclude that it is slower", noisy)),
+        (terms.slower && slower > 0).then(|| text!("{slower} slower", slower)),
+        (terms.noisy && noisy > 0).then(|| text!("{noisy} too noisy to exclude that it is slower", noisy)),
     ];
     let failed: Vec<Text> = failed.into_iter().flatten().collect();
     let undecided = (noisy > 0 && !terms.noisy).then(|| text!(UNDECIDED, noisy));

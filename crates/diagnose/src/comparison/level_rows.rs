@@ -1,6 +1,6 @@
 //! Load latency level by level: L1, L2, L3 and memory, wherever these end on each machine.
 
-use record::{Label, Labels, Level, Measurement, Record, units};
+use record::{Label, Labels, Level, Measurement, Record, metrics, units};
 
 use super::datum::{Datum, Size, over};
 use super::nodes::{Nodes, last_level_cache};
@@ -17,7 +17,7 @@ const ENOUGH: usize = 5;
 pub(super) fn add_level_rows(index: &RecordIndex, rows: &mut Rows) {
     let (record, levels) = (index.record, index.levels());
     let points: Vec<&Measurement> = record
-        .measurements_of("load.latency")
+        .measurements_of(metrics::LOAD_LATENCY)
         .filter(|m| m.summary.n > 0 && m.value().is_finite() && m.labels.count(Label::Bytes).is_some())
         .collect();
     if levels.is_empty() {
@@ -38,7 +38,7 @@ pub(super) fn add_level_rows(index: &RecordIndex, rows: &mut Rows) {
             let mut datum = Datum::derived(cycles, None, "cycles", format!("diagnosis.levels {name}"));
             datum.doubt = doubt;
             let what = format!("load from {name}, cycles");
-            add_row(rows, RowKey::new("load.latency_cycles", order + 1, what), datum);
+            add_row(rows, RowKey::new(metrics::LOAD_LATENCY_CYCLES, order + 1, what), datum);
         }
         if let Some(bytes) = level.measured_bytes {
             from = bytes;
@@ -75,12 +75,13 @@ fn find_order(level: &str) -> u32 {
 
 /// The row of a level's latency.
 fn name_level(order: u32, kind: RowKind, level: &str) -> RowKey {
-    RowKey::new("load.latency", order, format!("load from {level}")).of_kind(kind, level)
+    RowKey::new(metrics::LOAD_LATENCY, order, format!("load from {level}")).of_kind(kind, level)
 }
 
 /// The row of memory on pages of a size.
 fn name_pages(order: u32, kind: RowKind, page: &str) -> RowKey {
-    RowKey::new("load.latency", order, format!("load from {MEMORY}, {page} pages")).of_kind(kind, MEMORY)
+    RowKey::new(metrics::LOAD_LATENCY, order, format!("load from {MEMORY}, {page} pages"))
+        .of_kind(kind, MEMORY)
 }
 
 /// A level's latency with the working sets on its plateau as samples.
@@ -128,7 +129,7 @@ fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) 
                 datum.size = Size::classify(bytes, cache);
                 let whose = if own { "" } else { ", other nodes' memory" };
                 let what = format!("load from {}{whose}", units::bytes(bytes));
-                add_row(rows, RowKey::new("load.latency", (order * 2 + number) as u32, what), datum);
+                add_row(rows, RowKey::new(metrics::LOAD_LATENCY, (order * 2 + number) as u32, what), datum);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Which ways of measuring give the same figure, and which figures are comparable with none.
 
-use record::{Coverage, Label, Measurement, Template, Text, text};
+use record::{Coverage, Label, Measurement, Template, Text, metrics, text};
 
 /// Tools whose figure is by its definition the one that linespeed measures under the same name. Matched on the
 /// beginning of the method, in lower case.
@@ -8,24 +8,24 @@ const ALIKE: &[(&str, &str)] = &[
     // linespeed prints cyclictest's own line: absolute timers, one thread a CPU.
     ("wakeup.", "cyclictest"),
     // The metric is lmbench's figure.
-    ("stream.ns_per_element", "lmbench stream"),
-    ("stream.ns_per_element", "stream"),
-    ("memory.bandwidth", "stream"),
+    (metrics::STREAM_NS_PER_ELEMENT, "lmbench stream"),
+    (metrics::STREAM_NS_PER_ELEMENT, "stream"),
+    (metrics::MEMORY_BANDWIDTH, "stream"),
     // A chase through lines in random order on huge pages; reads by all CPUs, of memory that each touched first.
-    ("load.latency", "asct latency-sweep"),
-    ("numa.latency", "asct idle-latency"),
-    ("memory.bandwidth", "asct peak-bandwidth"),
+    (metrics::LOAD_LATENCY, "asct latency-sweep"),
+    (metrics::NUMA_LATENCY, "asct idle-latency"),
+    (metrics::MEMORY_BANDWIDTH, "asct peak-bandwidth"),
     // Compare-and-swap on one line by two pinned threads, half the round trip.
-    ("core_to_core.latency", "core-to-core-latency"),
+    (metrics::CORE_TO_CORE_LATENCY, "core-to-core-latency"),
     // wtarreau's, which sbc-bench runs: the time of dependent exclusive-ors, one a cycle, the loop around them taken off.
-    ("core.clock", "mhz"),
+    (metrics::CORE_CLOCK, "mhz"),
     // Time on the wall and counts of hardware are the same whoever reads them.
-    ("workload.time", "time"),
-    ("workload.time", "perf stat"),
-    ("core.ipc", "perf stat"),
+    (metrics::WORKLOAD_TIME, "time"),
+    (metrics::WORKLOAD_TIME, "perf stat"),
+    (metrics::CORE_IPC, "perf stat"),
     // Rates are of work that is known by its name; the versions are told beside them.
-    ("workload.throughput", "sysbench"),
-    ("workload.throughput", "openssl speed"),
+    (metrics::WORKLOAD_THROUGHPUT, "sysbench"),
+    (metrics::WORKLOAD_THROUGHPUT, "openssl speed"),
     ("counter.", "perf stat"),
 ];
 
@@ -120,7 +120,7 @@ impl Unfit {
 
 /// Why a figure is comparable with no other, as far as one figure alone tells.
 pub(super) fn find_unfit(m: &Measurement) -> Option<Unfit> {
-    let of_program = m.labels.get(Label::Workload).is_some() || m.metric == "core.ipc";
+    let of_program = m.labels.get(Label::Workload).is_some() || m.metric == metrics::CORE_IPC;
     (is_system_wide(m) && of_program).then_some(Unfit::SystemWide)
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use record::diagnosis::Evidence;
 use record::text::Value;
 use record::units::figure;
-use record::{CpuList, Label, Machine, Measurement, Record, Template, Text, text};
+use record::{CpuList, Label, Machine, Measurement, Record, Template, Text, metrics, text};
 
 use super::Known;
 use super::datum::{Datum, Size, over};
@@ -196,7 +196,7 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
     let nodes = Nodes::from_record(record);
     let mut all = Vec::new();
     let (own, other): (Vec<&Measurement>, Vec<&Measurement>) =
-        list_usable(record, "numa.latency").partition(|m| is_within_node(m));
+        list_usable(record, metrics::NUMA_LATENCY).partition(|m| is_within_node(m));
     let what = text!("comparison-reach-loads", "load latency");
     if let Some(mut reach) = build_reach(&nodes, Timed::Matrix, what, &own, &other) {
         if let Some(numa) = crate::numa::numa(&crate::RecordIndex::new(record)) {
@@ -213,8 +213,8 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
         all.push(reach);
     }
     let (_, cache) = last_level_cache(&record.machine);
-    let large = list_usable(record, "load.latency").filter_map(|m| m.labels.count(Label::Bytes)).max();
-    let points: Vec<&Measurement> = list_usable(record, "load.latency")
+    let large = list_usable(record, metrics::LOAD_LATENCY).filter_map(|m| m.labels.count(Label::Bytes)).max();
+    let points: Vec<&Measurement> = list_usable(record, metrics::LOAD_LATENCY)
         .filter(|m| m.labels.count(Label::Bytes) == large && m.labels.get(Label::Node).is_some())
         .collect();
     if let Some(bytes) = large.filter(|bytes| *bytes > cache) {
@@ -226,7 +226,7 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
         }
     }
     for (number, op) in OPS.iter().copied().map(Some).chain([None]).enumerate() {
-        let of_op = list_usable(record, "stream.ns_per_element").filter(|m| match op {
+        let of_op = list_usable(record, metrics::STREAM_NS_PER_ELEMENT).filter(|m| match op {
             Some(_) => m.labels.word(Label::Op) == op,
             None => m.labels.get(Label::Op).is_none(),
         });
@@ -330,10 +330,10 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
     for reach in find_reaches(record) {
         // A row has the same place in every record, whatever else that has.
         let (metric, order) = match reach.timed {
-            Timed::Matrix => ("numa.latency", 0),
+            Timed::Matrix => (metrics::NUMA_LATENCY, 0),
             // A curve's own level says it already.
             Timed::Loads => continue,
-            Timed::Stream(op) => ("stream.ns_per_element", (op as u32 + 1) * 10),
+            Timed::Stream(op) => (metrics::STREAM_NS_PER_ELEMENT, (op as u32 + 1) * 10),
         };
         let ignoring = reach.other.as_ref().map(|other| {
             let mut datum = Datum::derived(reach.average(), None, &reach.own.unit, reach.own.from.clone());
@@ -356,12 +356,16 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
     }
     for (order, is_own, whose) in [(100, true, "own node"), (101, false, "other nodes")] {
         let of_read = record
-            .measurements_of("numa.bandwidth")
+            .measurements_of(metrics::NUMA_BANDWIDTH)
             .filter(|m| m.summary.n > 0 && is_within_node(m) == is_own)
             .filter(|m| m.labels.word(Label::Op).is_none_or(|op| op == "read"));
         let of_read: Vec<&Measurement> = of_read.collect();
         if let Some(datum) = Datum::from_several(&of_read, over::NODE_PAIRS) {
-            add_row(rows, RowKey::new("numa.bandwidth", order, format!("read bandwidth, {whose}")), datum);
+            add_row(
+                rows,
+                RowKey::new(metrics::NUMA_BANDWIDTH, order, format!("read bandwidth, {whose}")),
+                datum,
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use record::comparison::{Order, Rank};
 use record::statistics::{MAD_SCALE, median_of_sorted};
-use record::{Better, Label, Template, Text, text};
+use record::{Better, Label, Template, Text, metrics, text};
 
 use super::Known;
 use super::explain::{device_speed, find_best_clock, load_average};
@@ -33,14 +33,14 @@ pub(super) fn build_orders(rows: &[TableRow], known: &[Known]) -> Vec<Order> {
 fn is_result(TableRow { key, row }: &TableRow) -> bool {
     let is = |label: Label, word: &str| row.labels.word(label) == Some(word);
     match row.metric.as_str() {
-        "workload.throughput" | "workload.time" => key.kind != RowKind::Efficiency,
-        "wakeup.average" => !is(Label::Setting, "tuned") && !is(Label::Policy, "fifo"),
-        "wakeup.latency" => {
+        metrics::WORKLOAD_THROUGHPUT | metrics::WORKLOAD_TIME => key.kind != RowKind::Efficiency,
+        metrics::WAKEUP_AVERAGE => !is(Label::Setting, "tuned") && !is(Label::Policy, "fifo"),
+        metrics::WAKEUP_LATENCY => {
             !is(Label::Setting, "tuned") && !is(Label::Setting, "awake") && !is(Label::Policy, "fifo")
         }
-        "load.latency" => key.kind == RowKind::Memory,
-        "stream.ns_per_element" | "numa.latency" => key.kind == RowKind::IgnoringNodes,
-        "memory.bandwidth" => key.kind == RowKind::AllCpus && is(Label::Op, "read"),
+        metrics::LOAD_LATENCY => key.kind == RowKind::Memory,
+        metrics::STREAM_NS_PER_ELEMENT | metrics::NUMA_LATENCY => key.kind == RowKind::IgnoringNodes,
+        metrics::MEMORY_BANDWIDTH => key.kind == RowKind::AllCpus && is(Label::Op, "read"),
         _ => false,
     }
 }
@@ -153,7 +153,7 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     if ranks.len() > MOST_PAIRS {
         return Text::default();
     }
-    let alone = of.row.metric == "workload.time" || of.key.kind == RowKind::OneThread;
+    let alone = of.row.metric == metrics::WORKLOAD_TIME || of.key.kind == RowKind::OneThread;
     let facts = FACTS.iter().filter(|(name, _)| !(alone && *name == CPUS));
     let name = |at: usize| &known[ranks[at].subject].name;
     let said = facts.filter_map(|(fact, figure)| {

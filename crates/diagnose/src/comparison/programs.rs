@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Label, Text, text};
+use record::{Label, Text, metrics, text};
 
 use super::Known;
 use super::table::TableRow;
@@ -13,9 +13,9 @@ use super::work::{Program, Work, Works};
 pub(super) fn note_programs(known: &[Known], rows: &[TableRow]) -> Vec<Text> {
     let works: Vec<Works> = known.iter().map(|known| Works::of(known.record, false)).collect();
     let mut notes = BTreeMap::new();
-    for row in
-        rows.iter().filter(|row| matches!(row.key.metric.as_str(), "workload.throughput" | "workload.time"))
-    {
+    for row in rows.iter().filter(|row| {
+        matches!(row.key.metric.as_str(), metrics::WORKLOAD_THROUGHPUT | metrics::WORKLOAD_TIME)
+    }) {
         let sides = known.iter().zip(&works).filter_map(|(known, works)| {
             let entry = known.rows.get(row.key)?;
             let work = works.named(entry.place.word(Label::Workload)?)?;

@@ -4,7 +4,7 @@ use record::comparison::{Explanation, WhatIf};
 use record::diagnosis::Evidence;
 use record::text::Value;
 use record::units::{figure, significant};
-use record::{Label, Measurement, Record, Template, Text, text};
+use record::{Label, Measurement, Record, Template, Text, metrics, text};
 
 use super::Known;
 use super::datum::Datum;
@@ -182,7 +182,7 @@ fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
             best = mt_s(best)
         ),
     };
-    let of_all = |key: &RowKey| key.metric == "memory.bandwidth" && key.kind == RowKind::AllCpus;
+    let of_all = |key: &RowKey| key.metric == metrics::MEMORY_BANDWIDTH && key.kind == RowKind::AllCpus;
     let is_read = |entry: &RowEntry| {
         let is = |label: Label, word: &str| entry.place.word(label) == Some(word);
         is(Label::Op, "read") && !is(Label::BytesCounted, "bus")
@@ -228,20 +228,20 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let smt = |record: &Record| record.conditions.before.smt.clone().unwrap_or_default();
     let is_off = |record: &Record| matches!(smt(record).as_str(), "off" | "forceoff");
     let find_yield = |record: &Record| {
-        let all = record.measurements_of("smt.yield").map(Measurement::value);
+        let all = record.measurements_of(metrics::SMT_YIELD).map(Measurement::value);
         crate::figures::median(all.filter(|gain| gain.is_finite() && *gain > 0.0))
     };
     let (states, gain, says, evidence) = if is_off(this.record) {
         let (who, gain) = find_most(known, |record| find_yield(record).filter(|_| smt(record) == "on"))?;
         let says = text!("comparison-smt-elsewhere", "SMT yield of {who}; not measured here.", who);
-        ([false, true].map(name_switch), gain, says, cite(who, Value::Factor(gain), "smt.yield"))
+        ([false, true].map(name_switch), gain, says, cite(who, Value::Factor(gain), metrics::SMT_YIELD))
     } else {
         let own = find_yield(this.record).filter(|own| *own < 1.0)?;
         find_first(known, |record| is_off(record).then_some(()))?;
         let both = Value::Factor(own);
         let says =
             text!("comparison-smt-loses", "Both siblings together do {both} of what one does alone.", both);
-        ([true, false].map(name_switch), 1.0 / own, says, cite_fact(significant(own), "smt.yield"))
+        ([true, false].map(name_switch), 1.0 / own, says, cite_fact(significant(own), metrics::SMT_YIELD))
     };
     let acts_on = text!("comparison-acts-on-all-cpus", "throughput of all CPUs");
     let what = what_if(text!("comparison-set-smt", "SMT"), states, acts_on, gain, says);
@@ -295,8 +295,8 @@ fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let (who, then) =
         find_first(known, |record| pages(record).filter(|thp| thp == "always" || thp == "madvise"))?;
     let (small, huge) = (
-        filter_usable(find_row(&this.rows, "load.latency", RowKind::MemoryOnBasePages))?,
-        filter_usable(find_row(&this.rows, "load.latency", RowKind::Memory))?,
+        filter_usable(find_row(&this.rows, metrics::LOAD_LATENCY, RowKind::MemoryOnBasePages))?,
+        filter_usable(find_row(&this.rows, metrics::LOAD_LATENCY, RowKind::Memory))?,
     );
     let says = text!(
         "comparison-huge-pages-of",
@@ -315,7 +315,8 @@ fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
 /// Idle states held off, as measured here: of real-time threads, as the headline has it, or of ordinary ones that keep their timer
 /// slack, which is Linux's default and no loss of the machine.
 fn project_idle_states(this: &Known) -> Option<WhatIf> {
-    let median = |policy, setting| filter_usable(find_wakeups(&this.rows, "wakeup.latency", policy, setting));
+    let median =
+        |policy, setting| filter_usable(find_wakeups(&this.rows, metrics::WAKEUP_LATENCY, policy, setting));
     let pair = |policy, held_off| median(policy, "as-is").zip(median(policy, held_off));
     let (now, then) = pair("fifo", "tuned").or_else(|| pair("other", "awake"))?;
     if super::ratio::compare(then, now, Some(record::Better::Lower)).slower != Some(false) {
@@ -337,12 +338,12 @@ fn project_idle_states(this: &Known) -> Option<WhatIf> {
 /// Another's clock source, where its reads are cheaper.
 fn project_clock_source(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let now = this.record.conditions.before.clocksource.as_ref()?;
-    let mine = filter_usable(find_row(&this.rows, "cost.clock_read", RowKind::Other))?;
+    let mine = filter_usable(find_row(&this.rows, metrics::COST_CLOCK_READ, RowKind::Other))?;
     // Only what this machine has can be set.
     let offered = |source: &&String| this.record.conditions.before.clocksources.contains(source);
     let cheaper = known.iter().filter_map(|other| {
         let then = other.record.conditions.before.clocksource.as_ref().filter(|source| *source != now)?;
-        let theirs = filter_usable(find_row(&other.rows, "cost.clock_read", RowKind::Other))?;
+        let theirs = filter_usable(find_row(&other.rows, metrics::COST_CLOCK_READ, RowKind::Other))?;
         Some((&other.name, Some(then).filter(offered)?, theirs))
     });
     let (who, then, theirs) = cheaper.min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;

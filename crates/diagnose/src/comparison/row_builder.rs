@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::{Label, Labels, Measurement, Record, Text, detail, text};
+use record::{Label, Labels, Measurement, Record, Text, detail, metrics, text};
 
 use super::commands::find_command;
 use super::datum::{Datum, Size, over};
@@ -83,7 +83,7 @@ fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
 fn recipe_settings(record: &Record) -> HashMap<&str, String> {
     let mut settings = HashMap::new();
     for m in &record.measurements {
-        let timed = matches!(m.metric.as_str(), "workload.throughput" | "workload.time");
+        let timed = matches!(m.metric.as_str(), metrics::WORKLOAD_THROUGHPUT | metrics::WORKLOAD_TIME);
         let all = m.detail.get(detail::SETTINGS);
         let (Some(workload), Some(all)) = (m.labels.word(Label::Workload).filter(|_| timed), all) else {
             continue;
@@ -96,7 +96,7 @@ fn recipe_settings(record: &Record) -> HashMap<&str, String> {
 /// Keeps those figures of a row that stand for it, and says what they are taken over.
 fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
     match key.metric.as_str() {
-        "core.ipc" => {
+        metrics::CORE_IPC => {
             // The program's own counts before those of the whole system, declared ones before counted ones.
             let rank = |m: &&Measurement| {
                 let scope = method::is_system_wide(m);
@@ -106,8 +106,8 @@ fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
             all.retain(|m| Some(rank(m)) == best);
             over::CPUS
         }
-        "core_to_core.latency" => over::CPU_PAIRS,
-        "smt.yield" => over::CORES,
+        metrics::CORE_TO_CORE_LATENCY => over::CPU_PAIRS,
+        metrics::SMT_YIELD => over::CORES,
         // Figures over all CPUs stand for those of each.
         metric if metric.starts_with("wakeup.") => {
             if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
@@ -133,8 +133,10 @@ fn find_divisors(key: &RowKey, m: &Measurement, record: &Record) -> Option<Divis
     let of_stream = || m.labels.word(Label::BytesCounted) != Some("bus");
     let divided = match key.metric.as_str() {
         _ if key.kind != RowKind::AllCpus => false,
-        "memory.bandwidth" => of_stream() && m.labels.word(Label::Op).is_some_and(|op| DIVIDED.contains(&op)),
-        metric => metric == "workload.throughput",
+        metrics::MEMORY_BANDWIDTH => {
+            of_stream() && m.labels.word(Label::Op).is_some_and(|op| DIVIDED.contains(&op))
+        }
+        metric => metric == metrics::WORKLOAD_THROUGHPUT,
     };
     let threads = u32::try_from(m.labels.count(Label::Threads)?).ok().filter(|_| divided)?;
     let counts = &record.machine.counts;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::fleet::Family;
-use record::{Better, Label, Labels, Measurement, Record, Text, text};
+use record::{Better, Label, Labels, Measurement, Record, Text, metrics, text};
 
 use super::{row_builder, work};
 
@@ -81,7 +81,7 @@ fn slowest_cpu(record: &Record) -> Option<RowFigure> {
     let plain = |m: &&Measurement| {
         m.labels.word(Label::Vector).is_none_or(|vector| vector == "scalar") && m.value() > 0.0
     };
-    for m in record.measurements_of("core.clock").filter(plain) {
+    for m in record.measurements_of(metrics::CORE_CLOCK).filter(plain) {
         let Some(cpu) = m.labels.count(Label::Cpu) else { continue };
         let slower = |known: &&Measurement| known.value() > m.value();
         if clocks.get(&cpu).is_none_or(slower) {
@@ -98,7 +98,7 @@ fn slowest_cpu(record: &Record) -> Option<RowFigure> {
     Some(RowFigure {
         family: Family::SlowestCpu,
         what: text!("fleet-slowest-cpu", "clock of the slowest CPU over the median one"),
-        metric: "core.clock".to_owned(),
+        metric: metrics::CORE_CLOCK.to_owned(),
         unit: "ratio".to_owned(),
         better: Some(Better::Higher),
         labels: Labels::new().with_label(Label::Vector, "scalar"),

@@ -15,18 +15,18 @@ const ON_MACHINE: &[&str] =
     &["cpu", "cpus", "core", "to_cpu", "node", "home", "from", "to", "clocksource", "priority"];
 /// Curves and matrices, which have rows of their own, and what is told by the figures one by one.
 const WITHOUT_ROW: &[&str] = &[
-    "load.latency",
-    "load.latency_cycles",
-    "numa.latency",
-    "numa.bandwidth",
-    "stream.ns_per_element",
-    "counter.share",
-    "workload.cpu_time",
-    "memory.loaded_latency",
-    "load.parallelism",
-    "probe.latency",
+    metrics::LOAD_LATENCY,
+    metrics::LOAD_LATENCY_CYCLES,
+    metrics::NUMA_LATENCY,
+    metrics::NUMA_BANDWIDTH,
+    metrics::STREAM_NS_PER_ELEMENT,
+    metrics::COUNTER_SHARE,
+    metrics::WORKLOAD_CPU_TIME,
+    metrics::MEMORY_LOADED_LATENCY,
+    metrics::LOAD_PARALLELISM,
+    metrics::PROBE_LATENCY,
 ];
-const CORE_TO_CORE: &str = "core_to_core.latency";
+const CORE_TO_CORE: &str = metrics::CORE_TO_CORE_LATENCY;
 /// Workloads of no more than so many thread counts have a row for each.
 const FEW_STEPS: usize = 4;
 /// Operations of bandwidth that have a row.
@@ -63,7 +63,7 @@ impl<'a> RowNames<'a> {
         for m in &record.measurements {
             let threads = m.labels.count(Label::Threads).unwrap_or(1);
             match (m.metric.as_str(), m.labels.word(Label::Workload)) {
-                ("workload.throughput" | "workload.time", Some(workload))
+                (metrics::WORKLOAD_THROUGHPUT | metrics::WORKLOAD_TIME, Some(workload))
                     if !crate::observed::is_tuned(m) =>
                 {
                     let steps = workloads.entry(workload).or_default();
@@ -72,7 +72,7 @@ impl<'a> RowNames<'a> {
                     }
                     steps.most = steps.most.max(threads);
                 }
-                ("memory.bandwidth", _) => {
+                (metrics::MEMORY_BANDWIDTH, _) => {
                     most_bandwidth = most_bandwidth.max(threads);
                     streamed |= m.labels.word(Label::BytesCounted) != Some("bus");
                 }
@@ -95,7 +95,7 @@ impl<'a> RowNames<'a> {
         let family = || self.works.find(m).map(|work| work.family().to_owned());
         // Counts of two events are no two ways of counting one.
         let loosely =
-            (m.metric != "counter.count").then(|| family().or_else(|| describe_loosely(m))).flatten();
+            (m.metric != metrics::COUNTER_COUNT).then(|| family().or_else(|| describe_loosely(m))).flatten();
         Some(RowKey { loosely, ..key })
     }
 
@@ -195,7 +195,7 @@ impl<'a> RowNames<'a> {
     fn name_workload(&self, m: &Measurement) -> Option<RowKey> {
         let steps = self.workloads.get(m.labels.word(Label::Workload)?)?;
         let known = self.works.find(m)?;
-        let timed = m.metric == "workload.time";
+        let timed = m.metric == metrics::WORKLOAD_TIME;
         let bytes = m.labels.count(Label::Bytes).or(known.bytes);
         let meets = || bytes.is_some_and(|bytes| self.only.has(known, bytes)) && !self.sizes.falls_out(m);
         if crate::observed::is_tuned(m) || !self.sizes.is_level(m) && !meets() {

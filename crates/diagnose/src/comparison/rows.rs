@@ -13,9 +13,9 @@ use super::datum::Datum;
 const GROUPS: [(&[&str], &str, Family); 11] = [
     (&["core."], "core", Family::Core),
     (&["workload.", "smt."], "workloads", Family::AllCpus),
-    (&["load.", "memory.loaded_latency"], "memory latency", Family::MemoryLatency),
+    (&["load.", metrics::MEMORY_LOADED_LATENCY], "memory latency", Family::MemoryLatency),
     (&["numa.", "stream."], "nodes", Family::Nodes),
-    (&["memory.bandwidth"], "memory bandwidth", Family::MemoryBandwidth),
+    (&[metrics::MEMORY_BANDWIDTH], "memory bandwidth", Family::MemoryBandwidth),
     (&["core_to_core."], "core to core", Family::CoreToCore),
     (&["wakeup."], "wake-up", Family::WakeUp),
     (&["stolen."], "taken time", Family::Others),
@@ -108,7 +108,7 @@ impl RowKey {
         let of_core = match self.kind {
             RowKind::OneThread => self.metric.starts_with("workload."),
             // The caches of a core run at its clock.
-            RowKind::Other => self.metric.starts_with("load.latency") && matches!(self.order, 2..=5),
+            RowKind::Other => self.metric.starts_with(metrics::LOAD_LATENCY) && matches!(self.order, 2..=5),
             _ => false,
         };
         if of_core { Family::Core } else { GROUPS[self.group].2 }
@@ -178,7 +178,7 @@ pub(super) fn find_row<'a>(rows: &'a Rows, metric: &str, kind: RowKind) -> Optio
 
 /// The clock of one core.
 pub(super) fn find_clock(rows: &Rows) -> Option<&Datum> {
-    find_row(rows, "core.clock", RowKind::ClockOfOne)
+    find_row(rows, metrics::CORE_CLOCK, RowKind::ClockOfOne)
 }
 
 /// Instructions per cycle of the workload that has this label.

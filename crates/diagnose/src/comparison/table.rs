@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::comparison::{Cell, Per, Refusal, Row};
-use record::{Better, Handover, Label, Measurement, Template, Text, text};
+use record::{Better, Handover, Label, Measurement, Template, Text, metrics, text};
 
 use super::Known;
 use super::commands::{self, find_command};
@@ -259,7 +259,7 @@ pub(super) fn build_figures(known: &[Known], baseline: usize) -> Vec<Row> {
     for (index, side) in known.iter().enumerate() {
         for m in side.record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
             // A record of before there were two ways of handing a line over says by its silence which it is.
-            let pair = m.metric == "core_to_core.latency";
+            let pair = m.metric == metrics::CORE_TO_CORE_LATENCY;
             let how = pair.then(|| Handover::of_measurement(m)).flatten().map_or("", Handover::word);
             let key = format!("{} {}{how}", m.metric, crate::figures::labels_without(m, Label::Handover));
             let row = all.entry(key).or_insert_with_key(|key| {

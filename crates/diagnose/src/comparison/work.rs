@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use record::command_line::CommandLine;
 use record::label::name_workload;
-use record::{Label, Measurement, Record, detail};
+use record::{Label, Measurement, Record, detail, metrics};
 
 /// The workload of a command that has no other name.
 const COMMAND: &str = "command";
@@ -131,7 +131,7 @@ impl OnlySizes {
         for record in records {
             let works = Works::of(record, commands);
             let mut sizes: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
-            for m in record.measurements_of("workload.throughput") {
+            for m in record.measurements_of(metrics::WORKLOAD_THROUGHPUT) {
                 let of = works.find(m);
                 let size = of.and_then(|work| m.labels.count(Label::Bytes).or(work.bytes));
                 if let Some((work, size)) = of.zip(size) {

@@ -3,6 +3,7 @@
 use super::prelude::*;
 use crate::memory_channels;
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
+use record::metrics;
 
 /// The best bandwidth measured with all CPUs against channels × MT/s × 8 B.
 pub(super) const RULE: Rule = Rule {
@@ -23,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
         },
         Need {
             what: Template { code: "needs-memory-bandwidth", words: "memory bandwidth" },
-            is_met: |case| !whole(case) || case.has("memory.bandwidth"),
+            is_met: |case| !whole(case) || case.has(metrics::MEMORY_BANDWIDTH),
         },
     ],
     find,
@@ -48,7 +49,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let threads = u64::from(machine.one_cpu_a_core(&machine.allowed_cpus()).len() as u32);
     let channels = memory_channels::channels(machine)?;
     let best = case
-        .figures_of("memory.bandwidth")
+        .figures_of(metrics::MEMORY_BANDWIDTH)
         // What memory carried beside the bytes of regular stores is not known.
         .filter(|m| has_labels(m, &[(Label::BytesCounted, "bus")]))
         .filter(|m| has_labels(m, &[(Label::Op, "read")]) || has_labels(m, &[(Label::Stores, "streaming")]))

@@ -1,6 +1,6 @@
 //! Memory bandwidth that a program does not get because others run on its CPUs meanwhile.
 
-use record::{Coverage, detail};
+use record::{Coverage, detail, metrics};
 
 use super::prelude::*;
 use super::steal_time;
@@ -24,7 +24,7 @@ pub(crate) const RULE: Rule = Rule {
     needs: &[
         Need {
             what: Template { code: "needs-memory-bandwidth", words: "memory bandwidth" },
-            is_met: |case| case.has("memory.bandwidth"),
+            is_met: |case| case.has(metrics::MEMORY_BANDWIDTH),
         },
         Need {
             what: steal_time::SHARE.what,
@@ -138,7 +138,7 @@ fn in_memory<'a>(case: &Case<'a>) -> Vec<&'a Measurement> {
     let is_in_memory = |m: &&Measurement| {
         has_labels(m, &[(Label::BytesCounted, "stream")]) && (walked(m) == 0 || walked(m) >= least)
     };
-    case.figures_of("memory.bandwidth").filter(is_in_memory).collect()
+    case.figures_of(metrics::MEMORY_BANDWIDTH).filter(is_in_memory).collect()
 }
 
 fn by_time(case: &Case) -> Option<Finding> {

@@ -4,6 +4,7 @@ use super::clock_cause::no_boost;
 use super::clock_limit;
 use super::prelude::*;
 use crate::resources::CORE;
+use record::metrics;
 
 /// Boost by the kernel's account. Where a core was measured below the clock that it advertises, `clock-limit` names it with
 /// what it costs; but drivers lower the advertised clock with boost, so that nothing is left to be measured against.
@@ -36,7 +37,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     let processor = &case.record.machine.processor;
     let (base, most) = (processor.base_hz.map(|hz| hz as f64), processor.max_hz.map(|hz| hz as f64));
-    let clocks = case.figures_of("core.clock").filter(|m| has_labels(m, &[(Label::Vector, "scalar")]));
+    let clocks = case.figures_of(metrics::CORE_CLOCK).filter(|m| has_labels(m, &[(Label::Vector, "scalar")]));
     let best = clocks.map(Measurement::value).filter(|hz| hz.is_finite()).fold(0.0, f64::max);
     // It boosts all the same.
     if base.is_some_and(|base| best > base * (1.0 + RESOLUTION)) {

@@ -1,5 +1,6 @@
 //! CPUs that are busy and get little done: they wait for memory or for each other, which the CPU time does not show.
 
+use record::metrics;
 use std::collections::BTreeMap;
 
 use super::prelude::*;
@@ -45,7 +46,7 @@ fn steps<'a>(case: &Case<'a>) -> Vec<Step<'a>> {
     let counts = &case.record.machine.counts;
     let cores = u64::from(counts.cores.or(counts.cpus_online).unwrap_or(u32::MAX));
     let mut all: BTreeMap<Work, Vec<(u64, &Measurement)>> = BTreeMap::new();
-    for m in case.figures_of("core.ipc").filter(|m| m.value() > 0.0) {
+    for m in case.figures_of(metrics::CORE_IPC).filter(|m| m.value() > 0.0) {
         let word = |key| m.labels.word(key).unwrap_or("");
         if let Some(threads) = m.labels.count(Label::Threads).filter(|threads| *threads <= cores) {
             let work = (word(Label::Workload), word(Label::Placement), word(Label::Source));
@@ -93,7 +94,7 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
 
 /// A category of a command's issue slots.
 fn slots<'a>(case: &Case<'a>, category: &str) -> Option<&'a Measurement> {
-    case.figures_of("counter.share").find(|m| {
+    case.figures_of(metrics::COUNTER_SHARE).find(|m| {
         has_labels(m, &[(Label::Workload, COMMAND), (Label::Category, category)])
             && m.labels.get(Label::Threads).is_none()
     })
@@ -124,7 +125,8 @@ fn find_stalled_command(case: &Case) -> Option<Finding> {
         .advise(text!(
             "improve locality, touch less memory, use huge pages; perf mem record COMMAND shows where"
         ));
-    if let Some(m) = case.figures_of("core.ipc").find(|m| has_labels(m, &[(Label::Workload, COMMAND)])) {
+    if let Some(m) = case.figures_of(metrics::CORE_IPC).find(|m| has_labels(m, &[(Label::Workload, COMMAND)]))
+    {
         let ipc = Value::Figure(m.value(), "");
         finding = finding.cite(text!("{ipc} instructions per cycle", ipc), m);
     }

@@ -1,6 +1,7 @@
 //! A cache of which this machine gets much less than it advertises.
 
 use record::Level;
+use record::metrics;
 
 use super::prelude::*;
 use crate::levels::MUCH_SMALLER;
@@ -43,7 +44,7 @@ fn size_of(m: &Measurement) -> u64 {
 
 /// The curve on 2 MiB pages.
 fn on_huge_pages<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Measurement> {
-    case.figures_of("load.latency").filter(|m| m.labels.word(Label::Page) == Some("2MiB"))
+    case.figures_of(metrics::LOAD_LATENCY).filter(|m| m.labels.word(Label::Page) == Some("2MiB"))
 }
 
 /// The smallest working set measured on 2 MiB pages. Below it the curve is one on 4 KiB pages, whose physical addresses fall
@@ -130,11 +131,11 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
         return None;
     }
     // The size lies between the last working set that the level held and the next one measured.
-    let sizes = case.figures_of("load.latency").filter_map(|m| m.labels.count(Label::Bytes));
+    let sizes = case.figures_of(metrics::LOAD_LATENCY).filter_map(|m| m.labels.count(Label::Bytes));
     let next = sizes.filter(|size| *size > measured).min().unwrap_or(measured);
     // Points that are known badly may belong to it too.
     let may_be_on = |m: &&Measurement| spread(&m.summary).0 <= level.latency_ns * STILL_ON;
-    let next = case.figures_of("load.latency").filter(may_be_on).map(size_of).fold(next, u64::max);
+    let next = case.figures_of(metrics::LOAD_LATENCY).filter(may_be_on).map(size_of).fold(next, u64::max);
     let (least, most) = (measured as f64 / size as f64, next as f64 / size as f64);
     if most >= MUCH_SMALLER || !is_confirmed(case, level, size) {
         return None;
@@ -186,8 +187,8 @@ fn is_confirmed(case: &Case, level: &Level, size: u64) -> bool {
 
 /// Whether the curve may show less of a cache than there is: others used it, or the curve is too noisy.
 fn is_disturbed(case: &Case) -> bool {
-    let points = case.figures_of("load.latency").count();
-    let doubtful = case.figures_of("load.latency").filter(|m| m.doubt.is_some()).count();
+    let points = case.figures_of(metrics::LOAD_LATENCY).count();
+    let doubtful = case.figures_of(metrics::LOAD_LATENCY).filter(|m| m.doubt.is_some()).count();
     doubtful * DOUBTFUL > points || !super::other_load::RULE.findings(case).is_empty()
 }
 

@@ -1,6 +1,7 @@
 //! A clock that programs cannot read without a system call.
 
 use super::prelude::*;
+use record::metrics;
 
 /// The cost of reading the clock, and the clocksource behind it.
 ///
@@ -14,7 +15,9 @@ pub(super) const RULE: Rule = Rule {
             code: "needs-clocksource",
             words: "the clocksource, or the cost of reading the clock",
         },
-        is_met: |case| case.record.conditions.before.clocksource.is_some() || case.has("cost.clock_read"),
+        is_met: |case| {
+            case.record.conditions.before.clocksource.is_some() || case.has(metrics::COST_CLOCK_READ)
+        },
     }],
     find,
 };
@@ -34,7 +37,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let snapshot = &case.record.conditions.before;
     let source = snapshot.clocksource.as_deref();
     let known_slow = source.is_some_and(|source| SLOW.contains(&source));
-    let read = middle(case.figures_of("cost.clock_read"));
+    let read = middle(case.figures_of(metrics::COST_CLOCK_READ));
     if !known_slow && !read.is_some_and(|read| is_a_call(case, read)) {
         return None;
     }
@@ -91,7 +94,7 @@ fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
 /// Whether a reading takes longer than any vDSO and as long as a system call here.
 fn is_a_call(case: &Case, read: &Measurement) -> bool {
     let (low, _) = spread(&read.summary);
-    let call = middle(case.figures_of("cost.syscall"));
+    let call = middle(case.figures_of(metrics::COST_SYSCALL));
     low > VDSO_NS.1 && call.is_some_and(|call| low >= call.value())
 }
 

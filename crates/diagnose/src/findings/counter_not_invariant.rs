@@ -3,6 +3,7 @@
 
 use super::clocksource;
 use super::prelude::*;
+use record::metrics;
 
 /// Whether the cycle counter keeps its rate in every state.
 pub(super) const RULE: Rule = Rule {
@@ -26,7 +27,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     // Programs that read it through the kernel's clock, in user space, lose nothing.
     let slow = !clocksource::RULE.findings(case).is_empty();
-    let read = middle(case.figures_of("cost.clock_read")).filter(|_| !slow);
+    let read = middle(case.figures_of(metrics::COST_CLOCK_READ)).filter(|_| !slow);
     let cite_read = |read| {
         let says = text!("reading the clock takes {read} (in user space)", read);
         cite_fact(says, read)

@@ -1,6 +1,6 @@
 //! Huge pages that this machine or this process does not get: every large working set is walked for.
 
-use record::{Coverage, State};
+use record::{Coverage, State, metrics};
 
 use super::huge_pages;
 use super::huge_pages::{LIFTED, is_refusal_lifted};
@@ -50,7 +50,7 @@ const BY_PARENT: Template = Template {
 };
 
 fn on<'a>(case: &Case<'a>, page: &'static str) -> impl Iterator<Item = &'a Measurement> {
-    case.figures_of("load.latency").filter(move |m| has_labels(m, &[(Label::Page, page)]))
+    case.figures_of(metrics::LOAD_LATENCY).filter(move |m| has_labels(m, &[(Label::Page, page)]))
 }
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

@@ -1,6 +1,7 @@
 //! Mitigations of processor flaws that lengthen each way into the kernel and back.
 
 use super::prelude::*;
+use record::metrics;
 
 /// The cost of a system call, where mitigations on its way are active.
 ///
@@ -16,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         },
         Need {
             what: Template { code: "needs-syscall-cost", words: "the cost of a system call" },
-            is_met: |case| case.has("cost.syscall"),
+            is_met: |case| case.has(metrics::COST_SYSCALL),
         },
     ],
     find,
@@ -56,7 +57,7 @@ fn is_on_the_way(report: &str) -> bool {
 }
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    let call = middle(case.figures_of("cost.syscall"))?;
+    let call = middle(case.figures_of(metrics::COST_SYSCALL))?;
     let reports = case.record.machine.kernel.mitigations.iter();
     let active: Vec<_> = reports.filter(|(_, report)| is_on_the_way(report)).collect();
     if active.is_empty() || spread(&call.summary).0 <= WITHOUT_NS.1 * (1.0 + RESOLUTION) {

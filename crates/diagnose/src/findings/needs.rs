@@ -2,6 +2,7 @@
 
 use super::Case;
 use record::Template;
+use record::metrics;
 
 /// Something that a rule needs of a record.
 #[derive(Clone, Copy, Debug)]
@@ -33,17 +34,17 @@ pub(super) const STATE_AFTER: Need = Need {
 /// Clocks of the cores with plain work.
 pub(super) const CORE_CLOCK: Need = Need {
     what: Template { code: "needs-core-clock", words: "core clock" },
-    is_met: |case| case.has("core.clock"),
+    is_met: |case| case.has(metrics::CORE_CLOCK),
 };
 /// Load latency at any working set.
 pub(super) const LOAD_LATENCY: Need = Need {
     what: Template { code: "needs-load-latency", words: "load latency" },
-    is_met: |case| case.has("load.latency"),
+    is_met: |case| case.has(metrics::LOAD_LATENCY),
 };
 /// Wake-up latency.
 pub(super) const WAKE_UP: Need = Need {
     what: Template { code: "needs-wake-up", words: "wake-up latency" },
-    is_met: |case| case.has("wakeup.latency"),
+    is_met: |case| case.has(metrics::WAKEUP_LATENCY),
 };
 /// The size of a cache.
 pub(super) const CACHE_SIZES: Need = Need {

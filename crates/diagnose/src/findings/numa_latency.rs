@@ -1,6 +1,7 @@
 //! What a program pays that ignores nodes: most of its accesses go to other nodes' memory.
 
 use record::diagnosis::Numa;
+use record::metrics;
 
 use super::prelude::*;
 use crate::comparison::datum::Datum;
@@ -133,13 +134,15 @@ fn remote_loss(
 
 fn find_node_cost(case: &Case, numa: &Numa) -> Option<Finding> {
     let by_latency = numa.ignoring_factor.and_then(|factor| {
-        let loss =
-            remote_loss(case, numa, "numa.latency", 1.0 - 1.0 / factor, |remote, local| remote / local)?;
+        let loss = remote_loss(case, numa, metrics::NUMA_LATENCY, 1.0 - 1.0 / factor, |remote, local| {
+            remote / local
+        })?;
         Some(RULE.report_model(loss, describe_latency(factor)))
     });
     let by_bandwidth = || {
         let factor = numa.bandwidth_factor?;
-        let loss = remote_loss(case, numa, "numa.bandwidth", 1.0 - factor, |remote, local| local / remote)?;
+        let loss =
+            remote_loss(case, numa, metrics::NUMA_BANDWIDTH, 1.0 - factor, |remote, local| local / remote)?;
         let resource = Some(MEMORY_BANDWIDTH.to_owned());
         Some(Finding { resource, ..RULE.report_model(loss, describe_bandwidth(factor)) })
     };

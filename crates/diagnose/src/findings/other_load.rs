@@ -1,6 +1,7 @@
 //! Work of others on the machine while it was measured.
 
 use record::detail;
+use record::metrics;
 
 use super::prelude::*;
 use super::{quota, steal_time};
@@ -99,7 +100,7 @@ fn give_way(case: &Case) -> bool {
 /// What others took of the busy thread that lost most to them, where the steal time was measured and that is next to nothing.
 /// Bursts whose interval reaches 0 are no such thing.
 fn yielded<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
-    let of_others = case.figures_of("stolen.share").filter(|m| has_labels(m, &[(Label::Cause, "os")]));
+    let of_others = case.figures_of(metrics::STOLEN_SHARE).filter(|m| has_labels(m, &[(Label::Cause, "os")]));
     let most = of_others.max_by(|a, b| a.value().total_cmp(&b.value()))?;
     (steal_time::is_known(case) && most.value() < RESOLUTION).then_some(most)
 }

@@ -3,6 +3,7 @@
 use super::prelude::*;
 use super::steal_time;
 use crate::resources::WAKE_UP;
+use record::metrics;
 
 /// The tail of real-time wake-ups with idle states held off, on a kernel built or booted without full preemption.
 ///
@@ -59,7 +60,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         return None;
     }
     // What firmware or a hypervisor takes is not the kernel's.
-    let below = case.figures_of("stolen.gap").filter(|gap| has_labels(gap, &[(Label::Cause, "below")]));
+    let below =
+        case.figures_of(metrics::STOLEN_GAP).filter(|gap| has_labels(gap, &[(Label::Cause, "below")]));
     if below.map(|gap| gap.summary.max).fold(0.0, f64::max) >= p99 - median {
         return None;
     }

@@ -1,6 +1,7 @@
 //! What siblings are worth: the kernel counts each as a CPU.
 
 use super::prelude::*;
+use record::metrics;
 
 /// Throughput of all siblings of a core against one alone: less than one is a loss, hardly more than one means that
 /// capacity should be counted in cores, and much more that it should be counted in CPUs.
@@ -10,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     resource: None,
     needs: &[Need {
         what: Template { code: "needs-smt-yield", words: "SMT yield (linespeed run smt-yield)" },
-        is_met: |case| siblings(case) < 2 || case.has("smt.yield"),
+        is_met: |case| siblings(case) < 2 || case.has(metrics::SMT_YIELD),
     }],
     find,
 };
@@ -28,7 +29,7 @@ fn siblings(case: &Case) -> usize {
 }
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    let yields: Vec<&Measurement> = case.figures_of("smt.yield").filter(|m| m.value() > 0.0).collect();
+    let yields: Vec<&Measurement> = case.figures_of(metrics::SMT_YIELD).filter(|m| m.value() > 0.0).collect();
     let worth = || find_worth(&yields, siblings(case).max(2) as f64);
     Some(vec![find_harm(&yields).or_else(worth)?])
 }

@@ -2,16 +2,17 @@
 
 use super::prelude::*;
 use super::quota;
+use record::metrics;
 
 /// Time stolen from a thread that never stops.
 pub(super) const SHARE: Need = Need {
     what: Template { code: "needs-stolen-time", words: "stolen time" },
-    is_met: |case| case.has("stolen.share"),
+    is_met: |case| case.has(metrics::STOLEN_SHARE),
 };
 /// Whose the stolen time is.
 pub(super) const CAUSE: Need = Need {
     what: Template { code: "needs-stolen-cause", words: "the cause of stolen time (/proc/interrupts)" },
-    is_met: |case| case.figures_of("stolen.share").any(|m| m.labels.word(Label::Cause).is_some()),
+    is_met: |case| case.figures_of(metrics::STOLEN_SHARE).any(|m| m.labels.word(Label::Cause).is_some()),
 };
 
 /// Whether a record tells how much time was stolen, and whose it is.
@@ -103,7 +104,7 @@ fn mean(all: &[&Measurement]) -> (f64, (f64, f64)) {
 
 /// The time taken with this cause, where any CPU loses more than [`RESOLUTION`].
 pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<StealTime<'a>> {
-    let of_cause = case.figures_of("stolen.share").filter(|m| has_labels(m, &[(Label::Cause, cause)]));
+    let of_cause = case.figures_of(metrics::STOLEN_SHARE).filter(|m| has_labels(m, &[(Label::Cause, cause)]));
     let all: Vec<&Measurement> = of_cause.filter(|m| m.value().is_finite()).collect();
     let loses = |m: &Measurement| spread(m).0 >= RESOLUTION && costs(verdict(m.value(), spread(m))).is_some();
     let losing = all.iter().copied().filter(|m| loses(m));
@@ -112,7 +113,7 @@ pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<StealTim
     let (share, within) = mean(&alike);
     let loss = costs(verdict(share, within))?;
     let (of_all, between) = mean(&all);
-    let gap = case.figures_of("stolen.gap").find(|gap| gap.labels == worst.labels);
+    let gap = case.figures_of(metrics::STOLEN_GAP).find(|gap| gap.labels == worst.labels);
     let cpus = cpus_of(alike);
     Some(StealTime { worst, gap, cpus, loss, of_all: (of_all, all.len()), between, cause })
 }
@@ -128,7 +129,7 @@ pub(super) fn is_a_cap(gap: &Measurement) -> bool {
 /// The gaps on the worst CPU from which time was taken from below, where they look as a cap makes them.
 pub(super) fn cap<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     let gaps = case
-        .figures_of("stolen.gap")
+        .figures_of(metrics::STOLEN_GAP)
         .filter(|gap| has_labels(gap, &[(Label::Cause, "below")]) && is_a_cap(gap));
     gaps.max_by(|a, b| a.value().total_cmp(&b.value()))
 }
@@ -162,7 +163,8 @@ pub(super) fn host_remedy(capped: bool) -> [Remedy; 2] {
 /// The quickest wake-ups here by their median, of whatever policy and setting. What stops a CPU for longer than those take
 /// shows even in a program that does all it can.
 pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
-    let all = case.figures_of("wakeup.latency").filter(|m| m.labels.switch(Label::Corrected) != Some(true));
+    let all =
+        case.figures_of(metrics::WAKEUP_LATENCY).filter(|m| m.labels.switch(Label::Corrected) != Some(true));
     all.filter(|m| m.value() > 0.0).min_by(|a, b| a.value().total_cmp(&b.value()))
 }
 

@@ -4,6 +4,7 @@ use super::prelude::*;
 use super::steal_time;
 use super::steal_time::{cite_quickest, is_a_cap, quickest, worst};
 use crate::resources::DEFAULT_SLACK_NS;
+use record::metrics;
 
 /// The share stolen with no interrupt or switch of this kernel behind it; and, where the share is small, gaps that are
 /// longer than the quickest wake-ups here.
@@ -66,13 +67,14 @@ fn find_gaps(case: &Case) -> Option<Finding> {
     let wakeups = quickest(case);
     // Where wake-ups were not measured: the timer slack, which programs that sleep wait anyway.
     let usual = wakeups.map_or(DEFAULT_SLACK_NS, Measurement::value);
-    let below = case.figures_of("stolen.gap").filter(|gap| has_labels(gap, &[(Label::Cause, "below")]));
+    let below =
+        case.figures_of(metrics::STOLEN_GAP).filter(|gap| has_labels(gap, &[(Label::Cause, "below")]));
     // Not one stray gap of many short ones.
     let most = |gap: &Measurement| gap.summary.p95.unwrap_or(gap.summary.max);
     let long: Vec<_> = below.filter(|gap| gap.summary.max > 2.0 * usual && most(gap) > usual).collect();
     let gap = *long.iter().max_by(|a, b| a.summary.max.total_cmp(&b.summary.max))?;
     let share_of =
-        |gap: &Measurement| case.figures_of("stolen.share").find(|share| share.labels == gap.labels);
+        |gap: &Measurement| case.figures_of(metrics::STOLEN_SHARE).find(|share| share.labels == gap.labels);
     let share = share_of(gap)?;
     let longest = Value::Figure(gap.summary.max, "ns");
     let taken = Value::from(share);

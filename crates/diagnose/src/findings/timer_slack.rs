@@ -1,7 +1,7 @@
 //! Ordinary threads wake late because somebody raised the timer slack above Linux's default.
 
 use record::statistics::Summary;
-use record::{Coverage, detail};
+use record::{Coverage, detail, metrics};
 
 use super::prelude::*;
 use crate::resources::{DEFAULT_SLACK_NS, WAKE_UP, wake_up_cpu};
@@ -138,7 +138,7 @@ fn thread(m: &Measurement) -> (Option<u64>, Option<u64>) {
 /// Whether the wake-up latency of `policy` was measured as-is and tuned.
 pub(super) fn has_both(case: &Case, policy: &str) -> bool {
     ["as-is", "tuned"].iter().all(|setting| {
-        case.figures_of("wakeup.latency")
+        case.figures_of(metrics::WAKEUP_LATENCY)
             .any(|m| has_labels(m, &[(Label::Policy, policy), (Label::Setting, setting)]))
     })
 }

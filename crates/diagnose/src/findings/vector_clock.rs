@@ -1,5 +1,6 @@
 //! Wide vector work that pulls the core clock down.
 
+use record::metrics;
 use std::collections::{BTreeMap, HashMap};
 
 use super::prelude::*;
@@ -28,7 +29,7 @@ const MOST_VECTORS: usize = 16;
 fn find(case: &Case) -> Option<Vec<Finding>> {
     // x86-64's names are widths in bits, aarch64's those of its instructions.
     let mut vectors: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
-    for m in case.figures_of("core.clock") {
+    for m in case.figures_of(metrics::CORE_CLOCK) {
         let Some(vector) = m.labels.word(Label::Vector) else { continue };
         if vectors.len() < MOST_VECTORS || vectors.contains_key(vector) {
             vectors.entry(vector).or_default().push(m);

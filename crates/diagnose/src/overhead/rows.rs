@@ -5,6 +5,7 @@ use record::Label;
 use record::Measurement;
 use record::detail;
 use record::difference::{Difference, compare_totals};
+use record::metrics;
 
 use crate::layers::{AGAIN, label};
 use crate::record_index::RecordIndex;
@@ -72,7 +73,7 @@ impl<'a> Row<'a> {
 impl<'a> Rows<'a> {
     /// The layers of a record that were timed in turn: those with portions.
     pub(super) fn from_index(index: &RecordIndex<'a>) -> Self {
-        Self(index.figures_of("layer.time").filter_map(Row::from_measurement).collect())
+        Self(index.figures_of(metrics::LAYER_TIME).filter_map(Row::from_measurement).collect())
     }
 
     /// The layer of this name, bound to that CPU or not bound, with interrupts or without.

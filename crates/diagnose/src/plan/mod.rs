@@ -15,7 +15,7 @@ use record::Label;
 use record::difference::Verdict;
 use record::plan::{CacheDomains, Plan, Policy, Process, Purpose, Siblings};
 use record::text::Value;
-use record::{CpuList, Handover, Measurement, Record, Template, Text, text};
+use record::{CpuList, Handover, Measurement, Record, Template, Text, metrics, text};
 
 use crate::comparison::nodes::find_reaches;
 use crate::figures::{cite_fact, middle, name_cpus};
@@ -237,10 +237,10 @@ fn caches(
         .flat_map(|seat| seat.cores.iter().flatten().map(move |cpu| (u64::from(*cpu), seat.node)))
         .collect();
     // Both of one way of handing over.
-    let how = Handover::chief(index.figures_of("core_to_core.latency"));
+    let how = Handover::chief(index.figures_of(metrics::CORE_TO_CORE_LATENCY));
     let pairs = |same: bool| {
         let of = |key: Label| move |m: &&Measurement| m.labels.count(key);
-        middle(index.figures_of("core_to_core.latency").filter(|m| {
+        middle(index.figures_of(metrics::CORE_TO_CORE_LATENCY).filter(|m| {
             let (Some(a), Some(b)) = (of(Label::From)(m), of(Label::To)(m)) else { return false };
             let (Some(x), Some(y)) = (of_cpu.get(&a), of_cpu.get(&b)) else { return false };
             m.value() > 0.0
@@ -404,7 +404,7 @@ fn unknown(
             "The yield of SMT siblings is not measured: linespeed run smt-yield."
         ));
     }
-    if index.figures_of("load.latency").next().is_none() && index.record.import.is_none() {
+    if index.figures_of(metrics::LOAD_LATENCY).next().is_none() && index.record.import.is_none() {
         all.push(text!("The gain from huge pages is not measured: linespeed run latency."));
     }
     all

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use record::diagnosis::{Evidence, SiblingsAdd};
 use record::plan::{Purpose, Siblings};
 use record::text::Value;
-use record::{CpuList, Measurement, Template, Text, text};
+use record::{CpuList, Measurement, Template, Text, metrics, text};
 
 use super::available_resources::AvailableResources;
 use crate::figures::{RESOLUTION, cite_fact, median, spread};
@@ -161,8 +161,9 @@ fn extrapolated(index: &RecordIndex) -> Option<SiblingsAdd> {
 /// By `smt.yield`, the median over the cores that were measured.
 fn measured(index: &RecordIndex) -> Vec<Yield> {
     let mut by_workload: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
-    for m in
-        index.figures_of("smt.yield").filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
+    for m in index
+        .figures_of(metrics::SMT_YIELD)
+        .filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
     {
         by_workload.entry(m.labels.word(Label::Workload).unwrap_or("workload")).or_default().push(m);
     }

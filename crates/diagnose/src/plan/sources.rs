@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use record::diagnosis::Evidence;
 use record::plan::Plan;
-use record::{Ended, Measurement, Record, RunMode, Template, Text, detail, text};
+use record::{Ended, Measurement, Record, RunMode, Template, Text, detail, metrics, text};
 
 use crate::figures::locate_figure;
 use crate::record_index::RecordIndex;
@@ -12,11 +12,11 @@ use crate::resources::memory_pages;
 
 /// Figures that a plan needs, in groups that are taken from one record.
 const NEEDED: [&[&str]; 5] = [
-    &["numa.latency", "numa.bandwidth"],
-    &["smt.yield"],
+    &[metrics::NUMA_LATENCY, metrics::NUMA_BANDWIDTH],
+    &[metrics::SMT_YIELD],
     LATENCY,
-    &["core_to_core.latency"],
-    &["workload.throughput"],
+    &[metrics::CORE_TO_CORE_LATENCY],
+    &[metrics::WORKLOAD_THROUGHPUT],
 ];
 
 /// Whether a plan takes figures of this metric.
@@ -25,7 +25,7 @@ pub fn plan_needs(metric: &str) -> bool {
 }
 
 /// The latency curve.
-const LATENCY: &[&str] = &["load.latency"];
+const LATENCY: &[&str] = &[metrics::LOAD_LATENCY];
 
 /// What stands against a group of a record's figures, the worst first, and what is said of the newest where an older one goes over it.
 const LACKS: [Template; 5] = [

@@ -3,7 +3,7 @@
 use record::diagnosis::{CeilingSource, Resource};
 use record::phrase::count_noun;
 use record::text::Value;
-use record::{Doubt, Label, Measurement, Text, text};
+use record::{Doubt, Label, Measurement, Text, metrics, text};
 
 use super::reached::{Walk, beyond, walked};
 use super::{Headline, MEMORY_BANDWIDTH, MEMORY_LATENCY, doubt, reached};
@@ -15,8 +15,9 @@ use crate::record_index::RecordIndex;
 /// stores read first.
 fn in_memory<'a>(index: &RecordIndex<'a>) -> Vec<&'a Measurement> {
     let least = beyond(index.record, index.levels(), Walk::Arrays);
-    let all =
-        index.figures_of("memory.bandwidth").filter(|m| has_labels(m, &[(Label::BytesCounted, "stream")]));
+    let all = index
+        .figures_of(metrics::MEMORY_BANDWIDTH)
+        .filter(|m| has_labels(m, &[(Label::BytesCounted, "stream")]));
     all.filter(|m| walked(m) >= least && m.value() > 0.0).collect()
 }
 

@@ -10,7 +10,7 @@ mod wake_up;
 
 use record::diagnosis::{CeilingSource, Resource};
 use record::text::Value;
-use record::{Doubt, DoubtKind, Label, Measurement, Text, text};
+use record::{Doubt, DoubtKind, Label, Measurement, Text, metrics, text};
 
 use crate::figures::{RESOLUTION, cpus_of, median, name_cpus};
 use crate::record_index::RecordIndex;
@@ -100,7 +100,7 @@ fn ceiling_text(source: Option<CeilingSource>, parts: Text, measured: Text) -> T
 /// The share of the CPUs' time that a program which never stops does not get: the mean over them.
 fn taken(index: &RecordIndex) -> Option<f64> {
     let mean = |cause: Option<&str>| {
-        let all = index.figures_of("stolen.share").filter(|m| m.labels.word(Label::Cause) == cause);
+        let all = index.figures_of(metrics::STOLEN_SHARE).filter(|m| m.labels.word(Label::Cause) == cause);
         let shares: Vec<f64> = all.map(Measurement::value).filter(|share| share.is_finite()).collect();
         (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
     };

@@ -1,6 +1,6 @@
 //! How well each headline is repeated: the same figures from every second sample, twice.
 
-use record::{Measurement, Record, Summary};
+use record::{Measurement, Record, Summary, metrics};
 
 use super::{Headline, resources};
 use crate::record_index::RecordIndex;
@@ -33,7 +33,7 @@ fn resources_of_half(record: &Record, which: usize) -> Vec<(String, f64)> {
             labels,
             detail,
             summary,
-            ..Measurement::exact("core.clock", record::Labels::new(), Vec::new())
+            ..Measurement::exact(metrics::CORE_CLOCK, record::Labels::new(), Vec::new())
         })
     };
     let record = Record {

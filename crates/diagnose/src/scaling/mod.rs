@@ -8,7 +8,7 @@ use record::detail;
 use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::{Scaling, Step};
-use record::{Mark, Measurement};
+use record::{Mark, Measurement, metrics};
 
 use crate::figures::{RESOLUTION, median};
 use crate::record_index::RecordIndex;
@@ -31,7 +31,7 @@ pub fn scaling(index: &RecordIndex) -> Vec<Scaling> {
     // By name, since a record may hold any number of them.
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     let mut lines: HashMap<(&str, &str), usize> = HashMap::new();
-    for m in index.figures_of("workload.throughput") {
+    for m in index.figures_of(metrics::WORKLOAD_THROUGHPUT) {
         let (Some(workload), Some(placement)) =
             (m.labels.word(Label::Workload), m.labels.word(Label::Placement))
         else {

@@ -2,7 +2,7 @@
 
 use record::difference::{Scale, compare_pairs};
 use record::text::Value;
-use record::{Label, Measurement, Record, Template, Text, text};
+use record::{Label, Measurement, Record, Template, Text, metrics, text};
 
 use super::Named;
 
@@ -58,7 +58,7 @@ pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: 
         Some((of(first, metric, label, word)?, of(this, metric, label, word)?))
     };
     let wall = Both::of(first.time, this.time);
-    let state = |word: &str| both("workload.cpu_time", Label::State, word);
+    let state = |word: &str| both(metrics::WORKLOAD_CPU_TIME, Label::State, word);
     let mut states: Vec<(Template, Both)> = Vec::new();
     let doubted = |(a, b): (&Measurement, &Measurement)| a.doubt.is_some() || b.doubt.is_some();
     match (state("user"), state("system")) {
@@ -89,7 +89,7 @@ pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: 
     let counts: Vec<Text> = COUNTS
         .iter()
         .filter_map(|event| {
-            let (a, b) = both("counter.count", Label::Event, event)?;
+            let (a, b) = both(metrics::COUNTER_COUNT, Label::Event, event)?;
             let both = Both::of(a, b);
             let ratio = both.after / both.before;
             let as_much = ratio.ln() * wall.ratio().signum() >= AS_MUCH * wall.ratio().abs();

@@ -211,8 +211,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
                 Some(cpus) => format!("on CPU {cpus}"),
                 None => "as it is".to_owned(),
             };
-            let name =
-                text!("proof-nice-change", "{how}, then with nice {nice}", how, nice = nice.to_string());
+            let name = text!("{how}, then with nice {nice}", how, nice = nice.to_string());
             let with = Setting { setting: Some(ProcessSetting::Nice(nice)), ..at() };
             all.push(Comparison::new(name, at(), with));
         } else {

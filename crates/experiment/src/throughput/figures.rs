@@ -2,7 +2,7 @@
 
 use record::detail;
 use record::text::Value;
-use record::{Doubt, Label, Labels, Machine, Mark, Measurement, SampleMark, Template, Text, text};
+use record::{Doubt, Label, Labels, Machine, Mark, Measurement, SampleMark, Template, Text, metrics, text};
 
 use super::run::Run;
 use super::step_runs::StepRuns;
@@ -33,10 +33,14 @@ pub(super) fn make_measurements(job: &Job, step: &Step, taken: &StepRuns) -> Vec
         all.push(make_throughput(job, step, &runs, &first.unit, place.clone()));
         if job.recipe.scores.is_empty() {
             let times = runs.iter().flat_map(|run| run.seconds.iter().copied()).collect();
-            all.push(Measurement::new("workload.time", place.clone(), times));
+            all.push(Measurement::new(metrics::WORKLOAD_TIME, place.clone(), times));
         }
         if !ipc.is_empty() {
-            all.push(Measurement::new("core.ipc", place.with_label(Label::Source, "pmu"), ipc.clone()));
+            all.push(Measurement::new(
+                metrics::CORE_IPC,
+                place.with_label(Label::Source, "pmu"),
+                ipc.clone(),
+            ));
         }
     }
     all
@@ -50,7 +54,7 @@ fn make_throughput(job: &Job, step: &Step, runs: &[&Run], unit: &str, place: Lab
         text!("one command on all CPUs of the step")
     };
     let rates = runs.iter().map(|run| run.throughput).collect();
-    let mut throughput = Measurement::new("workload.throughput", place, rates)
+    let mut throughput = Measurement::new(metrics::WORKLOAD_THROUGHPUT, place, rates)
         .with_detail(detail::WORK, unit)
         .with_detail(detail::COMMAND, job.command_line())
         .with_detail(detail::CPUS, step.set().to_string())
@@ -115,7 +119,7 @@ pub(super) fn measure_smt_yield(
     let place =
         Labels::new().with_label(Label::Workload, job.recipe.name.as_str()).with_label(Label::Core, core);
     (!ratios.is_empty()).then(|| {
-        Measurement::new("smt.yield", place, ratios)
+        Measurement::new(metrics::SMT_YIELD, place, ratios)
             .with_detail(detail::CPUS, plan.steps[step].set().to_string())
     })
 }

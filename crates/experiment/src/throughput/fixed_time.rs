@@ -2,7 +2,7 @@
 
 use record::detail;
 use record::text::Value;
-use record::{Coverage, Measurement, Template, text};
+use record::{Coverage, Measurement, Template, metrics, text};
 
 use super::run::Run;
 use super::step_runs::StepRuns;
@@ -121,7 +121,7 @@ impl FixedTime {
 
     /// Says so at a figure that leans on time.
     pub(super) fn mark(&self, measurement: &mut Measurement) {
-        if measurement.metric != "workload.throughput" {
+        if measurement.metric != metrics::WORKLOAD_THROUGHPUT {
             return;
         }
         if self.is_sure() {

@@ -1,7 +1,7 @@
 //! lmbench's `lat_mem_rd`: latencies by the size of what is read, in MiB.
 
 use record::command_line::CommandLine;
-use record::{Label, Labels, Measurement, detail};
+use record::{Label, Labels, Measurement, detail, metrics};
 
 use super::lmbench::{above, processes};
 use crate::line::Line;
@@ -57,7 +57,7 @@ impl Reader for LatencyReader {
         let Some((mib, ns)) = point(line.text) else { return Fit::Between };
         let bytes = mib * 1048576.0;
         if !(1.0..1e15).contains(&bytes) {
-            sink.withhold("load.latency", format!("a working set of {mib} MiB cannot be"), line);
+            sink.withhold(metrics::LOAD_LATENCY, format!("a working set of {mib} MiB cannot be"), line);
             return Fit::Taken;
         }
         let place = Labels::new()
@@ -65,8 +65,8 @@ impl Reader for LatencyReader {
             .with_known(Label::Cpu, self.line.cpu())
             .with_known(Label::Node, self.line.node());
         let several = Some(processes(&self.line)).filter(|processes| *processes > 1);
-        let mut m =
-            Measurement::exact("load.latency", place, vec![ns]).with_known_detail(detail::PROCESSES, several);
+        let mut m = Measurement::exact(metrics::LOAD_LATENCY, place, vec![ns])
+            .with_known_detail(detail::PROCESSES, several);
         // `-t` walks at random and not along the stride, which prefetchers follow.
         let thrash = if self.line.has("-t") { " -t" } else { "" };
         let stride = self.stride.map(|stride| format!(", stride {stride}")).unwrap_or_default();

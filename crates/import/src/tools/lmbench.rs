@@ -2,7 +2,7 @@
 //! `stream.ns_per_element`. Its MB are 10^6 bytes.
 
 use record::command_line::CommandLine;
-use record::{Label, Labels, Measurement, detail};
+use record::{Label, Labels, Measurement, detail, metrics};
 
 use crate::line::Line;
 use crate::numbers::parse_whole;
@@ -62,14 +62,14 @@ impl Reader for StreamReader {
         let place = Labels::new().with_label(Label::Op, op).with_known(Label::Node, self.line.node());
         let m = if latency {
             let place = place.with_known(Label::Cpu, self.line.cpu());
-            Measurement::exact("stream.ns_per_element", place, vec![number])
+            Measurement::exact(metrics::STREAM_NS_PER_ELEMENT, place, vec![number])
                 .with_known_detail(detail::PROCESSES, Some(threads).filter(|threads| *threads > 1))
         } else {
             let place = place
                 .with_label(Label::BytesCounted, "stream")
                 .with_label(Label::Threads, threads)
                 .with_known(Label::Cpus, self.line.cpus.as_ref().map(ToString::to_string));
-            Measurement::exact("memory.bandwidth", place, vec![number])
+            Measurement::exact(metrics::MEMORY_BANDWIDTH, place, vec![number])
         };
         let array = self.line.option(&["-M"]).and_then(|size| record::units::parse_bytes(size).ok());
         let mut m = m.with_known_detail(detail::ARRAY_BYTES, array);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use record::{Label, Labels, Measurement, detail};
+use record::{Label, Labels, Measurement, detail, metrics};
 
 use crate::line::{Line, PendingLine};
 use crate::numbers;
@@ -20,10 +20,10 @@ type Column = (&'static str, Option<&'static str>, i32);
 
 /// The columns that are read, by what their head says.
 const COLUMNS: &[(&str, Column)] = &[
-    ("null call", ("cost.syscall", None, 3)),
-    ("2p/0K ctxsw", ("cost.context_switch", None, 3)),
-    ("Mem read", ("memory.bandwidth", Some("read"), 6)),
-    ("Mem write", ("memory.bandwidth", Some("write"), 6)),
+    ("null call", (metrics::COST_SYSCALL, None, 3)),
+    ("2p/0K ctxsw", (metrics::COST_CONTEXT_SWITCH, None, 3)),
+    ("Mem read", (metrics::MEMORY_BANDWIDTH, Some("read"), 6)),
+    ("Mem write", (metrics::MEMORY_BANDWIDTH, Some("write"), 6)),
 ];
 
 /// lmbench's summary.

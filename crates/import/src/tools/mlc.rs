@@ -1,7 +1,7 @@
 //! Intel Memory Latency Checker, versions 2 to 3.11: idle latencies and bandwidths between nodes, peak bandwidths, latency
 //! under load, transfers between caches. Its MB are 10^6 bytes.
 
-use record::{Label, Labels, Measurement, detail};
+use record::{Label, Labels, Measurement, detail, metrics};
 
 use crate::line::Line;
 use crate::numbers::{parse_decimal, parse_scaled, parse_whole};
@@ -128,7 +128,8 @@ impl MlcReader {
         (!cells.is_empty() && cells.len() == self.columns.len()).then_some(())?;
         self.has_rows = true;
         if self.in_second {
-            let metric = if self.part == Part::Between { "numa.bandwidth" } else { "numa.latency" };
+            let metric =
+                if self.part == Part::Between { metrics::NUMA_BANDWIDTH } else { metrics::NUMA_LATENCY };
             let why = "a second table under one heading: what its figures are of is not known".to_owned();
             sink.withhold(metric, why, line);
             return Some(());
@@ -138,10 +139,10 @@ impl MlcReader {
             let place = Labels::new();
             let between = |place: Labels| place.with_label(Label::From, from).with_label(Label::To, to);
             let m = match self.part {
-                Part::Latency => self.push("numa.latency", between(place), value),
+                Part::Latency => self.push(metrics::NUMA_LATENCY, between(place), value),
                 Part::Between => {
                     let op = self.traffic.unwrap_or("read");
-                    self.push("numa.bandwidth", between(place).with_label(Label::Op, op), value)
+                    self.push(metrics::NUMA_BANDWIDTH, between(place).with_label(Label::Op, op), value)
                 }
                 _ => {
                     let home = self.writer_owns.map(|writer| if writer { from } else { to });
@@ -150,7 +151,7 @@ impl MlcReader {
                         .with_label(Label::WriterNode, from)
                         .with_label(Label::ReaderNode, to)
                         .with_known(Label::Home, home);
-                    self.push("core_to_core.latency", place, value)
+                    self.push(metrics::CORE_TO_CORE_LATENCY, place, value)
                 }
             };
             sink.add_figure(m.with_known_detail(detail::ACCESS, self.random.then_some("random")), line);
@@ -163,7 +164,11 @@ impl MlcReader {
     fn peak(&mut self, text: &str) -> Option<Measurement> {
         let (front, value) = text.rsplit_once(':')?;
         let op = scan::find(MIXES, front.trim().to_ascii_lowercase().as_str())?;
-        Some(self.push("memory.bandwidth", Labels::new().with_label(Label::Op, op), parse_scaled(value, 6)?))
+        Some(self.push(
+            metrics::MEMORY_BANDWIDTH,
+            Labels::new().with_label(Label::Op, op),
+            parse_scaled(value, 6)?,
+        ))
     }
 
     /// ` 00000    261.50     225452.5`: delay, ns, MB/s.
@@ -173,7 +178,7 @@ impl MlcReader {
         let rate = parse_scaled(rate, 6).filter(|rate| *rate >= 0.0 && delay.len() == 5)?;
         parse_whole(&format!("1{delay}"))?;
         let place = Labels::new().with_label(Label::Bandwidth, rate.round());
-        let m = self.push("memory.loaded_latency", place, parse_decimal(ns)?);
+        let m = self.push(metrics::MEMORY_LOADED_LATENCY, place, parse_decimal(ns)?);
         Some(m.with_detail(detail::DELAY, delay).with_detail(detail::TRAFFIC, self.traffic.unwrap_or("read")))
     }
 
@@ -183,7 +188,7 @@ impl MlcReader {
         let [state, "latency", value] = words[..] else { return None };
         let state = scan::find(&[("HIT", "hit"), ("HITM", "hitm")], state)?;
         let place = Labels::new().with_label(Label::State, state);
-        let m = self.push("core_to_core.latency", place, parse_decimal(value)?);
+        let m = self.push(metrics::CORE_TO_CORE_LATENCY, place, parse_decimal(value)?);
         Some(m.with_detail(detail::WITHIN, "package"))
     }
 }
@@ -232,7 +237,7 @@ impl Reader for MlcReader {
         }
         let figure = match self.part {
             _ if iteration(text).is_some() => {
-                iteration(text).map(|ns| self.push("numa.latency", Labels::new(), ns))
+                iteration(text).map(|ns| self.push(metrics::NUMA_LATENCY, Labels::new(), ns))
             }
             Part::Peak => self.peak(text),
             Part::Loaded => self.loaded(text),

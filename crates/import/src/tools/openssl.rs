@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use record::command_line::CommandLine;
-use record::{Label, Labels, Measurement, detail};
+use record::{Label, Labels, Measurement, detail, metrics};
 
 use crate::line::{Line, PendingLine};
 use crate::numbers::{parse_plain, parse_scaled, parse_whole};
@@ -292,7 +292,7 @@ impl Reader for SpeedReader {
             let several = self.cut || self.forked > 0 && !self.command.has("-mr");
             if child.is_none() && fields[0] == "F" && several {
                 let why = "of several processes it may be one's alone, whose mark is lost".to_owned();
-                sink.withhold("workload.throughput", why, line);
+                sink.withhold(metrics::WORKLOAD_THROUGHPUT, why, line);
                 return Fit::Taken;
             }
             if child.is_none() && self.machine(&fields, line).is_none() {
@@ -354,7 +354,7 @@ impl Reader for SpeedReader {
                 .with_known(Label::Threads, threads);
             let assumed = rate.assumed.then_some("the block sizes that OpenSSL takes by itself");
             let elapsed = (self.elapsed || self.command.has("-elapsed")).then_some("elapsed");
-            let mut m = Measurement::exact("workload.throughput", place, vec![rate.value])
+            let mut m = Measurement::exact(metrics::WORKLOAD_THROUGHPUT, place, vec![rate.value])
                 .with_detail(detail::WORK, rate.work.unwrap_or("B"))
                 .with_known_detail(detail::BYTES_FROM, assumed)
                 .with_known_detail(detail::CLOCK, elapsed);

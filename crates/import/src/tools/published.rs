@@ -248,7 +248,9 @@ fn parse_figure(metric: &'static Metric, rest: &str) -> Result<Measurement, Why>
             "doubt" => m.doubt = Some(value.into()),
             "note" => m = m.with_detail(detail::NOTE, value),
             "work" => m = m.with_detail(detail::WORK, value),
-            "class" if metric.name == "core_to_core.latency" => m = m.with_detail(detail::CLASS, value),
+            "class" if metric.name == metrics::CORE_TO_CORE_LATENCY => {
+                m = m.with_detail(detail::CLASS, value)
+            }
             key => match metric.keys.iter().find(|known| known.name() == key) {
                 Some(known) => place = place.with_label(*known, parse_label(key, value)?),
                 None => {

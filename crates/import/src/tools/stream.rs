@@ -1,7 +1,7 @@
 //! John McCalpin's STREAM, versions 5.x: the table of best rates, with what the program says of its arrays and threads.
 
 use record::command_line::CommandLine;
-use record::{Label, Labels, Measurement, detail};
+use record::{Label, Labels, Measurement, detail, metrics};
 
 use crate::line::{Line, PendingLine};
 use crate::numbers::{parse_decimal, parse_scaled, parse_whole};
@@ -120,7 +120,7 @@ impl Reader for StreamReader {
                 _ => None,
             };
             if let Some(why) = why {
-                sink.withhold("memory.bandwidth", why.to_owned(), line.line());
+                sink.withhold(metrics::MEMORY_BANDWIDTH, why.to_owned(), line.line());
                 continue;
             }
             let place = Labels::new()
@@ -129,7 +129,7 @@ impl Reader for StreamReader {
                 .with_known(Label::Threads, threads)
                 .with_known(Label::Cpus, self.line.cpus.as_ref().map(ToString::to_string))
                 .with_known(Label::Node, self.line.node());
-            let mut m = Measurement::exact("memory.bandwidth", place, vec![*rate])
+            let mut m = Measurement::exact(metrics::MEMORY_BANDWIDTH, place, vec![*rate])
                 .with_detail(detail::AVERAGE_SECONDS, *average)
                 .with_known_detail(detail::VERSION, self.version.as_deref())
                 .with_known_detail(detail::ARRAY_BYTES, bytes);

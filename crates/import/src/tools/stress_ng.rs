@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use record::{Label, Labels, Measurement, detail};
+use record::{Label, Labels, Measurement, detail, metrics};
 
 use crate::line::{Line, PendingLine};
 use crate::numbers::{parse_plain, parse_whole};
@@ -36,7 +36,7 @@ fn publish(work: &str, figures: [Option<f64>; 3], line: Line, sink: &mut Sink) {
     let [Some(rate), user, system] = figures else { return };
     let name = format!("stress-ng --{work}");
     let place = Labels::new().with_label(Label::Workload, name.as_str());
-    let m = Measurement::exact("workload.throughput", place, vec![rate]);
+    let m = Measurement::exact(metrics::WORKLOAD_THROUGHPUT, place, vec![rate]);
     sink.add_figure(m.with_detail(detail::WORK, "bogo ops"), line);
     for (state, seconds) in [("user", user), ("system", system)] {
         if let Some(seconds) = seconds {

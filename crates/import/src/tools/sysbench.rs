@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use record::command_line::CommandLine;
-use record::{Label, Labels, Measurement, detail};
+use record::{Label, Labels, Measurement, detail, metrics};
 
 use crate::line::{Line, PendingLine};
 use crate::numbers::{parse_plain, parse_whole};
@@ -307,7 +307,7 @@ impl Reader for SysbenchReader {
         let place =
             |name: &str| Labels::new().with_label(Label::Workload, name).with_known(Label::Threads, threads);
         let mut push = |name: &str, value: f64, line: Line, work: &str, from: Option<&str>| {
-            let mut m = Measurement::exact("workload.throughput", place(name), vec![value])
+            let mut m = Measurement::exact(metrics::WORKLOAD_THROUGHPUT, place(name), vec![value])
                 .with_detail(detail::WORK, work)
                 .with_known_detail(detail::FROM, from);
             for (key, ms) in &self.latencies {
@@ -333,12 +333,12 @@ impl Reader for SysbenchReader {
             let newer = self.version.as_deref().is_some_and(|version| !version.starts_with("0."));
             if self.test == Some("memory") || self.test == Some("cpu") && newer {
                 let why = "the line with the rate is missing".to_owned();
-                return sink.withhold("workload.throughput", why, line.line());
+                return sink.withhold(metrics::WORKLOAD_THROUGHPUT, why, line.line());
             }
             push(&workload, events / seconds, line.line(), "events", Some("events over total time"));
         }
         if let Some((seconds, line)) = seconds.filter(|_| self.counted()) {
-            let m = Measurement::exact("workload.time", place(&workload), vec![*seconds])
+            let m = Measurement::exact(metrics::WORKLOAD_TIME, place(&workload), vec![*seconds])
                 .with_known_detail(detail::EVENTS, events);
             sink.add_figure(m, line.line());
         }

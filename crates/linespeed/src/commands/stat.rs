@@ -15,7 +15,7 @@ use os::Stop;
 use os::child::Guard;
 use os::{pin, signals};
 use record::gate::Gate;
-use record::{Coverage, CpuList, Ended, Machine, Record, detail};
+use record::{Coverage, CpuList, Ended, Machine, Record, detail, metrics};
 use report::{perf_format, terminal};
 
 use super::quiet::tuned_session;
@@ -190,7 +190,7 @@ fn fill(record: &mut Record, runs: &Runs, job: &Job, asked: u32, cpus: usize) {
 fn add_ceilings(record: &mut Record) {
     match ceilings::of_this_machine() {
         Ok(known) => {
-            for time in record.measurements.iter_mut().filter(|m| m.metric == "workload.time") {
+            for time in record.measurements.iter_mut().filter(|m| m.metric == metrics::WORKLOAD_TIME) {
                 time.detail.set_parts(detail::CEILINGS, &known);
             }
         }

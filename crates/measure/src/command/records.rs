@@ -111,7 +111,7 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
     let mut figures = Figures::default();
     let Some(typical) = typical(runs) else { return figures };
     let walls = runs.iter().map(|run| run.ended.wall.as_secs_f64()).collect();
-    let mut time = Measurement::new("workload.time", place(), walls);
+    let mut time = Measurement::new(metrics::WORKLOAD_TIME, place(), walls);
     time.detail = details(runs, typical, job, cpus);
     let late = runs.iter().map(|run| run.ended.late.as_secs_f64()).fold(0.0, f64::max);
     if late > LATE_SECONDS && late > LATE_SHARE * typical.ended.wall.as_secs_f64() {
@@ -129,7 +129,7 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
     for (state, of) in states {
         let place = place().with_label(Label::State, state);
         let samples = all.iter().map(of).collect();
-        let mut time = Measurement::new("workload.cpu_time", place, samples);
+        let mut time = Measurement::new(metrics::WORKLOAD_CPU_TIME, place, samples);
         if sampled_by_few_ticks && ["user", "system"].contains(&state) {
             time.doubt = Some(record::Text::from(SAMPLED_BY_FEW_TICKS).into());
         }
@@ -137,7 +137,7 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
     }
     let blocked: Option<Vec<f64>> = all.iter().map(|times| times.blocked).collect();
     figures.measurements.extend(blocked.map(|samples| {
-        Measurement::new("workload.cpu_time", place().with_label(Label::State, "blocked"), samples)
+        Measurement::new(metrics::WORKLOAD_CPU_TIME, place().with_label(Label::State, "blocked"), samples)
     }));
     for thread in typical.seen.threads.iter().take(MOST_THREADS) {
         let name = format!("{} {}", thread.name, thread.tid);
@@ -145,7 +145,11 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
             [("on-cpu", thread.on_cpu_ns), ("runnable", thread.runnable_ns), ("blocked", thread.blocked_ns)]
         {
             let place = place().with_label(Label::State, state).with_label(Label::Thread, name.clone());
-            figures.measurements.push(Measurement::new("workload.cpu_time", place, vec![ns as f64 / 1e9]));
+            figures.measurements.push(Measurement::new(
+                metrics::WORKLOAD_CPU_TIME,
+                place,
+                vec![ns as f64 / 1e9],
+            ));
         }
     }
     counted(runs, &mut figures);
@@ -282,7 +286,10 @@ fn counted(runs: &[Run], figures: &mut Figures) {
     }
     let ipc: Vec<f64> = runs.iter().filter_map(|run| run.reading.ipc()).collect();
     if !ipc.is_empty() {
-        push_plausible(Measurement::new("core.ipc", place().with_label(Label::Source, "pmu"), ipc), figures);
+        push_plausible(
+            Measurement::new(metrics::CORE_IPC, place().with_label(Label::Source, "pmu"), ipc),
+            figures,
+        );
     }
     let top_downs: Vec<TopDown> = runs.iter().filter_map(|run| run.reading.top_down()).collect();
     shares(&top_downs, &place()).into_iter().for_each(|share| push_plausible(share, figures));
@@ -317,7 +324,7 @@ fn accounted(runs: &[Run], figures: &mut Figures) {
             continue;
         }
         let place = place().with_label(Label::Event, event);
-        let count = Measurement::new("counter.count", place, runs.iter().map(of).collect());
+        let count = Measurement::new(metrics::COUNTER_COUNT, place, runs.iter().map(of).collect());
         figures.measurements.push(count.with_detail(detail::SOURCE, "rusage"));
     }
 }
@@ -334,7 +341,8 @@ fn moved(runs: &[Run], figures: &mut Figures) {
     }
     let samples: Option<Vec<f64>> = runs.iter().map(moves).collect();
     if let Some(samples) = samples {
-        let moved = Measurement::new("counter.count", place().with_label(Label::Event, EVENT), samples);
+        let moved =
+            Measurement::new(metrics::COUNTER_COUNT, place().with_label(Label::Event, EVENT), samples);
         figures.measurements.push(moved.with_detail(detail::SOURCE, "sched"));
     } else {
         let reason =

@@ -1,6 +1,6 @@
 //! Readings as a record's measurements.
 
-use record::{Label, Labels, Measurement, detail};
+use record::{Label, Labels, Measurement, detail, metrics};
 
 use super::reading::{Count, Reading};
 use super::top_down::{CATEGORIES, TopDown};
@@ -20,7 +20,7 @@ pub(crate) fn counts(event: &'static str, counts: &[&Count], place: &Labels) -> 
     let place = place.clone().with_label(Label::Event, event);
     let values = counts.iter().map(|count| count.value).collect();
     let coverage = counts.iter().map(|count| count.coverage()).fold(1.0, f64::min);
-    let m = Measurement::new("counter.count", place, values).with_detail(detail::COVERAGE, coverage);
+    let m = Measurement::new(metrics::COUNTER_COUNT, place, values).with_detail(detail::COVERAGE, coverage);
     let user_only = counts.iter().any(|count| count.user_only);
     if user_only { m.with_detail(detail::MODE, "user") } else { m }
 }
@@ -30,7 +30,7 @@ pub(crate) fn shares(all: &[TopDown], place: &Labels) -> Vec<Measurement> {
     let Some(first) = all.first() else { return Vec::new() };
     let category = |(index, category): (usize, &str)| {
         let shares = all.iter().map(|top_down| top_down.shares[index]).collect();
-        Measurement::new("counter.share", place.clone().with_label(Label::Category, category), shares)
+        Measurement::new(metrics::COUNTER_SHARE, place.clone().with_label(Label::Category, category), shares)
             .with_detail(detail::SOURCE, first.source)
             .with_detail(detail::COVERAGE, first.coverage)
     };

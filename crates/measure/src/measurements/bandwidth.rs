@@ -8,7 +8,7 @@ mod write_allocate;
 
 use kernels::stream::{self, Op, Stores, Stream};
 use record::text::Value;
-use record::{Coverage, CpuList, Doubt, Label, Labels, Machine, Measurement, detail, text};
+use record::{Coverage, CpuList, Doubt, Label, Labels, Machine, Measurement, detail, metrics, text};
 
 use beside::Taken;
 use walk::Group;
@@ -39,7 +39,11 @@ pub(crate) const BANDWIDTH: Measure = Measure {
         list` says how long it takes. It needs memory of several times the last-level caches.
         How: See `memory.bandwidth`, `memory.write_allocate_avoided`, `stream.ns_per_element`.
     ",
-    metrics: &["memory.bandwidth", "memory.write_allocate_avoided", "stream.ns_per_element"],
+    metrics: &[
+        metrics::MEMORY_BANDWIDTH,
+        metrics::MEMORY_WRITE_ALLOCATE_AVOIDED,
+        metrics::STREAM_NS_PER_ELEMENT,
+    ],
     obstacle: |machine, snapshot, _| {
         let wanted = beyond_caches(machine);
         let allowed = memory_allowance_at_start(machine, snapshot) / ARRAYS as u64;
@@ -225,7 +229,7 @@ fn push(
             .with_label(Label::Threads, group.cpus.len())
             .with_label(Label::Cpus, list.to_string());
         let samples = rates.samples.iter().map(|rate| rate * bytes).collect();
-        let mut m = Measurement::new("memory.bandwidth", place, samples)
+        let mut m = Measurement::new(metrics::MEMORY_BANDWIDTH, place, samples)
             .with_detail(detail::VECTORS, stream.variant.name())
             .with_detail(detail::ARRAY_BYTES, walked)
             .with_detail(detail::ARRAYS, stream.arrays);
@@ -245,7 +249,7 @@ fn push(
         let elements = f64::from(counted(stream, false) / u32::from(stream.arrays)) / 8.0;
         let place = place.with_label(Label::Cpu, group.cpus[0]);
         let samples = rates.samples.iter().map(|rate| 1e9 / (rate * elements)).collect();
-        let mut m = Measurement::new("stream.ns_per_element", place, samples);
+        let mut m = Measurement::new(metrics::STREAM_NS_PER_ELEMENT, place, samples);
         judge(&mut m, TARGET);
         context.push(m);
     }

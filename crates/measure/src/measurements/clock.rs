@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use kernels::{chain, heavy};
 use record::text::Value;
-use record::{Doubt, Label, Labels, Mark, Measurement, SampleMark, detail, text};
+use record::{Doubt, Label, Labels, Mark, Measurement, SampleMark, detail, metrics, text};
 use serde_json::json;
 
 use crate::budget::Budget;
@@ -57,7 +57,8 @@ impl Taken {
     fn make_do(&mut self) -> bool {
         let needed = self.add.len() < LEAST;
         if needed {
-            let (low, high) = record::metrics::find("core.clock").map_or((0.0, f64::MAX), |m| m.plausible);
+            let (low, high) =
+                record::metrics::find(metrics::CORE_CLOCK).map_or((0.0, f64::MAX), |m| m.plausible);
             self.add.extend(self.cut.drain(..).filter(|hz| (low..=high).contains(hz)));
         }
         needed
@@ -71,7 +72,7 @@ pub(crate) const CLOCK: Measure = Measure {
         list` says how long it takes. It needs nothing.
         How: See `core.clock`.
     ",
-    metrics: &["core.clock"],
+    metrics: &[metrics::CORE_CLOCK],
     obstacle: NO_OBSTACLE,
     budget: |_, cpus, depth| Budget {
         seconds: depth.pick(0.8, 3.4, 18.0) + cpus.len() as f64 * 0.2e-3,
@@ -214,7 +215,7 @@ fn summarize(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurem
         .with_label(Label::Cpu, cpu)
         .with_label(Label::Active, active)
         .with_label(Label::Vector, vector);
-    let mut m = Measurement::new("core.clock", place, taken.add)
+    let mut m = Measurement::new(metrics::CORE_CLOCK, place, taken.add)
         .with_detail(detail::KERNEL, chain::ADD.name)
         .with_detail(detail::METHOD, "t(2N) - t(N)");
     m.marks = taken.marks;

@@ -11,7 +11,7 @@ pub(crate) mod topology_class;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use record::{Coverage, CpuList, Label, Labels, Machine, Measurement, Text, detail, text};
+use record::{Coverage, CpuList, Label, Labels, Machine, Measurement, Text, detail, metrics, text};
 
 use crate::budget::{Budget, Depth, is_emulated};
 use crate::context::{Context, Halt};
@@ -83,7 +83,7 @@ pub(crate) const CORE_TO_CORE: Measure = Measure {
         needs two CPUs.
         How: See `core_to_core.latency`.
     ",
-    metrics: &["core_to_core.latency"],
+    metrics: &[metrics::CORE_TO_CORE_LATENCY],
     obstacle: |_, _, cpus| {
         (cpus.len() < 2).then(|| Coverage::impossible(NAME, NEEDS_TWO_CPUS).with_remedy(MORE_CPUS))
     },
@@ -244,7 +244,7 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures, t
     }
     place = place.with_label(Label::Handover, figures.handover.word());
     let proven = lies_on.is_ok();
-    let mut m = Measurement::new("core_to_core.latency", place, figures.samples)
+    let mut m = Measurement::new(metrics::CORE_TO_CORE_LATENCY, place, figures.samples)
         .with_detail(detail::CLASS, pair.class.describe())
         .with_detail(detail::ROUNDS_PER_SAMPLE, figures.rounds * LINES as u64)
         .with_detail(detail::LINES_PER_SAMPLE, LINES as u64)

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use kernels::{branch, hint};
-use record::{Coverage, Label, Labels, Measurement, Text, detail, text};
+use record::{Coverage, Label, Labels, Measurement, Text, detail, metrics, text};
 
 use crate::budget::Budget;
 use crate::context::{Context, Halt};
@@ -37,13 +37,13 @@ pub(crate) const COSTS: Measure = Measure {
         How: See the metrics that begin with `cost.`.
     ",
     metrics: &[
-        "cost.syscall",
-        "cost.clock_read",
-        "cost.context_switch",
-        "cost.page_fault",
-        "cost.mutex_handover",
-        "cost.branch_mispredict",
-        "cost.spin_hint",
+        metrics::COST_SYSCALL,
+        metrics::COST_CLOCK_READ,
+        metrics::COST_CONTEXT_SWITCH,
+        metrics::COST_PAGE_FAULT,
+        metrics::COST_MUTEX_HANDOVER,
+        metrics::COST_BRANCH_MISPREDICT,
+        metrics::COST_SPIN_HINT,
     ],
     obstacle: NO_OBSTACLE,
     budget: |_, _, depth| Budget { seconds: depth.pick(0.7, 2.0, 15.0), bytes: 80 << 20 },
@@ -148,9 +148,9 @@ fn measure_single(context: &mut Context, cpu: u32, sampling: Sampling) {
     }
     let hints_a_sample = f64::from(hint::SPIN_HINT.work.operations) * 100.0;
     for (metric, place, samples, each) in [
-        ("cost.syscall", cpu_place(cpu), calls, f64::from(CALLS)),
-        ("cost.clock_read", clock_place, clock_reads, f64::from(CALLS)),
-        ("cost.spin_hint", cpu_place(cpu), hints, hints_a_sample),
+        (metrics::COST_SYSCALL, cpu_place(cpu), calls, f64::from(CALLS)),
+        (metrics::COST_CLOCK_READ, clock_place, clock_reads, f64::from(CALLS)),
+        (metrics::COST_SPIN_HINT, cpu_place(cpu), hints, hints_a_sample),
     ] {
         push(context, measurement(metric, place, &samples, |s| s.ns / each), TARGET);
     }
@@ -165,7 +165,7 @@ fn measure_single(context: &mut Context, cpu: u32, sampling: Sampling) {
         match page_faults(page, step, pages, sampling, &mut watch) {
             Ok(samples) => {
                 let place = cpu_place(cpu).with_label(Label::Page, page.word());
-                let m = measurement("cost.page_fault", place, &samples, |s| s.ns / pages as f64);
+                let m = measurement(metrics::COST_PAGE_FAULT, place, &samples, |s| s.ns / pages as f64);
                 push(context, m, TARGET);
             }
             Err(why) => {
@@ -243,7 +243,7 @@ fn mispredicts(cpu: u32, sampling: Sampling, watch: &mut Watch) -> Measurement {
         mixed.ns = (mixed.ns - same.ns).max(0.0);
         mixed
     });
-    measurement("cost.branch_mispredict", cpu_place(cpu), &samples, |s| s.ns / (BRANCHES as f64 * 0.5))
+    measurement(metrics::COST_BRANCH_MISPREDICT, cpu_place(cpu), &samples, |s| s.ns / (BRANCHES as f64 * 0.5))
         .with_detail(detail::PREDICTED_BRANCH_NS, record::Summary::from_samples(&fixed).median)
 }
 
@@ -314,7 +314,7 @@ fn context_switch(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) 
     let samples = sample_beside((cpu, to), sampling, partner, trip, || send(&there.1, 0));
     let place = cpu_place(cpu).with_label(Label::ToCpu, to);
     let one = |s: &Watched| (s.ns / f64::from(HANDOVERS) / 2.0 - overhead).max(0.0);
-    let m = measurement("cost.context_switch", place, &samples.unwrap_or_default(), one);
+    let m = measurement(metrics::COST_CONTEXT_SWITCH, place, &samples.unwrap_or_default(), one);
     push_switches(context, m.with_detail(detail::WRITE_AND_READ_NS, overhead));
 }
 
@@ -374,5 +374,8 @@ fn mutex_handover(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) 
     let samples = sample_beside((cpu, to), sampling, partner, trip, || hand_over(&turn, OVER));
     let place = cpu_place(cpu).with_label(Label::ToCpu, to);
     let one = |s: &Watched| s.ns / f64::from(HANDOVERS) / 2.0;
-    push_switches(context, measurement("cost.mutex_handover", place, &samples.unwrap_or_default(), one));
+    push_switches(
+        context,
+        measurement(metrics::COST_MUTEX_HANDOVER, place, &samples.unwrap_or_default(), one),
+    );
 }

@@ -6,7 +6,7 @@ mod draws;
 mod warm;
 
 use record::text::Value;
-use record::{Coverage, Doubt, Label, Labels, Measurement, Template, detail, text};
+use record::{Coverage, Doubt, Label, Labels, Measurement, Template, detail, metrics, text};
 use serde_json::json;
 
 use curve::{Curve, Point, SAMPLE_NS, sample};
@@ -58,7 +58,7 @@ pub(crate) const LATENCY: Measure = Measure {
         ones).
         How: See `load.latency`.
     ",
-    metrics: &["load.latency", "load.latency_cycles"],
+    metrics: &[metrics::LOAD_LATENCY, metrics::LOAD_LATENCY_CYCLES],
     obstacle: |machine, snapshot, _| {
         let wanted = beyond_caches(machine);
         let allowed = memory_allowance_at_start(machine, snapshot) / 2;
@@ -311,9 +311,11 @@ fn close_curve(context: &mut Context, curve: Curve, cpu: u32) -> Option<Cycle> {
             place = place.with_label(Label::Node, node);
         }
         let hops = point.hops as f64;
-        let mut ns: Measurement = measurement("load.latency", place.clone(), &point.samples, |s| s.ns / hops);
-        let mut cycles =
-            measurement("load.latency_cycles", place, &point.samples, |s| s.ns / hops * s.clock_hz / 1e9);
+        let mut ns: Measurement =
+            measurement(metrics::LOAD_LATENCY, place.clone(), &point.samples, |s| s.ns / hops);
+        let mut cycles = measurement(metrics::LOAD_LATENCY_CYCLES, place, &point.samples, |s| {
+            s.ns / hops * s.clock_hz / 1e9
+        });
         ns.doubt = draws::find_doubt(point, &ns);
         cycles.doubt = draws::find_doubt(point, &cycles);
         // In the core's own caches time follows the clock; cycles do not.

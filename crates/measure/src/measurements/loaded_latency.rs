@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use kernels::chain;
 use kernels::stream::{Op, Stream};
-use record::{Coverage, CpuList, Label, Labels, Measurement, Template, Text, detail, text};
+use record::{Coverage, CpuList, Label, Labels, Measurement, Template, Text, detail, metrics, text};
 use serde_json::json;
 
 use crate::array_setup;
@@ -56,7 +56,7 @@ pub(crate) const LOADED_LATENCY: Measure = Measure {
         it takes. It needs at least two CPUs.
         How: See `memory.loaded_latency`.
     ",
-    metrics: &["memory.loaded_latency", "probe.latency"],
+    metrics: &[metrics::MEMORY_LOADED_LATENCY, metrics::PROBE_LATENCY],
     obstacle: |_, _, cpus| match cpus.len() {
         0 | 1 => Some(Coverage::impossible(NAME, NEEDS_LOADERS).with_remedy(MORE_CPUS)),
         2 => Some(Coverage::degraded(NAME, ONE_LOADER)),
@@ -260,7 +260,7 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
             .with_label(Label::Cpu, cpu)
             .with_label(Label::Bandwidth, point.bandwidth.round())
             .with_label(Label::ShareOfPeak, (point.bandwidth / peak * 1e4).round() / 1e4);
-        let mut m = Measurement::new("memory.loaded_latency", place, point.samples.clone())
+        let mut m = Measurement::new(metrics::MEMORY_LOADED_LATENCY, place, point.samples.clone())
             .with_detail(detail::LOADERS, list.to_string())
             .with_detail(detail::LOAD, "read")
             .with_detail(detail::IDLE_NS, curve.first().map_or(json!(null), |first| json!(first.1)))
@@ -278,7 +278,7 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
         let (place, doubt) = (m.labels.clone(), m.doubt.clone());
         context.push(m);
         if !point.probe.is_empty() {
-            let mut heard = Measurement::new("probe.latency", place, point.probe.clone());
+            let mut heard = Measurement::new(metrics::PROBE_LATENCY, place, point.probe.clone());
             judge(&mut heard, 0.05);
             heard.doubt = doubt.filter(|_| refuted(point)).or(heard.doubt);
             context.push(heard);

@@ -12,7 +12,7 @@ pub(crate) mod reading;
 use std::time::{Duration, Instant};
 
 use record::text::Value;
-use record::{Coverage, CpuList, Label, Labels, Measurement, detail, text};
+use record::{Coverage, CpuList, Label, Labels, Measurement, detail, metrics, text};
 use serde_json::json;
 
 use crate::arrays::widest_stream;
@@ -50,7 +50,7 @@ pub(crate) const NUMA: Measure = Measure {
         needs two nodes.
         How: See `numa.latency`, `numa.bandwidth`; where it is named, `stream.ns_per_element`, too.
     ",
-    metrics: &["numa.latency", "numa.bandwidth", "stream.ns_per_element"],
+    metrics: &[metrics::NUMA_LATENCY, metrics::NUMA_BANDWIDTH, metrics::STREAM_NS_PER_ELEMENT],
     obstacle: |machine, snapshot, cpus| {
         if let Some(why) = plan::impossible(machine, cpus) {
             return Some(why.into_impossible(NAME));
@@ -233,7 +233,7 @@ fn bandwidth(
         let list: CpuList = row.cpus.iter().copied().take(threads[cell]).collect();
         let place =
             cell_place(row, column).with_label(Label::Op, "read").with_label(Label::Threads, threads[cell]);
-        let mut m = Measurement::new("numa.bandwidth", place, rates.samples)
+        let mut m = Measurement::new(metrics::NUMA_BANDWIDTH, place, rates.samples)
             .with_detail(detail::VECTORS, kernel.variant.name())
             .with_detail(detail::ARRAY_BYTES, column.touched)
             .with_detail(detail::CPUS, list.to_string());
@@ -312,7 +312,7 @@ fn elements(
             .with_label(Label::Node, column.node);
         let mut rates = Rates::default();
         rates.add(samples, moved);
-        let mut m = Measurement::new("stream.ns_per_element", place, rates.samples)
+        let mut m = Measurement::new(metrics::STREAM_NS_PER_ELEMENT, place, rates.samples)
             .with_detail(detail::VECTORS, stream.variant.name())
             .with_detail(detail::ARRAY_BYTES, bytes[c])
             .with_detail(detail::ARRAYS, stream.arrays);

@@ -3,7 +3,7 @@
 use record::text::Value;
 use std::time::{Duration, Instant};
 
-use record::{Label, Labels, Measurement, detail, text};
+use record::{Label, Labels, Measurement, detail, metrics, text};
 
 use crate::budget::{Budget, beyond_caches};
 use crate::context::{Context, Halt};
@@ -31,7 +31,7 @@ pub(crate) const PARALLELISM: Measure = Measure {
         MiB pages for a clean answer.
         How: See `load.parallelism`.
     ",
-    metrics: &["load.parallelism"],
+    metrics: &[metrics::LOAD_PARALLELISM],
     obstacle: NO_OBSTACLE,
     budget: |machine, _, depth| Budget { seconds: depth.pick(0.5, 1.2, 10.0), bytes: beyond_caches(machine) },
     uses_arrays: false,
@@ -116,7 +116,7 @@ fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt
             .with_label(Label::Cpu, cpu)
             .with_label(Label::Bytes, cycle.bytes())
             .with_label(Label::Chains, chains);
-        let mut m = Measurement::new("load.parallelism", place, ratios[index].clone())
+        let mut m = Measurement::new(metrics::LOAD_PARALLELISM, place, ratios[index].clone())
             .with_detail(detail::NS_PER_HOP_OF_ALL, record::Summary::from_samples(&times[index]).median)
             .with_detail(detail::PAGE, cycle.mapping().page().word());
         if chains > 1 {

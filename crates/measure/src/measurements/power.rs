@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use machine::Root;
 use machine::sensors::{EnergyCounter, energy_between, energy_counters};
-use record::{Label, Labels, Measurement, Template, Unavailable, detail};
+use record::{Label, Labels, Measurement, Template, Unavailable, detail, metrics};
 
 use crate::budget::Budget;
 use crate::context::{Context, Halt};
@@ -36,7 +36,7 @@ pub(crate) const POWER: Measure = Measure {
         it takes. It needs RAPL (as root) or a power meter in hwmon.
         How: See `power.package`.
     ",
-    metrics: &["power.package"],
+    metrics: &[metrics::POWER_PACKAGE],
     obstacle: |_, _, _| Meter::find(&Root::live()).err().map(|why| why.into_impossible(NAME)),
     budget: |machine, _, depth| {
         let (rounds, each) = Meter::find(&Root::live()).map_or((0, 0.0), |meter| meter.rounds());
@@ -155,7 +155,7 @@ fn run(context: &mut Context, root: &Root) -> Result<(), Halt> {
     drop(pools);
     for (name, samples) in names.into_iter().zip(watts).filter(|(_, samples)| !samples.is_empty()) {
         let labels = Labels::new().with_label(Label::Workload, name).with_label(Label::Scope, meter.scope());
-        let mut m = Measurement::new("power.package", labels, samples)
+        let mut m = Measurement::new(metrics::POWER_PACKAGE, labels, samples)
             .with_detail(detail::THREADS, cpus.len() as u64);
         judge(&mut m, TARGET);
         context.push(m);

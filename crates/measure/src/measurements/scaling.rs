@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use record::text::Value;
-use record::{Coverage, CpuList, Label, Labels, Machine, Unavailable, text};
+use record::{Coverage, CpuList, Label, Labels, Machine, Unavailable, metrics, text};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
@@ -59,7 +59,7 @@ pub(crate) const SCALING: Measure = Measure {
         How: See `workload.throughput`. A fit of the Universal Scalability Law tells what is serialized
         and what is spent on coherency.
     ",
-    metrics: &["workload.throughput", "core.ipc", "counter.count"],
+    metrics: &[metrics::WORKLOAD_THROUGHPUT, metrics::CORE_IPC, metrics::COUNTER_COUNT],
     obstacle: |_, _, cpus| {
         (cpus.len() < 2).then(|| Coverage::impossible(NAME, NEEDS_TWO_CPUS).with_remedy(MORE_CPUS))
     },
@@ -232,7 +232,7 @@ fn replace_time(context: &mut Context, seen: &Seen, cpu: u32) {
     let place = Labels::new().with_label(Label::Workload, seen.workload.name());
     let before = context.measurements.len();
     context.measurements.retain(|m| {
-        m.metric != "workload.time" || m.labels.word(Label::Workload) != place.word(Label::Workload)
+        m.metric != metrics::WORKLOAD_TIME || m.labels.word(Label::Workload) != place.word(Label::Workload)
     });
     if context.measurements.len() < before {
         context.push(seen.time(context.machine, place.with_label(Label::Cpu, cpu)));

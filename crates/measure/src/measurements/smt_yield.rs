@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use record::text::Value;
-use record::{CpuList, Label, Labels, Machine, Measurement, Unavailable, detail, text};
+use record::{CpuList, Label, Labels, Machine, Measurement, Unavailable, detail, metrics, text};
 use serde_json::json;
 
 use crate::budget::{Budget, Depth};
@@ -40,7 +40,7 @@ pub(crate) const SMT_YIELD: Measure = Measure {
         core with two siblings.
         How: See `smt.yield`.
     ",
-    metrics: &["smt.yield"],
+    metrics: &[metrics::SMT_YIELD],
     obstacle: |machine, snapshot, cpus| {
         let none = || no_siblings(machine, snapshot.smt.as_deref()).into_impossible(NAME);
         find_cores(machine, cpus).is_empty().then(none)
@@ -187,7 +187,7 @@ fn make_measurement(
     let middle = |seen: &Seen, of: fn(&Slice) -> f64| {
         record::Summary::from_samples(&seen.run.slices.iter().map(of).collect::<Vec<_>>()).median
     };
-    let mut m = Measurement::new("smt.yield", place, rounds.iter().map(|(ratio, _)| *ratio).collect())
+    let mut m = Measurement::new(metrics::SMT_YIELD, place, rounds.iter().map(|(ratio, _)| *ratio).collect())
         .with_detail(detail::WORK, work)
         .with_detail(detail::CPUS, list.to_string())
         .with_detail(detail::ALONE, json!(middle(&seen[0], |slice| slice.rate)))

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use kernels::counter;
-use record::{Bucket, Label, Labels, Measurement, detail, text};
+use record::{Bucket, Label, Labels, Measurement, detail, metrics, text};
 
 use crate::budget::Budget;
 use crate::context::{Context, Halt};
@@ -72,7 +72,7 @@ pub(crate) const TIME_TAKEN: Measure = Measure {
         interrupts) or from below it (hypervisor, firmware), and the length of each gap. `linespeed list` says how long it takes. It needs nothing.
         How: See `stolen.share`, `stolen.gap`.
     ",
-    metrics: &["stolen.share", "stolen.gap"],
+    metrics: &[metrics::STOLEN_SHARE, metrics::STOLEN_GAP],
     obstacle: NO_OBSTACLE,
     budget: |_, cpus, depth| Budget {
         seconds: depth.pick(0.5, 2.8, 30.0) + cpus.len() as f64 * 0.1e-3,
@@ -252,7 +252,7 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
         let share = |part: &Part| (part.taken(cause).sum::<f64>() / part.watched_ns).min(1.0);
         let shares = seen.parts.iter().filter(|part| part.watched_ns > 0.0).map(share).collect();
         let gaps: Vec<f64> = seen.parts.iter().flat_map(|part| part.taken(cause)).collect();
-        let mut share = Measurement::new("stolen.share", place.clone(), shares)
+        let mut share = Measurement::new(metrics::STOLEN_SHARE, place.clone(), shares)
             .with_detail(detail::THRESHOLD_NS, THRESHOLD_NS)
             .with_detail(detail::WATCHED_SECONDS, watched / 1e9)
             .with_detail(detail::GAPS, gaps.len())
@@ -265,7 +265,7 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
             judge(&mut share, f64::INFINITY);
         }
         context.push(share);
-        let mut gap = Measurement::new("stolen.gap", place, gaps);
+        let mut gap = Measurement::new(metrics::STOLEN_GAP, place, gaps);
         if distributions {
             gap.distribution = count_by_octave(&gap.samples);
         }

@@ -5,7 +5,7 @@
 use std::io;
 use std::time::Duration;
 
-use record::{Bucket, Coverage, CpuList, Label, Labels, Measurement, detail, text};
+use record::{Bucket, Coverage, CpuList, Label, Labels, Measurement, detail, metrics, text};
 
 use crate::budget::Budget;
 use crate::context::{Context, Halt};
@@ -132,7 +132,7 @@ pub(crate) const WAKEUP: Measure = Measure {
         limit); holding idle states off needs write access to `/dev/cpu_dma_latency`.
         How: See `wakeup.latency`.
     ",
-    metrics: &["wakeup.latency"],
+    metrics: &[metrics::WAKEUP_LATENCY],
     obstacle: |machine, _, _| {
         let why = text!("SCHED_FIFO is not allowed to this user, so SCHED_OTHER only");
         let denied = machine.limits.rt_priority.is_some_and(|most| most < u32::from(Wakeups::USUAL.priority));
@@ -322,7 +322,7 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
                 seen.latencies.clone()
             };
             let place = setting.place().with_label(Label::Cpu, *cpu).with_label(Label::Corrected, corrected);
-            let mut m = Measurement::new("wakeup.latency", place, values);
+            let mut m = Measurement::new(metrics::WAKEUP_LATENCY, place, values);
             if !together {
                 m.distribution = make_distribution(&m.samples);
             }
@@ -349,7 +349,7 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
     if together && !all.is_empty() {
         let missed: u64 = seen.iter().map(|s| s.missed).sum();
         let place = setting.place().with_label(Label::Corrected, false);
-        let mut m = Measurement::new("wakeup.latency", place, all)
+        let mut m = Measurement::new(metrics::WAKEUP_LATENCY, place, all)
             .with_detail(detail::CPUS, cpus.iter().copied().collect::<CpuList>().to_string())
             .with_detail(detail::MISSED, missed);
         m.distribution = make_distribution(&m.samples);

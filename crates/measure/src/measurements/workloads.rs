@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use record::text::Value;
-use record::{Label, Labels, Unavailable, text};
+use record::{Label, Labels, Unavailable, metrics, text};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
@@ -30,7 +30,13 @@ pub(crate) const WORKLOADS: Measure = Measure {
         needs nothing.
         How: See `workload.time`, `workload.throughput`, `core.ipc`.
     ",
-    metrics: &["workload.throughput", "workload.time", "core.ipc", "counter.count", "counter.share"],
+    metrics: &[
+        metrics::WORKLOAD_THROUGHPUT,
+        metrics::WORKLOAD_TIME,
+        metrics::CORE_IPC,
+        metrics::COUNTER_COUNT,
+        metrics::COUNTER_SHARE,
+    ],
     obstacle: NO_OBSTACLE,
     budget: |machine, _, depth| Budget {
         seconds: depth.pick_named(0.2, 1.1, 14.0, 40.0) + array_seconds(depth),

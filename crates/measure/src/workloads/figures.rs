@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::text::Value;
-use record::{CpuList, Label, Labels, Machine, Measurement, detail, text};
+use record::{CpuList, Label, Labels, Machine, Measurement, detail, metrics, text};
 use serde_json::json;
 
 use super::Workload;
@@ -47,12 +47,12 @@ impl<'a> Seen<'a> {
 
     /// Throughput, at `place` with what all of them tell.
     pub(crate) fn throughput(&self, machine: &Machine, place: Labels) -> Measurement {
-        self.measurement(machine, "workload.throughput", place, |slice| Some(slice.rate))
+        self.measurement(machine, metrics::WORKLOAD_THROUGHPUT, place, |slice| Some(slice.rate))
     }
 
     /// Seconds of a pass, each slice being one.
     pub(crate) fn time(&self, machine: &Machine, place: Labels) -> Measurement {
-        self.measurement(machine, "workload.time", place, |slice| Some(1.0 / slice.rate))
+        self.measurement(machine, metrics::WORKLOAD_TIME, place, |slice| Some(1.0 / slice.rate))
     }
 
     /// IPC as declared and, where the CPU counts, as counted; and the counts themselves. `place` is where IPC stands,
@@ -60,8 +60,8 @@ impl<'a> Seen<'a> {
     pub(crate) fn instructions(&self, machine: &Machine, place: Labels, counts: Labels) -> Vec<Measurement> {
         let from = |source: &str| place.clone().with_label(Label::Source, source);
         let counted_ipc = |slice: &Slice| slice.counted.as_ref().and_then(Reading::ipc);
-        let mut declared = self.measurement(machine, "core.ipc", from("declared"), |slice| slice.ipc);
-        let counted = self.measurement(machine, "core.ipc", from("pmu"), counted_ipc);
+        let mut declared = self.measurement(machine, metrics::CORE_IPC, from("declared"), |slice| slice.ipc);
+        let counted = self.measurement(machine, metrics::CORE_IPC, from("pmu"), counted_ipc);
         if counted.summary.n > 0 && declared.summary.n > 0 && declared.doubt.is_none() {
             let apart = declared.value() / counted.value() - 1.0;
             if apart.abs() > AGREEMENT {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use record::{Coverage, Label, Machine, Unavailable, text};
+use record::{Coverage, Label, Machine, Unavailable, metrics, text};
 
 use super::array_pool::ArrayPool;
 use super::incidents::Incidents;
@@ -83,7 +83,7 @@ impl Session {
         let measured: Vec<u64> = context
             .measurements
             .iter()
-            .filter(|m| m.metric == "memory.bandwidth")
+            .filter(|m| m.metric == metrics::MEMORY_BANDWIDTH)
             .filter_map(|m| m.labels.count(Label::Threads))
             .collect();
         let has_bandwidth =

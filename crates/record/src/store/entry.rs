@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use crate::{RunMode, document, regular_file};
+use crate::{RunMode, document, metrics, regular_file};
 
 /// The metrics that a run of everything has on any machine; a record without one of them is of a part.
-pub(super) const OF_A_WHOLE_RUN: [&str; 3] = ["core.clock", "load.latency", "memory.bandwidth"];
+pub(super) const OF_A_WHOLE_RUN: [&str; 3] =
+    [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
 
 /// A record in a folder, by its beginning and what it is of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use record::phrase::count_noun;
-use record::{Label, Measurement, Record};
+use record::{Label, Measurement, Record, metrics};
 
 use super::figures::{MARK, as_known, labelled, remarks, spread, value, withheld};
 use super::side_by_side::{cell, group_by, side_by_side};
@@ -31,10 +31,10 @@ pub(crate) fn table(record: &Record, most: usize) -> Table {
         "#bus bytes",
         "?#95 % interval",
     ];
-    let mut table = Table::new("Memory bandwidth", Some("memory.bandwidth"), heads);
+    let mut table = Table::new("Memory bandwidth", Some(metrics::MEMORY_BANDWIDTH), heads);
     let mut seen: HashMap<([String; 5], usize), usize> = HashMap::new();
     // Figures that differ in other labels have a row each; what is counted in an unknown way stands alone.
-    let rows = side_by_side::<_, 3>(record.measurements_of("memory.bandwidth"), |m| {
+    let rows = side_by_side::<_, 3>(record.measurements_of(metrics::MEMORY_BANDWIDTH), |m| {
         let labels = [Label::Op, Label::Stores, Label::Threads, Label::Cpus, Label::Node];
         let place = labels.map(|label| labelled(m, label));
         let column = match m.labels.word(Label::BytesCounted) {
@@ -89,7 +89,7 @@ const MOST_GROUPS: usize = 4;
 /// A bar for each bandwidth as STREAM counts bytes, those of one number of threads together, on one scale.
 pub(crate) fn bars(record: &Record) -> Vec<Bars> {
     let shown: Vec<&Measurement> = record
-        .measurements_of("memory.bandwidth")
+        .measurements_of(metrics::MEMORY_BANDWIDTH)
         .filter(|m| m.labels.word(Label::BytesCounted) != Some("bus"))
         .filter(|m| !withheld(m) && m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
         .collect();

@@ -1,6 +1,7 @@
 //! The figures of a report in the order in which they are told: each block is what stands below one heading.
 
 use record::Record;
+use record::metrics;
 
 use super::block::{Block, Part, Room};
 use super::{
@@ -29,7 +30,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
         if let Some(at) = charts.iter().position(shown) {
             block.parts.insert(0, Part::Chart(charts.remove(at).1));
         }
-        if block.word.as_deref() == Some("memory.bandwidth") {
+        if block.word.as_deref() == Some(metrics::MEMORY_BANDWIDTH) {
             block.parts.splice(0..0, bandwidth::bars(record).into_iter().map(Part::Bars));
         }
     }

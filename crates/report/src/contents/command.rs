@@ -2,7 +2,7 @@
 
 use record::command_run::RunEnd;
 use record::phrase::{agree, count_noun, quote_word};
-use record::{DoubtKind, Ended, Label, Measurement, Record, detail, units};
+use record::{DoubtKind, Ended, Label, Measurement, Record, detail, metrics, units};
 
 use super::figures::NO_THREAD_READY;
 use super::side_by_side::group_by;
@@ -20,12 +20,12 @@ pub(crate) fn figures<'a>(record: &'a Record, metric: &'static str) -> impl Iter
 /// The time of the command that a record is of.
 pub(crate) fn find_time(record: &Record) -> Option<&Measurement> {
     // With threads it is a step of scaling.
-    figures(record, "workload.time").find(|m| m.labels.get(Label::Threads).is_none())
+    figures(record, metrics::WORKLOAD_TIME).find(|m| m.labels.get(Label::Threads).is_none())
 }
 
 /// How long the command was in a state, all threads together.
 pub(crate) fn find_state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
-    figures(record, "workload.cpu_time")
+    figures(record, metrics::WORKLOAD_CPU_TIME)
         .find(|m| m.labels.word(Label::State) == Some(name) && m.labels.get(Label::Thread).is_none())
 }
 

@@ -7,7 +7,7 @@ use record::detail;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::machine::Cpu;
-use record::{Handover, Machine, Measurement, Record, Summary, units};
+use record::{Handover, Machine, Measurement, Record, Summary, metrics, units};
 
 use super::block::{Block, Part};
 use super::figures::{doubts, labelled, value};
@@ -30,7 +30,8 @@ fn cpus(machine: &Machine) -> Cpus<'_> {
 pub(crate) fn block(record: &Record) -> Option<Block> {
     // What articles publish is of a kind of pair.
     let is_placed = |m: &&Measurement| pair(m).is_some() || m.detail.has(detail::CLASS);
-    let all = record.measurements_of("core_to_core.latency").filter(|m| m.summary.n > 0).filter(is_placed);
+    let all =
+        record.measurements_of(metrics::CORE_TO_CORE_LATENCY).filter(|m| m.summary.n > 0).filter(is_placed);
     let mut ways: BTreeMap<Option<Handover>, Vec<&Measurement>> = BTreeMap::new();
     all.for_each(|m| ways.entry(Handover::of_measurement(m)).or_default().push(m));
     // Figures of which nobody told how they were made lead where there are no others, and else have a table of their own.
@@ -40,7 +41,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let cpus = cpus(&record.machine);
     let dies = record.machine.counts.dies > record.machine.counts.packages;
     let class = |m: &Measurement| class(&cpus, dies, m);
-    let mut block = Block::new("Core-to-core latency", Some("core_to_core.latency"));
+    let mut block = Block::new("Core-to-core latency", Some(metrics::CORE_TO_CORE_LATENCY));
     let pairs: BTreeSet<(u32, u32)> = chief.iter().filter_map(|m| pair(m)).collect();
     // The kinds of pairs tell how many there are of each, the matrix which.
     chief.iter().chain(&beside).for_each(|m| block.shown.add(m));
@@ -157,7 +158,7 @@ fn classes(
     class: impl Fn(&Measurement) -> String,
 ) -> Table {
     let heads = ["kind of pair", "#pairs", "#median", "#min", "#max", "#by stores", "slowest pair"];
-    let mut table = Table::new(&titled("By kind of pair", how), Some("core_to_core.latency"), heads);
+    let mut table = Table::new(&titled("By kind of pair", how), Some(metrics::CORE_TO_CORE_LATENCY), heads);
     // A kind that only the figures beside have still has its row.
     let mut kinds: BTreeMap<String, [Vec<&Measurement>; 2]> = BTreeMap::new();
     for (column, figures) in [all, beside].into_iter().enumerate() {

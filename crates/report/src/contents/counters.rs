@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use record::{Label, Measurement, Record, detail, units};
+use record::{Label, Measurement, Record, detail, metrics, units};
 
 use super::figures::{labelled, remarks};
 use super::side_by_side::{add_rows, side_by_side};
@@ -44,9 +44,9 @@ fn place(m: &Measurement) -> [String; PLACE.len()] {
 fn counts(record: &Record, most: usize) -> Table {
     let places = ["workload", "#threads", "placement", "thread"];
     let figures = ["event", "#count", "#per 1000 instructions", "?#counted for"];
-    let mut table = Table::new("Counters", Some("counter.count"), places.into_iter().chain(figures));
+    let mut table = Table::new("Counters", Some(metrics::COUNTER_COUNT), places.into_iter().chain(figures));
     let all: Vec<&Measurement> =
-        record.measurements_of("counter.count").filter(|m| m.summary.n > 0).collect();
+        record.measurements_of(metrics::COUNTER_COUNT).filter(|m| m.summary.n > 0).collect();
     let of_instructions = all.iter().filter(|m| m.labels.word(Label::Event) == Some("instructions"));
     let instructions: HashMap<_, f64> = of_instructions.map(|m| (place(m), m.value())).collect();
     all.iter().for_each(|m| table.tells(m));
@@ -100,8 +100,8 @@ const LEVEL_2: [(&str, &str); 8] = [
 /// Issue slots by category, a row a workload.
 fn slots<const N: usize>(record: &Record, most: usize, title: &str, categories: [(&str, &str); N]) -> Table {
     let heads = ["workload", "#threads", "placement"].into_iter().chain(categories.map(|(_, head)| head));
-    let mut table = Table::new(title, Some("counter.share"), heads);
-    let all = record.measurements_of("counter.share").filter(|m| m.summary.n > 0);
+    let mut table = Table::new(title, Some(metrics::COUNTER_SHARE), heads);
+    let all = record.measurements_of(metrics::COUNTER_SHARE).filter(|m| m.summary.n > 0);
     let rows = side_by_side::<_, N>(all, |m| {
         let category = m.labels.word(Label::Category)?;
         Some((place(m), categories.iter().position(|(name, _)| *name == category)?))

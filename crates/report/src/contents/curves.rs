@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use record::diagnosis::CurvePlace;
-use record::{Measurement, Record, units};
+use record::{Measurement, Record, metrics, units};
 
 use super::conditions;
 use crate::chart::{Axis, Chart, Mark, SUBJECTS, Scale, Series};
@@ -14,9 +14,9 @@ use record::phrase::count_noun;
 /// Every chart that the record has figures for, each with the metric that it shows.
 pub(crate) fn charts(record: &Record) -> Vec<(&'static str, Chart)> {
     [
-        ("load.latency", latency(record)),
-        ("memory.loaded_latency", loaded(record)),
-        ("wakeup.latency", wakeups(record)),
+        (metrics::LOAD_LATENCY, latency(record)),
+        (metrics::MEMORY_LOADED_LATENCY, loaded(record)),
+        (metrics::WAKEUP_LATENCY, wakeups(record)),
     ]
     .into_iter()
     .filter_map(|(metric, chart)| chart.map(|chart| (metric, chart)))
@@ -68,7 +68,7 @@ pub(crate) fn latency(record: &Record) -> Option<Chart> {
     let place = diagnose::latency_curve(record)?;
     let here = |m: &&Measurement| CurvePlace::of_figure(&m.labels) == place;
     let mut pages: BTreeMap<u64, (String, Vec<(f64, f64)>)> = BTreeMap::new();
-    for m in record.measurements_of("load.latency").filter(here).filter(|m| m.summary.n > 0) {
+    for m in record.measurements_of(metrics::LOAD_LATENCY).filter(here).filter(|m| m.summary.n > 0) {
         let Some(bytes) = m.labels.number(Label::Bytes) else { continue };
         let page = m.labels.word(Label::Page).unwrap_or("unknown").to_owned();
         let size = units::parse_bytes(&page).unwrap_or(u64::MAX);
@@ -119,7 +119,7 @@ const LEAST_POINTS: usize = 3;
 pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     let mut cpus: BTreeMap<Option<u64>, Vec<(f64, f64)>> = BTreeMap::new();
     let all: Vec<&Measurement> =
-        record.measurements_of("memory.loaded_latency").filter(|m| m.summary.n > 0).collect();
+        record.measurements_of(metrics::MEMORY_LOADED_LATENCY).filter(|m| m.summary.n > 0).collect();
     let sound: Vec<&Measurement> = all.iter().copied().filter(|m| m.doubt.is_none()).collect();
     // A line through points in doubt would show what others did; where there are no others, it is all there is.
     let left_out = if sound.len() < LEAST_POINTS { 0 } else { all.len() - sound.len() };
@@ -150,8 +150,9 @@ pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
     // As the machine is before tuned, the ordinary policy before the others.
     type Kinds<'a> = BTreeMap<(String, Reverse<String>), (Vec<&'a Measurement>, u64)>;
     let mut kinds = Kinds::new();
-    for m in
-        record.measurements_of("wakeup.latency").filter(|m| m.labels.switch(Label::Corrected) != Some(true))
+    for m in record
+        .measurements_of(metrics::WAKEUP_LATENCY)
+        .filter(|m| m.labels.switch(Label::Corrected) != Some(true))
     {
         let word = |name| m.labels.word(name).unwrap_or("").to_owned();
         let kind = kinds.entry((word(Label::Setting), Reverse(word(Label::Policy)))).or_default();
@@ -171,7 +172,7 @@ pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
         })
         .collect();
     let mut cpus: Vec<_> =
-        record.measurements_of("wakeup.latency").map(|m| m.labels.count(Label::Cpu)).collect();
+        record.measurements_of(metrics::WAKEUP_LATENCY).map(|m| m.labels.count(Label::Cpu)).collect();
     cpus.sort_unstable();
     cpus.dedup();
     Chart {

@@ -1,7 +1,7 @@
 //! The figures as tables, one a metric that people know.
 
 use record::phrase::count_noun;
-use record::{Label, Measurement, Record, units};
+use record::{Label, Measurement, Record, metrics, units};
 
 use super::conditions;
 use super::figures::{MARK, figure, key, keys, labelled, remarks, spread, value};
@@ -50,8 +50,8 @@ const CLOCKS: [Field<Measurement>; 7] = [
 
 /// Core clocks.
 fn clocks(record: &Record, most: usize) -> Table {
-    let mut table = Table::with_fields("Core clock", Some("core.clock"), &CLOCKS);
-    let all = record.measurements_of("core.clock").collect();
+    let mut table = Table::with_fields("Core clock", Some(metrics::CORE_CLOCK), &CLOCKS);
+    let all = record.measurements_of(metrics::CORE_CLOCK).collect();
     let slowest = worst(&mut table, all, most, one_kind, |m| -m.value());
     table.figures(&CLOCKS, slowest, remarks);
     table.finished()
@@ -81,7 +81,7 @@ fn is_short(judgement: &str) -> bool {
 
 /// The levels of the memory hierarchy: found in the latency curve, and as advertised.
 fn levels(record: &Record) -> Table {
-    let mut table = Table::with_fields("Cache levels", Some("load.latency"), &LEVELS);
+    let mut table = Table::with_fields("Cache levels", Some(metrics::LOAD_LATENCY), &LEVELS);
     let disturbed = conditions::is_disturbed(record);
     for level in &record.diagnosis.levels {
         table.note_row(Some(level.judgement.to_string()).filter(|says| !is_short(says)));
@@ -103,7 +103,7 @@ const MOST_CHAINS: usize = 10;
 
 /// Loads in flight: a row a CPU and working set, a column a number of chains.
 fn parallelism(record: &Record, most: usize) -> Table {
-    let all: Vec<&Measurement> = record.measurements_of("load.parallelism").collect();
+    let all: Vec<&Measurement> = record.measurements_of(metrics::LOAD_PARALLELISM).collect();
     let mut chains: Vec<Option<u64>> = all.iter().map(|m| m.labels.count(Label::Chains)).collect();
     chains.sort_unstable();
     chains.dedup();
@@ -118,7 +118,7 @@ fn parallelism(record: &Record, most: usize) -> Table {
     };
     let heads = chains.iter().flatten().map(head);
     let heads = ["CPU".to_owned(), "#working set".to_owned()].into_iter().chain(heads);
-    let mut table = Table::new(title, Some("load.parallelism"), heads);
+    let mut table = Table::new(title, Some(metrics::LOAD_PARALLELISM), heads);
     let rows = side_by_side::<_, MOST_CHAINS>(all, |m| {
         let column = chains.iter().position(|n| *n == m.labels.count(Label::Chains))?;
         Some(([Label::Cpu, Label::Bytes].map(|label| labelled(m, label)), column))
@@ -139,8 +139,8 @@ const LOADED: [Field<Measurement>; 5] = [
 
 /// Latency under load.
 fn loaded(record: &Record) -> Table {
-    let mut table = Table::with_fields("Loaded latency", Some("memory.loaded_latency"), &LOADED);
-    let mut all: Vec<&Measurement> = record.measurements_of("memory.loaded_latency").collect();
+    let mut table = Table::with_fields("Loaded latency", Some(metrics::MEMORY_LOADED_LATENCY), &LOADED);
+    let mut all: Vec<&Measurement> = record.measurements_of(metrics::MEMORY_LOADED_LATENCY).collect();
     let (cpu, bandwidth) =
         (|m: &Measurement| m.labels.count(Label::Cpu), |m: &Measurement| m.labels.number(Label::Bandwidth));
     all.sort_by(|a, b| {

@@ -207,7 +207,7 @@ pub(crate) fn key(m: &Measurement, name: &str) -> String {
         Some(label @ Label::Bandwidth) => m.labels.number(label).map(|rate| units::figure(rate, "B/s")),
         Some(label @ Label::Workload) => m.labels.word(label).map(|name| name_workload(name).to_owned()),
         Some(label @ Label::ShareOfPeak) => m.labels.number(label).map(units::percent),
-        Some(label @ Label::State) if m.metric == "workload.cpu_time" => {
+        Some(label @ Label::State) if m.metric == metrics::WORKLOAD_CPU_TIME => {
             let name = |state| if state == "off-cpu" { NO_THREAD_READY } else { state };
             m.labels.word(label).map(|state| name(state).to_owned())
         }

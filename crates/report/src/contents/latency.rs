@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use record::phrase::count_noun;
-use record::{Label, Measurement, Record};
+use record::{Label, Measurement, Record, metrics};
 
 use super::block::{Block, Part};
 use super::figures::labelled;
@@ -15,11 +15,11 @@ const FEW: usize = 32;
 pub(crate) fn block(record: &Record) -> Option<Block> {
     let of =
         |metric| record.measurements_of(metric).filter(|m| m.summary.n > 0).collect::<Vec<&Measurement>>();
-    let (all, cycles) = (of("load.latency"), of("load.latency_cycles"));
+    let (all, cycles) = (of(metrics::LOAD_LATENCY), of(metrics::LOAD_LATENCY_CYCLES));
     if all.len() <= FEW {
         return None;
     }
-    let mut block = Block::new("Figures of the latency curve", Some("load.latency"));
+    let mut block = Block::new("Figures of the latency curve", Some(metrics::LOAD_LATENCY));
     let places: HashSet<String> =
         all.iter().map(|m| format!("{} {}", labelled(m, Label::Cpu), labelled(m, Label::Node))).collect();
     if places.len() > 1 {

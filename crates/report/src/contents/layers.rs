@@ -2,7 +2,7 @@
 
 use record::diagnosis::{Answer, Claim, Layer, LayerStep, Overhead};
 use record::difference::Verdict;
-use record::{Record, Text, detail, units};
+use record::{Record, Text, detail, metrics, units};
 
 use super::block::{Block, Part};
 use super::figures::MARK;
@@ -16,8 +16,8 @@ const MOST: usize = 64;
 /// The layers in which a routine was timed, the fastest first, what was counted beside them, what the steps between them cost, and
 /// what that says of published conclusions. Nothing where none was timed.
 pub(crate) fn layers(record: &Record) -> Option<Block> {
-    let unit = record.measurements_of("layer.time").next()?.unit.as_str();
-    let mut block = Block::new(TITLE, Some("layer.time"));
+    let unit = record.measurements_of(metrics::LAYER_TIME).next()?.unit.as_str();
+    let mut block = Block::new(TITLE, Some(metrics::LAYER_TIME));
     block.parts.push(Part::Bars(bars(record, unit)));
     block.parts.push(Part::Table(times(record, unit)));
     let counted = counted(record);
@@ -84,9 +84,9 @@ const TITLE: &str = "One routine in each layer";
 fn times(record: &Record, unit: &str) -> Table {
     let layers = &record.diagnosis.layers;
     let heads = ["layer", "bound", "IRQs", "#time", "#over fastest", "?#interval"];
-    let mut table = Table::new(TITLE, Some("layer.time"), heads);
+    let mut table = Table::new(TITLE, Some(metrics::LAYER_TIME), heads);
     // Each that was timed has its entry.
-    record.measurements_of("layer.time").for_each(|m| table.tells(m));
+    record.measurements_of(metrics::LAYER_TIME).for_each(|m| table.tells(m));
     for layer in table.first(layers.iter().collect(), MOST) {
         table.note_row(layer.doubt.as_ref().map(ToString::to_string));
         let seconds =
@@ -107,13 +107,13 @@ fn times(record: &Record, unit: &str) -> Table {
         table.note(&format!("unreliable: passes of one layer vary by up to {}", units::percent(most)));
     }
     let details =
-        record.measurements_of("layer.time").find(|m| m.detail.has(detail::CRC32)).map(|m| &m.detail);
+        record.measurements_of(metrics::LAYER_TIME).find(|m| m.detail.has(detail::CRC32)).map(|m| &m.detail);
     let same = details.and_then(|of| Some((of.get(detail::PAGE_OFFSET)?, of.get(detail::PRIMES)?)));
     if let Some((offset, primes)) = same {
         let crc = details.and_then(|of| of.get(detail::CRC32)).unwrap_or("?");
         table.note(&format!("every layer ran the same bytes (CRC-32 {crc}, at {offset} of their page) and counted {primes} primes"));
     }
-    if let Some(kvm) = record.measurements_of("layer.time").find_map(|m| m.detail.get(detail::KVM)) {
+    if let Some(kvm) = record.measurements_of(metrics::LAYER_TIME).find_map(|m| m.detail.get(detail::KVM)) {
         table.note(&format!("guests are run by raw KVM: {kvm}"));
     }
     table.finished()
@@ -172,7 +172,7 @@ fn claims(overhead: &Overhead) -> Table {
 /// What siblings add to each workload; nothing where no figures tell.
 pub(crate) fn siblings(record: &Record) -> Option<Block> {
     let all = &record.diagnosis.siblings;
-    let mut block = Block::new("What siblings add", Some("smt.yield"));
+    let mut block = Block::new("What siblings add", Some(metrics::SMT_YIELD));
     for one in all.iter().take(MOST) {
         let size = one.bytes.map_or_else(String::new, |bytes| format!(", blocks of {}", units::bytes(bytes)));
         block.parts.push(Part::Says(format!("{}{size}: {}", one.workload, one.says)));

@@ -3,7 +3,7 @@
 use record::Label;
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Measurement, Record, units};
+use record::{Measurement, Record, metrics, units};
 
 use super::block::{Block, Part};
 use super::section::{Fact, Section};
@@ -16,7 +16,7 @@ const MOST_NODES: usize = 1024;
 
 /// The block of a report about nodes; `None` where no matrix was measured.
 pub(crate) fn block(record: &Record) -> Option<Block> {
-    let mut block = Block::new("NUMA latency and bandwidth", Some("numa.latency"));
+    let mut block = Block::new("NUMA latency and bandwidth", Some(metrics::NUMA_LATENCY));
     if let Some(numa) = &record.diagnosis.numa {
         block.parts.push(Part::Says(numa.meaning.clone().to_string()));
     }
@@ -63,14 +63,14 @@ fn signed(value: f64) -> String {
 
 /// Latency, node by node.
 pub(crate) fn latency(record: &Record) -> Option<(Heat, Shown)> {
-    let (mut heat, shown) = matrix(record, record.measurements_of("numa.latency").collect())?;
+    let (mut heat, shown) = matrix(record, record.measurements_of(metrics::NUMA_LATENCY).collect())?;
     heat.title = "Load latency, node to node".to_owned();
     Some((heat, shown))
 }
 
 /// Bandwidth, node by node: of reading, with the most threads that were tried.
 pub(crate) fn bandwidth(record: &Record) -> Option<(Heat, Shown)> {
-    let mut all: Vec<&Measurement> = record.measurements_of("numa.bandwidth").collect();
+    let mut all: Vec<&Measurement> = record.measurements_of(metrics::NUMA_BANDWIDTH).collect();
     let reading = |m: &&Measurement| m.labels.word(Label::Op) == Some("read");
     if all.iter().any(reading) {
         all.retain(reading);
@@ -143,7 +143,9 @@ fn by_distance(record: &Record) -> Table {
         }
     }
     let mut groups: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for m in record.measurements_of("numa.latency").filter(|m| m.summary.n > 0 && m.value().is_finite()) {
+    for m in
+        record.measurements_of(metrics::NUMA_LATENCY).filter(|m| m.summary.n > 0 && m.value().is_finite())
+    {
         if let (Some(from), Some(to)) = (m.labels.count(Label::From), m.labels.count(Label::To))
             && let Some(distance) = shown.get(&(from, to))
         {
@@ -152,7 +154,7 @@ fn by_distance(record: &Record) -> Table {
     }
     let mut table = Table::new(
         "Latency by the firmware's distance",
-        Some("numa.latency"),
+        Some(metrics::NUMA_LATENCY),
         ["#distance", "#pairs", "#median", "#min", "#max"],
     );
     for (distance, values) in groups {

@@ -1,6 +1,6 @@
 //! Time taken from busy loops: its share, and the gaps.
 
-use record::{Label, Measurement, Record};
+use record::{Label, Measurement, Record, metrics};
 
 use super::figures::{figure, labelled, remarks, value};
 use super::side_by_side::{add_rows, cell, one_kind, side_by_side, worst};
@@ -21,7 +21,7 @@ fn taker(m: &Measurement) -> String {
 
 /// A row a CPU, a column a taker; the rows are of the CPUs from which the first taker took most.
 pub(crate) fn shares(record: &Record, most: usize) -> Table {
-    let all: Vec<&Measurement> = record.measurements_of("stolen.share").collect();
+    let all: Vec<&Measurement> = record.measurements_of(metrics::STOLEN_SHARE).collect();
     let mut takers: Vec<String> = Vec::new();
     for taker in all.iter().map(|m| taker(m)) {
         if !takers.contains(&taker) {
@@ -30,7 +30,7 @@ pub(crate) fn shares(record: &Record, most: usize) -> Table {
     }
     takers.truncate(MOST_TAKERS);
     let heads = std::iter::once("CPU".to_owned()).chain(takers.iter().map(|taker| format!("#{taker}")));
-    let mut table = Table::new("Stolen time", Some("stolen.share"), heads);
+    let mut table = Table::new("Stolen time", Some(metrics::STOLEN_SHARE), heads);
     let mut rows = side_by_side::<_, MOST_TAKERS>(all, |m| {
         Some((labelled(m, Label::Cpu), takers.iter().position(|name| *name == taker(m))?))
     });
@@ -57,8 +57,8 @@ const GAPS: [Field<Measurement>; 6] = [
 
 /// The gaps in busy loops.
 pub(crate) fn gaps(record: &Record, most: usize) -> Table {
-    let mut table = Table::with_fields("Gaps in busy loops", Some("stolen.gap"), &GAPS);
-    let all = record.measurements_of("stolen.gap").filter(|m| m.summary.n > 0).collect();
+    let mut table = Table::with_fields("Gaps in busy loops", Some(metrics::STOLEN_GAP), &GAPS);
+    let all = record.measurements_of(metrics::STOLEN_GAP).filter(|m| m.summary.n > 0).collect();
     let longest = worst(&mut table, all, most, taker, |m| m.summary.max);
     table.figures(&GAPS, longest, remarks);
     table.finished()

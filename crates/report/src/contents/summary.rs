@@ -3,7 +3,7 @@
 
 use record::Label;
 use record::diagnosis::{CeilingSource, Resource};
-use record::{Coverage, Ended, Machine, Mark, Measurement, Record, RunMode, State, Text, units};
+use record::{Coverage, Ended, Machine, Mark, Measurement, Record, RunMode, State, Text, metrics, units};
 
 use super::conditions::{duration, steal_share};
 use super::figures::{WITHHELD, ceiling, digits_beside_ceiling, is_withheld, mark_words, uncertainty, value};
@@ -267,7 +267,7 @@ pub(crate) fn is_narrow(record: &Record) -> bool {
 }
 
 /// The metrics that a run of everything has on any machine.
-const OF_A_WHOLE_RUN: [&str; 3] = ["core.clock", "load.latency", "memory.bandwidth"];
+const OF_A_WHOLE_RUN: [&str; 3] = [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
 
 /// Whether it is of a run of everything, whose figures take screens.
 pub(crate) fn is_whole(record: &Record) -> bool {
@@ -327,7 +327,7 @@ pub(crate) fn noise(record: &Record) -> Vec<String> {
         lines.push(listed(counted));
     }
     let worst = record
-        .measurements_of("stolen.share")
+        .measurements_of(metrics::STOLEN_SHARE)
         .filter(|m| m.labels.get(Label::Cause).is_none() && m.summary.n > 0)
         .max_by(|a, b| a.value().total_cmp(&b.value()));
     let taken = worst.map(|m| {

@@ -3,7 +3,7 @@
 use record::command_run::RunEnd;
 use record::in_turn::times;
 use record::turns::Turns;
-use record::{Ended, Label, Measurement, Record, detail};
+use record::{Ended, Label, Measurement, Record, detail, metrics};
 
 use super::command::seconds;
 use super::side_by_side::group_by;
@@ -39,7 +39,7 @@ pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
         "?#CPU time",
         "?#95 % interval",
     ];
-    let mut table = Table::new("Commands in turn", Some("workload.time"), heads);
+    let mut table = Table::new("Commands in turn", Some(metrics::WORKLOAD_TIME), heads);
     let times = times(record);
     let states: Vec<[Option<&Measurement>; 2]> =
         times.iter().map(|time| ["user", "system"].map(|state| find_state(record, time, state))).collect();
@@ -82,7 +82,7 @@ pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
 
 /// How long a command was in a state, all its threads together.
 fn find_state<'a>(record: &'a Record, time: &Measurement, state: &str) -> Option<&'a Measurement> {
-    record.measurements_of("workload.cpu_time").find(|m| {
+    record.measurements_of(metrics::WORKLOAD_CPU_TIME).find(|m| {
         m.labels.get(Label::Workload) == time.labels.get(Label::Workload)
             && m.labels.word(Label::State) == Some(state)
             && m.labels.get(Label::Thread).is_none()

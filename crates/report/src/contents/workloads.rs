@@ -5,7 +5,7 @@ use record::detail;
 use std::collections::HashMap;
 
 use record::label::name_workload;
-use record::{Measurement, Record, units};
+use record::{Measurement, Record, metrics, units};
 
 use super::conditions;
 use super::figures::{bare_value, labelled, remarks, spread, value};
@@ -37,12 +37,12 @@ fn cell(m: &Measurement) -> Option<usize> {
         return None;
     }
     match (m.metric.as_str(), m.labels.word(Label::State), m.labels.word(Label::Source)) {
-        ("workload.throughput", None, None) => Some(0),
-        ("workload.time", None, None) => Some(1),
-        ("workload.cpu_time", Some("user"), None) => Some(2),
-        ("workload.cpu_time", Some("system"), None) => Some(3),
-        ("core.ipc", None, Some("pmu")) => Some(5),
-        ("core.ipc", None, _) => Some(4),
+        (metrics::WORKLOAD_THROUGHPUT, None, None) => Some(0),
+        (metrics::WORKLOAD_TIME, None, None) => Some(1),
+        (metrics::WORKLOAD_CPU_TIME, Some("user"), None) => Some(2),
+        (metrics::WORKLOAD_CPU_TIME, Some("system"), None) => Some(3),
+        (metrics::CORE_IPC, None, Some("pmu")) => Some(5),
+        (metrics::CORE_IPC, None, _) => Some(4),
         _ => None,
     }
 }
@@ -164,7 +164,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
     let ipc = rows.iter().any(|row| row.cells[4].or(row.cells[5]).is_some());
     let mut table = Table::with_fields(
         if one_cpu { "Workloads on one CPU" } else { "Workloads" },
-        Some(if ipc { "core.ipc" } else { "workload.throughput" }),
+        Some(if ipc { metrics::CORE_IPC } else { metrics::WORKLOAD_THROUGHPUT }),
         &fields(),
     );
     table.shown = shown;
@@ -207,8 +207,9 @@ const YIELDS: [Field<Measurement>; 4] = [
 
 /// What all siblings of a core do together, over one alone.
 fn yields(record: &Record) -> Table {
-    let mut table = Table::with_fields("SMT yield", Some("smt.yield"), &YIELDS);
-    let all: Vec<&Measurement> = record.measurements_of("smt.yield").filter(|m| m.summary.n > 0).collect();
+    let mut table = Table::with_fields("SMT yield", Some(metrics::SMT_YIELD), &YIELDS);
+    let all: Vec<&Measurement> =
+        record.measurements_of(metrics::SMT_YIELD).filter(|m| m.summary.n > 0).collect();
     all.iter().for_each(|m| table.tells(m));
     let all = table.first(all, MOST);
     table.figures(&YIELDS, all, remarks);

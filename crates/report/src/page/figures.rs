@@ -101,7 +101,7 @@ impl Figures {
     /// one of many.
     pub(super) fn sections(&self, record: &Record) -> Vec<(bool, Section)> {
         let asked = |block: &Block| {
-            let layers = !summary::is_whole(record) && block.word.as_deref() == Some("layer.time");
+            let layers = !summary::is_whole(record) && block.word.as_deref() == Some(metrics::LAYER_TIME);
             layers || (block.is_of_a_workload && is_scale(record))
         };
         self.blocks.iter().map(|(id, block)| (asked(block), block_section(id, block, ""))).collect()
@@ -334,7 +334,7 @@ pub(super) fn all(record: &Record) -> Section {
 /// So many figures of a metric are listed. All, but of pairs of CPUs, of which 256 CPUs make 60,000 that stand in their
 /// matrix already: with each in a row no mail would carry the page.
 fn most_of(metric: &str) -> usize {
-    if metric == "core_to_core.latency" { 1024 } else { usize::MAX }
+    if metric == metrics::CORE_TO_CORE_LATENCY { 1024 } else { usize::MAX }
 }
 
 fn metrics_of(record: &Record) -> Vec<&str> {
@@ -382,10 +382,10 @@ impl Figures {
 
 /// Headlines and the metrics that they are of.
 const HEADLINES: [(&str, &str); 4] = [
-    ("core", "core.clock"),
-    ("memory bandwidth", "memory.bandwidth"),
-    ("memory latency", "load.latency"),
-    ("wake-up", "wakeup.latency"),
+    ("core", metrics::CORE_CLOCK),
+    ("memory bandwidth", metrics::MEMORY_BANDWIDTH),
+    ("memory latency", metrics::LOAD_LATENCY),
+    ("wake-up", metrics::WAKEUP_LATENCY),
 ];
 
 /// What each rule that found something looks for, and what each metric of this record means. Links lead into an entry, which

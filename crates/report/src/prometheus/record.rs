@@ -8,10 +8,10 @@ use super::Exposition;
 
 /// Metrics whose names would hold a unit twice, or an ending that Prometheus keeps for other types.
 const RENAMED: [(&str, &str); 4] = [
-    ("core.ipc", "core_instructions_per_cycle"),
-    ("counter.count", "counter_events"),
-    ("load.latency_cycles", "load_latency_cycles"),
-    ("stream.ns_per_element", "stream_seconds_per_element"),
+    (metrics::CORE_IPC, "core_instructions_per_cycle"),
+    (metrics::COUNTER_COUNT, "counter_events"),
+    (metrics::LOAD_LATENCY_CYCLES, "load_latency_cycles"),
+    (metrics::STREAM_NS_PER_ELEMENT, "stream_seconds_per_element"),
 ];
 
 /// Labels that were measured themselves: each run would make series of its own.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::phrase::{count_noun, quote_word};
-use record::{Measurement, Record, units};
+use record::{Measurement, Record, metrics, units};
 use reference::claims::{JudgedClaim, Verdict};
 
 use super::screen::Screen;
@@ -87,7 +87,7 @@ fn every(screen: &mut Screen, answers: &[JudgedClaim], layout: Layout) {
 /// A metric's figures in a line: how many, and from where to where they reach.
 fn figures(screen: &mut Screen, record: &Record) {
     let mut of: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
-    for m in record.measurements.iter().filter(|m| m.metric != "counter.count") {
+    for m in record.measurements.iter().filter(|m| m.metric != metrics::COUNTER_COUNT) {
         of.entry(&m.metric).or_default().push(m);
     }
     let names = of.keys().map(|name| width(name)).max().unwrap_or(0);

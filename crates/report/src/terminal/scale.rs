@@ -1,6 +1,6 @@
 //! What `linespeed scale` says beside its steps: how it ended, the command, what could not be measured of it.
 
-use record::{Coverage, Ended, Record, State, detail};
+use record::{Coverage, Ended, Record, State, detail, metrics};
 
 use crate::contents::command::command_text;
 use crate::text::capitalized;
@@ -26,7 +26,9 @@ pub(super) fn early(record: &Record) -> Option<String> {
 
 /// The command that was run: of the steps, else as it was typed behind `--`, else all that was typed.
 pub(super) fn command(record: &Record) -> String {
-    if let Some(m) = record.measurements_of("workload.throughput").find(|m| m.detail.has(detail::COMMAND)) {
+    if let Some(m) =
+        record.measurements_of(metrics::WORKLOAD_THROUGHPUT).find(|m| m.detail.has(detail::COMMAND))
+    {
         return command_text(m);
     }
     let behind = record.command.iter().position(|word| word == "--").map_or(0, |at| at + 1);

@@ -2,7 +2,7 @@
 //! seen.
 
 use record::command_run::{Ceilings, ProbeKind};
-use record::{Coverage, Label, Measurement, Record, State, detail, units};
+use record::{Coverage, Label, Measurement, Record, State, detail, metrics, units};
 
 use super::lines;
 use super::screen::Screen;
@@ -183,7 +183,7 @@ fn ratio(value: f64) -> String {
 
 fn times(record: &Record, time: &Measurement) -> Table {
     let heads = ["", "#time", "#of its run", "?#95 % interval"];
-    let mut table = Table::new("Time", Some("workload.cpu_time"), heads);
+    let mut table = Table::new("Time", Some(metrics::WORKLOAD_CPU_TIME), heads);
     for (name, words, _) in listed_states(|state| find_state(record, state).map(Measurement::value)) {
         let Some(m) = find_state(record, name) else { continue };
         match &m.doubt {
@@ -205,9 +205,9 @@ fn times(record: &Record, time: &Measurement) -> Table {
 
 fn threads(record: &Record) -> Table {
     let heads = ["thread", "#on-CPU", "#runnable", "#blocked"];
-    let mut table = Table::new("Threads", Some("workload.cpu_time"), heads);
+    let mut table = Table::new("Threads", Some(metrics::WORKLOAD_CPU_TIME), heads);
     let in_state = |state: &'static str| {
-        let all = figures(record, "workload.cpu_time");
+        let all = figures(record, metrics::WORKLOAD_CPU_TIME);
         all.filter(move |m| m.labels.word(Label::State) == Some(state))
     };
     let mut all: Vec<(&str, f64)> =
@@ -252,9 +252,9 @@ const HIDDEN: [&str; 3] = ["task-clock", "minor-faults", "voluntary-switches"];
 /// The events that the report tells; faults and switches are told in sum.
 fn counts(record: &Record) -> Table {
     let heads = ["", "#count", "#per second of CPU time", "?#counted for"];
-    let mut table = Table::new("Counts", Some("counter.count"), heads);
+    let mut table = Table::new("Counts", Some(metrics::COUNTER_COUNT), heads);
     let cpu = cpu_seconds(record);
-    for m in figures(record, "counter.count") {
+    for m in figures(record, metrics::COUNTER_COUNT) {
         let event = m.labels.word(Label::Event).unwrap_or_default();
         if HIDDEN.contains(&event) || m.summary.n == 0 || (event == "major-faults" && m.value() == 0.0) {
             continue;
@@ -289,7 +289,10 @@ fn around(record: &Record, time: &Measurement) -> Section {
         let used = used_cpus(cpu_seconds(record) / time.value());
         section.add("CPUs used", format!("{used} of {cpus}{bound}"));
     }
-    section.add_some("IPC", figures(record, "core.ipc").next().map(|ipc| units::significant(ipc.value())));
+    section.add_some(
+        "IPC",
+        figures(record, metrics::CORE_IPC).next().map(|ipc| units::significant(ipc.value())),
+    );
     section.add_some(
         "core clock",
         time.detail.get(detail::CLOCK_HZ).map(|hz| {

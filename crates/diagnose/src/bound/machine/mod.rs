@@ -8,7 +8,7 @@ use record::command_run::Around;
 use record::diagnosis::{Bound, BoundBy};
 use record::live::{Cores, Interval};
 use record::text::Value;
-use record::{Label, Labels, Measurement, Record, detail, text};
+use record::{Label, Labels, Measurement, Record, detail, metrics, text};
 
 use super::{Cause, Facts, core, sampled, threads, time};
 use crate::record_index::RecordIndex;
@@ -18,7 +18,7 @@ pub(super) use rules::name;
 /// What an interval is made of, as a record's measurements: what the rules read.
 fn figures(interval: &Interval, reference: &Reference) -> Vec<Measurement> {
     let labels = || Labels::new().with_label(Label::Workload, "command");
-    let mut time = Measurement::new("workload.time", labels(), vec![interval.seconds]);
+    let mut time = Measurement::new(metrics::WORKLOAD_TIME, labels(), vec![interval.seconds]);
     let times = &interval.times;
     let around = Around {
         seconds: Some(interval.seconds),
@@ -44,15 +44,16 @@ fn figures(interval: &Interval, reference: &Reference) -> Vec<Measurement> {
         ("off-cpu", idle),
     ] {
         all.push(Measurement::new(
-            "workload.cpu_time",
+            metrics::WORKLOAD_CPU_TIME,
             labels().with_label(Label::State, state),
             vec![seconds],
         ));
     }
     for event in ["context-switches", "page-faults"] {
         let rate = interval.rates.get(event).map(|rate| rate * interval.seconds);
-        let count =
-            |value| Measurement::new("counter.count", labels().with_label(Label::Event, event), vec![value]);
+        let count = |value| {
+            Measurement::new(metrics::COUNTER_COUNT, labels().with_label(Label::Event, event), vec![value])
+        };
         all.extend(rate.map(count));
     }
     all.extend(interval.cores.iter().flat_map(counted));
@@ -64,10 +65,10 @@ pub(super) fn counted(cores: &Cores) -> Vec<Measurement> {
     let labels = || Labels::new().with_label(Label::Workload, "command");
     let ipc = cores
         .ipc
-        .map(|ipc| Measurement::new("core.ipc", labels().with_label(Label::Source, "pmu"), vec![ipc]));
+        .map(|ipc| Measurement::new(metrics::CORE_IPC, labels().with_label(Label::Source, "pmu"), vec![ipc]));
     let shares = cores.top_down.iter().map(|(category, share)| {
         let labels = labels().with_label(Label::Category, category.as_str());
-        Measurement::new("counter.share", labels, vec![*share])
+        Measurement::new(metrics::COUNTER_SHARE, labels, vec![*share])
     });
     ipc.into_iter().chain(shares).collect()
 }

@@ -4,7 +4,7 @@ use record::Label;
 use record::comparison::{Claim, Support};
 use record::detail;
 use record::text::Value;
-use record::{Measurement, Record, Template, Text, text};
+use record::{Measurement, Record, Template, Text, metrics, text};
 
 use super::{Pair, find_best_clock};
 use crate::comparison::Known;
@@ -103,7 +103,8 @@ pub(super) fn judge_clock(pair: &Pair) -> Option<Claim> {
 /// The load average of the last minute: before the run, or as another tool printed it beside its figures.
 pub(crate) fn load_average(record: &Record) -> Option<f64> {
     let beside = || {
-        let text = record.measurements_of("wakeup.average").find_map(|m| m.detail.get(detail::LOADAVG))?;
+        let text =
+            record.measurements_of(metrics::WAKEUP_AVERAGE).find_map(|m| m.detail.get(detail::LOADAVG))?;
         text.split_whitespace().next()?.parse().ok().filter(|load: &f64| load.is_finite() && *load >= 0.0)
     };
     record.conditions.before.load.map(|load| load[0]).or_else(beside)
@@ -166,7 +167,7 @@ fn steal_shares(pair: &Pair) -> [Option<f64>; 2] {
         return both;
     }
     [pair.base, pair.this].map(|side| {
-        let all = side.record.measurements_of("stolen.share");
+        let all = side.record.measurements_of(metrics::STOLEN_SHARE);
         let below: Vec<&Measurement> = all.filter(|m| m.labels.word(Label::Cause) == Some("below")).collect();
         Datum::mean_of(&below).map(|mean| mean.value).or_else(|| accounted(side))
     })

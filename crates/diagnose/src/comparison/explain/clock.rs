@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use record::comparison::Cause;
 use record::text::Value;
-use record::{Measurement, Record, Text, text};
+use record::{Measurement, Record, Text, metrics, text};
 
 use super::{CORE_CLOCK, Effect, Pair, against, are_comparable, cause};
 use crate::comparison::Known;
@@ -64,8 +64,9 @@ pub(crate) fn find_best_clock(known: &Known) -> Option<Clock> {
 /// Cycles over time of the program for which that is most: others waited.
 fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
     let mut times: BTreeMap<&str, f64> = BTreeMap::new();
-    for m in
-        record.measurements_of("workload.time").filter(|m| m.labels.count(Label::Threads).unwrap_or(1) == 1)
+    for m in record
+        .measurements_of(metrics::WORKLOAD_TIME)
+        .filter(|m| m.labels.count(Label::Threads).unwrap_or(1) == 1)
     {
         if let Some(workload) = m.labels.word(Label::Workload).filter(|_| m.value() > 0.0) {
             times.entry(workload).or_insert(m.value());
@@ -86,7 +87,7 @@ fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
 /// A program's own count of an event, not that of the whole system.
 pub(super) fn find_count(record: &Record, workload: &str, events: &[&str]) -> Option<Datum> {
     record
-        .measurements_of("counter.count")
+        .measurements_of(metrics::COUNTER_COUNT)
         .filter(|m: &&Measurement| m.labels.word(Label::Workload) == Some(workload))
         .filter(|m| m.labels.word(Label::Event).is_some_and(|event| events.contains(&event)))
         .find(|m| !is_system_wide(m))
@@ -112,7 +113,7 @@ pub(super) fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Opti
 fn task_clock(record: &Record, workload: &str) -> Option<f64> {
     let counted = find_count(record, workload, &["task-clock"]).map(|datum| datum.value / 1e9);
     let written = || {
-        let all = record.measurements_of("workload.cpu_time");
+        let all = record.measurements_of(metrics::WORKLOAD_CPU_TIME);
         let whole =
             |m: &&Measurement| [Label::State, Label::Thread].iter().all(|key| m.labels.get(*key).is_none());
         let of_it = |m: &&Measurement| m.labels.word(Label::Workload) == Some(workload);

@@ -4,7 +4,7 @@ use record::comparison::Cause;
 use record::machine::MemoryDevice;
 use record::text::Value;
 use record::units::figure;
-use record::{Better, Label, Machine, Record, Template, Text, text};
+use record::{Better, Label, Machine, Record, Template, Text, metrics, text};
 
 use super::{
     CORES, Effect, MEMORY_LATENCY, OneSided, Pair, Speed, against, are_comparable, cause, cause_of_parts,
@@ -131,7 +131,7 @@ fn describe_remote(reach: &Reach) -> Text {
 pub(super) fn level_cause(pair: &Pair) -> Option<Cause> {
     let (page, base, this) = pair.base.rows.iter().find_map(|(key, base)| {
         let beyond = key.kind == RowKind::Memory || base.datum.size == Some(Size::Memory);
-        let this = pair.this.rows.get(key).filter(|_| key.metric == "load.latency" && beyond)?;
+        let this = pair.this.rows.get(key).filter(|_| key.metric == metrics::LOAD_LATENCY && beyond)?;
         let page = base.place.word(Label::Page).filter(|page| this.place.word(Label::Page) == Some(page));
         Some((page, &base.datum, &this.datum))
     })?;

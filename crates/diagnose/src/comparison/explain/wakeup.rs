@@ -2,7 +2,7 @@
 
 use record::Better;
 use record::text::Value;
-use record::{Template, text};
+use record::{Template, metrics, text};
 
 use super::{
     Effect, OneSided, Pair, Speed, are_comparable, cause, claims, explain_by_factors, find_difference,
@@ -18,7 +18,7 @@ pub(in crate::comparison) const IDLE_STATES: Template =
     Template { code: "comparison-cause-idle-states", words: "idle states and timer slack" };
 
 /// Metrics in the order in which they are preferred.
-const METRICS: &[&str] = &["wakeup.latency", "wakeup.average"];
+const METRICS: &[&str] = &[metrics::WAKEUP_LATENCY, metrics::WAKEUP_AVERAGE];
 
 /// The kind of wake-up latency to explain, as it is and not tuned: ordinary tasks before real-time ones.
 pub(super) fn find_shared_wakeup<'a>(pair: &Pair<'a>) -> Option<(&'a RowKey, &'a RowEntry)> {

@@ -4,7 +4,7 @@
 use record::comparison::{Cause, HeldBack};
 use record::text::Value;
 use record::units::figure;
-use record::{Label, Measurement, Template, Text, text};
+use record::{Label, Measurement, Template, Text, metrics, text};
 
 use super::{
     CORES, Effect, OneSided, Pair, Speed, against, are_comparable, cause, differs, explain_by_side_effects,
@@ -21,7 +21,7 @@ const ALIKE: f64 = 0.05;
 
 /// Explanations of results of all CPUs without those of one thread.
 pub(super) fn explain_machines(pair: &Pair) -> Vec<Option<OneSided>> {
-    let of_all = |key: &RowKey| key.metric == "workload.throughput" && key.kind == RowKind::AllCpus;
+    let of_all = |key: &RowKey| key.metric == metrics::WORKLOAD_THROUGHPUT && key.kind == RowKind::AllCpus;
     let rows = pair.base.rows.iter().filter(|(key, _)| of_all(key));
     let shared = rows.filter_map(|(key, base)| Some((key, &pair.this.rows.get(key)?.datum, &base.datum)));
     shared.map(|(key, this, base)| explain_machine(pair, key, this, base)).collect()
@@ -90,7 +90,7 @@ fn describe_no_more(pair: &Pair, this: &Datum, base: &Datum, ratio: f64) -> Text
 /// The fewest threads that do as much of a work as the most did.
 fn state_as_much(known: &Known, work: &str) -> Text {
     let of_work = |m: &&Measurement| m.labels.word(Label::Workload) == Some(work) && m.value() > 0.0;
-    let steps = known.record.measurements_of("workload.throughput").filter(of_work);
+    let steps = known.record.measurements_of(metrics::WORKLOAD_THROUGHPUT).filter(of_work);
     let steps: Vec<(u64, f64)> =
         steps.filter_map(|m| Some((m.labels.count(Label::Threads)?, m.value()))).collect();
     let Some((most, all)) = steps.iter().max_by_key(|(threads, _)| *threads).copied() else {

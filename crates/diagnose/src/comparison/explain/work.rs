@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use record::comparison::{Cause, Claim, Support};
 use record::text::Value;
 use record::units::{figure, significant};
-use record::{Better, Label, Measurement, Template, Text, detail, text};
+use record::{Better, Label, Measurement, Template, Text, detail, metrics, text};
 
 use super::clock::{Clock, clock_cause, cycles_over, find_count};
 use super::{
@@ -139,8 +139,8 @@ pub(super) fn find_works<'a>(known: &'a Known) -> BTreeMap<&'a str, Work<'a>> {
     let mut of_one: BTreeMap<&str, (&RowEntry, bool)> = BTreeMap::new();
     // A throughput stands before a time.
     for (key, entry) in &known.rows {
-        let timed = key.metric == "workload.time";
-        if key.order == 0 && (timed || key.metric == "workload.throughput") {
+        let timed = key.metric == metrics::WORKLOAD_TIME;
+        if key.order == 0 && (timed || key.metric == metrics::WORKLOAD_THROUGHPUT) {
             of_one.entry(&key.subject).or_insert((entry, timed));
         }
     }
@@ -152,7 +152,7 @@ impl<'a> Work<'a> {
         let record = known.record;
         let workload = entry.place.word(Label::Workload).unwrap_or("");
         let throughputs = || {
-            let all = record.measurements_of("workload.throughput");
+            let all = record.measurements_of(metrics::WORKLOAD_THROUGHPUT);
             all.filter(|m| m.labels.word(Label::Workload) == Some(workload))
         };
         let size = entry.place.count(Label::Bytes);

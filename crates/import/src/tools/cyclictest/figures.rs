@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Bucket, Label, Labels, Measurement, Summary, detail};
+use record::{Bucket, Label, Labels, Measurement, Summary, detail, metrics};
 
 use super::options::Options;
 use crate::line::PendingLine;
@@ -152,7 +152,7 @@ impl Seen {
                 thread.number,
                 thread.interval.unwrap_or(0)
             );
-            return sink.withhold("wakeup.average", why, thread.line.line());
+            return sink.withhold(metrics::WAKEUP_AVERAGE, why, thread.line.line());
         }
         // Threads that may run anywhere have no place of their own: they are told together, by their priority.
         let mut unbound: BTreeMap<Option<u64>, Vec<&Thread>> = BTreeMap::new();
@@ -195,7 +195,7 @@ impl Seen {
             }
         }
         if let Some(why) = cut {
-            return sink.withhold("wakeup.latency", why, line.line());
+            return sink.withhold(metrics::WAKEUP_LATENCY, why, line.line());
         }
         let summed = usize::from(self.options.summed);
         let threads = if minima.is_empty() { columns.len().saturating_sub(summed) } else { minima.len() };
@@ -244,13 +244,13 @@ impl Seen {
         let cycles: f64 = ran.iter().map(|thread| thread.cycles as f64).sum();
         if ran.is_empty() || cycles <= 0.0 {
             let why = "no cycle had ended, so its minimum, average and maximum are none".to_owned();
-            return sink.withhold("wakeup.average", why, first.line.line());
+            return sink.withhold(metrics::WAKEUP_AVERAGE, why, first.line.line());
         }
         // They are one figure together, of which a missing thread's would be a part.
         let gap = self.threads.keys().zip(0..).any(|(number, expected)| *number != expected);
         if cpu.is_none() && (gap || self.lost) {
             let why = "a thread's line is missing".to_owned();
-            return sink.withhold("wakeup.average", why, first.line.line());
+            return sink.withhold(metrics::WAKEUP_AVERAGE, why, first.line.line());
         }
         let unit = self.unit();
         let min = ran.iter().map(|thread| thread.min).min().unwrap_or(0) as f64;
@@ -259,8 +259,11 @@ impl Seen {
             [one] => one.average,
             _ => ran.iter().map(|thread| thread.average * thread.cycles as f64).sum::<f64>() / cycles,
         };
-        for (metric, value) in [("wakeup.minimum", min), ("wakeup.average", average), ("wakeup.maximum", max)]
-        {
+        for (metric, value) in [
+            (metrics::WAKEUP_MINIMUM, min),
+            (metrics::WAKEUP_AVERAGE, average),
+            (metrics::WAKEUP_MAXIMUM, max),
+        ] {
             let place = self.place(cpu, first.priority);
             let several = Some(ran.len()).filter(|threads| *threads > 1);
             let act = first.act.filter(|_| several.is_none()).map(|act| act as f64 * unit);
@@ -281,7 +284,7 @@ impl Seen {
         let line = line.or(self.histogram.line.as_ref()).unwrap_or(&none);
         if of.lost > 0 {
             let why = format!("there are more than {MOST_LATENCIES} different latencies");
-            return sink.withhold("wakeup.latency", why, line.line());
+            return sink.withhold(metrics::WAKEUP_LATENCY, why, line.line());
         }
         let n = of.inside().saturating_add(of.overflow);
         let Some(median) = of.at(0.5) else {
@@ -290,7 +293,7 @@ impl Seen {
                     "{} of {n} wake-ups took longer than the histogram is, the middle one too",
                     of.overflow
                 );
-                sink.withhold("wakeup.latency", why, line.line());
+                sink.withhold(metrics::WAKEUP_LATENCY, why, line.line());
             }
             return;
         };
@@ -314,7 +317,7 @@ impl Seen {
         let cpu = thread.and_then(|thread| thread.cpu).or(self.options.cpu(number));
         let place =
             self.place(cpu, thread.and_then(|thread| thread.priority)).with_label(Label::Corrected, false);
-        let mut m = Measurement { summary, ..Measurement::exact("wakeup.latency", place, Vec::new()) };
+        let mut m = Measurement { summary, ..Measurement::exact(metrics::WAKEUP_LATENCY, place, Vec::new()) };
         // What was printed is cut to whole units.
         let bucket = |(latency, count): (&u64, &u64)| Bucket {
             from: ns(*latency),

@@ -1,5 +1,6 @@
 //! cyclictest's `--json`.
 
+use record::metrics;
 use serde_json::Value;
 
 use super::figures::{Distribution, Seen, Thread};
@@ -12,7 +13,11 @@ use crate::sink::Sink;
 pub(super) fn read(document: &Document, seen: &mut Seen, sink: &mut Sink) {
     let line = document.first.line();
     let Some(file) = document.value() else {
-        return sink.withhold("wakeup.latency", "the JSON file is cut off or damaged".to_owned(), line);
+        return sink.withhold(
+            metrics::WAKEUP_LATENCY,
+            "the JSON file is cut off or damaged".to_owned(),
+            line,
+        );
     };
     // The colon within the key is rt-tests' own.
     let word = |key: &str| file.get(key).or_else(|| file.get(format!("{key}:"))).and_then(Value::as_str);
@@ -20,7 +25,7 @@ pub(super) fn read(document: &Document, seen: &mut Seen, sink: &mut Sink) {
         seen.options = Options::read(command);
         // The other programs of rt-tests write files of the same form.
         if !seen.options.known {
-            return sink.withhold("wakeup.latency", format!("the file is of {command}"), line);
+            return sink.withhold(metrics::WAKEUP_LATENCY, format!("the file is of {command}"), line);
         }
     }
     // Which machine it is and what it runs.

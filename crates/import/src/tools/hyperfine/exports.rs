@@ -1,6 +1,6 @@
 //! hyperfine's exports: JSON with every run, CSV and the table in Markdown.
 
-use record::{Measurement, detail};
+use record::{Measurement, detail, metrics};
 use serde_json::Value;
 
 use super::time;
@@ -51,7 +51,7 @@ impl Reader for JsonReader {
     fn end(&mut self, sink: &mut Sink) {
         let Some(Value::Array(results)) = self.0.value() else {
             let why = "the JSON of hyperfine is cut off or damaged".to_owned();
-            return sink.withhold("workload.time", why, self.0.first.line());
+            return sink.withhold(metrics::WORKLOAD_TIME, why, self.0.first.line());
         };
         for (result, line) in results.iter().zip(self.0.lines(results.len())) {
             let Some(command) = result.get("command").and_then(Value::as_str) else { continue };
@@ -62,14 +62,14 @@ impl Reader for JsonReader {
             // Without the runs (jq, older versions) their median stands for them.
             let Some(printed) = number("median").or(times.first().copied()) else { continue };
             let samples = if times.is_empty() { vec![printed] } else { times };
-            let m = Measurement::exact("workload.time", time(command, None, 0.0).labels, samples);
+            let m = Measurement::exact(metrics::WORKLOAD_TIME, time(command, None, 0.0).labels, samples);
             let printed = number("median").unwrap_or(m.value());
             if (printed - m.value()).abs() > 1e-9 * printed.abs() {
                 let why = format!(
                     "its median is {printed} s, and that of its runs {}: runs are missing",
                     m.value()
                 );
-                sink.withhold("workload.time", why, line);
+                sink.withhold(metrics::WORKLOAD_TIME, why, line);
                 continue;
             }
             sink.add_figure(m.with_known_detail(detail::RUNS, runs), line);

@@ -379,7 +379,7 @@ impl Slot {
             _ => None,
         };
         let place = self.place(run).with_label(Label::Event, name);
-        let mut m = Measurement::exact("counter.count", place, vec![self.total()])
+        let mut m = Measurement::exact(record::metrics::COUNTER_COUNT, place, vec![self.total()])
             .with_known_detail(detail::COVERAGE, self.coverage())
             .with_known_detail(detail::MODE, mode)
             .with_known_detail(detail::UNIT, Some(self.unit).filter(|unit| !unit.is_empty()))
@@ -416,7 +416,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     if instructions.intervals != cycles.intervals {
         let (one, other) = (instructions.intervals, cycles.intervals);
         let why = format!("instructions are of {one} intervals, cycles of {other}");
-        sink.withhold("core.ipc", why, instructions.line.line());
+        sink.withhold(record::metrics::CORE_IPC, why, instructions.line.line());
         return;
     }
     let value = instructions.total() / cycles.total();
@@ -428,7 +428,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     if !instructions.event.unit.is_empty() {
         place = place.with_label(Label::Kind, instructions.event.unit.as_str());
     }
-    let mut m = Measurement::exact("core.ipc", place, vec![value])
+    let mut m = Measurement::exact(record::metrics::CORE_IPC, place, vec![value])
         .with_detail(detail::INSTRUCTIONS, instructions.total())
         .with_detail(detail::CYCLES, cycles.total());
     m = m.with_known_detail(detail::COVERAGE, least(instructions.coverage(), cycles.coverage()));
@@ -473,7 +473,11 @@ fn clocks(slots: &[Slot], run: &Run, sink: &mut Sink) {
     if clock.total() <= 0.0 || cycles.impossible {
         return;
     }
-    let mut m = Measurement::exact("core.clock", Labels::new(), vec![cycles.total() / clock.total() * 1e9]);
+    let mut m = Measurement::exact(
+        record::metrics::CORE_CLOCK,
+        Labels::new(),
+        vec![cycles.total() / clock.total() * 1e9],
+    );
     m.method = Some("perf stat: cycles over CPU time".to_owned());
     if let Some(workload) = &run.workload {
         m = m.with_detail(detail::WORKLOAD, workload.as_str());

@@ -10,6 +10,7 @@ mod topdown;
 mod tests;
 
 use record::detail;
+use record::metrics;
 
 use self::counts::Counts;
 use self::text::Counter;
@@ -239,7 +240,7 @@ impl Reader for PerfReader {
         }
         if topdown::is_metric(text) {
             self.counts.leave();
-            sink.withhold("counter.share", "no category of level 1 or 2".to_owned(), line);
+            sink.withhold(metrics::COUNTER_SHARE, "no category of level 1 or 2".to_owned(), line);
             return Fit::Taken;
         }
         if let Some(further) = text::continuation(line.text).filter(|_| !self.counts.is_empty()) {

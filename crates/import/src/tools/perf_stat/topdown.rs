@@ -1,7 +1,7 @@
 //! Top-down metrics of levels 1 and 2 as perf prints them: `#     25.5 %  tma_backend_bound`, in fields `25.5,%  tma_backend_bound`,
 //! in JSON `"metric-value" : "25.5", "metric-unit" : "%  tma_backend_bound"`.
 
-use record::{Label, Labels, Measurement};
+use record::{Label, Labels, Measurement, metrics};
 
 use super::Run;
 use crate::line::{Line, PendingLine};
@@ -151,21 +151,29 @@ impl Shares {
     /// Each as a figure; of several of one category, of intervals or groups of CPUs, none is the run's.
     pub(super) fn into_sink(self, run: &Run, sink: &mut Sink) {
         for line in &self.kinds {
-            sink.withhold("counter.share", "it is of one kind of core of several".to_owned(), line.line());
+            sink.withhold(
+                metrics::COUNTER_SHARE,
+                "it is of one kind of core of several".to_owned(),
+                line.line(),
+            );
         }
         for line in &self.parts {
-            sink.withhold("counter.share", "it is of a group of CPUs or an interval".to_owned(), line.line());
+            sink.withhold(
+                metrics::COUNTER_SHARE,
+                "it is of a group of CPUs or an interval".to_owned(),
+                line.line(),
+            );
         }
         for (category, share, line) in &self.all {
             if self.all.iter().filter(|(other, ..)| other == category).count() > 1 {
                 let why = format!("{category} is told several times, of intervals or groups of CPUs");
-                sink.withhold("counter.share", why, line.line());
+                sink.withhold(metrics::COUNTER_SHARE, why, line.line());
                 continue;
             }
             let workload = run.workload.as_deref().filter(|_| !run.system);
             let place =
                 Labels::new().with_label(Label::Category, *category).with_known(Label::Workload, workload);
-            sink.add_figure(Measurement::exact("counter.share", place, vec![*share]), line.line());
+            sink.add_figure(Measurement::exact(metrics::COUNTER_SHARE, place, vec![*share]), line.line());
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use kernels::stream::{self, Op, Stores, Stream};
 use record::text::Value;
-use record::{Coverage, CpuList, Label, Labels, Measurement, Summary, Text, detail, text};
+use record::{Coverage, CpuList, Label, Labels, Measurement, Summary, Text, detail, metrics, text};
 
 use super::walk::{Group, mean_rate, run};
 use crate::arrays::{Part, widest_stream};
@@ -97,7 +97,7 @@ fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Opti
     let by_bus: Vec<f64> = rounds.iter().map(|round| avoided(bus(round), round.regular)).collect();
     let copies: Vec<f64> = rounds.iter().map(|round| avoided(round.copies, round.regular)).collect();
     let by_copy = Summary::from_samples(&copies);
-    let mut m = Measurement::new("memory.write_allocate_avoided", place, by_bus)
+    let mut m = Measurement::new(metrics::MEMORY_WRITE_ALLOCATE_AVOIDED, place, by_bus)
         .with_detail(detail::BY_COPY, by_copy.median);
     if let Some((low, high)) = by_copy.interval {
         m = m.with_detail(detail::BY_COPY_LOW, low).with_detail(detail::BY_COPY_HIGH, high);

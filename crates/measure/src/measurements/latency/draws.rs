@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use record::{Doubt, Labels, Measurement, SampleMark, Summary};
+use record::{Doubt, Labels, Measurement, SampleMark, Summary, metrics};
 
 use super::curve::{Curve, Point, SAMPLE_NS, TARGET, sample};
 use super::warm;
@@ -110,8 +110,11 @@ fn sample_set(
 /// interval over all of them tells it.
 pub(super) fn find_doubt(point: &Point, figure: &Measurement) -> Option<Doubt> {
     split_sets(point).find_map(|range| {
-        let mut of_one =
-            Measurement::new("load.latency", Labels::new(), figure.samples.get(range.clone())?.to_vec());
+        let mut of_one = Measurement::new(
+            metrics::LOAD_LATENCY,
+            Labels::new(),
+            figure.samples.get(range.clone())?.to_vec(),
+        );
         let within = |mark: &&SampleMark| range.contains(&(mark.sample as usize));
         of_one.marks = figure.marks.iter().filter(within).cloned().collect();
         judge(&mut of_one, TARGET);

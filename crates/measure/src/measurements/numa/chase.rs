@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use record::{CpuList, Labels, Mark, Measurement, detail};
+use record::{CpuList, Labels, Mark, Measurement, detail, metrics};
 
 use crate::context::{Context, Halt};
 use crate::cycle::Random;
@@ -155,7 +155,7 @@ impl Cells {
     pub(crate) fn measurement(&self, row: usize, column: usize, place: Labels) -> Option<Measurement> {
         let taken = self.taken.get(row * self.columns + column).filter(|taken| !taken.is_empty())?;
         let hops = self.hops as f64;
-        let mut m = measurement("numa.latency", place, taken, |sample| sample.ns / hops);
+        let mut m = measurement(metrics::NUMA_LATENCY, place, taken, |sample| sample.ns / hops);
         judge(&mut m, TARGET);
         let migrated = m.marks.iter().filter(|mark| mark.mark == Mark::Migrated).count();
         m = m.with_detail(detail::HOPS_PER_SAMPLE, self.hops);

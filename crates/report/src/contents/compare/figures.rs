@@ -3,7 +3,7 @@
 use record::comparison::{Cell, Row};
 use record::difference::Verdict;
 use record::phrase::count_noun;
-use record::{Better, Comparison, units};
+use record::{Better, Comparison, metrics, units};
 
 use super::{COLUMNS, label as called, name};
 use crate::contents::figures::{WITHHELD, figure_within, times};
@@ -53,7 +53,7 @@ fn ratio(c: &Comparison, row: &Row, cell: &Cell) -> String {
 /// A value of a row with as many digits as its interval leaves; of what the row's name says already, no unit.
 fn value_text(row: &Row, value: f64, interval: Option<(f64, f64)>) -> String {
     match row.metric.as_str() {
-        "core.ipc" => units::figure_to(value, "ratio", units::digits_within(value, interval)),
+        metrics::CORE_IPC => units::figure_to(value, "ratio", units::digits_within(value, interval)),
         _ => figure_within(&row.metric, &row.unit, value, interval),
     }
 }

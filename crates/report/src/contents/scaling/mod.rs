@@ -5,7 +5,7 @@ mod steps;
 
 use record::diagnosis::Scaling;
 use record::label::name_workload;
-use record::{Record, units};
+use record::{Record, metrics, units};
 
 use super::block::{Block, Part, Room};
 use super::figures::{MARK, MARKED, speed_up, times, withheld};
@@ -34,7 +34,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
         return Vec::new();
     }
     let steps = Steps::from_record(record);
-    let mut summary = Block::new("How workloads scale", Some("workload.throughput"));
+    let mut summary = Block::new("How workloads scale", Some(metrics::WORKLOAD_THROUGHPUT));
     summary.parts.push(Part::Table(fits(&workloads, &steps)));
     let (many, few): (Vec<Workload>, Vec<Workload>) = workloads
         .into_iter()
@@ -126,7 +126,7 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
         "?#off the fit",
         "?#spread",
     ];
-    let mut table = Table::new("How workloads scale", Some("workload.throughput"), heads);
+    let mut table = Table::new("How workloads scale", Some(metrics::WORKLOAD_THROUGHPUT), heads);
     if workloads.len() > WORKLOADS || workloads.iter().any(|(_, lines)| lines.len() > PLACEMENTS) {
         let all: usize = workloads.iter().map(|(_, lines)| lines.len()).sum();
         table.note(&format!(

@@ -1,7 +1,7 @@
 //! The steps of workloads: their measurements, and the tables of them.
 
 use record::diagnosis::Scaling;
-use record::{Label, Measurement, Record, detail, units};
+use record::{Label, Measurement, Record, detail, metrics, units};
 use std::collections::HashMap;
 
 use super::Workload;
@@ -36,10 +36,10 @@ impl<'a> Steps<'a> {
         let mut steps = Self::default();
         for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
             let map = match m.metric.as_str() {
-                "workload.throughput" => &mut steps.throughput,
-                "core.ipc" if m.labels.word(Label::Source) == Some("pmu") => &mut steps.counted,
-                "core.ipc" => &mut steps.declared,
-                "workload.time" if m.labels.get(Label::Threads).is_some() => &mut steps.time,
+                metrics::WORKLOAD_THROUGHPUT => &mut steps.throughput,
+                metrics::CORE_IPC if m.labels.word(Label::Source) == Some("pmu") => &mut steps.counted,
+                metrics::CORE_IPC => &mut steps.declared,
+                metrics::WORKLOAD_TIME if m.labels.get(Label::Threads).is_some() => &mut steps.time,
                 _ => continue,
             };
             let Some(workload) = m.labels.word(Label::Workload) else { continue };
@@ -114,7 +114,7 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
         "?#time of a run",
         "?#balance",
     ];
-    let mut table = Table::new(title, Some("workload.throughput"), heads);
+    let mut table = Table::new(title, Some(metrics::WORKLOAD_THROUGHPUT), heads);
     let placements = workloads.iter().any(|(_, lines)| lines.len() > 1);
     let rows = workloads.iter().flat_map(|(workload, lines)| {
         lines.iter().flat_map(move |line| line.steps.iter().map(move |step| (*workload, *line, step)))
