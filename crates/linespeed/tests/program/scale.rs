@@ -337,7 +337,7 @@ fn bad_recipes_are_reported_with_file_and_line() {
     unread.fails(3, &["\"rate: {score}\"", "rate unknown today"]);
     let good = tried(&format!("{head}command = [\"echo\", \"rate: 12.5\"]\n{score}"));
     assert_eq!(good.code, Some(0), "{good:?}");
-    assert!(good.stdout.contains("cores-first"), "{}", good.stdout);
+    assert!(good.stdout.contains("12.5 /s"), "{}", good.stdout);
     run(scale(place.path(), &["--recipe", "nowhere/x.toml"])).fails(3, &["nowhere/x.toml", "cannot be read"]);
 }
 
@@ -393,7 +393,7 @@ fn the_report_and_its_record() {
     let file = place.path().join("a.json");
     let args = ["--quick", "--output", file.to_str().unwrap(), "--", "sleep", "0.01"];
     let text = measured(scale(place.path(), &args)).succeeds().stdout;
-    for words in ["cores-first", "speed-up", "Record: "] {
+    for words in ["threads", "speed-up", "Record: "] {
         assert!(text.contains(words), "no {words:?} in\n{text}");
     }
     let record = sound::record(&std::fs::read(&file).unwrap());

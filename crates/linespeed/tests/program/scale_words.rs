@@ -50,7 +50,7 @@ fn an_interrupted_run_says_so_first_and_is_shown_again() {
         text.starts_with("Interrupted by signal 2 after 1 of 5 runs: 0 of 1 step with all runs.\n"),
         "{text}"
     );
-    assert!(text.contains("cores-first"), "{text}");
+    assert!(text.contains("throughput"), "{text}");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn the_command_stands_above_its_figures_and_show_repeats_it() {
     let text = measured(scale(place.path(), &args)).succeeds().stdout;
     for text in [text, shown(&file)] {
         let (_, below) = text.split_once("\nsh -c 'exit 0 # {threads}'\n").expect("the command");
-        assert!(below.contains("cores-first"), "{text}");
+        assert!(below.contains("speed-up"), "{text}");
     }
     // What is about a whole table has no number that no row refers to.
     assert!(!shown(&file).contains("] serialized and coherency"), "{}", shown(&file));
