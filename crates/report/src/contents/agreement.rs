@@ -68,7 +68,8 @@ fn of_comparison(record: &Record) -> Vec<String> {
     for row in compared.rows.iter().filter(|row| row.per.is_none()) {
         let Some(cell) = row.cells.first().filter(|cell| cell.over.is_none()) else { continue };
         let (Some(from), Some(value)) = (cell.from.as_ref(), cell.value) else { continue };
-        let is_own = |m: &&Measurement| m.metric == row.metric && *from == cited(m);
+        // A share of misses cites the count that it is of.
+        let is_own = |m: &&Measurement| m.metric == row.metric && m.unit == row.unit && *from == cited(m);
         let tables = record.measurements.iter().find(is_own).map(Measurement::value);
         let layers = record.diagnosis.layers.iter().find(|layer| layer.from == *from).map(|of| of.time);
         let others = [tables, layers].into_iter().flatten();
