@@ -94,8 +94,8 @@ fn usable(options: &Options) -> Result<CpuList, Failure> {
 
 /// Refuses a named file that is no kernel or module: not one more layer that is missing after a run.
 fn check_files(overhead: &Overhead) -> Result<(), Failure> {
-    let files: [(_, _, fn(&Path, &str) -> Result<(), String>); 3] = [
-        (&overhead.vm_kernel, "--vm-kernel", check_kernel),
+    let files = [
+        (&overhead.vm_kernel, "--vm-kernel", check_kernel as fn(&Path, &str) -> Result<(), String>),
         (&overhead.kernel_module, "--kernel-module", check_module),
         (&overhead.vm_module, "--vm-module", check_module),
     ];

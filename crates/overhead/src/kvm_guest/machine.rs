@@ -109,9 +109,10 @@ impl Machine {
             Ok(VcpuExit::Shutdown) => Exit::Shutdown,
             // The kernel's number is of 32 bits.
             Ok(VcpuExit::FailEntry(reason, _)) => Exit::Refused(reason as u32),
-            // SAFETY: the exit's reason says which part of the union the kernel has filled.
             Ok(VcpuExit::InternalError) => {
-                Exit::Refused(unsafe { self.cpu.get_kvm_run().__bindgen_anon_1.internal.suberror })
+                let left = &self.cpu.get_kvm_run().__bindgen_anon_1;
+                // SAFETY: the exit's reason says which part of the union the kernel has filled.
+                Exit::Refused(unsafe { left.internal.suberror })
             }
             Ok(_) => Exit::Other(self.cpu.get_kvm_run().exit_reason),
             Err(error) if error.errno() == libc::EINTR => Exit::Interrupted,
