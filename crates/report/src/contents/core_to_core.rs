@@ -10,7 +10,7 @@ use record::machine::Cpu;
 use record::{Handover, Machine, Measurement, Record, Summary, metrics, units};
 
 use super::block::{Block, Part};
-use super::figures::{doubts, labelled, value};
+use super::figures::{doubts, labelled, remarks, spread, value};
 use crate::chart::heat::{Head, Heat, terminal};
 use crate::table::Table;
 
@@ -45,9 +45,9 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let pairs: BTreeSet<(u32, u32)> = chief.iter().filter_map(|m| pair(m)).collect();
     // The kinds of pairs tell how many there are of each, the matrix which.
     chief.iter().chain(&beside).for_each(|m| block.shown.add(m));
-    // So few have a row each among the other figures.
     if pairs.len() <= FEW {
-        return None;
+        block.parts.push(Part::Table(few(chief.iter().chain(&beside), class)));
+        return Some(block);
     }
     block.parts.push(Part::Table(classes(how, &chief, &beside, class)));
     if let Some(heat) = matrix(&cpus, how, &chief) {
@@ -112,6 +112,25 @@ fn rank(kind: &str) -> (usize, u32, String) {
     };
     let distance = kind.rsplit(' ').next().and_then(|last| last.parse().ok()).unwrap_or(0);
     (place, distance, kind.to_owned())
+}
+
+/// A row a pair, home and way.
+fn few<'a>(all: impl Iterator<Item = &'a &'a Measurement>, class: impl Fn(&Measurement) -> String) -> Table {
+    let heads = ["from CPU", "to CPU", "home", "#one way", "#95 % interval", "by", "kind of pair"];
+    let mut table = Table::new("Core-to-core latency", Some(metrics::CORE_TO_CORE_LATENCY), heads);
+    let how_of = |m: &Measurement| Handover::of_measurement(m).map_or("", |how| how.word());
+    let mut kinds: BTreeMap<(String, &str), Vec<&Measurement>> = BTreeMap::new();
+    for m in all {
+        table.note_row(remarks(m));
+        let how = Handover::of_measurement(m).map_or(String::new(), |how| how.word().to_owned());
+        let [from, to, home] = [Label::From, Label::To, Label::Home].map(|label| labelled(m, label));
+        table.row(vec![from, to, home, value(m), spread(m), how, class(m)]);
+        kinds.entry((class(m), how_of(m))).or_default().push(m);
+    }
+    for ((kind, _), of) in &kinds {
+        outliers(kind, of).iter().for_each(|note| table.note(note));
+    }
+    table.finished()
 }
 
 /// So many times the median of their kind, or its part, and pairs lie far from the others of it.
@@ -365,6 +384,16 @@ mod tests {
         assert_eq!(with(60.0), "");
     }
 
+    #[test]
+    fn one_pair_is_a_line_and_no_map() {
+        let block = block(&record(&[(0, 1)])).unwrap();
+        let [Part::Table(table)] = &block.parts[..] else { panic!("{:?}", block.parts) };
+        assert_eq!(table.rows.len(), 1);
+        assert!(
+            table.rows[0].contains(&"50.0 ns".to_owned()) && table.rows[0].contains(&"one node".to_owned())
+        );
+    }
+
     /// The same pairs by compare-and-swap, twice as fast.
     fn swapped_too(mut record: Record) -> Record {
         for m in record.measurements.clone() {
@@ -372,6 +401,16 @@ mod tests {
             record.measurements.push(Measurement::new("core_to_core.latency", place, vec![25.0; 6]));
         }
         record
+    }
+
+    #[test]
+    fn both_ways_of_a_pair_are_reported_and_never_put_together() {
+        let block = block(&swapped_too(record(&[(0, 1)]))).unwrap();
+        let [Part::Table(table)] = &block.parts[..] else { panic!("{:?}", block.parts) };
+        let rows: Vec<String> = table.rows.iter().map(|row| row.join("|")).collect();
+        assert_eq!(rows.len(), 2);
+        assert!(rows[0].contains("25.0 ns") && rows[0].contains("|cas|"), "{rows:?}");
+        assert!(rows[1].contains("50.0 ns") && rows[1].contains("|store|"), "{rows:?}");
     }
 
     #[test]
