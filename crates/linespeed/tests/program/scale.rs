@@ -399,7 +399,7 @@ fn the_report_and_its_record() {
     let record = sound::record(&std::fs::read(&file).unwrap());
     assert_eq!(figures(&record, "workload.throughput"), figures(&record, "workload.time"));
     let shown = ran(["show".as_ref(), file.as_os_str()]).succeeds().stdout;
-    assert!(shown.contains("cores-first") && !shown.contains("How workloads scale"), "{shown}");
+    assert!(shown.contains("speed-up") && !shown.contains("How workloads scale"), "{shown}");
 }
 
 /// A command whose trial and first run are quick, and whose next run lasts for ever, in a process that leads a session of
