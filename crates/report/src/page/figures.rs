@@ -27,6 +27,8 @@ const MOST: usize = 12;
 const ROOM: Room = Room { rows: MOST, workloads: usize::MAX, placements: usize::MAX, steps: 2 };
 /// Rows that a table may have below a drawing of the same figures before it waits to be opened.
 const SHORT: usize = 12;
+/// Columns of a table that fit on paper.
+const PAPER: usize = 20;
 /// Letters of a table's rows that a phone shows; a wider one says that it scrolls.
 const PHONE: usize = 40;
 /// Letters of a table's rows of which two fit beside one another on a wide screen.
@@ -211,7 +213,8 @@ fn letters(table: &Table) -> usize {
 pub(super) fn table(table: &Table, set_off: &str) -> Markup {
     html! {
         @if letters(table) > PHONE { (hint()) }
-        div class="scroll" role="region" tabindex="0" aria-label=(table.title) {
+        // Paper does not scroll: a table that is wider than it is left to the map beside it.
+        div class=(if table.columns.len() > PAPER { "scroll screen" } else { "scroll" }) role="region" tabindex="0" aria-label=(table.title) {
             table {
                 thead {
                     tr { @for column in &table.columns { th scope="col" class=[class(column.figures, "")] { (column.head) } } }
