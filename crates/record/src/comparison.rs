@@ -2,6 +2,7 @@
 //! from the records alone.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::diagnosis::Evidence;
 use crate::difference::Verdict;
@@ -131,6 +132,7 @@ pub enum FactKind {
 }
 
 /// One figure of each subject.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Row {
@@ -146,13 +148,11 @@ pub struct Row {
     /// Unit of the values.
     pub unit: String,
     /// Which direction is better; absent where neither is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
     /// The place that all share; what differs between machines (CPU numbers) is left out where it was summed over.
     #[serde(rename = "where")]
     pub labels: Labels,
     /// What the figure was divided by, where it was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<Per>,
     /// Each subject's figure, in their order.
     pub cells: Vec<Cell>,
@@ -183,36 +183,28 @@ impl Per {
 }
 
 /// One subject's figure, held against the baseline's.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Cell {
     /// The median; absent where the record has none, or none that is comparable.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
     /// 95 % interval of the median; absent where nothing tells how well it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub value_interval: Option<(f64, f64)>,
     /// This figure over the baseline's; absent for the baseline itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// 95 % interval of the ratio by the bootstrap; absent where a side is one figure only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
     /// How far it lies from the baseline's; of watches alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
     /// What can be said of the difference; `costs` is what the slower side loses against the faster.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     /// Whether this subject is the slower of the two; absent where no difference is resolved.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub slower: Option<bool>,
     /// What the figure was taken from, where that is more than one: `median of 72 CPUs`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub over: Option<Text>,
     /// Its place in the record.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// Why it should not be leaned on, or cannot be compared.
     #[serde(flatten)]
@@ -223,16 +215,15 @@ pub struct Cell {
 }
 
 /// A mean over a watch, held against another's.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Change {
     /// This less the baseline's, in the figure's own unit.
     pub by: f64,
     /// The interval of that, which holds for all rows together at 95 %; absent where a watch is too short.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
     /// Whether they differ by more than chance and by enough to matter; absent where a watch is too short to tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved: Option<bool>,
 }
 
@@ -263,6 +254,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// What explains that one subject's result differs from the baseline's.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Explanation {
@@ -282,13 +274,10 @@ pub struct Explanation {
     /// The causes: those that make the slower one slower first, each kind in the order of its effect.
     pub causes: Vec<Cause>,
     /// What the causes leave, as a factor on the speed like theirs; absent where they do not add up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unexplained: Option<f64>,
     /// Where the work was measured with blocks of several sizes: how far their speeds are apart, and which sizes are left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Text>,
     /// Where the one with more cores does no more than the other: of which work that is told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_back: Option<HeldBack>,
     /// What else one might think of, and whether these figures carry it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

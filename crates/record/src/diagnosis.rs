@@ -63,14 +63,13 @@ pub struct Diagnosis {
 }
 
 /// The CPU and the node's memory of a latency curve; absent where the record does not tell.
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CurvePlace {
     /// The CPU that loads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u64>,
     /// The node of the memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<u64>,
 }
 

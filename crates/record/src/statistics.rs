@@ -1,6 +1,7 @@
 //! Sample statistics: one state summed up (design rule: median with an exact interval; no mean for a time).
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// The share of cases in which an interval may miss, of all that are told together.
 pub const WRONG: f64 = 0.05;
@@ -9,6 +10,7 @@ pub const WRONG: f64 = 0.05;
 pub const MAD_SCALE: f64 = 1.4826;
 
 /// The summary of the samples of one state.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -24,22 +26,16 @@ pub struct Summary {
     /// Greatest.
     pub max: f64,
     /// 95 % interval of the median by order statistics; absent below 6 samples.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
     /// 95th percentile, where there are at least 20 samples.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub p95: Option<f64>,
     /// 99th percentile, where there are at least 100 samples.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub p99: Option<f64>,
     /// 99.9th percentile, where there are at least 1000 samples.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub p999: Option<f64>,
     /// Mean: only because cyclictest's line and the field's tables carry it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mean: Option<f64>,
     /// Standard deviation ÷ mean, because the field's tables use it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub variation: Option<f64>,
 }
 

@@ -2,12 +2,14 @@
 //! `diagnose` crate.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::bound::Bound;
 use crate::difference::Verdict;
 use crate::text::Text;
 
 /// Commands that were run in turn, each round once, every other round backwards.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Turns {
@@ -15,28 +17,26 @@ pub struct Turns {
     pub commands: Vec<CommandInTurn>,
     /// What noise alone makes of such a difference, as a share: commands held against themselves in neighbouring runs.
     /// Absent where the runs are too few to tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<f64>,
     /// The same in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor_says: Option<Text>,
 }
 
 /// One of the commands.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CommandInTurn {
     /// The `workload` of its figures.
     pub workload: String,
     /// What it was bound by.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<Bound>,
     /// How it stands against the first; absent for the first itself, and where no round had both.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against_first: Option<AgainstFirst>,
 }
 
 /// A command's time against that of the first, round by round.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AgainstFirst {
@@ -45,13 +45,11 @@ pub struct AgainstFirst {
     /// How many times as long it took: the median of the rounds' ratios.
     pub ratio: f64,
     /// The interval of that, which holds for all commands together at 95 %; absent where the rounds are too few.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
     /// What can be said of the difference; `costs` is what the first takes more (below 0: less) than this one, as a share
     /// of the first's time.
     pub verdict: Verdict,
     /// Whether it is the slower of the two; absent where no difference is resolved.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slower: Option<bool>,
     /// The same in words.
     pub says: Text,

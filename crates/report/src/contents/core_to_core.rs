@@ -122,9 +122,8 @@ fn few<'a>(all: impl Iterator<Item = &'a &'a Measurement>, class: impl Fn(&Measu
     let mut kinds: BTreeMap<(String, &str), Vec<&Measurement>> = BTreeMap::new();
     for m in all {
         table.note_row(remarks(m));
-        let how = Handover::of_measurement(m).map_or(String::new(), |how| how.word().to_owned());
         let [from, to, home] = [Label::From, Label::To, Label::Home].map(|label| labelled(m, label));
-        table.row(vec![from, to, home, value(m), spread(m), how, class(m)]);
+        table.row(vec![from, to, home, value(m), spread(m), how_of(m).to_owned(), class(m)]);
         kinds.entry((class(m), how_of(m))).or_default().push(m);
     }
     for ((kind, _), of) in &kinds {
