@@ -11,7 +11,7 @@ mod threads;
 mod time;
 
 use record::command_run::{Around, Ceilings, Looks, Probe, ThreadWaits};
-use record::diagnosis::{Bound, BoundBy, Evidence};
+use record::diagnosis::{Bound, BoundBy, BoundKind, Evidence};
 use record::text::Value;
 use record::{Label, Measurement, Template, Text, detail, metrics, text};
 
@@ -54,6 +54,8 @@ struct Facts<'a> {
 /// Something that took time.
 struct Cause {
     by: BoundBy,
+    /// What of it.
+    kind: Option<BoundKind>,
     /// Share of the command's time that it explains.
     share: f64,
     says: Text,
@@ -63,7 +65,7 @@ struct Cause {
 
 impl Cause {
     fn new(by: BoundBy, share: f64, says: Text, advice: impl Into<Text>) -> Self {
-        Self { by, share, says, advice: advice.into(), evidence: Vec::new() }
+        Self { by, kind: None, share, says, advice: advice.into(), evidence: Vec::new() }
     }
 
     fn cite(mut self, says: Text, from: impl Into<Place>) -> Self {
@@ -192,6 +194,19 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// What a program looks like, which is no cause.
+const SHAPES: [BoundBy; 2] = [BoundBy::OneThread, BoundBy::Imbalance];
+/// What it waits for with the CPUs that it has.
+const CAUSES: [BoundBy; 7] = [
+    BoundBy::MemoryLatency,
+    BoundBy::MemoryBandwidth,
+    BoundBy::Cache,
+    BoundBy::OwnThreads,
+    BoundBy::Kernel,
+    BoundBy::Branches,
+    BoundBy::Frontend,
+];
+
 /// What to do against threads that take lines from each other.
 const SHARE_LESS: Template = Template {
     code: "bound-share-less",
@@ -232,6 +247,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     if facts.wall < SHORT || (facts.unseen() && facts.wall < SHORT_UNSEEN) {
         return Some(Bound {
             by: BoundBy::Unknown,
+            kind: None,
             says: text!(TOO_SHORT, wall = Value::Figure(facts.wall, "s")),
             evidence,
             advice: vec![text!("give it more work in one run; -r 10 shows how steady it is")],
@@ -291,6 +307,13 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     {
         causes[..=at].rotate_right(1);
     }
+    // What one thread waits for goes before that it was one.
+    let is_cause = |cause: &Cause| cause.share >= FIRST && CAUSES.contains(&cause.by);
+    if causes.first().is_some_and(|first| SHAPES.contains(&first.by))
+        && let Some(at) = causes.iter().position(is_cause)
+    {
+        causes[..=at].rotate_right(1);
+    }
     let compute = core::compute(&facts);
     // What explains a small part of the time stands beside what the command did in the rest.
     if causes.first().is_none_or(|first| first.share < FIRST) {
@@ -304,7 +327,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     let of_memory = [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth, BoundBy::Cache];
     let needs_memory = causes.iter().any(|cause| of_memory.contains(&cause.by));
     let mut causes = causes.into_iter();
-    let Cause { by, mut says, advice, evidence: of_first, .. } = causes.next()?;
+    let Cause { by, kind, mut says, advice, evidence: of_first, .. } = causes.next()?;
     let mut advice = vec![advice];
     evidence.extend(of_first);
     if let Some(second) = causes.next().filter(|cause| own(cause) >= SECOND || cause.is_outside()) {
@@ -314,7 +337,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         evidence.extend(second.evidence);
     }
     probes::without_need(&facts).filter(|_| !needs_memory).into_iter().for_each(|more| says.push(more));
-    Some(Bound { by, says, evidence, advice })
+    Some(Bound { by, kind, says, evidence, advice })
 }
 
 const TOO_SHORT: Template = Template {

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use record::command_run::{Ceilings, ProbePoint};
+use record::command_run::{Ceilings, CurvePoint, ProbePoint};
 use record::{Label, Measurement, Record, Summary, metrics};
+
+use crate::latency_curve;
+use crate::record_index::RecordIndex;
 
 /// The ceilings that a record shows beyond doubt; of memory from beyond the caches only.
 pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
@@ -44,9 +47,24 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
         bandwidth_one: most(&mut one.map(Measurement::value)),
         bandwidth_all: most(&mut every.filter(usable).map(Measurement::value)),
         latency_ns: latency.map(|resource| resource.delivered),
+        curve: curve(record),
         probe: probe_curve(record),
         ..Ceilings::default()
     }
+}
+
+/// The latency curve, where one was measured beyond doubt.
+fn curve(record: &Record) -> Vec<CurvePoint> {
+    let index = RecordIndex::new(record);
+    let sure = index
+        .curve()
+        .into_iter()
+        .flat_map(|curve| &curve.points)
+        .filter(|m| m.doubt.is_none() && m.value().is_finite() && m.value() > 0.0);
+    let mut points: Vec<CurvePoint> =
+        sure.map(|m| CurvePoint { bytes: latency_curve::size_of(m), ns: m.value() }).collect();
+    points.sort_by_key(|point| point.bytes);
+    if points.len() < latency_curve::LEAST_POINTS { Vec::new() } else { points }
 }
 
 /// What the memory probe heard at rising load; nothing where it heard fewer than three loads beyond doubt.
@@ -86,6 +104,11 @@ pub(crate) fn update_ceilings(old: Ceilings, new: Ceilings, day: &str, file: Opt
             *known = Some(figure);
             better.push(name.to_owned());
         }
+    }
+    // Where the caches end may change with the host's placement: the newest tells.
+    if !new.curve.is_empty() && new.curve != all.curve {
+        all.curve = new.curve;
+        better.push("curve".to_owned());
     }
     // A curve is of one run: the quieter one's, by what it heard without load.
     let idle = |curve: &[ProbePoint]| curve.first().map(|point| point.ns);

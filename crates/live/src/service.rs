@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use machine::Root;
 use machine::cgroups::Cgroups;
+use measure::accesses::Hierarchy;
 use measure::command::{self, AttachError, Attached, Job, Watching};
 use measure::tasks::Effort;
 use os::Stop;
 use record::live::{Interval, Thread};
 use record::phrase::visible;
-use record::{Label, Machine, Measurement, detail, metrics};
+use record::{Label, Measurement, detail, metrics};
 
 use crate::selection::{Selection, SelectionError};
 
@@ -66,8 +67,8 @@ impl Service {
     }
 
     /// Samples what their threads wait for in user mode, too.
-    pub(crate) fn sample(&mut self, machine: &Machine) {
-        self.watching.sample(machine);
+    pub(crate) fn sample(&mut self, known: Hierarchy) {
+        self.watching.sample(known);
     }
 
     /// The names of processes that are named by number, as the kernel has them, each once.

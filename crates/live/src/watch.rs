@@ -7,7 +7,7 @@ use measure::tasks::WaitLooks;
 use os::Stop;
 use record::live::{Interval, Sensors};
 use record::machine::Node;
-use record::{Coverage, CpuList, Machine, Measurement, Summary};
+use record::{Coverage, CpuList, Measurement, Summary};
 
 use crate::coverage::{self, Found};
 use crate::hardware::Hardware;
@@ -20,7 +20,7 @@ use crate::selection::Selection;
 use crate::service::{self, Service};
 use crate::sources::sensors::Heat;
 use crate::sources::{counts, numa, quota};
-use measure::accesses::Accesses;
+use measure::accesses::{Accesses, Hierarchy};
 
 /// Between two samples within an interval.
 const BETWEEN: Duration = Duration::from_millis(100);
@@ -75,13 +75,14 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins: from here on things are counted. `machine` is what `root` shows.
-    pub fn begin(root: Root, machine: &Machine) -> (Self, Vec<Coverage>) {
+    /// Begins: from here on things are counted. `known` is the machine that `root` shows.
+    pub fn begin(root: Root, known: Hierarchy) -> (Self, Vec<Coverage>) {
+        let machine = known.machine;
         let cpus = online(&root).unwrap_or_else(|| machine.allowed_cpus());
         let groups = quota::find_groups(&root);
         let nodes = if machine.nodes.len() > 1 { machine.nodes.clone() } else { Vec::new() };
         let (hardware, counted) = Hardware::open(&root, &cpus);
-        let accesses = Accesses::open(&root, machine, &cpus);
+        let accesses = Accesses::open(&root, known, &cpus);
         let sampled = accesses.coverage();
         let mut looked = KeptFiles::default();
         let before = Look::now(&root, &mut looked, &cpus, &ids(&nodes), &groups);
@@ -171,9 +172,9 @@ impl Watch {
     }
 
     /// Samples the threads of these processes, where whole CPUs may not be sampled.
-    pub fn sample_service(&self, service: Option<&mut Service>, machine: &Machine) {
+    pub fn sample_service(&self, service: Option<&mut Service>, known: Hierarchy) {
         if let (Some(service), false) = (service, self.accesses.are_of_all()) {
-            service.sample(machine);
+            service.sample(known);
         }
     }
 
@@ -339,7 +340,7 @@ mod tests {
             .file("proc/loadavg", "0.00 0.01 0.05 5/512 4711\n");
         let root = tree.root();
         let machine = machine::inspect(&root).machine;
-        let (mut watch, coverage) = Watch::begin(root, &machine);
+        let (mut watch, coverage) = Watch::begin(root, Hierarchy { machine: &machine, curve: &[] });
         assert!(coverage.iter().any(|one| one.what == "memory probe"));
         let interval = watch.watch(Duration::from_millis(150), true, &Stop::new());
         assert_eq!((interval.runnable, interval.times.all(), interval.probe), (Some(4.0), 0.0, None));
@@ -351,7 +352,7 @@ mod tests {
         let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let root = Root::live();
         let machine = machine::inspect(&root).machine;
-        let (mut watch, _) = Watch::begin(root, &machine);
+        let (mut watch, _) = Watch::begin(root, Hierarchy { machine: &machine, curve: &[] });
         let mut interval = watch.watch(Duration::from_millis(500), true, &Stop::new());
         let named = |interval: &Interval| interval.processes.iter().any(|one| one.pid == child.id() as i32);
         // On a machine full of others it may have had no tick yet.

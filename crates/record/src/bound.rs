@@ -54,6 +54,46 @@ pub enum BoundBy {
     Other(String),
 }
 
+/// What of it, where that is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum BoundKind {
+    /// Loads of a core's own caches.
+    L2,
+    /// Loads of the last cache.
+    L3,
+    /// Loads of memory.
+    Dram,
+    /// Loads of another node's memory.
+    Remote,
+    /// Loads beyond a core's own caches, of which nobody knows more.
+    CachesOrMemory,
+    /// Loops that wait for another thread.
+    Spinning,
+    /// Cache lines that several threads write.
+    SharedLines,
+    /// Processes that are started and end.
+    ProcessCreation,
+    /// Pages that are given to it.
+    PageFaults,
+    /// Locks and what else threads wake each other by.
+    Futex,
+    /// Sockets.
+    Network,
+    /// Files that are read and written.
+    FileIo,
+    /// Sleeps and timers.
+    Timers,
+    /// Memory that is mapped, unmapped and protected.
+    MemoryMapping,
+    /// Threads and processes that take turns.
+    ContextSwitches,
+    /// What a record of another version says.
+    #[serde(untagged)]
+    Other(String),
+}
+
 impl BoundBy {
     /// It in words.
     pub fn name(&self) -> Text {
@@ -97,6 +137,10 @@ pub struct Bound {
     /// `cpu`, `memory-latency`, `memory-bandwidth`, `frontend`, `branches`, `waiting`, `cpu-contention`, `too-few-cpus`, `kernel`,
     /// `quota`, `one-thread`, `imbalance`, `stolen`, `lock`, `cache`, `own-threads`, `clock`, `idle`, `unknown`.
     pub by: BoundBy,
+    /// What of it: of `memory-latency` `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; of `own-threads` `spinning`, `shared-lines`; of
+    /// `kernel` `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `timers`, `memory-mapping`, `context-switches`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<BoundKind>,
     /// The answer in a person's words.
     pub says: Text,
     /// The figures behind it.

@@ -154,6 +154,9 @@ pub struct Ceilings {
     pub bandwidth_all: Option<f64>,
     /// Latency of memory, ns.
     pub latency_ns: Option<f64>,
+    /// The latency curve: what loads of so much memory take.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<CurvePoint>,
     /// What the memory probe heard at rising load, that without load first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probe: Vec<ProbePoint>,
@@ -163,6 +166,16 @@ pub struct Ceilings {
     /// The file of the record that each is of.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub records: BTreeMap<String, String>,
+}
+
+/// A latency curve's point.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CurvePoint {
+    /// The memory that is gone through at random, bytes.
+    pub bytes: u64,
+    /// What a load of it takes, ns.
+    pub ns: f64,
 }
 
 /// The memory probe at one load.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-pub use crate::bound::{Bound, BoundBy};
+pub use crate::bound::{Bound, BoundBy, BoundKind};
 use crate::difference::Verdict;
 use crate::doubt::Doubt;
 pub use crate::evidence::{CeilingSource, Evidence};

@@ -9,9 +9,11 @@ use crate::command_run::{Looks, ThreadWaits};
 
 mod hardware;
 mod said;
+mod sampled;
 
-pub use hardware::{Cores, Remote, Sampled, Traffic};
+pub use hardware::{Cores, Remote, Traffic};
 pub use said::Said;
+pub use sampled::{KernelTime, MemoryLevel, Sampled, Share};
 
 /// One interval of a watch. What Linux does not say is absent.
 #[skip_serializing_none]

@@ -1,13 +1,13 @@
 //! What programs wait at in user mode, by samples of their instructions and registers.
 
-use record::diagnosis::BoundBy;
-use record::live::Sampled;
+use record::diagnosis::{BoundBy, BoundKind};
+use record::live::{MemoryLevel, Sampled, Share};
 use record::text::Value;
 use record::{Measurement, Template, Text, detail as place, text};
 
-use super::{Cause, FIRST, Facts, SHARE_LESS, TOUCH_LESS_MEMORY, USE_MEMORY_TOGETHER, detail};
+use super::{Cause, FIRST, Facts, SHARE_LESS, TOUCH_LESS_MEMORY, USE_MEMORY_TOGETHER, detail, threads};
 
-/// Samples whose instructions were read, from which on they tell.
+/// Samples that were decoded, from which on they tell.
 const ENOUGH: u64 = 30;
 /// From this part on memory is gone through in order: its bandwidth bounds that, not its latency.
 const IN_ORDER: f64 = 0.5;
@@ -15,26 +15,48 @@ const IN_ORDER: f64 = 0.5;
 const HIDDEN: f64 = 0.25;
 /// Loops that spin for less are those of any lock.
 const SPINNING: f64 = 0.2;
+/// Loads of a core's own caches that take less of the time are those of any program.
+const OWN_CACHE: f64 = 0.5;
 
 const AT_STREAMS: Template = Template {
     code: "bound-sampled-stream",
-    words: "{share} of samples in user mode at instructions that stream through more memory than the last-level cache holds.",
+    words: "{who}, bound by memory bandwidth: {share} of user time at instructions that stream through more memory than the last-level cache holds.",
 };
 const AT_LOADS: Template = Template {
     code: "bound-sampled-loads",
-    words: "{share} of samples in user mode at accesses to more memory than the last-level cache holds: about {bytes}.",
+    words: "{who}, bound by memory latency ({level}, about {bytes}): {time}{share} of user time.",
 };
+const LEVELS: [(MemoryLevel, BoundKind, Template); 5] = [
+    (MemoryLevel::L2, BoundKind::L2, Template { code: "", words: "L2" }),
+    (MemoryLevel::L3, BoundKind::L3, Template { code: "", words: "L3" }),
+    (MemoryLevel::Dram, BoundKind::Dram, Template { code: "", words: "DRAM" }),
+    (MemoryLevel::Remote, BoundKind::Remote, Template { code: "", words: "DRAM of another node" }),
+    (
+        MemoryLevel::CachesOrMemory,
+        BoundKind::CachesOrMemory,
+        Template { code: "", words: "last-level cache or DRAM" },
+    ),
+];
 
 /// Samples that tell something.
 fn enough(facts: &Facts) -> Option<Sampled> {
     let sampled = facts.time.detail.get(place::SAMPLED)?;
-    (sampled.samples.saturating_sub(sampled.unread) >= ENOUGH).then_some(sampled)
+    (sampled.decoded() >= ENOUGH).then_some(sampled)
 }
 
-/// In whole per cent, as the line of samples has it.
-fn share(share: f64) -> Value {
-    let digits = if share < 0.1 { 1 } else { 2 };
-    Value::Rounded(Box::new(Value::Share(share)), digits)
+/// In whole per cent, with its interval; where none was seen, the most that it may be.
+pub(super) fn share(share: Share) -> Text {
+    let percent = |share: f64| format!("{:.0}", share * 100.0);
+    if share.count == 0 || share.share < 0.005 {
+        let most = (share.high * 100.0).ceil();
+        return text!("< {most} %", most = format!("{most:.0}"));
+    }
+    text!(
+        "{share} % [{low}–{high}]",
+        share = percent(share.share),
+        low = percent(share.low),
+        high = percent(share.high)
+    )
 }
 
 /// Adds what samples say to other causes; `user`: the share of the time that they are of.
@@ -46,7 +68,7 @@ pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     let known = causes.iter().any(|cause| of_memory(cause) && cause.share >= FIRST);
     let seen = text!("bound-samples", "samples of user mode {count}", count = sampled.samples);
     let together = run_together(facts);
-    let at_memory = memory(&sampled, most_memory(facts), user.min(stalled));
+    let at_memory = memory(&sampled, facts, user.min(stalled));
     let all = [at_memory, lines(&sampled, user, together), spinning(&sampled, user)];
     let more = all.into_iter().flatten().filter(|cause| !known || !of_memory(cause));
     causes.extend(more.map(|cause| cause.cite(seen.clone(), detail("sampled"))));
@@ -54,13 +76,8 @@ pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
 
 /// What its samples in user mode say of memory, where that is much of them.
 pub(super) fn at_memory(facts: &Facts) -> Option<Cause> {
-    let sampled = enough(facts).filter(|sampled| sampled.far >= FIRST)?;
-    memory(&sampled, most_memory(facts), facts.user / facts.cpu().max(1e-9) * facts.on_cpu())
-}
-
-/// No process goes through more memory than it had at the most, bytes.
-fn most_memory(facts: &Facts) -> f64 {
-    facts.time.detail.get(place::MAX_RSS_BYTES).map_or(f64::INFINITY, |bytes| bytes as f64)
+    let sampled = enough(facts).filter(|sampled| sampled.far.share >= FIRST)?;
+    memory(&sampled, facts, facts.user / facts.cpu().max(1e-9) * facts.on_cpu())
 }
 
 /// The part of its CPU time, at least, in which two of its threads ran at once: only those take lines from each other. While any
@@ -72,12 +89,38 @@ fn run_together(facts: &Facts) -> f64 {
 
 /// What they leave open where nothing else stands out; `None` where they tell too little.
 pub(super) fn computes(facts: &Facts) -> Option<Text> {
-    let sampled = enough(facts).filter(|sampled| sampled.hidden < HIDDEN)?;
-    Some(text!(
+    let sampled = enough(facts)?;
+    if sampled.hidden.share >= HIDDEN {
+        return Some(text!(
+            "bound-sampled-hidden",
+            "{share} of user time waits for loads of memory that cannot be told: between {low} % and {high} % beyond the caches.",
+            share = share(sampled.hidden),
+            low = format!("{:.0}", sampled.far.low * 100.0),
+            high = format!("{:.0}", sampled.far.high * 100.0)
+        ));
+    }
+    let mut says = text!(
         "bound-sampled-computes",
-        "By samples, memory beyond the caches takes {share} of user time; caches and branch misses need hardware counters.",
+        "By samples, memory beyond the caches takes {share} of user time.",
         share = share(sampled.far)
-    ))
+    );
+    let others = [
+        (sampled.long, text!("divisions and roots")),
+        (sampled.float, text!("floating-point operations that wait for each other")),
+        (sampled.atomic, text!("atomic operations and fences")),
+        (sampled.jumps, text!("code that a branch leads to (mispredictions, or fetch)")),
+        (sampled.loads, text!("loads that the caches serve")),
+    ];
+    let most = others.into_iter().max_by(|a, b| a.0.share.total_cmp(&b.0.share));
+    if let Some((most, what)) = most.filter(|(most, _)| most.share >= SPINNING) {
+        says.push(text!(
+            "bound-sampled-most",
+            "Most of the rest: {what}, {share}.",
+            what,
+            share = share(most)
+        ));
+    }
+    Some(says)
 }
 
 /// Bytes to one digit of KiB, MiB or GiB: the estimate rests on few pairs of samples that met.
@@ -87,40 +130,78 @@ fn first_digit(bytes: f64) -> f64 {
     (bytes / unit / place).round() * place * unit
 }
 
-fn memory(sampled: &Sampled, most: f64, user: f64) -> Option<Cause> {
-    let bytes = sampled.working_set.filter(|bytes| bytes.is_finite())?.min(most);
-    let (by, says, advice) = if sampled.sequential >= IN_ORDER * sampled.far {
-        (BoundBy::MemoryBandwidth, text!(AT_STREAMS, share = share(sampled.far)), TOUCH_LESS_MEMORY)
-    } else {
-        let bytes = Value::Figure(first_digit(bytes), "B");
-        (BoundBy::MemoryLatency, text!(AT_LOADS, share = share(sampled.far), bytes), USE_MEMORY_TOGETHER)
+/// Who waits.
+fn who(facts: &Facts) -> Text {
+    if threads::is_one_at_a_time(facts) { text!("One thread") } else { text!("All that ran") }
+}
+
+/// Loads that nothing but memory or a cache answers, where these take much of the time.
+fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
+    if sampled.far.count > 0 && sampled.sequential.share >= IN_ORDER * sampled.far.share {
+        let says = text!(AT_STREAMS, who = who(facts), share = share(sampled.far));
+        let cause = Cause::new(BoundBy::MemoryBandwidth, user * sampled.far.share, says, TOUCH_LESS_MEMORY);
+        return Some(cause);
+    }
+    let at = match sampled.level? {
+        MemoryLevel::L2 => sampled.own_cache,
+        MemoryLevel::L3 => sampled.last_cache,
+        MemoryLevel::CachesOrMemory if sampled.last_cache.count > sampled.far.count => sampled.last_cache,
+        _ => sampled.far,
     };
-    Some(Cause::new(by, user * sampled.far, says, advice))
+    if sampled.level == Some(MemoryLevel::L2) && at.share < OWN_CACHE {
+        return None;
+    }
+    let (_, kind, level) = LEVELS.into_iter().find(|(level, ..)| Some(*level) == sampled.level)?;
+    // No process goes through more memory than it had at the most.
+    let most = facts.time.detail.get(place::MAX_RSS_BYTES).map_or(f64::INFINITY, |bytes| bytes as f64);
+    let bytes = sampled.working_set.filter(|bytes| bytes.is_finite()).unwrap_or(0.0).min(most);
+    let time = sampled
+        .load_ns
+        .map(|ns| text!("{ns} a load, ", ns = Value::Rounded(Box::new(Value::Figure(ns, "ns")), 3)));
+    let says = text!(
+        AT_LOADS,
+        who = who(facts),
+        level = Text::from(level),
+        bytes = Value::Figure(first_digit(bytes), "B"),
+        time = time.unwrap_or_else(|| text!("")),
+        share = share(at)
+    );
+    Some(Cause {
+        kind: Some(kind),
+        ..Cause::new(BoundBy::MemoryLatency, user * at.share, says, USE_MEMORY_TOGETHER)
+    })
 }
 
 /// Samples count where they met in time, within a window that threads in turns at a lock may meet in too: no more of them than
 /// there was time with two at once.
 fn lines(sampled: &Sampled, user: f64, together: f64) -> Option<Cause> {
-    let taken = sampled.shared.min(together);
+    // A loop that spins is at such a line by its nature, and what to do is another.
+    if sampled.spinning.share >= SPINNING {
+        return None;
+    }
+    let taken = sampled.shared.share.min(together);
     let says = text!(
         "bound-sampled-lines",
-        "{share} of samples in user mode at cache lines that several threads write: they take them from each other.",
+        "{share} of user time at cache lines that several threads write: they take them from each other.",
         share = share(sampled.shared)
     );
-    (taken > 0.0).then(|| Cause::new(BoundBy::OwnThreads, user * taken, says, SHARE_LESS))
+    let cause = || Cause::new(BoundBy::OwnThreads, user * taken, says, SHARE_LESS);
+    (taken > 0.0).then(|| Cause { kind: Some(BoundKind::SharedLines), ..cause() })
 }
 
 fn spinning(sampled: &Sampled, user: f64) -> Option<Cause> {
     let says = text!(
         "bound-sampled-spin",
-        "{share} of samples in user mode in loops that spin: threads wait for each other and keep their CPUs.",
+        "{share} of user time in loops that spin: threads wait for each other and keep their CPUs.",
         share = share(sampled.spinning)
     );
     let advice = text!(
         "let threads sleep while they wait, and start no more of them than there are CPUs; where: perf top"
     );
-    (sampled.spinning >= SPINNING)
-        .then(|| Cause::new(BoundBy::OwnThreads, user * sampled.spinning, says, advice))
+    // What takes the lock waits for the same line.
+    let taken = sampled.spinning.share.max(sampled.shared.share.min(2.0 * sampled.spinning.share));
+    let cause = || Cause::new(BoundBy::OwnThreads, user * taken, says, advice);
+    (sampled.spinning.share >= SPINNING).then(|| Cause { kind: Some(BoundKind::Spinning), ..cause() })
 }
 
 #[cfg(test)]
@@ -136,5 +217,11 @@ mod tests {
             assert_eq!(first_digit(bytes * mib), digit * mib);
         }
         assert_eq!(first_digit(0.0), 0.0);
+    }
+
+    #[test]
+    fn nothing_seen_has_an_upper_bound() {
+        assert_eq!(share(Share::of(0, 100, 0)).to_string(), "< 4 %");
+        assert_eq!(share(Share::of(96, 100, 0)).to_string(), "96 % [90–98]");
     }
 }

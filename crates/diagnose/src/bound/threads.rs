@@ -20,7 +20,7 @@ const MOST_EXPLAINED: f64 = 0.6;
 
 /// How much of a program's CPU time was one thread's, or that of one at a time: by the looks at its threads, whatever other
 /// programs did; in records that do not tell, by how many CPUs it used.
-fn is_one_at_a_time(facts: &Facts) -> bool {
+pub(super) fn is_one_at_a_time(facts: &Facts) -> bool {
     let looks = facts.looks();
     if looks.most_active > 0 && looks.all as f64 >= FEW_LOOKS {
         return looks.active as f64 <= (looks.all - looks.idle.min(looks.all)) as f64 * 1.05;

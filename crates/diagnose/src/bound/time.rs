@@ -1,12 +1,13 @@
 //! Where a command's time went: held back, waiting, in the kernel, on too few CPUs.
 
-use record::diagnosis::BoundBy;
+use record::diagnosis::{BoundBy, BoundKind};
+use record::live::KernelTime;
 use record::text::Value;
 use record::units::{self, cpus, significant, thousands};
 use record::{Label, Template, Text, text};
 
 use super::convoy::waited_for_locks;
-use super::{Cause, Facts, RAISE_QUOTA, detail};
+use super::{Cause, Facts, RAISE_QUOTA, detail, sampled};
 use crate::cpu_accounting;
 
 pub(super) fn quota(facts: &Facts) -> Option<Cause> {
@@ -271,8 +272,91 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
 /// three, fifteen where it wakes a halted virtual CPU.
 const FAULT: f64 = 0.5e-6;
 const SWITCH: f64 = 3e-6;
+/// What a process costs it at least that is started and ends, s: 100 to 500 µs with an exec.
+const FORK: f64 = 100e-6;
+/// From this share of the kernel's time on that is what it does.
+const BEGINS: f64 = 0.25;
 /// From this share of the kernel's time on they are named.
 const NAMED: f64 = 0.1;
+
+/// What the kernel does for a program, in words, and what to do about it.
+const KINDS: [(BoundKind, Template, Template); 8] = [
+    (
+        BoundKind::ProcessCreation,
+        Template { code: "bound-kernel-processes", words: "starting and ending processes" },
+        Template {
+            code: "bound-try-fewer-processes-kernel",
+            words: "start fewer processes: let one do the work of many, use what the shell has built in",
+        },
+    ),
+    (
+        BoundKind::PageFaults,
+        Template { code: "bound-kernel-faults-sampled", words: "page faults" },
+        Template { code: "", words: "reuse memory instead of giving it back, or use huge pages" },
+    ),
+    (
+        BoundKind::Futex,
+        Template { code: "bound-kernel-futex", words: "threads that wait for and wake each other (futex)" },
+        Template {
+            code: "bound-try-less-locking",
+            words: "hold locks shorter, share less between threads, or use fewer threads; which lock: perf lock contention",
+        },
+    ),
+    (
+        BoundKind::Network,
+        Template { code: "bound-kernel-network", words: "sockets" },
+        Template {
+            code: "",
+            words: "send and receive more at a time: larger buffers, sendmmsg, segmentation offload",
+        },
+    ),
+    (
+        BoundKind::FileIo,
+        Template { code: "bound-kernel-files", words: "reading and writing files" },
+        Template {
+            code: "bound-try-fewer-calls",
+            words: "see which calls: strace -c -f; read and write more at a time",
+        },
+    ),
+    (
+        BoundKind::Timers,
+        Template { code: "bound-kernel-timers", words: "sleeps and timers" },
+        Template { code: "", words: "sleep for longer, or wait for an event instead" },
+    ),
+    (
+        BoundKind::MemoryMapping,
+        Template { code: "bound-kernel-mapping", words: "mapping, unmapping and protecting memory" },
+        Template {
+            code: "",
+            words: "keep memory instead of giving it back (glibc: M_MMAP_THRESHOLD, M_TRIM_THRESHOLD; another allocator)",
+        },
+    ),
+    (
+        BoundKind::ContextSwitches,
+        Template { code: "bound-kernel-turns", words: "handing over between threads and processes" },
+        Template { code: "", words: "hand over more work at a time between threads and processes" },
+    ),
+];
+
+/// Samples of the kernel from which on they tell.
+const ENOUGH: u64 = 30;
+/// From this part on a kind is named; the less of a kind that brings others with it.
+const MOSTLY: f64 = 0.4;
+const BRINGS: f64 = 0.2;
+
+/// What most of the kernel's time is for, by samples of it, with its share; `None` where these tell too little.
+fn kernel_kind(facts: &Facts) -> Option<(KernelTime, Template, Template)> {
+    let sampled =
+        facts.time.detail.get(record::detail::SAMPLED).filter(|sampled| sampled.in_kernel >= ENOUGH)?;
+    let of = |kind: &BoundKind| sampled.kernel.iter().find(|one| one.kind == *kind);
+    // A process that begins maps its files and faults its pages in.
+    let begins = of(&BoundKind::ProcessCreation).filter(|one| one.share.share >= BRINGS);
+    // What is mapped is faulted in afterwards.
+    let maps = of(&BoundKind::MemoryMapping).filter(|one| one.share.share >= BRINGS);
+    let most = begins.or(maps).or(sampled.kernel.first().filter(|one| one.share.share >= MOSTLY))?;
+    let (_, what, advice) = KINDS.into_iter().find(|(kind, ..)| *kind == most.kind)?;
+    Some((most.clone(), what, advice))
+}
 
 /// What threads that are switched all the time wait for in between.
 const BETWEEN: [(&str, Template); 5] = [
@@ -289,18 +373,40 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     let share_of_time = if share >= 0.3 { facts.system / facts.wall.max(facts.cpu()) } else { 0.0 };
     let count = |event: &str| facts.counted(event).unwrap_or(0.0);
     let (faults, switches) = (count("page-faults"), count("context-switches"));
+    if let Some((most, what, advice)) = kernel_kind(facts) {
+        let says = text!(
+            "bound-kernel-kind",
+            "{share} of CPU time was in the kernel, {part} of that for {what}.",
+            share = Value::Share(share),
+            part = sampled::share(most.share),
+            what = Text::from(what)
+        );
+        // What threads do to each other at a lock burns this time, too.
+        let by = if most.kind == BoundKind::Futex { BoundBy::Lock } else { BoundBy::Kernel };
+        let cause = Cause { kind: Some(most.kind), ..Cause::new(by, share_of_time, says, advice) };
+        return Some(
+            cause.cite(text!("samples of the kernel {count}", count = most.share.count), detail("sampled")),
+        );
+    }
     let mut says = text!(
         "bound-kernel",
         "{share} of CPU time was in the kernel, not in its own code.",
         share = Value::Share(share)
     );
-    let advice = if faults * FAULT > NAMED * facts.system && faults * FAULT >= switches * SWITCH {
+    let forks = count("forks");
+    let (kind, advice) = if forks * FORK > BEGINS * facts.system {
+        says.push(text!(
+            "It started {forks} processes a second.",
+            forks = thousands((forks / facts.wall).round())
+        ));
+        (Some(BoundKind::ProcessCreation), KINDS[0].2.into())
+    } else if faults * FAULT > NAMED * facts.system && faults * FAULT >= switches * SWITCH {
         says.push(text!(
             "bound-kernel-faults",
             "It took {faults} page faults a second.",
             faults = thousands((faults / facts.wall).round())
         ));
-        text!("reuse memory instead of giving it back, or use huge pages")
+        (Some(BoundKind::PageFaults), KINDS[1].2.into())
     } else if switches * SWITCH > NAMED * facts.system {
         let switches = thousands((switches / facts.wall).round());
         let again = |word: &str| facts.waits().get(word).map_or(0, |waits| waits.again);
@@ -314,11 +420,17 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
             ),
             None => text!("It made {switches} context switches a second.", switches),
         });
-        text!("hand over more work at a time between threads and processes")
+        let kind = match between {
+            Some(("lock", _)) => BoundKind::Futex,
+            Some(("network", _)) => BoundKind::Network,
+            Some(("sleep", _)) => BoundKind::Timers,
+            _ => BoundKind::ContextSwitches,
+        };
+        (Some(kind), text!("hand over more work at a time between threads and processes"))
     } else {
-        text!("bound-try-fewer-calls", "see which calls: strace -c -f; read and write more at a time")
+        (None, text!("see which calls: strace -c -f, or run linespeed as root, which samples them"))
     };
-    let mut cause = Cause::new(BoundBy::Kernel, share_of_time, says, advice);
+    let mut cause = Cause { kind, ..Cause::new(BoundBy::Kernel, share_of_time, says, advice) };
     for m in ["page-faults", "context-switches"].iter().filter_map(|event| facts.count(event)) {
         let event = m.labels.word(Label::Event).unwrap_or_default().to_owned();
         cause = cause.cite(text!("{event} {count}", event, count = m), m);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ::live::{Keeping, Selection, Service, Watch};
 use diagnose::Reference;
 use machine::Root;
+use measure::accesses::Hierarchy;
 use os::terminal::Redrawn;
 use os::{Stop, signals};
 use record::diagnosis::Bound;
@@ -40,8 +41,11 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     let service = live.selection().map(find).transpose();
     let mut service = service.map_err(|error| Failure::Cannot(error.to_string()))?;
     let of = service.as_ref().map(|service| service.selection().to_string()).unwrap_or_default();
-    let (mut watch, seen) = Watch::begin(root, &found.machine);
-    watch.sample_service(service.as_mut(), &found.machine);
+    let ceilings = ceilings::of_this_machine();
+    let curve = ceilings.as_ref().map(|known| known.curve.clone()).unwrap_or_default();
+    let known = Hierarchy { machine: &found.machine, curve: &curve };
+    let (mut watch, seen) = Watch::begin(root, known);
+    watch.sample_service(service.as_mut(), known);
     let mut names = redaction::begin(options)?;
     let mut called = service.as_ref().map(|service| service.names(&Root::live())).unwrap_or_default();
     let head = match &mut names {
@@ -56,7 +60,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     let mut shown = Shown { screen: Redrawn::default(), head, look: LastLook::default(), said: false, names };
     let mut keeping = Keeping::begin(super::new_record(), found, of);
     let mut reference = Reference::default();
-    match ceilings::of_this_machine() {
+    match ceilings {
         Ok(known) => reference.ceilings = known,
         Err(why) => {
             keeping.coverage.push(Coverage::degraded("ceilings", why).with_remedy("run linespeed once"));

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use experiment::probe::{self, Probed};
 use machine::{Inspection, Root};
+use measure::accesses::Hierarchy;
 use measure::command::{self, Attached, Job, SharedInput};
 use os::Stop;
 use os::child::Guard;
@@ -75,7 +76,9 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let env = [guard.variable()];
     let words = attached.iter().flat_map(|process| process.argv.clone()).collect::<Vec<_>>();
     let argv = if attached.is_empty() { &stat.command } else { &words };
-    let samples = found.as_ref().map(|found| &found.machine);
+    let ceilings = ceilings::of_this_machine();
+    let curve = ceilings.as_ref().map(|known| known.curve.clone()).unwrap_or_default();
+    let samples = found.as_ref().map(|found| Hierarchy { machine: &found.machine, curve: &curve });
     let job = Job { argv, cpus, env: &env, events: stat.perf(), samples, guard: Some(&guard) };
     let mut probed = Probed::default();
     let mut input = SharedInput::of_runs(if stat.probe { 2 } else { 1 });

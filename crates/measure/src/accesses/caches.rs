@@ -1,6 +1,8 @@
 //! What fits the last caches: programs that run at the same time share one, and each has the part that the others leave.
 
 use record::Machine;
+use record::command_run::CurvePoint;
+use record::live::MemoryLevel;
 
 /// A last cache, where nobody says how large it is, bytes.
 const USUAL: u64 = 32 << 20;
@@ -24,6 +26,20 @@ pub(super) struct Caches {
     bytes: Vec<f64>,
     /// Bytes of a CPU's cache before the last one, which nobody takes from it.
     own: f64,
+    /// Bytes of the first.
+    first: f64,
+    /// What loads of so much memory take, by this machine's own latency curve; empty where none was measured.
+    curve: Vec<CurvePoint>,
+}
+
+/// The smallest cache that holds some memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fits {
+    FirstCache,
+    /// One of a core's own.
+    OwnCache,
+    LastCache,
+    Nothing,
 }
 
 impl Default for Caches {
@@ -35,10 +51,11 @@ impl Default for Caches {
 impl Caches {
     /// One cache of this size for all CPUs.
     pub(super) fn one(bytes: u64) -> Self {
-        Self { of_cpu: Vec::new(), bytes: vec![bytes as f64], own: 0.0 }
+        Self { of_cpu: Vec::new(), bytes: vec![bytes as f64], own: 0.0, first: 0.0, curve: Vec::new() }
     }
 
-    pub(super) fn of(machine: &Machine) -> Self {
+    /// Those of a machine, the last one as large as its latency curve shows it: a virtual machine is told of a whole cache and has a part.
+    pub(super) fn of(machine: &Machine, curve: &[CurvePoint]) -> Self {
         let last = machine.last_level();
         let mut all = Self { bytes: Vec::new(), ..Self::default() };
         for cache in machine.data_caches(last) {
@@ -52,7 +69,70 @@ impl Caches {
         all.of_cpu.sort_unstable();
         let before = |level: &u32| machine.data_caches(*level).filter_map(|cache| cache.bytes).min();
         all.own = (1..last).rev().find_map(|level| before(&level)).unwrap_or(0) as f64;
+        all.first = before(&1).unwrap_or(0) as f64;
+        all.curve = curve.to_vec();
+        all.curve.sort_by_key(|point| point.bytes);
+        if let Some(given) = all.given() {
+            all.bytes.iter_mut().for_each(|bytes| *bytes = bytes.min(given));
+        }
         all
+    }
+
+    /// How much of the last cache there is by the curve: up to where loads take, by ratios, less than halfway from what they take just
+    /// beyond a core's own caches to what they take of the most memory.
+    fn given(&self) -> Option<f64> {
+        let beyond = self.curve.iter().find(|point| point.bytes as f64 >= FAR * self.own)?;
+        let most = self.curve.last()?;
+        // A curve that ends within the caches tells nothing of where they end.
+        if (most.bytes as f64) < 4.0 * self.bytes.iter().copied().fold(f64::INFINITY, f64::min)
+            || most.ns < 1.5 * beyond.ns
+        {
+            let flat = most.ns < 1.5 * beyond.ns && most.bytes as f64 > 16.0 * self.own.max(1.0);
+            return flat.then_some(self.own);
+        }
+        let halfway = (beyond.ns * most.ns).sqrt();
+        let within = self
+            .curve
+            .iter()
+            .take_while(|point| (point.bytes as f64) < FAR * self.own || point.ns <= halfway);
+        within.last().map(|point| point.bytes as f64)
+    }
+
+    /// What a load of so much memory takes, ns: between two points of the curve by their ratios.
+    pub(super) fn ns_of(&self, bytes: f64) -> Option<f64> {
+        let after = self.curve.iter().position(|point| point.bytes as f64 >= bytes);
+        let (from, to) = match after {
+            Some(0) => return self.curve.first().map(|point| point.ns),
+            None => return self.curve.last().map(|point| point.ns),
+            Some(after) => (self.curve.get(after - 1)?, self.curve.get(after)?),
+        };
+        let part = (bytes / from.bytes as f64).ln() / (to.bytes as f64 / from.bytes as f64).ln();
+        Some((from.ns.ln() + part * (to.ns / from.ns).ln()).exp())
+    }
+
+    /// What a load of the most memory takes, ns.
+    pub(super) fn memory_ns(&self) -> Option<f64> {
+        self.curve.last().map(|point| point.ns)
+    }
+
+    /// Where memory lies that fits so: without a curve nobody knows where the last cache ends.
+    pub(super) fn level(&self, fits: Fits) -> MemoryLevel {
+        match fits {
+            Fits::FirstCache | Fits::OwnCache => MemoryLevel::L2,
+            _ if self.curve.is_empty() => MemoryLevel::CachesOrMemory,
+            Fits::LastCache => MemoryLevel::L3,
+            Fits::Nothing => MemoryLevel::Dram,
+        }
+    }
+
+    /// What holds so many bytes on a CPU of the cache with this number, when nothing else wants any.
+    pub(super) fn fits(&self, bytes: f64, number: usize) -> Fits {
+        match bytes {
+            _ if bytes <= FAR * self.first => Fits::FirstCache,
+            _ if bytes <= FAR * self.own => Fits::OwnCache,
+            _ if bytes <= FAR * self.bytes.get(number).copied().unwrap_or(USUAL as f64) => Fits::LastCache,
+            _ => Fits::Nothing,
+        }
     }
 
     /// The number of a CPU's cache.
@@ -61,13 +141,17 @@ impl Caches {
         found.map_or(0, |at| self.of_cpu[at].1)
     }
 
-    /// Which of these do not fit the cache with this number, in their order. They are of one time, and use that cache.
-    pub(super) fn overflown(&self, number: usize, sets: &[Set]) -> Vec<bool> {
+    /// What holds each of these, in their order. They are of one time, and use the cache with this number.
+    pub(super) fn fit(&self, number: usize, sets: &[Set]) -> Vec<Fits> {
         let cache = self.bytes.get(number).copied().unwrap_or(USUAL as f64);
         let part = part_of_each(&new_bytes(sets), cache).max(self.own);
         // What is touched seldom is held against the whole cache.
         let has = |set: &Set| if set.counts() { part } else { cache };
-        sets.iter().map(|set| set.bytes > FAR * has(set)).collect()
+        let fits = |set: &Set| match self.fits(set.bytes, number) {
+            Fits::LastCache if set.bytes > FAR * has(set) => Fits::Nothing,
+            fits => fits,
+        };
+        sets.iter().map(fits).collect()
     }
 }
 
@@ -153,7 +237,11 @@ mod tests {
     }
 
     fn overflown(cache: u64, sets: &[Set]) -> Vec<bool> {
-        Caches::one(cache << 20).overflown(0, sets)
+        far(&Caches::one(cache << 20), 0, sets)
+    }
+
+    fn far(caches: &Caches, number: usize, sets: &[Set]) -> Vec<bool> {
+        caches.fit(number, sets).into_iter().map(|fits| fits == Fits::Nothing).collect()
     }
 
     #[test]
@@ -190,13 +278,13 @@ mod tests {
             { "level": 3, "kind": "unified", "bytes": 96 << 20, "cpus": "2-3" }
         ] }))
         .unwrap();
-        let caches = Caches::of(&machine);
+        let caches = Caches::of(&machine, &[]);
         assert_eq!((caches.bytes.len(), caches.of_cpu(1), caches.of_cpu(3), caches.of_cpu(9)), (2, 0, 1, 0));
-        assert_eq!(caches.overflown(0, &[set(1, 0, 64, 100)]), [true]);
-        assert_eq!(caches.overflown(1, &[set(1, 0, 64, 100)]), [false]);
+        assert_eq!(far(&caches, 0, &[set(1, 0, 64, 100)]), [true]);
+        assert_eq!(far(&caches, 1, &[set(1, 0, 64, 100)]), [false]);
         let all: Vec<Set> = (0..64).map(|owner| set(owner, 0, 1, 100)).collect();
-        assert_eq!(caches.overflown(0, &all), [false; 64]);
-        assert_eq!(Caches::of(&Machine::default()), Caches::default());
+        assert_eq!(far(&caches, 0, &all), [false; 64]);
+        assert_eq!(Caches::of(&Machine::default(), &[]), Caches::default());
     }
 
     proptest! {

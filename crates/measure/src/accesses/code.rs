@@ -1,42 +1,19 @@
-//! The instructions around an address of another process.
+//! The instructions around an address of another process, and what the one there waits for.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::time::Instant;
 
-use super::instruction::{Instruction, Kind, Operand, Place, Result};
+use super::instruction::{Flow, Instruction, Kind, Memory, Op, Order, Registers, Source};
+use super::sighting::Strides;
 use super::{aarch64, x86_64};
 
 /// Bytes of code that are read before and behind an address.
-const BEFORE: usize = 96;
-const BEHIND: usize = 320;
-/// Instructions of a loop that are looked at.
-const MOST: usize = 96;
-
-/// What stands at a place in a program.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Site {
-    /// Whether it could be read.
-    pub(super) read: bool,
-    /// The memory that the instruction before it names, and that at it.
-    pub(super) before: Option<Access>,
-    pub(super) next: Option<Access>,
-    /// Whether one of both waits in a loop.
-    pub(super) spins: bool,
-    /// Whether one of both names memory by what is not sampled.
-    pub(super) hidden: bool,
-}
-
-/// Memory that an instruction names, and how.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Access {
-    pub(super) operand: Operand,
-    /// The address of the instruction's end.
-    pub(super) end: u64,
-    pub(super) atomic: bool,
-    pub(super) writes: bool,
-    /// Whether it goes through memory in order.
-    pub(super) sequential: bool,
-}
+const BEFORE: u64 = 256;
+const BEHIND: u64 = 768;
+/// Instructions before it and from it on that are looked at.
+const MOST_BEFORE: usize = 48;
+const MOST: usize = 160;
 
 /// The instruction set that this is compiled for is that of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,9 +22,13 @@ pub(super) enum Set {
     Arm,
 }
 
-impl Set {
-    const HERE: Set = if cfg!(target_arch = "aarch64") { Set::Arm } else { Set::X86 };
+impl Default for Set {
+    fn default() -> Self {
+        if cfg!(target_arch = "aarch64") { Set::Arm } else { Set::X86 }
+    }
+}
 
+impl Set {
     fn decode(self, bytes: &[u8]) -> Option<Instruction> {
         match self {
             Set::X86 => x86_64::decode(bytes),
@@ -55,179 +36,404 @@ impl Set {
         }
     }
 
-    /// Whether an address is counted from the stack, which is near.
-    fn is_of_stack(self, operand: &Operand) -> bool {
-        let stack = if self == Set::X86 { 4 } else { 31 };
-        operand.base == Place::Register(stack)
+    /// The number of the stack pointer.
+    pub(super) fn stack(self) -> u8 {
+        if self == Set::X86 { 4 } else { 31 }
     }
+
+    /// Registers that a function may leave otherwise than it found them.
+    pub(super) fn lost_in_calls(self) -> Registers {
+        if self == Set::X86 { x86_64::lost_in_calls() } else { aarch64::lost_in_calls() }
+    }
+}
+
+/// Some code of a process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Code {
+    pub(super) set: Set,
+    start: u64,
+    bytes: Box<[u8]>,
+}
+
+impl Code {
+    pub(super) fn new(set: Set, start: u64, bytes: &[u8]) -> Self {
+        Self { set, start, bytes: bytes.into() }
+    }
+
+    /// Reads what stands around an address in the memory of a process. Its page has just run. A page before or behind it is read where
+    /// it is in memory: to wait for a disk would hold that process up.
+    fn read(pages: &Pages, ip: u64) -> Option<Self> {
+        let page = os::mapping::base_page();
+        let (first, last) = (ip - ip % page, ip - ip % page + page);
+        let start = ip.saturating_sub(BEFORE);
+        let is_there = |at: u64| matches!(pages.at(at), Some(Mapped::Own | Mapped::Shared));
+        let start = if start < first && !is_there(start) { first } else { start };
+        let end = ip.saturating_add(BEHIND);
+        let end = if end > last && !is_there(last) { last } else { end };
+        let memory = File::open(format!("/proc/{}/mem", pages.pid)).ok()?;
+        let mut bytes = vec![0; end.checked_sub(start)? as usize];
+        let read = memory.read_at(&mut bytes, start).unwrap_or(0);
+        bytes.truncate(read);
+        Some(Self::new(Set::default(), start, &bytes))
+    }
+
+    /// The instruction at an address.
+    pub(super) fn at(&self, address: u64) -> Option<Instruction> {
+        let from = usize::try_from(address.checked_sub(self.start)?).ok()?;
+        self.set.decode(self.bytes.get(from..)?)
+    }
+
+    /// Where the instructions before an address begin, in their order. Those of x86 are found by beginning at each byte: whatever is
+    /// decoded from a wrong place soon falls into step, so that the places at which most arrive are theirs.
+    fn begins_before(&self, ip: u64) -> Vec<u64> {
+        let Some(before) = ip.checked_sub(self.start).map(|before| before as usize) else {
+            return Vec::new();
+        };
+        let length = |at: usize| match self.set {
+            Set::X86 => x86_64::length(&self.bytes[at..]),
+            Set::Arm => (at % aarch64::LENGTH == before % aarch64::LENGTH).then_some(aarch64::LENGTH),
+        };
+        let mut arrive = vec![1_u32; before + 1];
+        let mut from: Vec<Option<(usize, u32)>> = vec![None; before + 1];
+        for at in 0..before.min(self.bytes.len()) {
+            let Some(next) = length(at).map(|length| at + length).filter(|next| *next <= before) else {
+                continue;
+            };
+            let here = arrive[at];
+            arrive[next] += here;
+            if from[next].is_none_or(|(_, most)| here > most) {
+                from[next] = Some((at, here));
+            }
+        }
+        let mut all: Vec<u64> = std::iter::successors(from[before], |(at, _)| from[*at])
+            .take(MOST_BEFORE)
+            .map(|(at, _)| self.start + at as u64)
+            .collect();
+        all.reverse();
+        all
+    }
+}
+
+/// A load that a place in a program waits for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Load {
+    /// Where it stands, and where it ends.
+    pub(super) at: u64,
+    pub(super) end: u64,
+    pub(super) memory: Memory,
+    /// What it sets.
+    pub(super) sets: Registers,
+    /// Whether the registers of its address are since then as they were.
+    pub(super) intact: bool,
+    pub(super) atomic: bool,
+}
+
+/// What the instruction at a place waits for, beside loads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// Nothing that is known.
+    #[default]
+    Computes,
+    /// What divides, or takes a root.
+    Long,
+    /// What adds or multiplies floating-point numbers.
+    Float,
+    /// An atomic instruction or a fence.
+    Atomic,
+    /// Nothing, and a jump leads there: for its own bytes, or for the jump.
+    Jump,
+}
+
+/// What stands at a place in a program.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Site {
+    /// The code around it; `None` where it could not be read.
+    pub(super) code: Option<Code>,
+    /// The load that the instruction waits for.
+    pub(super) load: Option<Load>,
+    /// The memory that it names itself, where that is another instruction's than the load's.
+    pub(super) own: Option<Load>,
+    /// What it waits for where that is no load.
+    pub(super) waits: Waits,
+    /// Whether it stands in a loop that waits for another thread.
+    pub(super) spins: bool,
+    /// Whether lines are taken out of the caches around it.
+    pub(super) flushes: bool,
+    /// Whether a call to the kernel stands before it, and the number of that, where the code says which.
+    pub(super) calls: bool,
+    pub(super) number: Option<i64>,
+    /// Whether it names memory.
+    pub(super) names_memory: bool,
+    /// What is known of the load's successive addresses.
+    pub(super) strides: Strides,
+    /// When the load's address was last made of what memory held then, and which it was.
+    pub(super) last_now: Option<(Instant, u64)>,
 }
 
 impl Site {
     /// Reads what stands there in the memory of a process.
-    pub(super) fn read(pid: i32, ip: u64) -> Self {
-        let Ok(memory) = File::open(format!("/proc/{pid}/mem")) else { return Self::default() };
-        // Its page has just run; to read the next could wait for a disk, and hold that process up.
-        let in_page = ip % os::mapping::base_page();
-        let before = in_page.min(BEFORE as u64);
-        let behind = (os::mapping::base_page() - in_page).min(BEHIND as u64);
-        let mut code = vec![0; (before + behind) as usize];
-        let read = memory.read_at(&mut code, ip - before).unwrap_or(0);
-        Self::of(Set::HERE, &code[..read], before as usize, ip)
+    pub(super) fn read(pages: &Pages, ip: u64) -> Self {
+        Code::read(pages, ip).map_or_else(Self::default, |code| Self::of(code, ip))
     }
 
-    /// Of these bytes, of which so many stand before the address.
-    pub(super) fn of(set: Set, code: &[u8], before: usize, ip: u64) -> Self {
-        let Some(next) = code.get(before..).and_then(|code| set.decode(code)) else { return Self::default() };
-        let at = place_before(set, code, before);
-        let last = at.and_then(|at| Some((at, set.decode(&code[at..])?)));
-        // What has been done may have loaded a register of its own address: the next address of a list is known then.
-        let again = last.map(|(at, last)| find_again(set, code, at, &last));
-        let lost = last.is_some_and(|(_, last)| last.operand.is_some()) && again == Some(None);
-        let last = last.map(|(at, last)| (at, Instruction { operand: again.flatten(), ..last }));
-        let access = |(at, one): (usize, Instruction)| {
-            let operand = one.operand.filter(|operand| !set.is_of_stack(operand))?;
-            Some(Access {
-                operand,
-                end: ip.wrapping_sub(before as u64).wrapping_add((at + one.length) as u64),
-                atomic: one.kind == Kind::Atomic,
-                writes: one.writes,
-                sequential: match (one.kind, steps(set, code, at, &operand)) {
-                    (Kind::Sequential, _) | (_, Some(true)) => true,
-                    // Vectors are of arrays, unless a loop shows that it goes elsewhere.
-                    (Kind::Vector, None) => true,
-                    _ => false,
-                },
-            })
+    /// Of this code.
+    pub(super) fn of(code: Code, ip: u64) -> Self {
+        let Some(listing) = Listing::of(&code, ip) else { return Self::default() };
+        let (load, waits) = listing.attribute();
+        let own = listing.load(listing.here, true).filter(|own| load.is_none_or(|load| load.at != own.at));
+        let (spins, flushes) = (listing.spins(), listing.flushes());
+        let (calls, number) = (listing.is_call_before(), listing.call_number());
+        let names_memory = listing.all[listing.here].1.memory.is_some();
+        let code = Some(code);
+        Self { code, load, own, waits, spins, flushes, calls, number, names_memory, ..Self::default() }
+    }
+
+    /// The number of the stack pointer.
+    pub(super) fn stack(&self) -> u8 {
+        self.code.as_ref().map_or(Set::default(), |code| code.set).stack()
+    }
+}
+
+/// The instructions around a place, in the order in which they stand.
+struct Listing {
+    all: Vec<(u64, Instruction)>,
+    /// Which of them stands at the place.
+    here: usize,
+    stack: Registers,
+    lost: Registers,
+}
+
+/// Instructions back to which an input is looked for.
+const BACK: usize = 24;
+/// Instructions between a load and what waits for it that only move its value on.
+const LINKS: usize = 2;
+/// Loops that spin are short.
+const SPIN: usize = 14;
+
+impl Listing {
+    /// `None` where nothing can be read there.
+    fn of(code: &Code, ip: u64) -> Option<Self> {
+        let mut all: Vec<(u64, Instruction)> =
+            code.begins_before(ip).into_iter().map_while(|at| Some((at, code.at(at)?))).collect();
+        let here = all.len();
+        let mut at = ip;
+        while all.len() < here + MOST
+            && let Some(one) = code.at(at)
+        {
+            all.push((at, one));
+            at = at.checked_add(one.length as u64)?;
+        }
+        let stack = Registers::general(code.set.stack());
+        (all.len() > here).then(|| Self { all, here, stack, lost: code.set.lost_in_calls() })
+    }
+
+    fn end(&self, number: usize) -> u64 {
+        let (at, one) = &self.all[number];
+        at.wrapping_add(one.length as u64)
+    }
+
+    /// Where an instruction may jump to.
+    fn target(&self, number: usize) -> Option<u64> {
+        match self.all[number].1.flow {
+            Flow::Jump(by) | Flow::Branch(by, _) => Some(self.end(number).wrapping_add_signed(by)),
+            _ => None,
+        }
+    }
+
+    /// Which instruction is mostly executed before one: the end of a loop that begins there, else the one that stands before it, else
+    /// one that jumps there.
+    fn before(&self, number: usize) -> Option<usize> {
+        let at = self.all[number].0;
+        let jumps =
+            |numbers: std::ops::Range<usize>| numbers.into_iter().find(|from| self.target(*from) == Some(at));
+        let falls = || {
+            let before = number.checked_sub(1)?;
+            let goes_on = !matches!(self.all[before].1.flow, Flow::Jump(_) | Flow::Return | Flow::Elsewhere);
+            goes_on.then_some(before)
         };
-        Self {
-            read: true,
-            spins: next.kind == Kind::Spin || last.is_some_and(|(_, last)| last.kind == Kind::Spin),
-            hidden: next.hidden || lost || last.is_some_and(|(_, last)| last.hidden),
-            next: access((before, next)),
-            before: last.filter(|(_, last)| last.kind != Kind::End).and_then(access),
-        }
+        jumps(number..self.all.len()).or_else(falls).or_else(|| jumps(0..number))
     }
-}
 
-/// Where the instruction begins that ends at `end`. Those of x86 are found by beginning at each byte before it: whatever is decoded from
-/// a wrong place soon falls into step, so that the one at which most arrive is it.
-fn place_before(set: Set, code: &[u8], end: usize) -> Option<usize> {
-    if set == Set::Arm {
-        return end.checked_sub(aarch64::LENGTH);
+    /// The memory that an instruction names, as a load that something waits for; `intact`: whether its address can be told by the
+    /// registers of the place.
+    fn load(&self, number: usize, intact: bool) -> Option<Load> {
+        let (at, one) = self.all[number];
+        let memory = one.memory?;
+        Some(Load {
+            at,
+            end: self.end(number),
+            memory,
+            sets: one.sets,
+            intact,
+            atomic: one.kind == Kind::Atomic,
+        })
     }
-    let after: Vec<Option<usize>> =
-        (0..end).map(|at| set.decode(&code[at..end]).map(|one| at + one.length)).collect();
-    let mut arrivals = vec![0_usize; end];
-    // The first bytes alone: near the end too few instructions follow for falling into step.
-    for begin in 0..end.saturating_sub(2 * x86_64::LONGEST).max(1).min(end) {
-        let mut at = begin;
-        while let Some(next) = after[at] {
-            if next == end {
-                arrivals[at] += 1;
-            }
-            if next >= end {
-                break;
-            }
-            at = next;
-        }
-    }
-    let (most, count) = arrivals.iter().enumerate().max_by_key(|(_, count)| **count)?;
-    (*count > 0).then_some(most)
-}
 
-/// The memory that an instruction names, by the registers after it. Where it has loaded one of those, it is the memory that it names
-/// when the loop around it comes back to it; `None` where that cannot be told.
-fn find_again(set: Set, code: &[u8], at: usize, one: &Instruction) -> Option<Operand> {
-    let operand = one.operand?;
-    let Some((register, Result::Loaded)) = one.sets.filter(|(register, _)| operand.moves_with(*register))
-    else {
-        return Some(operand);
-    };
-    // What the register is made of, from what was loaded.
-    let loaded = Operand { base: Place::Register(register), ..Operand::default() };
-    let mut made = Some(loaded);
-    let comes_back = walk_loop(set, code, at, |here, passed| {
-        match passed.sets {
-            Some((to, result)) if here != at && to == register => {
-                made = match result {
-                    Result::Sum(sum) => made.and_then(|made| sum.with(register, &as_index(made))),
-                    _ => None,
+    /// What the instruction at the place waits for. Cores take an interrupt between two instructions: the one before has just ended,
+    /// and so have all that needed nothing more. The next waits for what it reads: for the last that set one of its inputs.
+    fn attribute(&self) -> (Option<Load>, Waits) {
+        let one = &self.all[self.here].1;
+        let mut needed = one.reads.without(self.stack);
+        // What was set since, so that an address that it is part of is another now.
+        let mut since = Registers::default();
+        let (mut number, mut links, mut first) = (self.here, 0, None);
+        let mut long = Waits::Computes;
+        for back in 0..BACK {
+            let Some(before) = self.before(number) else { break };
+            number = before;
+            let (_, one) = &self.all[number];
+            if matches!(one.flow, Flow::Call(_)) {
+                since = since.and(self.lost);
+                needed = needed.without(self.lost);
+            }
+            since = since.and(one.sets);
+            let reads = one.memory.filter(|memory| memory.reads);
+            let moved = |memory: Memory| memory.at.is_some_and(|at| at.registers().meets(since));
+            // String instructions leave their registers right behind what they touched last.
+            let intact = || !reads.is_some_and(|memory| memory.order != Order::Sequential && moved(memory));
+            if back == 0 && (one.kind == Kind::Atomic || reads.is_some()) {
+                first = self.load(number, intact());
+                if one.kind == Kind::Atomic {
+                    return (first, Waits::Atomic);
                 }
             }
-            _ => {}
+            if !one.sets.meets(needed) {
+                continue;
+            }
+            if reads.is_some() {
+                return (self.load(number, intact()), Waits::Computes);
+            }
+            match one.kind {
+                Kind::Long => long = Waits::Long,
+                Kind::Float if long == Waits::Computes => long = Waits::Float,
+                _ => {}
+            }
+            links += 1;
+            if links > LINKS || long == Waits::Long {
+                break;
+            }
+            needed = needed.without(one.sets).and(one.reads.without(self.stack));
+            if needed.is_empty() {
+                break;
+            }
         }
-        false
-    });
-    match comes_back {
-        // A list that is followed without a loop in sight.
-        None => Some(operand),
-        Some(_) if made == Some(loaded) => Some(operand),
-        Some(_) => operand.with(register, &as_index(made?)),
+        let waits = if long == Waits::Computes && self.is_jumped_to() { Waits::Jump } else { long };
+        (first, waits)
+    }
+
+    /// Whether the kernel was called right before.
+    fn is_call_before(&self) -> bool {
+        self.here.checked_sub(1).is_some_and(|before| self.all[before].1.kind == Kind::System)
+    }
+
+    /// The number of that call, where a constant was put into RAX for it.
+    fn call_number(&self) -> Option<i64> {
+        const RAX: u8 = 0;
+        let before = self.all.get(..self.here.checked_sub(1)?)?.iter().rev().take(BACK);
+        let (_, sets) = before.into_iter().find(|(_, one)| one.sets.meets(Registers::general(RAX)))?;
+        let does = sets.does?;
+        match (does.op, does.b) {
+            (Op::Take, Source::Constant(number)) => i64::try_from(number).ok(),
+            (Op::Xor, b) if does.a == b => Some(0),
+            _ => None,
+        }
+    }
+
+    /// Whether a branch leads to the place, or stands right before it.
+    fn is_jumped_to(&self) -> bool {
+        let at = self.all[self.here].0;
+        let after_branch = self.here.checked_sub(1).map(|before| self.all[before].1.flow);
+        after_branch.is_none_or(|flow| flow != Flow::Next)
+            || (0..self.all.len()).any(|from| self.target(from) == Some(at))
+    }
+
+    /// The loop around the place, the place last; `None` without one that is short.
+    fn round(&self) -> Option<Vec<&Instruction>> {
+        let mut all = Vec::new();
+        let mut number = self.here;
+        for _ in 0..SPIN {
+            number = self.before(number)?;
+            all.push(&self.all[number].1);
+            if number == self.here {
+                return Some(all);
+            }
+        }
+        None
+    }
+
+    /// Whether it stands in a loop that changes nothing but what it loads: it waits until another thread writes that.
+    fn spins(&self) -> bool {
+        let Some(round) = self.round() else { return self.all[self.here].1.kind == Kind::Spin };
+        let set: Registers = round.iter().map(|one| one.sets).collect();
+        let is_still = |one: &&Instruction| {
+            let moves = one.memory.and_then(|memory| memory.at).is_some_and(|at| at.registers().meets(set));
+            let stores = one.memory.is_some_and(|memory| memory.writes) && one.kind != Kind::Atomic;
+            let counts = one.memory.is_none() && one.sets.without(Registers::FLAGS).meets(one.reads);
+            !moves && !stores && !counts && !matches!(one.flow, Flow::Call(_))
+        };
+        let looks = round.iter().any(|one| one.memory.is_some_and(|memory| memory.reads));
+        round.iter().any(|one| one.kind == Kind::Spin) || (looks && round.iter().all(is_still))
+    }
+
+    /// Whether lines are taken out of the caches near it.
+    fn flushes(&self) -> bool {
+        let near = self.here.saturating_sub(SPIN)..(self.here + SPIN).min(self.all.len());
+        self.all[near].iter().any(|(_, one)| one.kind == Kind::Flush)
     }
 }
 
-/// A register alone, so that it can be shifted.
-fn as_index(sum: Operand) -> Operand {
-    match (sum.base, sum.index, sum.offset) {
-        (Place::Register(register), None, 0) => {
-            Operand { base: Place::Nothing, index: Some((register, 0)), offset: 0 }
-        }
-        _ => sum,
-    }
-}
-
-/// Whether a register of this address is made greater or less by a constant in the loop around it; `None` where no loop is seen.
-fn steps(set: Set, code: &[u8], at: usize, operand: &Operand) -> Option<bool> {
-    walk_loop(set, code, at, |_, one| one.steps.is_some_and(|register| operand.moves_with(register)))
-}
-
-/// Passes the instructions of the loop around one, in their order from it on: until the next jump backwards, and from where that
-/// leads to. True where one of them is what is looked for, `None` where no loop is seen.
-fn walk_loop(
-    set: Set,
-    code: &[u8],
-    at: usize,
-    mut is_it: impl FnMut(usize, &Instruction) -> bool,
-) -> Option<bool> {
-    let (mut here, mut gone_back) = (at, false);
-    for _ in 0..MOST {
-        let one = code.get(here..).and_then(|code| set.decode(code))?;
-        let end = here + one.length;
-        if gone_back && end > at {
-            return Some(is_it(here, &one));
-        }
-        if is_it(here, &one) {
-            return Some(true);
-        }
-        match one.jump.and_then(|jump| end.checked_add_signed(isize::try_from(jump).ok()?)) {
-            Some(target) if target <= at && !gone_back => (here, gone_back) = (target, true),
-            _ if one.kind == Kind::End => return None,
-            _ => here = end,
-        }
-    }
-    None
-}
-
-/// Memory that a process has.
+/// What a page of memory is to the process that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mapped {
-    /// It alone.
+    /// It alone has it.
     Own,
-    /// Others, too.
+    /// Others have it, too.
     Shared,
+    /// It is in swap.
+    Away,
 }
 
-/// What memory a process has at an address, by the page tables: nothing is touched, which could wait for whoever serves that page.
-/// `None` where it has none, or this user may not know.
-pub(super) fn mapped(pid: i32, address: u64) -> Option<Mapped> {
-    /// A page is there, or in swap; it is mapped once (admin-guide/mm/pagemap.rst).
-    const THERE: u64 = 1 << 63 | 1 << 62;
-    const PRESENT: u64 = 1 << 63;
-    const EXCLUSIVE: u64 = 1 << 56;
-    let (mut entry, at) = ([0; 8], (address / os::mapping::base_page()).checked_mul(8)?);
-    let tables = File::open(format!("/proc/{pid}/pagemap")).ok()?;
-    tables.read_exact_at(&mut entry, at).ok()?;
-    let entry = u64::from_ne_bytes(entry);
-    let shared = entry & PRESENT != 0 && entry & EXCLUSIVE == 0;
-    (entry & THERE != 0).then_some(if shared { Mapped::Shared } else { Mapped::Own })
+/// The memory of a process, without touching any that is not there, which could wait for whoever serves that page.
+pub(super) struct Pages {
+    pid: i32,
+    tables: Option<File>,
+}
+
+impl Pages {
+    pub(super) fn of(pid: i32) -> Self {
+        Self { pid, tables: File::open(format!("/proc/{pid}/pagemap")).ok() }
+    }
+
+    pub(super) fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// What it has at an address, by the page tables (admin-guide/mm/pagemap.rst). `None` where it has nothing, or this user may
+    /// not know.
+    pub(super) fn at(&self, address: u64) -> Option<Mapped> {
+        const PRESENT: u64 = 1 << 63;
+        const SWAPPED: u64 = 1 << 62;
+        const EXCLUSIVE: u64 = 1 << 56;
+        let (mut entry, at) = ([0; 8], (address / os::mapping::base_page()).checked_mul(8)?);
+        self.tables.as_ref()?.read_exact_at(&mut entry, at).ok()?;
+        match u64::from_ne_bytes(entry) {
+            entry if entry & PRESENT != 0 && entry & EXCLUSIVE != 0 => Some(Mapped::Own),
+            entry if entry & PRESENT != 0 => Some(Mapped::Shared),
+            entry if entry & SWAPPED != 0 => Some(Mapped::Away),
+            _ => None,
+        }
+    }
+
+    /// A number of so many bytes, eight at most. The call refuses the memory of devices, where reading may do something.
+    pub(super) fn value(&self, address: u64, bytes: u8) -> Option<u64> {
+        if bytes > 8 || !matches!(self.at(address)?, Mapped::Own | Mapped::Shared) {
+            return None;
+        }
+        let (mut value, bytes) = ([0_u8; 8], usize::from(bytes));
+        let local = libc::iovec { iov_base: value.as_mut_ptr().cast(), iov_len: bytes };
+        let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes };
+        // SAFETY: the kernel writes at most `bytes` bytes into a live array of eight; the other address is the other process's.
+        let read = unsafe { libc::process_vm_readv(self.pid, &local, 1, &remote, 1, 0) };
+        (read == bytes as isize).then(|| u64::from_le_bytes(value))
+    }
 }

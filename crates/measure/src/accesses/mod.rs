@@ -2,26 +2,34 @@
 //! instruction that it finds is, by the share of its time, the one that the core waits at. Its registers tell which memory it names:
 //! how much of it is gone through, in which order, and which lines several threads write.
 //!
-//! Cores take an interrupt between two instructions: what they waited at has just ended, or begins anew afterwards. So both are looked
-//! at, the one that is next and the one before it.
+//! The way of a sample: `code.rs` reads the instructions around it and finds the load that it waits for, `ahead.rs` executes a few of
+//! them on paper where the load's address is gone, `sighting.rs` puts both together, `judge.rs` says what many of them mean.
 
 mod aarch64;
+mod ahead;
 mod caches;
 mod code;
 mod instruction;
+mod judge;
+mod kernel;
+mod sighting;
 mod spread;
 mod x86_64;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use crate::counters::{Noted, Sample, Sampler};
+use crate::counters::{Noted, Sampler};
 use machine::Root;
-use record::live::Sampled;
+use record::command_run::CurvePoint;
+use record::diagnosis::BoundKind;
+use record::live::{KernelTime, Sampled, Share};
 use record::{Coverage, CpuList, Machine, text};
 
-use caches::{Caches, Set};
-use code::{Access, Mapped, Site};
+use caches::Caches;
+use code::{Mapped, Pages, Site};
+use judge::judge;
+use sighting::{Seen, see};
 
 /// Between two samples of a CPU, ns: 29 a second, no divisor of a tick's rate.
 const PERIOD: u64 = 34_300_000;
@@ -34,7 +42,12 @@ const KEPT: Duration = Duration::from_secs(10);
 /// Samples that are kept: of more, each second one is left out, until they are few again.
 const MOST_KEPT: usize = 8192;
 /// Places in programs that are known.
-const MOST_SITES: usize = 65_536;
+const MOST_SITES: usize = 8192;
+/// Pieces of 2 MiB of which it is known whose they are.
+const MOST_MAPPED: usize = 65_536;
+/// Processes of which it is known who started them, and steps from one to the next.
+const MOST_PARENTS: usize = 65_536;
+const MOST_STEPS: usize = 64;
 /// Threads that are followed at a time.
 const MOST_THREADS: usize = 64;
 /// New ones that are read at a time, of programs that are everywhere: each takes some microseconds.
@@ -42,32 +55,21 @@ const NEW_SITES: usize = 100;
 
 const WHAT: &str = "memory access samples";
 
-/// A sample, and the memory that its two instructions name.
-#[derive(Clone, Debug)]
-struct Seen {
-    at: Instant,
-    /// The same to the ns, by the kernel's clock.
-    time: u64,
-    pid: i32,
-    tid: i32,
-    cpu: u32,
-    ip: u64,
-    read: bool,
-    spins: bool,
-    /// Whether it names memory whose address cannot be told.
-    hidden: bool,
-    touches: [Option<Touch>; 2],
+/// What is known of a machine's caches and memory, against which samples are held.
+#[derive(Clone, Copy, Debug)]
+pub struct Hierarchy<'a> {
+    /// The machine, with the caches that it says it has.
+    pub machine: &'a Machine,
+    /// Its latency curve, where one was measured: where the caches end really.
+    pub curve: &'a [CurvePoint],
 }
 
-/// Memory that an instruction names.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Touch {
-    address: u64,
-    atomic: bool,
-    writes: bool,
-    sequential: bool,
-    /// Whether other processes have that memory, too.
-    shared: bool,
+/// A sample of the kernel, and what it is for.
+#[derive(Clone, Debug)]
+struct InKernel {
+    at: Instant,
+    pid: i32,
+    kind: Option<BoundKind>,
 }
 
 /// The samples, as they come.
@@ -80,9 +82,14 @@ pub struct Accesses {
     /// Since when both are known.
     read_at: Option<Instant>,
     seen: VecDeque<Seen>,
+    in_kernel: VecDeque<InKernel>,
+    /// Who started a process that began meanwhile.
+    parents: HashMap<i32, i32>,
     /// One of 2^this is kept.
     thinned: u32,
     came: u64,
+    /// When the kernel said that it had no room for some, and for how many.
+    lost: VecDeque<(Instant, u64)>,
     caches: Caches,
     /// The threads that are sampled, where whole CPUs may not be.
     threads: Option<BTreeSet<i32>>,
@@ -92,28 +99,28 @@ pub struct Accesses {
 
 impl Accesses {
     /// Begins to sample all CPUs often, for some seconds; where that is not allowed, the threads that are followed.
-    pub(crate) fn of_a_while(machine: &Machine) -> Self {
-        let all = Self::of_cpus(machine, &machine.allowed_cpus(), OFTEN);
+    pub(crate) fn of_a_while(known: Hierarchy) -> Self {
+        let all = Self::of_cpus(known, &known.machine.allowed_cpus(), OFTEN);
         if all.sampler.is_some() { all } else { all.of_followed(OFTEN) }
     }
 
     /// The same of the threads that are followed alone, as often as all CPUs of a machine that is watched.
-    pub fn of_threads(machine: &Machine) -> Self {
-        Self { caches: Caches::of(machine), ..Self::default() }.of_followed(PERIOD)
+    pub fn of_threads(known: Hierarchy) -> Self {
+        Self { caches: Caches::of(known.machine, known.curve), ..Self::default() }.of_followed(PERIOD)
     }
 
     /// Begins to sample, where that is allowed.
-    pub fn open(root: &Root, machine: &Machine, cpus: &CpuList) -> Self {
-        if root.is_live() { Self::of_cpus(machine, cpus, PERIOD) } else { Self::default() }
+    pub fn open(root: &Root, known: Hierarchy, cpus: &CpuList) -> Self {
+        if root.is_live() { Self::of_cpus(known, cpus, PERIOD) } else { Self::default() }
     }
 
     fn of_followed(self, period: u64) -> Self {
         Self { sampler: Some(Sampler::of_none(period)), threads: Some(BTreeSet::new()), ..self }
     }
 
-    fn of_cpus(machine: &Machine, cpus: &CpuList, period: u64) -> Self {
-        let mut all = Self { caches: Caches::of(machine), ..Self::default() };
-        let kernel = &machine.kernel;
+    fn of_cpus(known: Hierarchy, cpus: &CpuList, period: u64) -> Self {
+        let mut all = Self { caches: Caches::of(known.machine, known.curve), ..Self::default() };
+        let kernel = &known.machine.kernel;
         // CPUs that are kept free of interrupts stay so.
         let quiet = |cpu: u32| kernel.isolated.contains(cpu) || kernel.nohz_full.contains(cpu);
         let sampled: Vec<u32> = cpus.iter().filter(|cpu| !quiet(*cpu)).collect();
@@ -173,14 +180,26 @@ impl Accesses {
 
     /// Takes what the kernel has written.
     pub fn take(&mut self) {
-        let Self { sampler: Some(sampler), sites, mapped, seen, thinned, came, .. } = self else { return };
+        let Self {
+            sampler: Some(sampler), sites, mapped, seen, in_kernel, parents, thinned, came, lost, ..
+        } = self
+        else {
+            return;
+        };
         let (now, own, mut new) = (Instant::now(), std::process::id() as i32, 0);
         // Code and memory of a process change, and its number may be another's.
-        if self.read_at.is_none_or(|at| at.elapsed() > KEPT) || sites.len().max(mapped.len()) >= MOST_SITES {
+        if self.read_at.is_none_or(|at| at.elapsed() > KEPT)
+            || sites.len() >= MOST_SITES
+            || mapped.len() >= MOST_MAPPED
+        {
             self.read_at = Some(now);
             sites.clear();
             mapped.clear();
         }
+        if parents.len() >= MOST_PARENTS {
+            parents.clear();
+        }
+        let mut pages: Option<Pages> = None;
         sampler.take(|event| {
             let sample = match event {
                 Noted::Sample(sample) => sample,
@@ -189,32 +208,60 @@ impl Accesses {
                     mapped.retain(|(pid, _), _| *pid != of);
                     return;
                 }
+                Noted::Fork(child, parent) => {
+                    if child != parent {
+                        parents.insert(child, parent);
+                    }
+                    return;
+                }
+                Noted::Lost(count) => return lost.push_back((now, count)),
             };
             *came += 1;
             // A process without a number is of another namespace.
             if sample.pid <= 0 || sample.pid == own || *came % (1 << *thinned) != 0 {
                 return;
             }
+            let pages = match &mut pages {
+                Some(pages) if pages.pid() == sample.pid => pages,
+                other => other.insert(Pages::of(sample.pid)),
+            };
             let place = (sample.pid, sample.ip);
-            if !sites.contains_key(&place) && new < NEW_SITES {
+            let is_new = !sites.contains_key(&place);
+            if is_new && new < NEW_SITES {
                 new += 1;
-                sites.insert(place, Site::read(sample.pid, sample.ip));
+                sites.insert(place, Site::read(pages, sample.ip));
             }
-            let none = Site::default();
-            let memory = |address: u64| {
+            let mut none = Site::default();
+            let page = |address: u64| {
                 let place = (sample.pid, address >> 21);
                 if let Some(known) = mapped.get(&place) {
                     return Some(*known);
                 }
-                code::mapped(sample.pid, address).inspect(|there| _ = mapped.insert(place, *there))
+                pages.at(address).inspect(|there| _ = mapped.insert(place, *there))
             };
-            seen.push_back(see(&sample, sites.get(&place).unwrap_or(&none), now, memory));
-            if seen.len() >= MOST_KEPT {
+            let site = sites.get_mut(&place).unwrap_or(&mut none);
+            if sample.in_kernel {
+                let link = |file: u64| {
+                    let link = std::fs::read_link(format!("/proc/{}/fd/{file}", sample.pid)).ok()?;
+                    Some(link.to_string_lossy().into_owned())
+                };
+                // What began meanwhile and is gone before anybody reads its code is a process that does little else than begin and end.
+                let kind = match site.code.is_none() && parents.contains_key(&sample.pid) {
+                    true => Some(BoundKind::ProcessCreation),
+                    false => kernel::kind(site, &sample, link),
+                };
+                in_kernel.push_back(InKernel { at: now, pid: sample.pid, kind });
+            } else {
+                seen.push_back(see(&sample, site, now, page, |address, bytes| pages.value(address, bytes)));
+            }
+            if seen.len() + in_kernel.len() >= MOST_KEPT {
                 let mut keep = false;
-                seen.retain(|_| {
+                let mut half = || {
                     keep = !keep;
                     keep
-                });
+                };
+                seen.retain(|_| half());
+                in_kernel.retain(|_| half());
                 *thinned += 1;
             }
         });
@@ -228,195 +275,51 @@ impl Accesses {
         while self.seen.front().is_some_and(|first| first.at.elapsed() > kept) {
             self.seen.pop_front();
         }
-        if self.seen.len() < MOST_KEPT / 4 {
+        self.lost.retain(|(at, _)| at.elapsed() <= kept);
+        self.in_kernel.retain(|one| one.at.elapsed() <= kept);
+        if self.seen.len() + self.in_kernel.len() < MOST_KEPT / 4 {
             self.thinned = self.thinned.saturating_sub(1);
         }
-        let of = |one: &Seen| pids.is_none_or(|pids| pids.contains(&one.pid));
-        Some(judge(self.seen.make_contiguous(), of, &self.caches))
+        Some(match pids {
+            Some(pids) => self.judge(|pid, parents| is_below(pid, pids, parents)),
+            None => self.judge(|_, _| true),
+        })
     }
 
     /// What all samples of these processes say that are kept; `None` without one.
     pub(crate) fn of_processes(&mut self, pids: &[i32]) -> Option<Sampled> {
         self.take();
-        let of = |one: &Seen| pids.contains(&one.pid);
-        let sampled = judge(self.seen.make_contiguous(), of, &self.caches);
-        (sampled.samples > 0).then_some(sampled)
+        let sampled = self.judge(|pid, parents| is_below(pid, pids, parents));
+        (sampled.samples > 0 || sampled.in_kernel > 0).then_some(sampled)
     }
-}
 
-/// What a sample saw; `memory`: what its process has at an address.
-fn see(sample: &Sample, site: &Site, at: Instant, mut memory: impl FnMut(u64) -> Option<Mapped>) -> Seen {
-    let mut touch = |access: &Option<Access>, done: bool| {
-        let access = access.as_ref()?;
-        let address = access.operand.address(&sample.registers, access.end)?;
-        let Access { operand: _, end: _, atomic, writes, sequential } = *access;
-        let there = memory(address);
-        let shared = there == Some(Mapped::Shared);
-        // What is done may have written over the registers of its own address.
-        (!done || there.is_some()).then_some(Touch { address, atomic, writes, sequential, shared })
-    };
-    let touches = [touch(&site.before, true), touch(&site.next, false)];
-    let lost = site.before.is_some() && touches[0].is_none();
-    Seen {
-        at,
-        time: sample.time,
-        pid: sample.pid,
-        tid: sample.tid,
-        cpu: sample.cpu,
-        ip: sample.ip,
-        read: site.read,
-        spins: site.spins,
-        hidden: site.hidden || lost,
-        touches,
-    }
-}
-
-/// Touches of one place from which on they are looked at apart from those of other places.
-const OWN: usize = 16;
-/// Whose memory is that several processes have: programs that one started have it at the same addresses.
-const OF_SEVERAL: i32 = 0;
-
-/// A touch and where in a program it was.
-#[derive(Clone, Copy, Debug)]
-struct Placed {
-    /// The cache it goes through, whose memory it is, and which of the two instructions names it: both may name the same memory,
-    /// which then is no sign of coming back to it.
-    of: (usize, i32, usize),
-    ip: u64,
-    /// The number of its sample.
-    number: usize,
-    touch: Touch,
-}
-
-/// Whose memory a sample touches.
-fn owner(one: &Seen, touch: &Touch) -> i32 {
-    if touch.shared { OF_SEVERAL } else { one.pid }
-}
-
-/// Touches, by the numbers of their samples, of more memory than the caches have for it.
-fn far(all: &[Seen], caches: &Caches) -> Vec<Option<Touch>> {
-    let mut placed: Vec<Placed> = Vec::new();
-    for (number, one) in all.iter().enumerate() {
-        for (which, touch) in one.touches.iter().enumerate() {
-            placed.extend(touch.map(|touch| Placed {
-                of: (caches.of_cpu(one.cpu), owner(one, &touch), which),
-                ip: one.ip,
-                number,
-                touch,
-            }));
-        }
-    }
-    placed.sort_by_key(|one| (one.of, one.ip));
-    let mut far: Vec<Option<Touch>> = vec![None; all.len()];
-    for of_cache in placed.chunk_by(|a, b| a.of.0 == b.of.0) {
-        let mut parts: Vec<Vec<Placed>> = Vec::new();
-        for of_one in of_cache.chunk_by(|a, b| a.of == b.of) {
-            // What one place touches, and what all touch that have too few for themselves.
-            let mut rest = Vec::new();
-            for place in of_one.chunk_by(|a, b| a.ip == b.ip) {
-                if place.len() < OWN { rest.extend_from_slice(place) } else { parts.push(place.to_vec()) }
+    fn judge(&mut self, of: impl Fn(i32, &HashMap<i32, i32>) -> bool) -> Sampled {
+        let parents = &self.parents;
+        let of = |pid: i32| of(pid, parents);
+        let lost = self.lost.iter().map(|(_, count)| count).sum();
+        let sampled = judge(self.seen.make_contiguous(), |one| of(one.pid), lost, &self.caches);
+        let mut kinds: Vec<(BoundKind, u64)> = Vec::new();
+        let mut all = 0;
+        for one in self.in_kernel.iter().filter(|one| of(one.pid)) {
+            all += 1;
+            let Some(kind) = &one.kind else { continue };
+            match kinds.iter_mut().find(|(known, _)| known == kind) {
+                Some((_, count)) => *count += 1,
+                None => kinds.push((kind.clone(), 1)),
             }
-            parts.push(rest);
         }
-        let sets: Vec<Set> = parts.iter_mut().map(set).collect();
-        let cache = of_cache.first().map_or(0, |one| one.of.0);
-        for (part, _) in parts.iter().zip(caches.overflown(cache, &sets)).filter(|(_, overflown)| *overflown)
-        {
-            part.iter().for_each(|one| far[one.number] = Some(one.touch));
-        }
-    }
-    far
-}
-
-/// The memory of these touches, of which those are left that go through it.
-fn set(touches: &mut Vec<Placed>) -> Set {
-    let addresses: Vec<u64> = touches.iter().map(|one| one.touch.address).collect();
-    let (bytes, cold) = spread::of(&addresses);
-    let mut is_cold = cold.into_iter();
-    touches.retain(|_| is_cold.next() == Some(true));
-    let addresses = touches.iter().map(|one| one.touch.address).collect();
-    Set::new(touches.first().map_or(OF_SEVERAL, |one| one.of.1), bytes, addresses)
-}
-
-/// What samples say of some of them, `of`; what the others touch takes its part of the caches.
-fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, caches: &Caches) -> Sampled {
-    let far = far(all, caches);
-    let (all, far): (Vec<&Seen>, Vec<Option<Touch>>) = all.iter().zip(far).filter(|(one, _)| of(one)).unzip();
-    let share = |count: usize| count as f64 / all.len().max(1) as f64;
-    let of_far: Vec<(i32, Touch)> =
-        all.iter().zip(&far).filter_map(|(one, touch)| Some((owner(one, &(*touch)?), (*touch)?))).collect();
-    Sampled {
-        samples: all.len() as u64,
-        unread: all.iter().filter(|one| !one.read).count() as u64,
-        far: share(of_far.len()),
-        sequential: share(of_far.iter().filter(|(_, touch)| touch.sequential).count()),
-        working_set: working_set(of_far),
-        hidden: share(all.iter().zip(&far).filter(|(one, far)| one.hidden && far.is_none()).count()),
-        shared: share(at_shared_lines(&all).into_iter().filter(|shared| *shared).count()),
-        spinning: share(all.iter().filter(|one| one.spins).count()),
+        kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let untold = all - kinds.iter().map(|(_, count)| count).sum::<u64>();
+        let kernel =
+            kinds.into_iter().map(|(kind, count)| KernelTime { kind, share: Share::of(count, all, untold) });
+        Sampled { in_kernel: all, kernel: kernel.collect(), ..sampled }
     }
 }
 
-/// Bytes that all touch together; `None` without a touch.
-fn working_set(mut touches: Vec<(i32, Touch)>) -> Option<f64> {
-    touches.sort_by_key(|(owner, _)| *owner);
-    let of_one = |of: &[(i32, Touch)]| {
-        let addresses: Vec<u64> = of.iter().map(|(_, touch)| touch.address).collect();
-        spread::of(&addresses).0
-    };
-    (!touches.is_empty()).then(|| touches.chunk_by(|a, b| a.0 == b.0).map(of_one).sum())
-}
-
-/// Bytes of a line that cores take from each other, as a shift.
-const LINE: u32 = 6;
-/// Samples of a thread that are no chance.
-const AGAIN: usize = 2;
-
-/// A touch of a line, by the process that has it and the thread that touches it.
-#[derive(Clone, Copy, Debug)]
-struct OfLine {
-    line: (i32, u64),
-    tid: i32,
-    time: u64,
-    cpu: u32,
-    writes: bool,
-    /// The number of its sample.
-    number: usize,
-}
-
-/// Which samples are at lines that several threads on several CPUs touch in the same time, of which one writes. What one leaves
-/// another may have afterwards, as the stack of a thread that has ended.
-fn at_shared_lines(all: &[&Seen]) -> Vec<bool> {
-    let mut touches: Vec<OfLine> = Vec::new();
-    for (number, one) in all.iter().enumerate() {
-        touches.extend(one.touches.iter().flatten().map(|touch| OfLine {
-            line: (one.pid, touch.address >> LINE),
-            tid: one.tid,
-            time: one.time,
-            cpu: one.cpu,
-            writes: touch.writes || touch.atomic,
-            number,
-        }));
-    }
-    touches.sort_unstable_by_key(|one| (one.line, one.tid, one.time));
-    let mut shared = vec![false; all.len()];
-    for line in touches.chunk_by(|a, b| a.line == b.line) {
-        let threads: Vec<&[OfLine]> =
-            line.chunk_by(|a, b| a.tid == b.tid).filter(|thread| thread.len() >= AGAIN).collect();
-        let times = |thread: &[OfLine]| Some((thread.first()?.time, thread.last()?.time));
-        let overlap = |a: &[OfLine], b: &[OfLine]| {
-            let (Some(a), Some(b)) = (times(a), times(b)) else { return false };
-            a.0 < b.1 && b.0 < a.1
-        };
-        let writes = |thread: &[OfLine]| thread.iter().any(|one| one.writes);
-        let meet = |a: &[OfLine], b: &[OfLine]| overlap(a, b) && (writes(a) || writes(b));
-        let several_cpus = line.iter().any(|one| line.first().is_some_and(|first| first.cpu != one.cpu));
-        let met = || threads.iter().enumerate().any(|(at, a)| threads[at + 1..].iter().any(|b| meet(a, b)));
-        if several_cpus && met() {
-            line.iter().for_each(|one| shared[one.number] = true);
-        }
-    }
-    shared
+/// Whether a process is one of these, or one that they started, or one that those started.
+fn is_below(pid: i32, pids: &[i32], parents: &HashMap<i32, i32>) -> bool {
+    let mut line = std::iter::successors(Some(pid), |pid| parents.get(pid).copied()).take(MOST_STEPS);
+    line.any(|pid| pids.contains(&pid))
 }
 
 #[cfg(test)]

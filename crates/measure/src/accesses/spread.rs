@@ -4,6 +4,8 @@
 /// Blocks, as shifts: 4 KiB, 64 KiB, 2 MiB. Of larger ones a part alone may be gone through, in smaller ones too few pairs meet to
 /// tell: the smallest that tells counts.
 const BLOCKS: [u32; 3] = [12, 16, 21];
+/// The smallest of them, bytes.
+pub(super) const PAGE: f64 = 4096.0;
 /// So many pairs tell.
 const MET: f64 = 16.0;
 /// A cache line, as a shift, and pairs in one that are no chance.

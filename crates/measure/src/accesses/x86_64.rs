@@ -1,18 +1,43 @@
-//! Instructions of x86-64: their length, and what memory they name.
+//! Instructions of x86-64, by `iced-x86`.
+
+use std::cell::RefCell;
 
 use iced_x86::{
-    Decoder, DecoderOptions, FlowControl, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess,
-    OpKind, Register,
+    ConditionCode, Decoder, DecoderOptions, FlowControl, InstructionInfo, InstructionInfoFactory, Mnemonic,
+    OpAccess, OpKind, Register,
 };
 
-use super::instruction::{Instruction, Kind, Operand, Place, Result};
+use super::instruction::{
+    Condition, Flow, Instruction, Kind, Memory, Op, Operand, Operation, Order, Place, Registers, Source,
+    Target, Test,
+};
 
-const RAX: u8 = 0;
+const RSP: u8 = 4;
 const RSI: u8 = 6;
 const RDI: u8 = 7;
 
 /// No instruction is longer.
 pub(super) const LONGEST: usize = 15;
+
+/// Registers that a function may leave otherwise than it found them (System V ABI, AMD64, 3.2.1): RAX, RCX, RDX, RSI, RDI, R8 to R11.
+pub(super) fn lost_in_calls() -> Registers {
+    [0, 1, 2, 6, 7, 8, 9, 10, 11]
+        .map(Registers::general)
+        .into_iter()
+        .collect::<Registers>()
+        .and(Registers::FLAGS)
+}
+
+thread_local! {
+    /// It keeps its memory from one instruction to the next.
+    static FACTORY: RefCell<InstructionInfoFactory> = RefCell::new(InstructionInfoFactory::new());
+}
+
+/// The length of the first instruction of these bytes; `None` of what is none.
+pub(super) fn length(bytes: &[u8]) -> Option<usize> {
+    let one = Decoder::new(64, &bytes[..bytes.len().min(LONGEST)], DecoderOptions::NONE).decode();
+    (!one.is_invalid()).then(|| one.len())
+}
 
 /// The first instruction of these bytes; `None` of what is none, or goes beyond their end.
 pub(super) fn decode(bytes: &[u8]) -> Option<Instruction> {
@@ -21,62 +46,48 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Instruction> {
     if one.is_invalid() {
         return None;
     }
-    let mut factory = InstructionInfoFactory::new();
-    let uses = factory.info_options(&one, InstructionInfoOptions::NO_REGISTER_USAGE);
-    let named = (0..one.op_count())
-        .find(|at| one.op_kind(*at) == OpKind::Memory)
-        .map(|at| uses.op_access(at))
-        .filter(|access| *access != OpAccess::NoMemAccess);
-    let is_vector =
-        named.is_some() && (one.memory_size().is_packed() || (16..=64).contains(&one.memory_size().size()));
-    let is_repeated = one.is_string_instruction() && (one.has_rep_prefix() || one.has_repne_prefix());
-    let flow = one.flow_control();
-    let jumps = matches!(flow, FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch)
-        && one.op0_kind() == OpKind::NearBranch64;
-    let kind = match (one.mnemonic(), flow) {
-        (Mnemonic::Pause | Mnemonic::Tpause | Mnemonic::Umwait, _) => Kind::Spin,
-        (_, FlowControl::Return | FlowControl::UnconditionalBranch | FlowControl::IndirectBranch) => {
-            Kind::End
-        }
-        _ if is_repeated => Kind::Sequential,
-        // What an exchange names is locked, with or without the prefix.
-        (mnemonic, _) if named.is_some() && (one.has_lock_prefix() || mnemonic == Mnemonic::Xchg) => {
-            Kind::Atomic
-        }
-        _ if is_vector => Kind::Vector,
-        _ => Kind::Other,
-    };
-    let operand = if is_repeated {
-        let from = one.op_kind(1) == OpKind::MemorySegRSI || one.op0_kind() == OpKind::MemorySegRSI;
-        let base = Place::Register(if from { RSI } else { RDI });
-        Some(Operand { base, ..Operand::default() })
-    } else {
-        named.and_then(|_| memory(&one))
-    };
-    Some(Instruction {
-        length: one.len(),
-        kind,
-        operand,
-        // The index of a gather or scatter is a vector, which is not sampled.
-        hidden: named.is_some() && one.is_vsib(),
-        writes: named.is_some_and(is_written) || is_repeated && one.op0_kind() == OpKind::MemoryESRDI,
-        steps: steps(&one),
-        sets: general(one.op0_register())
-            .filter(|_| one.op0_kind() == OpKind::Register && is_written(uses.op0_access()))
-            .map(|register| (register, result(&one, register)))
-            .or(is_written_apart(one.mnemonic()).then_some((RAX, Result::Other))),
-        jump: jumps.then(|| (one.near_branch64() as i64).wrapping_sub(one.len() as i64)),
+    FACTORY.with_borrow_mut(|factory| {
+        let uses = factory.info(&one);
+        Some(of(&one, uses))
     })
+}
+
+/// By what it uses.
+fn of(one: &iced_x86::Instruction, uses: &InstructionInfo) -> Instruction {
+    let (mut reads, mut sets) = (Registers::default(), Registers::default());
+    for used in uses.used_registers() {
+        let register = number(used.register());
+        let access = used.access();
+        reads = reads.and(if is_read(access) { register } else { Registers::default() });
+        sets = sets.and(if is_written(access) { register } else { Registers::default() });
+    }
+    if one.rflags_read() != 0 {
+        reads = reads.and(Registers::FLAGS);
+    }
+    if one.rflags_modified() != 0 {
+        sets = sets.and(Registers::FLAGS);
+    }
+    let memory = memory(one, |at| uses.op_access(at));
+    Instruction {
+        length: one.len(),
+        flow: flow(one),
+        kind: kind(one, memory.is_some_and(|memory| memory.writes)),
+        memory,
+        reads,
+        sets,
+        does: operation(one),
+        moves: None,
+    }
+}
+
+fn is_read(access: OpAccess) -> bool {
+    use OpAccess::{CondRead, Read, ReadCondWrite, ReadWrite};
+    matches!(access, Read | CondRead | ReadWrite | ReadCondWrite)
 }
 
 fn is_written(access: OpAccess) -> bool {
     use OpAccess::{CondWrite, ReadCondWrite, ReadWrite, Write};
     matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite)
-}
-
-/// Whether it leaves its result in RAX, without naming it.
-fn is_written_apart(mnemonic: Mnemonic) -> bool {
-    matches!(mnemonic, Mnemonic::Mul | Mnemonic::Imul | Mnemonic::Div | Mnemonic::Idiv)
 }
 
 /// The number of a general register, whatever part of it is meant.
@@ -85,8 +96,45 @@ fn general(register: Register) -> Option<u8> {
     full.is_gpr64().then(|| full.number() as u8)
 }
 
-/// The memory that its operand names; `None` where that is counted from what is not sampled: a segment, a vector, half a register.
-fn memory(one: &iced_x86::Instruction) -> Option<Operand> {
+fn number(register: Register) -> Registers {
+    match general(register) {
+        Some(number) => Registers::general(number),
+        None if register.is_vector_register() => Registers::vector(register.number() as u8),
+        None => Registers::default(),
+    }
+}
+
+/// The memory that it names, if it touches any.
+fn memory(one: &iced_x86::Instruction, access: impl Fn(u32) -> OpAccess) -> Option<Memory> {
+    let bytes = u8::try_from(one.memory_size().size()).unwrap_or(u8::MAX);
+    if one.is_string_instruction() {
+        let kinds = [one.op0_kind(), one.op_kind(1)];
+        let from = kinds.contains(&OpKind::MemorySegRSI);
+        let base = Place::Register(if from { RSI } else { RDI });
+        let repeated = one.has_rep_prefix() || one.has_repne_prefix();
+        let order = if repeated { Order::Sequential } else { Order::Unknown };
+        let writes = one.op0_kind() == OpKind::MemoryESRDI && is_written(access(0));
+        let reads = from || !writes;
+        return Some(Memory {
+            at: Some(Operand { base, ..Operand::default() }),
+            bytes,
+            reads,
+            writes,
+            order,
+        });
+    }
+    let named = (0..one.op_count()).find(|at| one.op_kind(*at) == OpKind::Memory)?;
+    let access = access(named);
+    if access == OpAccess::NoMemAccess {
+        return None;
+    }
+    let is_vector = one.memory_size().is_packed() || (16..=64).contains(&one.memory_size().size());
+    let order = if is_vector { Order::Vector } else { Order::Unknown };
+    Some(Memory { at: operand(one), bytes, reads: is_read(access), writes: is_written(access), order })
+}
+
+/// The address that its operand names; `None` where that is counted from what is not sampled: a segment, a vector, half a register.
+fn operand(one: &iced_x86::Instruction) -> Option<Operand> {
     let (base, index) = (one.memory_base(), one.memory_index());
     let is_half = base.is_gpr32() || index.is_gpr32() || base == Register::EIP;
     if is_half || one.is_vsib() || matches!(one.segment_prefix(), Register::FS | Register::GS) {
@@ -101,38 +149,234 @@ fn memory(one: &iced_x86::Instruction) -> Option<Operand> {
     Some(Operand { base, index, offset })
 }
 
-/// Whether its second operand is a constant.
-fn has_constant(one: &iced_x86::Instruction) -> bool {
-    one.op_count() == 2 && one.try_immediate(1).is_ok()
-}
-
-/// The register that it makes greater or less by a constant.
-fn steps(one: &iced_x86::Instruction) -> Option<u8> {
-    let own = general(one.op0_register()).filter(|_| one.op0_kind() == OpKind::Register)?;
-    let is_own = |at: Operand| at.base == Place::Register(own) && at.index.is_none();
-    let is = match one.mnemonic() {
-        Mnemonic::Add | Mnemonic::Sub => has_constant(one),
-        Mnemonic::Inc | Mnemonic::Dec => true,
-        Mnemonic::Lea => memory(one).is_some_and(is_own),
-        _ => false,
-    };
-    is.then_some(own)
-}
-
-/// What it leaves in the register that it sets.
-fn result(one: &iced_x86::Instruction, register: u8) -> Result {
-    let is_whole = one.op0_register().size() > 1;
-    match one.mnemonic() {
-        Mnemonic::Lea => memory(one).map_or(Result::Other, Result::Sum),
-        Mnemonic::Mov | Mnemonic::Movzx | Mnemonic::Movsx | Mnemonic::Movsxd
-            if is_whole && one.op1_kind() == OpKind::Memory =>
-        {
-            Result::Loaded
-        }
-        Mnemonic::Shl if has_constant(one) && one.immediate(1) < 64 => {
-            let index = Some((register, one.immediate(1) as u8));
-            Result::Sum(Operand { index, ..Operand::default() })
-        }
-        _ => Result::Other,
+fn flow(one: &iced_x86::Instruction) -> Flow {
+    let near = one.op0_kind() == OpKind::NearBranch64;
+    let to = || (one.near_branch64() as i64).wrapping_sub(one.len() as i64);
+    match one.flow_control() {
+        FlowControl::Next | FlowControl::XbeginXabortXend => Flow::Next,
+        FlowControl::ConditionalBranch if near => Flow::Branch(to(), condition(one.condition_code())),
+        FlowControl::UnconditionalBranch if near => Flow::Jump(to()),
+        FlowControl::Call => Flow::Call(near.then(to)),
+        FlowControl::IndirectCall => Flow::Call(None),
+        FlowControl::Return => Flow::Return,
+        _ if one.mnemonic() == Mnemonic::Syscall => Flow::Call(None),
+        _ => Flow::Elsewhere,
     }
+}
+
+fn condition(code: ConditionCode) -> Condition {
+    use ConditionCode as Code;
+    let (test, is) = match code {
+        Code::e => (Test::Equal, true),
+        Code::ne => (Test::Equal, false),
+        Code::b => (Test::Below, true),
+        Code::ae => (Test::Below, false),
+        Code::be => (Test::BelowOrEqual, true),
+        Code::a => (Test::BelowOrEqual, false),
+        Code::l => (Test::Less, true),
+        Code::ge => (Test::Less, false),
+        Code::le => (Test::LessOrEqual, true),
+        Code::g => (Test::LessOrEqual, false),
+        Code::s => (Test::Negative, true),
+        Code::ns => (Test::Negative, false),
+        _ => return Condition::Unknown,
+    };
+    Condition::Of(test, is)
+}
+
+fn kind(one: &iced_x86::Instruction, writes: bool) -> Kind {
+    use Mnemonic as M;
+    match one.mnemonic() {
+        M::Pause | M::Tpause | M::Umwait => Kind::Spin,
+        M::Syscall => Kind::System,
+        M::Clflush | M::Clflushopt | M::Clwb => Kind::Flush,
+        M::Mfence | M::Lfence | M::Sfence | M::Cpuid | M::Rdtscp | M::Serialize => Kind::Atomic,
+        M::Div
+        | M::Idiv
+        | M::Divss
+        | M::Divsd
+        | M::Divps
+        | M::Divpd
+        | M::Sqrtss
+        | M::Sqrtsd
+        | M::Sqrtps
+        | M::Sqrtpd
+        | M::Vdivss
+        | M::Vdivsd
+        | M::Vdivps
+        | M::Vdivpd
+        | M::Vsqrtss
+        | M::Vsqrtsd
+        | M::Vsqrtps
+        | M::Vsqrtpd
+        | M::Fdiv
+        | M::Fdivp
+        | M::Fdivr
+        | M::Fdivrp
+        | M::Fsqrt
+        | M::Fsin
+        | M::Fcos
+        | M::Fsincos
+        | M::Fptan
+        | M::Fpatan
+        | M::F2xm1
+        | M::Fyl2x => Kind::Long,
+        // What an exchange names is locked, with or without the prefix.
+        mnemonic if writes && (one.has_lock_prefix() || mnemonic == M::Xchg) => Kind::Atomic,
+        _ if is_of_floats(one) => Kind::Float,
+        _ => Kind::Other,
+    }
+}
+
+/// Whether it adds or multiplies floating-point numbers.
+fn is_of_floats(one: &iced_x86::Instruction) -> bool {
+    use Mnemonic as M;
+    matches!(
+        one.mnemonic(),
+        M::Addss
+            | M::Addsd
+            | M::Addps
+            | M::Addpd
+            | M::Subss
+            | M::Subsd
+            | M::Subps
+            | M::Subpd
+            | M::Mulss
+            | M::Mulsd
+            | M::Mulps
+            | M::Mulpd
+            | M::Vaddss
+            | M::Vaddsd
+            | M::Vaddps
+            | M::Vaddpd
+            | M::Vsubss
+            | M::Vsubsd
+            | M::Vsubps
+            | M::Vsubpd
+            | M::Vmulss
+            | M::Vmulsd
+            | M::Vmulps
+            | M::Vmulpd
+            | M::Fadd
+            | M::Faddp
+            | M::Fsub
+            | M::Fsubp
+            | M::Fmul
+            | M::Fmulp
+    ) || one.op0_register().is_vector_register() && {
+        let name = one.mnemonic() as u32;
+        // All of VFMADD, VFMSUB, VFNMADD and VFNMSUB stand together.
+        (M::Vfmadd132pd as u32..=M::Vfnmsubss as u32).contains(&name)
+    }
+}
+
+/// What an operand holds.
+fn source(one: &iced_x86::Instruction, at: u32, signed: bool) -> Option<Source> {
+    match one.op_kind(at) {
+        OpKind::Register => {
+            let register = one.op_register(at);
+            let high = matches!(register, Register::AH | Register::BH | Register::CH | Register::DH);
+            let bytes = register.size() as u8;
+            general(register).filter(|_| !high).map(|number| Source::Register {
+                number,
+                bytes,
+                signed,
+                shift: 0,
+            })
+        }
+        OpKind::Memory => {
+            let bytes = u8::try_from(one.memory_size().size()).ok().filter(|bytes| *bytes <= 8)?;
+            Some(Source::Loaded { bytes, signed })
+        }
+        _ => one.try_immediate(at).ok().map(Source::Constant),
+    }
+}
+
+/// Where its first operand puts a result, and how many bytes of it.
+fn target(one: &iced_x86::Instruction) -> Option<(Target, u8)> {
+    match one.op0_kind() {
+        OpKind::Register => {
+            let register = one.op0_register();
+            let high = matches!(register, Register::AH | Register::BH | Register::CH | Register::DH);
+            Some((Target::Register(general(register).filter(|_| !high)?), register.size() as u8))
+        }
+        OpKind::Memory => {
+            let bytes = u8::try_from(one.memory_size().size()).ok().filter(|bytes| *bytes <= 8)?;
+            Some((Target::Stored, bytes))
+        }
+        _ => None,
+    }
+}
+
+/// What it leaves in general registers and memory, where that is one of the operations that addresses are made of.
+fn operation(one: &iced_x86::Instruction) -> Option<Operation> {
+    use Mnemonic as M;
+    let nothing = Source::Constant(0);
+    let code = condition(one.condition_code());
+    let signed = matches!(one.mnemonic(), M::Movsx | M::Movsxd);
+    let (op, apart) = match one.mnemonic() {
+        M::Mov | M::Movzx | M::Movsx | M::Movsxd => (Op::Take, false),
+        M::Lea => {
+            let (to, bytes) = target(one)?;
+            return Some(Operation {
+                op: Op::Take,
+                a: nothing,
+                b: Source::Address(operand(one)?),
+                to,
+                bytes,
+            });
+        }
+        M::Add => (Op::Add, false),
+        M::Sub => (Op::Sub, false),
+        M::Cmp => (Op::Sub, true),
+        M::And => (Op::And, false),
+        M::Test => (Op::And, true),
+        M::Or => (Op::Or, false),
+        M::Xor => (Op::Xor, false),
+        M::Shl | M::Sal | M::Shlx => (Op::Left, false),
+        M::Shr | M::Shrx => (Op::Right, false),
+        M::Sar | M::Sarx => (Op::RightSigned, false),
+        M::Imul if one.op_count() > 1 => (Op::Multiply, false),
+        M::Inc | M::Dec => {
+            let (to, bytes) = target(one)?;
+            let op = if one.mnemonic() == M::Inc { Op::Add } else { Op::Sub };
+            return Some(Operation { op, a: source(one, 0, false)?, b: Source::Constant(1), to, bytes });
+        }
+        M::Neg => {
+            let (to, bytes) = target(one)?;
+            return Some(Operation { op: Op::Sub, a: nothing, b: source(one, 0, false)?, to, bytes });
+        }
+        M::Not => {
+            let (to, bytes) = target(one)?;
+            let all = Source::Constant(u64::MAX);
+            return Some(Operation { op: Op::Xor, a: source(one, 0, false)?, b: all, to, bytes });
+        }
+        M::Cdqe => {
+            let b = Source::Register { number: 0, bytes: 4, signed: true, shift: 0 };
+            return Some(Operation { op: Op::Take, a: nothing, b, to: Target::Register(0), bytes: 8 });
+        }
+        M::Push => {
+            let b = source(one, 0, true)?;
+            return Some(Operation { op: Op::Push, a: nothing, b, to: Target::Register(RSP), bytes: 8 });
+        }
+        M::Pop => {
+            let (to, bytes) = target(one)?;
+            return Some(Operation { op: Op::Pop, a: nothing, b: nothing, to, bytes });
+        }
+        _ if is_conditional_move(one) => (Op::Select(code), false),
+        _ => return None,
+    };
+    let (to, bytes) = target(one)?;
+    let to = if apart { Target::Nothing } else { to };
+    let last = one.op_count().checked_sub(1)?;
+    // Of three operands the first is the target alone.
+    let a = if op == Op::Take { nothing } else { source(one, last.checked_sub(1)?, false)? };
+    Some(Operation { op, a, b: source(one, last, signed)?, to, bytes })
+}
+
+fn is_conditional_move(one: &iced_x86::Instruction) -> bool {
+    one.condition_code() != ConditionCode::None
+        && one.op_count() == 2
+        && one.op0_kind() == OpKind::Register
+        && one.flow_control() == FlowControl::Next
 }

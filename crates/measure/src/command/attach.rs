@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use machine::text::{bytes_field, field};
 use os::Stop;
 use os::child::{Ended, Exit, Stat, USER_HZ, Usage};
-use record::{CpuList, Machine};
+use record::CpuList;
 
 use super::Run;
 use super::around::Look;
-use crate::accesses::Accesses;
+use crate::accesses::{Accesses, Hierarchy};
 use crate::counters::Reading;
 use crate::tasks::{Effort, Sampler, Seen};
 
@@ -167,8 +167,8 @@ impl Watching {
     }
 
     /// Samples what their threads wait for in user mode from now on, too, where whole CPUs may not be sampled.
-    pub fn sample(&mut self, machine: &Machine) {
-        self.accesses = Some(Accesses::of_threads(machine));
+    pub fn sample(&mut self, known: Hierarchy) {
+        self.accesses = Some(Accesses::of_threads(known));
     }
 
     /// Whether one of them is there still.
@@ -260,8 +260,13 @@ impl Watching {
 }
 
 /// Watches processes, and what they start, until all have ended, so long, or until somebody asks to stop: what they did in that
-/// time. With the machine, what they wait for in user mode is sampled, too.
-pub fn watch(processes: &[Attached], samples: Option<&Machine>, limit: Option<Duration>, stop: &Stop) -> Run {
+/// time. With `samples`, what they wait for in user mode is sampled, too.
+pub fn watch(
+    processes: &[Attached],
+    samples: Option<Hierarchy>,
+    limit: Option<Duration>,
+    stop: &Stop,
+) -> Run {
     let mut watching = Watching::new(processes.to_vec(), Effort::MEASURED);
     watching.accesses = samples.map(Accesses::of_a_while);
     watching.watch(limit, stop)

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use record::command_run::Around;
 use record::live::Sampled;
-use record::{Coverage, CpuList, Machine, Text};
+use record::{Coverage, CpuList, Text};
 
-use crate::accesses::Accesses;
+use crate::accesses::{Accesses, Hierarchy};
 use crate::counters::{Counters, Reading, Set, Target, availability};
 use os::Stop;
 use os::child::{Child, Ended, Guard, Input, Output, Process, SpawnError, Spec, Watcher, wait_all};
@@ -28,8 +28,8 @@ pub use attach::{AttachError, Attached, Watching, watch};
 pub use records::{Figures, figures};
 pub use shared_input::SharedInput;
 
-/// Samples are taken so often: their rings hold no more than twice as many.
-const TAKE: Duration = Duration::from_millis(200);
+/// Samples are taken so often: the code of a program that ends has to be read while it runs.
+const TAKE: Duration = Duration::from_millis(50);
 
 /// What is run.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +44,9 @@ pub struct Job<'a> {
     /// does. Otherwise the accounts in /proc and `wait4` tell: with the first event that anybody counts, the kernel keeps
     /// its caller for ten milliseconds and more.
     pub events: bool,
-    /// The machine, where what the command waits for in user mode is sampled, too: from the first look on, if that is allowed.
-    pub samples: Option<&'a Machine>,
+    /// The machine's caches and memory, where what the command waits for in user mode is sampled, too: from the first look on, if
+    /// that is allowed.
+    pub samples: Option<Hierarchy<'a>>,
     /// Posted while the command gets ready, and before its program begins.
     pub guard: Option<&'a Guard>,
 }
@@ -120,7 +121,7 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
         sampler,
         first: true,
         before: None,
-        machine: job.samples,
+        samples: job.samples,
         accesses: None,
         look_at: Instant::now(),
         tell,
@@ -222,7 +223,7 @@ struct Watch<'a> {
     first: bool,
     /// The machine when the command's threads were first looked at.
     before: Option<Look>,
-    machine: Option<&'a Machine>,
+    samples: Option<Hierarchy<'a>>,
     accesses: Option<Accesses>,
     /// When its threads are looked at again.
     look_at: Instant,
@@ -239,7 +240,7 @@ impl Watcher for Watch<'_> {
     fn tick(&mut self) -> Duration {
         if !std::mem::take(&mut self.first) && self.before.is_none() {
             self.before = Some(Look::now());
-            self.accesses = self.machine.map(Accesses::of_a_while);
+            self.accesses = self.samples.map(Accesses::of_a_while);
         }
         if Instant::now() >= self.look_at {
             self.look_at = Instant::now() + self.sampler.tick();

@@ -98,11 +98,15 @@ impl Attr {
     }
 }
 
-/// `PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER`: what a sample holds, in this
-/// order.
-const SAMPLE: u64 = 1 | 2 | 4 | 1 << 7 | 1 << 12;
-/// `comm` and `comm_exec`: a record where a process begins another program (Linux 3.16).
-const NOTE_EXEC: u64 = 1 << 9 | 1 << 24;
+/// `PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER`: what a
+/// sample holds, in this order.
+const SAMPLE: u64 = 1 | 2 | 4 | 1 << 7 | 1 << 12 | 1 << 13;
+/// Bytes of the stack, from its pointer on: what most functions without optimization have there.
+const STACK: u32 = 512;
+/// `comm` and `comm_exec`: a record where a process begins another program (Linux 3.16); `task`: one where it starts another process.
+const NOTE_TASKS: u64 = 1 << 9 | 1 << 24 | 1 << 13;
+/// `exclude_idle`.
+const NOT_IDLE: u64 = 1 << 7;
 /// `PERF_COUNT_SW_CPU_CLOCK`: a timer of the kernel's own, which needs no PMU.
 const CPU_CLOCK: u64 = 0;
 
@@ -118,15 +122,16 @@ pub(super) struct SampleAttr {
 }
 
 impl SampleAttr {
-    /// A sample of these registers each `period` ns, where the CPU is in user mode then.
-    pub(super) fn new(period: u64, registers: u64) -> Self {
+    /// A sample of these registers of user mode each `period` ns, where the CPU is in user mode then, or `in_kernel`, too; never of
+    /// an idle CPU.
+    pub(super) fn new(period: u64, registers: u64, in_kernel: bool) -> Self {
         let code = Code { kind: TYPE_SOFTWARE, config: CPU_CLOCK, ..Code::default() };
-        let mut counting = Attr::new(code, Mode { user_only: true, ..Mode::default() });
+        let mut counting = Attr::new(code, Mode { user_only: !in_kernel, ..Mode::default() });
         counting.size = size_of::<Self>() as u32;
         counting.sample_period = period;
         counting.sample_type = SAMPLE;
-        counting.flags |= NOTE_EXEC;
-        Self { counting, sample_regs_user: registers, ..Self::default() }
+        counting.flags |= NOTE_TASKS | NOT_IDLE;
+        Self { counting, sample_regs_user: registers, sample_stack_user: STACK, ..Self::default() }
     }
 }
 

@@ -15,9 +15,16 @@ use super::attr::{self, SampleAttr, Whose};
 use super::refusal::{self, Scope};
 
 /// Pages of a ring behind its first, which says how far it is filled: of 4 KiB, room for some ninety samples of x86-64.
-const PAGES: usize = 4;
+const PAGES: usize = 16;
 /// `PERF_RECORD_SAMPLE`.
 const SAMPLE: u32 = 9;
+/// `PERF_RECORD_MISC_CPUMODE_MASK`, and `PERF_RECORD_MISC_KERNEL` in it.
+const MODE: u16 = 7;
+const IN_KERNEL: u16 = 1;
+/// `PERF_RECORD_LOST`.
+const LOST: u32 = 2;
+/// `PERF_RECORD_FORK`.
+const FORK: u32 = 7;
 /// `PERF_RECORD_COMM`, and `PERF_RECORD_MISC_COMM_EXEC` of its header.
 const COMM: u32 = 3;
 const EXEC: u16 = 1 << 13;
@@ -31,14 +38,19 @@ pub(crate) const REGISTERS: usize = if cfg!(target_arch = "x86_64") { 16 } else 
 
 /// The registers that are asked for, by the kernel's numbers.
 #[cfg(target_arch = "x86_64")]
-const ASKED: u64 = 0xff_00ff;
+const ASKED: u64 = 0xff_01ff;
 #[cfg(not(target_arch = "x86_64"))]
-const ASKED: u64 = 0xffff_ffff;
+const ASKED: u64 = 0x1_ffff_ffff;
 
 /// Of each register of [`Sample::registers`] its place among those that are asked for: the kernel has RAX, RBX, RCX, RDX, RSI, RDI,
-/// RBP, RSP first.
+/// RBP, RSP first, and RIP before R8.
 #[cfg(target_arch = "x86_64")]
-const PLACES: [usize; REGISTERS] = [0, 2, 3, 1, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15];
+const PLACES: [usize; REGISTERS] = [0, 2, 3, 1, 7, 6, 4, 5, 9, 10, 11, 12, 13, 14, 15, 16];
+/// The same of the instruction's address.
+#[cfg(target_arch = "x86_64")]
+const PLACE_OF_IP: usize = 8;
+#[cfg(not(target_arch = "x86_64"))]
+const PLACE_OF_IP: usize = REGISTERS;
 #[cfg(not(target_arch = "x86_64"))]
 const PLACES: [usize; REGISTERS] = {
     let mut places = [0; REGISTERS];
@@ -61,10 +73,26 @@ pub(crate) struct Sample {
     pub(crate) cpu: u32,
     /// When, ns of a clock that all CPUs have in common.
     pub(crate) time: u64,
-    /// The address of the instruction that is next: the one before it has just ended, or it waits itself.
+    /// The address of the instruction that is next: the one before it has just ended, or it waits itself. In the kernel the one that user
+    /// mode goes on with.
     pub(crate) ip: u64,
+    /// Whether it was in the kernel.
+    pub(crate) in_kernel: bool,
     /// Its registers.
     pub(crate) registers: [u64; REGISTERS],
+    /// What it had on its stack, from the stack pointer on.
+    pub(crate) stack: Vec<u8>,
+}
+
+impl Sample {
+    /// So many bytes of its stack; `None` where that is not of what was copied. `pointer`: the stack pointer.
+    pub(crate) fn on_stack(&self, pointer: u64, address: u64, bytes: u8) -> Option<u64> {
+        let from = usize::try_from(address.checked_sub(pointer)?).ok()?;
+        let mut value = [0; 8];
+        let there = self.stack.get(from..from.checked_add(bytes.into())?)?;
+        value.get_mut(..there.len())?.copy_from_slice(there);
+        Some(u64::from_le_bytes(value))
+    }
 }
 
 /// What the kernel says.
@@ -74,12 +102,17 @@ pub(crate) enum Noted {
     Sample(Sample),
     /// This process has begun another program.
     Exec(i32),
+    /// The second process, or a thread of it, started the first.
+    Fork(i32, i32),
+    /// There was no room for so many.
+    Lost(u64),
 }
 
 /// Samples of some CPUs or threads, from their opening on, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Sampler {
-    attr: SampleAttr,
+    /// With what the kernel does, where that is allowed, and without.
+    attrs: [SampleAttr; 2],
     rings: Vec<(Whose<'static>, Ring)>,
 }
 
@@ -112,7 +145,8 @@ impl Sampler {
 
     /// Samples nothing, until threads are added: each once in `period` ns of its CPU time, where it is in user mode then.
     pub(crate) fn of_none(period: u64) -> Self {
-        Self { attr: SampleAttr::new(period, ASKED), rings: Vec::new() }
+        let attrs = [true, false].map(|in_kernel| SampleAttr::new(period, ASKED, in_kernel));
+        Self { attrs, rings: Vec::new() }
     }
 
     /// Samples this thread, too.
@@ -122,7 +156,14 @@ impl Sampler {
     }
 
     fn open(&mut self, whose: Whose<'static>) -> io::Result<()> {
-        self.rings.push((whose, Ring::new(attr::open_sampling(&self.attr, whose)?)?));
+        let [with_kernel, without] = &self.attrs;
+        let event = match attr::open_sampling(with_kernel, whose) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                attr::open_sampling(without, whose)
+            }
+            opened => opened,
+        };
+        self.rings.push((whose, Ring::new(event?)?));
         Ok(())
     }
 
@@ -194,7 +235,11 @@ impl Ring {
             record.resize(size - 8, 0);
             self.copy(tail.wrapping_add(8), &mut record);
             let event = match kind {
-                SAMPLE => sample(&record).map(Noted::Sample),
+                SAMPLE => sample(&record, flags & MODE == IN_KERNEL).map(Noted::Sample),
+                FORK => {
+                    word(&record, 0).map(|word| Noted::Fork(halves(word).0 as i32, halves(word).1 as i32))
+                }
+                LOST => word(&record, 1).map(Noted::Lost),
                 COMM if flags & EXEC != 0 => word(&record, 0).map(|word| Noted::Exec(halves(word).0 as i32)),
                 _ => None,
             };
@@ -231,10 +276,10 @@ fn halves(word: u64) -> (u32, u32) {
 
 /// A sample without its header: the address, process and thread, the time, the CPU, and the registers behind their kind; `None` of a
 /// thread without registers of 64 bits.
-fn sample(record: &[u8]) -> Option<Sample> {
+fn sample(record: &[u8], in_kernel: bool) -> Option<Sample> {
     /// `PERF_SAMPLE_REGS_ABI_64`.
     const OF_64_BITS: u64 = 2;
-    let (ip, (pid, tid), time) = (word(record, 0)?, halves(word(record, 1)?), word(record, 2)?);
+    let ((pid, tid), time) = (halves(word(record, 1)?), word(record, 2)?);
     let (cpu, _) = halves(word(record, 3)?);
     if word(record, 4)? != OF_64_BITS {
         return None;
@@ -243,7 +288,17 @@ fn sample(record: &[u8]) -> Option<Sample> {
     for (register, place) in registers.iter_mut().zip(PLACES) {
         *register = word(record, 5 + place)?;
     }
-    Some(Sample { pid: pid as i32, tid: tid as i32, cpu, time, ip, registers })
+    let ip = word(record, 5 + PLACE_OF_IP)?;
+    let stack = stack(record, 6 + REGISTERS).unwrap_or_default().to_vec();
+    Some(Sample { pid: pid as i32, tid: tid as i32, cpu, time, ip, in_kernel, registers, stack })
+}
+
+/// The copy of the stack: the room for it, that, and how much of it was filled.
+fn stack(record: &[u8], at: usize) -> Option<&[u8]> {
+    let room = usize::try_from(word(record, at)?).ok()?;
+    let there = record.get(8 * at + 8..)?.get(..room)?;
+    let filled = word(record, at + 1 + room / 8)?;
+    there.get(..usize::try_from(filled).ok()?)
 }
 
 #[cfg(test)]
@@ -260,18 +315,25 @@ mod tests {
             u64::from_ne_bytes(bytes)
         };
         let mut words = vec![0x40_1000, pair(7, 9), 5_000, pair(3, 0), 2];
-        words.extend(100..100 + REGISTERS as u64);
+        words.extend(100..=100 + REGISTERS as u64);
+        words[5 + PLACE_OF_IP] = 0x40_1000;
+        // A stack of two words, of which one was there.
+        words.extend([16, 7_000, 8_000, 8]);
         let bytes = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
-        let read = sample(&bytes(&words)).unwrap();
+        let read = sample(&bytes(&words), false).unwrap();
         assert_eq!((read.pid, read.tid, read.cpu, read.time, read.ip), (7, 9, 3, 5_000, 0x40_1000));
         #[cfg(target_arch = "x86_64")]
         assert_eq!(read.registers[..8], [100, 102, 103, 101, 107, 106, 104, 105]);
-        assert_eq!(read.registers[REGISTERS - 1], 99 + REGISTERS as u64);
+        assert_eq!(read.registers[REGISTERS - 1], if cfg!(target_arch = "x86_64") { 116 } else { 131 });
+        let on_stack = |address| read.on_stack(0x1000, address, 8);
+        assert_eq!((on_stack(0x1000), on_stack(0x1008), on_stack(0xff8)), (Some(7_000), None, None));
+        words.truncate(6 + REGISTERS);
+        assert!(sample(&bytes(&words), true).unwrap().stack.is_empty());
         // A sample that was cut, one of a program of 32 bits, one of a thread of the kernel.
-        assert_eq!(sample(&bytes(&words[..words.len() - 1])), None);
+        assert_eq!(sample(&bytes(&words[..words.len() - 1]), false), None);
         words[4] = 1;
-        assert_eq!(sample(&bytes(&words)), None);
-        assert_eq!(sample(&bytes(&words[..5])), None);
+        assert_eq!(sample(&bytes(&words), false), None);
+        assert_eq!(sample(&bytes(&words[..5]), false), None);
         assert_eq!(header([9, 0, 0, 0, 2, 0, 160, 0]), (SAMPLE, 2, 160));
     }
 

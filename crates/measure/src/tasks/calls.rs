@@ -82,7 +82,7 @@ pub(super) enum Call {
 
 /// The instruction sets whose numbers are known. Programs of 32 bits have others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Machine {
+pub(crate) enum Machine {
     X86,
     Arm,
 }

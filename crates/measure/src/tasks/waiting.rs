@@ -42,7 +42,7 @@ pub(super) fn is_in_sync(pid: i32, tid: i32, machine: Option<Machine>) -> bool {
 }
 
 /// The number of a call and its first three arguments.
-type Arguments = (i64, u64, u64, u64);
+pub(crate) type Arguments = (i64, u64, u64, u64);
 
 /// `0 0x3 0x7f… …`. `-1 0x… 0x…`, with the stack and the place in the program alone, is outside of any call.
 fn parse(text: &str) -> Option<Arguments> {
@@ -114,7 +114,8 @@ fn is_a_mutex(operation: u64, expected: u64) -> bool {
     }
 }
 
-fn find_by_call(
+/// By the number of a call and its first three arguments; `link`: the name of a file that is open.
+pub(crate) fn find_by_call(
     machine: Machine,
     (number, first, second, third): Arguments,
     link: impl Fn(u64) -> Option<String>,

@@ -45,31 +45,6 @@ pub struct Traffic {
     pub doubtful: bool,
 }
 
-/// What samples of instructions and their registers say: at what programs wait in user mode, without a counter. Shares are of all
-/// samples.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct Sampled {
-    /// How many samples: of the interval, or of the last 10 s where it is shorter.
-    pub samples: u64,
-    /// Those whose instructions could not be read.
-    pub unread: u64,
-    /// Share at instructions that go through more memory than the last cache holds.
-    pub far: f64,
-    /// The part of `far` that goes through it in order.
-    pub sequential: f64,
-    /// How much memory `far` goes through, bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub working_set: Option<f64>,
-    /// Share at accesses to memory that the registers do not tell, as of gathers, or of what wrote over its own address.
-    pub hidden: f64,
-    /// Share at cache lines that several threads touch on several CPUs and of which one writes.
-    pub shared: f64,
-    /// Share in loops that spin (PAUSE, YIELD).
-    pub spinning: f64,
-}
-
 /// Pages of other nodes, as shares of all.
 #[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

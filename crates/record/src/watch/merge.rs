@@ -5,8 +5,8 @@ use std::ops::Add;
 
 use crate::command_run::{LockWaits, Looks, ThreadWaits};
 use crate::live::{
-    Clock, Cores, CpuTimes, Interval, Probe, Process, Remote, Sampled, Sensors, Service, Thread, Throttled,
-    Traffic,
+    Clock, Cores, CpuTimes, Interval, Probe, Process, Remote, Sampled, Sensors, Service, Share, Thread,
+    Throttled, Traffic,
 };
 
 /// What both tell as one; what one alone tells stands for both.
@@ -101,16 +101,35 @@ fn join_cores(a: Cores, b: Cores, weights: Weights) -> Cores {
 
 /// Shares are averaged by their numbers. Samples of a longer time than an interval are in both, so that these are not summed.
 fn join_sampled(a: Sampled, b: Sampled) -> Sampled {
-    let weights = Weights(a.samples as f64, b.samples as f64);
+    let weights = Weights(a.decoded() as f64, b.decoded() as f64);
+    let share = |a: Share, b: Share| Share {
+        count: a.count.max(b.count),
+        share: weights.mean(a.share, b.share),
+        low: weights.mean(a.low, b.low),
+        high: weights.mean(a.high, b.high),
+    };
+    let main = if b.far.share > a.far.share { (b.level, b.load_ns) } else { (a.level, a.load_ns) };
     Sampled {
         samples: a.samples.max(b.samples),
-        unread: a.unread.max(b.unread),
-        far: weights.mean(a.far, b.far),
-        sequential: weights.mean(a.sequential, b.sequential),
+        undecoded: a.undecoded.max(b.undecoded),
+        lost: a.lost.max(b.lost),
+        loads: share(a.loads, b.loads),
+        far: share(a.far, b.far),
+        sequential: share(a.sequential, b.sequential),
+        last_cache: share(a.last_cache, b.last_cache),
+        own_cache: share(a.own_cache, b.own_cache),
+        hidden: share(a.hidden, b.hidden),
+        shared: share(a.shared, b.shared),
+        spinning: share(a.spinning, b.spinning),
+        atomic: share(a.atomic, b.atomic),
+        long: share(a.long, b.long),
+        float: share(a.float, b.float),
+        jumps: share(a.jumps, b.jumps),
         working_set: both(a.working_set, b.working_set, f64::max),
-        hidden: weights.mean(a.hidden, b.hidden),
-        shared: weights.mean(a.shared, b.shared),
-        spinning: weights.mean(a.spinning, b.spinning),
+        level: main.0,
+        load_ns: main.1,
+        in_kernel: a.in_kernel.max(b.in_kernel),
+        kernel: if b.in_kernel > a.in_kernel { b.kernel } else { a.kernel },
     }
 }
 

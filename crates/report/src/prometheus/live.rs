@@ -7,10 +7,14 @@ use super::Exposition;
 
 /// What samples of user mode wait for, where some could be read.
 fn shares(sampled: Option<&Sampled>) -> impl Iterator<Item = ([(&'static str, &'static str); 1], f64)> {
-    let read = sampled.filter(|sampled| sampled.samples > sampled.unread);
+    let read = sampled.filter(|sampled| sampled.decoded() > 0);
     let shares = read.map(|seen| {
-        [("beyond-caches", seen.far), ("shared-lines", seen.shared), ("spinning", seen.spinning)]
-            .map(|(at, share)| ([("at", at)], share))
+        [
+            ("beyond-caches", seen.far.share),
+            ("shared-lines", seen.shared.share),
+            ("spinning", seen.spinning.share),
+        ]
+        .map(|(at, share)| ([("at", at)], share))
     });
     shares.into_iter().flatten()
 }

@@ -5,7 +5,7 @@ mod tables;
 
 use diagnose::Reference;
 use record::diagnosis::Bound;
-use record::live::{Cores, Interval, Sampled};
+use record::live::{Cores, Interval, Sampled, Share};
 use record::{Coverage, Machine, State, Text, Watch, units};
 
 use super::lines;
@@ -267,8 +267,13 @@ fn carried(interval: &Interval) -> String {
 /// Instructions a cycle, and where the issue slots went: retiring, bad speculation, frontend bound, backend bound.
 /// What samples say, where no counter does.
 fn samples(sampled: &Sampled) -> (&'static str, String) {
-    let read = sampled.samples.saturating_sub(sampled.unread);
-    let share = |share: f64| if read == 0 { "-".to_owned() } else { format!("{:.0} %", share * 100.0) };
+    let read = sampled.decoded();
+    let share = |share: Share| match share {
+        _ if read == 0 => "-".to_owned(),
+        // Nothing seen is not nothing.
+        share if share.share < 0.005 => format!("<{:.0} %", (share.high * 100.0).ceil()),
+        share => format!("{:.0} %", share.share * 100.0),
+    };
     let far = pad_left(&share(sampled.far), 8);
     let text = format!(
         "{far} beyond caches, {} shared lines, {} spinning (n={read})",

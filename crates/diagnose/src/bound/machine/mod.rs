@@ -49,7 +49,7 @@ fn figures(interval: &Interval, reference: &Reference) -> Vec<Measurement> {
             vec![seconds],
         ));
     }
-    for event in ["context-switches", "page-faults"] {
+    for event in ["context-switches", "page-faults", "forks"] {
         let rate = interval.rates.get(event).map(|rate| rate * interval.seconds);
         let count = |value| {
             Measurement::new(metrics::COUNTER_COUNT, labels().with_label(Label::Event, event), vec![value])
@@ -156,7 +156,8 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     }
     let mut causes = causes.into_iter();
     let first = causes.next()?;
-    let (mut says, mut advice, mut evidence) = (first.says, vec![first.advice], first.evidence);
+    let (kind, mut says, mut advice, mut evidence) =
+        (first.kind, first.says, vec![first.advice], first.evidence);
     if let Some(second) = causes.next() {
         says.push(super::BESIDES);
         says.push(second.says);
@@ -165,7 +166,7 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     } else if OF_THE_BUSY.contains(&first.by) {
         rules::most(interval).into_iter().for_each(|who| says.push(who));
     }
-    Some(Bound { by: first.by, says, evidence, advice })
+    Some(Bound { by: first.by, kind, says, evidence, advice })
 }
 
 /// What whoever is busy is bound by.

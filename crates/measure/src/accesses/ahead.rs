@@ -1,0 +1,332 @@
+//! What a thread will do next, by its registers and its memory: its code is executed here, a few instructions of it, until it comes
+//! to a load again. The addresses that the load has then are as good a sample of what it touches as the one that it had.
+
+use super::code::Code;
+use super::instruction::{Condition, Flow, Instruction, Op, Operation, Registers, Source, Target, Test};
+
+/// Instructions that are executed for one sample.
+const MOST: usize = 256;
+/// Values that are read out of the thread's memory for one sample.
+const MOST_READ: usize = 24;
+
+/// A general register's number above all that there are.
+const NUMBERS: usize = 32;
+
+/// What a comparison left.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flags {
+    zero: bool,
+    negative: bool,
+    overflow: bool,
+    /// The first was less, without a sign.
+    below: bool,
+}
+
+/// A value of a thread's memory, and whether it is what stood there at the sample, or what stands there now.
+pub(super) type Known = (u64, bool);
+
+/// What was stored at an address.
+#[derive(Clone, Copy)]
+struct Stored {
+    at: u64,
+    bytes: u8,
+    value: Option<u64>,
+    is_now: bool,
+}
+
+/// A thread that is followed on paper. `read`: so many bytes of its memory, where they can be had without waiting for them.
+pub(super) struct Ahead<'a, R> {
+    code: &'a Code,
+    at: u64,
+    registers: [Option<u64>; NUMBERS],
+    flags: Option<Flags>,
+    stored: Vec<Stored>,
+    /// Registers that are made of what memory holds now, not at the sample; and whether the last value read was such.
+    of_now: Registers,
+    is_now: bool,
+    /// Registers that are made of what was loaded last.
+    of_load: Registers,
+    read: R,
+    reads: usize,
+    steps: usize,
+    /// Whether branches forward whose condition is not known are taken.
+    pub(super) forward: bool,
+}
+
+/// An instruction that was executed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// Where it stands.
+    pub(super) at: u64,
+    /// The address of the memory that it names, where that is known.
+    pub(super) address: Option<u64>,
+    /// Whether that was made of what memory holds now.
+    pub(super) is_now: bool,
+    /// Whether it reads memory at an address that is made of what was loaded.
+    pub(super) follows: bool,
+}
+
+impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
+    /// Before the instruction at `at`, with these registers; `of_load`: those that a load has just set.
+    pub(super) fn new(code: &'a Code, at: u64, registers: &[u64], of_load: Registers, read: R) -> Self {
+        let mut own = [None; NUMBERS];
+        own.iter_mut().zip(registers).for_each(|(own, value)| *own = Some(*value));
+        Self {
+            code,
+            at,
+            registers: own,
+            flags: None,
+            stored: Vec::new(),
+            of_load,
+            of_now: Registers::default(),
+            is_now: false,
+            read,
+            reads: 0,
+            steps: 0,
+            forward: false,
+        }
+    }
+
+    fn register(&self, number: u8) -> Option<u64> {
+        self.registers.get(usize::from(number)).copied().flatten()
+    }
+
+    /// Executes the next instruction; `None` where that is not known, or enough were.
+    pub(super) fn step(&mut self) -> Option<Step> {
+        self.steps += 1;
+        if self.steps > MOST {
+            return None;
+        }
+        let one = self.code.at(self.at)?;
+        let at = self.at;
+        let end = at.wrapping_add(one.length as u64);
+        let operand = one.memory.and_then(|memory| memory.at);
+        let address = operand.and_then(|operand| operand.address(|number| self.register(number), end));
+        let follows = one.memory.is_some_and(|memory| memory.reads)
+            && operand.is_some_and(|operand| operand.registers().meets(self.of_load));
+        let is_now = operand.is_some_and(|operand| operand.registers().meets(self.of_now));
+        self.is_now = false;
+        let taken = self.flow(&one)?;
+        let of_base = one.moves.and_then(|(number, _)| self.register(number));
+        match one.does {
+            Some(does) => self.compute(&one, &does, address, end),
+            None => self.forget(&one, address),
+        }
+        if let Some((number, by)) = one.moves
+            && let Some(register) = self.registers.get_mut(usize::from(number))
+        {
+            *register = of_base.map(|base| base.wrapping_add_signed(by));
+        }
+        let passed = |of: Registers, new: bool| match new || one.reads.meets(of) {
+            true => of.and(one.sets.without(Registers::FLAGS)),
+            false => of.without(one.sets),
+        };
+        self.of_load = passed(self.of_load, false);
+        self.of_now = passed(self.of_now, self.is_now);
+        self.at = match taken {
+            Some(by) => end.wrapping_add_signed(by),
+            None => end,
+        };
+        Some(Step { at, address, is_now, follows })
+    }
+
+    /// By how much it jumps; `None` where nobody knows.
+    fn flow(&mut self, one: &Instruction) -> Option<Option<i64>> {
+        match one.flow {
+            Flow::Next => Some(None),
+            Flow::Jump(by) => Some(Some(by)),
+            Flow::Branch(by, condition) => {
+                let taken = self.is(condition).unwrap_or(if by < 0 { true } else { self.forward });
+                Some(taken.then_some(by))
+            }
+            Flow::Call(_) => {
+                let lost = self.code.set.lost_in_calls();
+                self.lose(lost);
+                Some(None)
+            }
+            Flow::Return | Flow::Elsewhere => None,
+        }
+    }
+
+    fn is(&self, condition: Condition) -> Option<bool> {
+        match condition {
+            Condition::Unknown => None,
+            Condition::Zero(number, bytes, is) => Some((cut(self.register(number)?, bytes) == 0) == is),
+            Condition::Of(test, is) => {
+                let flags = self.flags?;
+                let less = flags.negative != flags.overflow;
+                let holds = match test {
+                    Test::Equal => flags.zero,
+                    Test::Below => flags.below,
+                    Test::BelowOrEqual => flags.below || flags.zero,
+                    Test::Less => less,
+                    Test::LessOrEqual => less || flags.zero,
+                    Test::Negative => flags.negative,
+                };
+                Some(holds == is)
+            }
+        }
+    }
+
+    fn lose(&mut self, lost: Registers) {
+        for (number, value) in self.registers.iter_mut().enumerate() {
+            if lost.meets(Registers::general(number as u8)) {
+                *value = None;
+            }
+        }
+        if lost.meets(Registers::FLAGS) {
+            self.flags = None;
+        }
+    }
+
+    /// What it does is not known: neither is what it leaves.
+    fn forget(&mut self, one: &Instruction, address: Option<u64>) {
+        self.lose(one.sets);
+        if let (Some(memory), Some(address)) = (one.memory.filter(|memory| memory.writes), address) {
+            self.stored.push(Stored { at: address, bytes: memory.bytes, value: None, is_now: false });
+        }
+    }
+
+    fn compute(&mut self, one: &Instruction, does: &Operation, address: Option<u64>, end: u64) {
+        let (stack, bytes) = (self.code.set.stack(), does.bytes);
+        match does.op {
+            Op::Push => {
+                let value = self.value(does.b, address, end);
+                let top = self.register(stack).map(|top| top.wrapping_sub(8));
+                self.registers[usize::from(stack)] = top;
+                let is_now = self.is_of_now(one);
+                let of = |at| Stored { at, bytes: 8, value, is_now };
+                return self.stored.extend(top.map(of));
+            }
+            Op::Pop => {
+                let top = self.register(stack);
+                let value = top.and_then(|top| self.load(top, 8));
+                self.registers[usize::from(stack)] = top.map(|top| top.wrapping_add(8));
+                return self.put(does.to, value, bytes, None);
+            }
+            _ => {}
+        }
+        let b = self.value(does.b, address, end);
+        let a = if does.op == Op::Take { Some(0) } else { self.value(does.a, address, end) };
+        let value = match does.op {
+            Op::Select(condition) => match self.is(condition) {
+                Some(true) => b,
+                Some(false) => a,
+                None => a.filter(|a| Some(*a) == b),
+            },
+            op => a.zip(b).map(|(a, b)| result(op, a, b, bytes)),
+        };
+        if one.sets.meets(Registers::FLAGS) {
+            self.flags = a.zip(b).zip(value).map(|((a, b), value)| flags(does.op, a, b, value, bytes));
+        }
+        if let Target::Register(number) = does.to {
+            self.lose(one.sets.without(Registers::general(number)).without(Registers::FLAGS));
+        }
+        let is_now = self.is_of_now(one);
+        self.put(does.to, value, bytes, address.map(|at| (at, is_now)));
+    }
+
+    /// Whether what it leaves is made of what memory holds now.
+    fn is_of_now(&self, one: &Instruction) -> bool {
+        self.is_now || one.reads.meets(self.of_now)
+    }
+
+    fn put(&mut self, to: Target, value: Option<u64>, bytes: u8, address: Option<(u64, bool)>) {
+        match to {
+            Target::Register(number) => {
+                let old = self.register(number);
+                let new = match bytes {
+                    4.. => value.map(|value| cut(value, bytes)),
+                    _ => old.zip(value).map(|(old, value)| old & !mask(bytes) | cut(value, bytes)),
+                };
+                if let Some(register) = self.registers.get_mut(usize::from(number)) {
+                    *register = new;
+                }
+            }
+            Target::Stored => {
+                self.stored.extend(address.map(|(at, is_now)| Stored { at, bytes, value, is_now }));
+            }
+            Target::Nothing => {}
+        }
+    }
+
+    fn value(&mut self, source: Source, address: Option<u64>, end: u64) -> Option<u64> {
+        match source {
+            Source::Constant(value) => Some(value),
+            Source::Register { number, bytes, signed, shift } => {
+                let value = extend(self.register(number)?, bytes, signed);
+                Some(value.wrapping_shl(shift.into()))
+            }
+            Source::Loaded { bytes, signed } => {
+                let value = self.load(address?, bytes)?;
+                Some(extend(value, bytes, signed))
+            }
+            Source::Address(operand) => operand.address(|number| self.register(number), end),
+        }
+    }
+
+    /// What memory holds: what was stored there, or what the thread has there now.
+    fn load(&mut self, address: u64, bytes: u8) -> Option<u64> {
+        let end = address.checked_add(bytes.into())?;
+        let meets = |one: &&Stored| one.at < end && address < one.at.saturating_add(one.bytes.into());
+        if let Some(one) = self.stored.iter().rev().find(meets) {
+            self.is_now |= one.is_now;
+            let whole = one.at == address && one.bytes >= bytes;
+            return one.value.filter(|_| whole).map(|value| cut(value, bytes));
+        }
+        self.reads += 1;
+        if self.reads > MOST_READ {
+            return None;
+        }
+        let (value, at_sample) = (self.read)(address, bytes)?;
+        self.is_now |= !at_sample;
+        Some(value)
+    }
+}
+
+fn mask(bytes: u8) -> u64 {
+    if bytes >= 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 }
+}
+
+fn cut(value: u64, bytes: u8) -> u64 {
+    value & mask(bytes)
+}
+
+fn sign(value: u64, bytes: u8) -> bool {
+    value >> (8 * bytes.clamp(1, 8) - 1) & 1 == 1
+}
+
+fn extend(value: u64, bytes: u8, signed: bool) -> u64 {
+    let value = cut(value, bytes);
+    if signed && sign(value, bytes) { value | !mask(bytes) } else { value }
+}
+
+fn result(op: Op, a: u64, b: u64, bytes: u8) -> u64 {
+    // Shifts count as far as the operand is wide.
+    let by = b & if bytes == 8 { 63 } else { 31 };
+    let value = match op {
+        Op::Take | Op::Select(_) | Op::Push | Op::Pop => b,
+        Op::Add => a.wrapping_add(b),
+        Op::Sub => a.wrapping_sub(b),
+        Op::And => a & b,
+        Op::Clear => a & !b,
+        Op::Or => a | b,
+        Op::Xor => a ^ b,
+        Op::Left => a << by,
+        Op::Right => cut(a, bytes) >> by,
+        Op::RightSigned => ((extend(a, bytes, true) as i64) >> by) as u64,
+        Op::Multiply => a.wrapping_mul(b),
+    };
+    cut(value, bytes)
+}
+
+fn flags(op: Op, a: u64, b: u64, value: u64, bytes: u8) -> Flags {
+    let (a, b, value) = (cut(a, bytes), cut(b, bytes), cut(value, bytes));
+    let (of_a, of_b, negative) = (sign(a, bytes), sign(b, bytes), sign(value, bytes));
+    let (below, overflow) = match op {
+        Op::Sub => (a < b, of_a != of_b && negative != of_a),
+        Op::Add => (value < a, of_a == of_b && negative != of_a),
+        _ => (false, false),
+    };
+    Flags { zero: value == 0, negative, overflow, below }
+}

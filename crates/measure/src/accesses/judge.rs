@@ -1,0 +1,244 @@
+//! What many samples say together: how much memory is gone through beyond the caches, which lines several threads write, and what
+//! else is waited for.
+
+use std::collections::HashMap;
+
+use record::live::{Sampled, Share};
+
+use super::caches::{Caches, Fits, Set};
+use super::code::Waits;
+use super::sighting::{Seen, Touch};
+use super::spread;
+
+/// Touches of one place from which on they are looked at apart from those of other places.
+const OWN: usize = 16;
+/// Whose memory is that several processes have: programs that one started have it at the same addresses.
+const OF_SEVERAL: i32 = 0;
+
+/// A touch, and what it counts with.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    /// The cache it goes through, whose memory it is, and which of the two instructions names it: both may name the same memory,
+    /// which then is no sign of coming back to it.
+    of: (usize, i32, usize),
+    /// The number of its sample.
+    number: usize,
+    touch: Touch,
+}
+
+/// Whose memory a sample touches.
+fn owner(one: &Seen, touch: &Touch) -> i32 {
+    if touch.shared { OF_SEVERAL } else { one.pid }
+}
+
+/// Where the memory lies that samples touch, by their numbers: whether it fits the caches, and how much of it there is.
+fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
+    let mut placed: Vec<Placed> = Vec::new();
+    for (number, one) in all.iter().enumerate() {
+        for (which, touch) in one.touches.iter().enumerate() {
+            placed.extend(touch.map(|touch| Placed {
+                of: (caches.of_cpu(one.cpu), owner(one, &touch), which),
+                number,
+                touch,
+            }));
+        }
+    }
+    placed.sort_by_key(|one| (one.of, one.touch.place));
+    let mut places: Vec<Option<(Touch, Fits)>> = vec![None; all.len()];
+    for of_cache in placed.chunk_by(|a, b| a.of.0 == b.of.0) {
+        let mut parts: Vec<Vec<Placed>> = Vec::new();
+        for of_one in of_cache.chunk_by(|a, b| a.of == b.of) {
+            // What one place touches, and what all touch that have too few for themselves.
+            let mut rest = Vec::new();
+            for place in of_one.chunk_by(|a, b| a.touch.place == b.touch.place) {
+                if place.len() < OWN { rest.extend_from_slice(place) } else { parts.push(place.to_vec()) }
+            }
+            parts.push(rest);
+        }
+        let cache = of_cache.first().map_or(0, |one| one.of.0);
+        let mut put = |one: &Placed, fits: Fits| {
+            // What a sample waits for goes before what its instruction names itself, unless that is farther.
+            let place = &mut places[one.number];
+            if place.is_none_or(|(_, known)| fits > known) {
+                *place = Some((one.touch, fits));
+            }
+        };
+        let mut sets = Vec::new();
+        for part in &mut parts {
+            let (set, hot) = gone_through(part);
+            let fits = caches.fits(hot.len() as f64 * spread::PAGE, cache);
+            hot.iter().flat_map(|page| page.iter()).for_each(|one| put(one, fits));
+            sets.push(set);
+        }
+        let fit = caches.fit(cache, &sets);
+        parts.iter().zip(fit).for_each(|(part, fits)| part.iter().for_each(|one| put(one, fits)));
+    }
+    places
+}
+
+/// The memory of these touches, of which those are left that go through it; the others, which come back to some pages, page by page.
+fn gone_through(touches: &mut Vec<Placed>) -> (Set, Vec<Vec<Placed>>) {
+    let addresses: Vec<u64> = touches.iter().map(|one| one.touch.address).collect();
+    let (bytes, cold) = spread::of(&addresses);
+    let mut is_cold = cold.into_iter();
+    let (mut left, mut hot): (Vec<Placed>, Vec<Placed>) =
+        touches.drain(..).partition(|_| is_cold.next() == Some(true));
+    hot.sort_by_key(|one| one.touch.address);
+    let page = |one: &Placed| (one.touch.address as f64 / spread::PAGE) as u64;
+    let hot = hot.chunk_by(|a, b| page(a) == page(b)).map(<[Placed]>::to_vec).collect();
+    touches.append(&mut left);
+    let addresses = touches.iter().map(|one| one.touch.address).collect();
+    (Set::new(touches.first().map_or(OF_SEVERAL, |one| one.of.1), bytes, addresses), hot)
+}
+
+/// Known addresses of a load from which on those that are not known are taken to be of the same memory.
+const ALIKE: usize = 8;
+
+/// What holds the memory of loads whose own addresses are not known, by their numbers: what holds that of most others at the same
+/// place; and whether these go through it in order.
+fn alike(all: &[Seen], places: &[Option<(Touch, Fits)>]) -> Vec<Option<(Fits, bool)>> {
+    let mut known: HashMap<(i32, u64), Vec<(Fits, bool)>> = HashMap::new();
+    for (one, place) in all.iter().zip(places) {
+        if let (Some(load), Some((touch, fits))) = (one.load, place)
+            && touch.place == load
+        {
+            known.entry((one.pid, load)).or_default().push((*fits, touch.sequential));
+        }
+    }
+    known.values_mut().for_each(|of_place| of_place.sort_unstable());
+    let middle = |of_place: &Vec<(Fits, bool)>| of_place.get(of_place.len() / 2).copied();
+    let of_one = |one: &Seen| {
+        let of_place = known.get(&(one.pid, one.load.filter(|_| one.hidden)?))?;
+        if of_place.len() < ALIKE { None } else { middle(of_place) }
+    };
+    all.iter().map(of_one).collect()
+}
+
+/// What samples say of some of them, `of`; what the others touch takes its part of the caches.
+pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches: &Caches) -> Sampled {
+    let places = places(all, caches);
+    let alike = alike(all, &places);
+    let held = places
+        .iter()
+        .zip(&alike)
+        .map(|(place, alike)| place.map(|(touch, fits)| (fits, touch.sequential)).or(*alike));
+    let held: Vec<Option<(Fits, bool)>> = held.collect();
+    let of_these = all.iter().zip(places.iter().zip(held)).filter(|(one, _)| of(one));
+    let (all, (places, held)): (Vec<&Seen>, (Vec<&Option<(Touch, Fits)>>, Vec<Option<(Fits, bool)>>)) =
+        of_these.unzip();
+    let decoded = all.iter().filter(|one| one.decoded).count() as u64;
+    let count = |is: &dyn Fn(&Seen, Option<(Fits, bool)>) -> bool| {
+        all.iter().zip(&held).filter(|(one, held)| is(one, **held)).count() as u64
+    };
+    let fits = |held: Option<(Fits, bool)>, fits: Fits| held.is_some_and(|(of, _)| of == fits);
+    let is_far = |one: &Seen, held: Option<(Fits, bool)>| fits(held, Fits::Nothing) || one.flushed;
+    let hidden = count(&|one, held| one.hidden && held.is_none() && !one.flushed);
+    // What could not be told may be any of them.
+    let share = |count: u64| Share::of(count, decoded, hidden);
+    let sure = |count: u64| Share::of(count, decoded, 0);
+    let waits = |what: Waits| sure(count(&|one, _| one.waits == what && one.load.is_none()));
+    let memory = |level: Fits| {
+        let of_level = all.iter().zip(&places).filter_map(|(one, place)| {
+            place.as_ref().filter(|(_, fits)| *fits == level).map(|(touch, _)| (owner(one, touch), *touch))
+        });
+        working_set(of_level.collect())
+    };
+    let far = share(count(&is_far));
+    let cached =
+        |level: Fits| share(count(&|one, held| one.load.is_some() && !one.flushed && fits(held, level)));
+    let (last_cache, own_cache) = (cached(Fits::LastCache), cached(Fits::OwnCache));
+    // The level of most of them; far ones cost most.
+    let main =
+        [(far.count, Fits::Nothing), (last_cache.count, Fits::LastCache), (own_cache.count, Fits::OwnCache)];
+    let most = main.iter().map(|(count, _)| *count).max().filter(|most| *most > 0);
+    let main = main.iter().find(|(count, _)| Some(*count) >= most.map(|most| most.div_ceil(2)) && *count > 0);
+    let main = main.filter(|_| most.is_some()).map(|(_, fits)| *fits);
+    let bytes = main.and_then(memory);
+    Sampled {
+        samples: all.len() as u64,
+        undecoded: all.len() as u64 - decoded,
+        lost,
+        loads: sure(count(&|one, _| one.load.is_some())),
+        far,
+        sequential: sure(count(&|one, held| !one.flushed && held == Some((Fits::Nothing, true)))),
+        last_cache,
+        own_cache,
+        hidden: sure(hidden),
+        shared: sure(at_shared_lines(&all).into_iter().filter(|shared| *shared).count() as u64),
+        spinning: sure(count(&|one, _| one.spins)),
+        atomic: sure(count(&|one, _| one.waits == Waits::Atomic)),
+        long: waits(Waits::Long),
+        float: waits(Waits::Float),
+        jumps: waits(Waits::Jump),
+        working_set: bytes,
+        level: main.map(|fits| caches.level(fits)),
+        load_ns: match (main, bytes) {
+            (Some(Fits::Nothing), None) => caches.memory_ns(),
+            (Some(_), Some(bytes)) => caches.ns_of(bytes),
+            _ => None,
+        },
+        ..Sampled::default()
+    }
+}
+
+/// Bytes that all touch together; `None` without a touch.
+fn working_set(mut touches: Vec<(i32, Touch)>) -> Option<f64> {
+    touches.sort_by_key(|(owner, _)| *owner);
+    let of_one = |of: &[(i32, Touch)]| {
+        let addresses: Vec<u64> = of.iter().map(|(_, touch)| touch.address).collect();
+        spread::of(&addresses).0
+    };
+    (!touches.is_empty()).then(|| touches.chunk_by(|a, b| a.0 == b.0).map(of_one).sum())
+}
+
+/// Bytes of a line that cores take from each other, as a shift.
+const LINE: u32 = 6;
+/// Samples of a thread that are no chance.
+const AGAIN: usize = 2;
+
+/// A touch of a line, by the process that has it and the thread that touches it.
+#[derive(Clone, Copy, Debug)]
+struct OfLine {
+    line: (i32, u64),
+    tid: i32,
+    time: u64,
+    cpu: u32,
+    writes: bool,
+    /// The number of its sample.
+    number: usize,
+}
+
+/// Which samples are at lines that several threads on several CPUs touch in the same time, of which one writes. What one leaves
+/// another may have afterwards, as the stack of a thread that has ended.
+fn at_shared_lines(all: &[&Seen]) -> Vec<bool> {
+    let mut touches: Vec<OfLine> = Vec::new();
+    for (number, one) in all.iter().enumerate() {
+        touches.extend(one.touches.iter().flatten().map(|touch| OfLine {
+            line: (one.pid, touch.address >> LINE),
+            tid: one.tid,
+            time: one.time,
+            cpu: one.cpu,
+            writes: touch.writes || touch.atomic,
+            number,
+        }));
+    }
+    touches.sort_unstable_by_key(|one| (one.line, one.tid, one.time));
+    let mut shared = vec![false; all.len()];
+    for line in touches.chunk_by(|a, b| a.line == b.line) {
+        let threads: Vec<&[OfLine]> =
+            line.chunk_by(|a, b| a.tid == b.tid).filter(|thread| thread.len() >= AGAIN).collect();
+        let times = |thread: &[OfLine]| Some((thread.first()?.time, thread.last()?.time));
+        let overlap = |a: &[OfLine], b: &[OfLine]| {
+            let (Some(a), Some(b)) = (times(a), times(b)) else { return false };
+            a.0 < b.1 && b.0 < a.1
+        };
+        let writes = |thread: &[OfLine]| thread.iter().any(|one| one.writes);
+        let meet = |a: &[OfLine], b: &[OfLine]| overlap(a, b) && (writes(a) || writes(b));
+        let several_cpus = line.iter().any(|one| line.first().is_some_and(|first| first.cpu != one.cpu));
+        let met = || threads.iter().enumerate().any(|(at, a)| threads[at + 1..].iter().any(|b| meet(a, b)));
+        if several_cpus && met() {
+            line.iter().for_each(|one| shared[one.number] = true);
+        }
+    }
+    shared
+}

@@ -1,0 +1,193 @@
+//! What one sample shows: which load the thread waited for, and the memory that the load touches.
+
+use std::time::Instant;
+
+use super::ahead::{Ahead, Known};
+use super::code::{Load, Mapped, Site, Waits};
+use super::instruction::Order;
+use crate::counters::Sample;
+
+/// Successive addresses of a load closer than this are brought ahead of it: prefetchers follow strides of up to half a page of
+/// 4 KiB, and none beyond it (Intel, 64-ia-32 Optimization Reference Manual, "Data Prefetching").
+const STRIDE: u64 = 2048;
+/// So far below and above the stack pointer lies what a function has on its stack, bytes.
+const STACK_BELOW: u64 = 256;
+const STACK_ABOVE: u64 = 16 << 10;
+/// Strides of a place that are looked at; then they are known.
+const STRIDES: u32 = 8;
+
+/// A sample.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub(super) at: Instant,
+    /// The same to the ns, by the kernel's clock.
+    pub(super) time: u64,
+    pub(super) pid: i32,
+    pub(super) tid: i32,
+    pub(super) cpu: u32,
+    pub(super) decoded: bool,
+    pub(super) spins: bool,
+    /// Where the load stands that it waits for.
+    pub(super) load: Option<u64>,
+    /// Whether nobody can tell of what memory that is.
+    pub(super) hidden: bool,
+    /// Whether that was taken out of the caches.
+    pub(super) flushed: bool,
+    pub(super) waits: Waits,
+    /// The memory of the load that it waits for, and what its own instruction names.
+    pub(super) touches: [Option<Touch>; 2],
+}
+
+/// Memory that an instruction names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Touch {
+    /// Where the instruction stands.
+    pub(super) place: u64,
+    pub(super) address: u64,
+    pub(super) atomic: bool,
+    pub(super) writes: bool,
+    pub(super) sequential: bool,
+    /// Whether other processes have that memory, too.
+    pub(super) shared: bool,
+}
+
+/// How often the strides of a place's load were those of a prefetched one, and how often not.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Strides {
+    short: u32,
+    other: u32,
+}
+
+impl Strides {
+    fn is_short(self) -> Option<bool> {
+        (self.short + self.other > 0).then_some(self.short > self.other)
+    }
+}
+
+/// What a sample saw; `page`: what its process has at an address, `value`: what stands there.
+pub(super) fn see(
+    sample: &Sample,
+    site: &mut Site,
+    at: Instant,
+    mut page: impl FnMut(u64) -> Option<Mapped>,
+    mut value: impl FnMut(u64, u8) -> Option<u64>,
+) -> Seen {
+    let stack = register(sample, site.stack()).unwrap_or(0);
+    let is_near = |address: u64| {
+        (stack.saturating_sub(STACK_BELOW)..stack.saturating_add(STACK_ABOVE)).contains(&address)
+    };
+    let mut touch = |load: &Load, address: u64, short: Option<bool>| {
+        let there = page(address);
+        let sequential = match (load.memory.order, short) {
+            (Order::Sequential, _) => true,
+            // Vectors are of arrays, unless a loop shows that it goes elsewhere.
+            (Order::Vector, short) => short != Some(false),
+            (Order::Unknown, short) => short == Some(true),
+        };
+        let shared = there == Some(Mapped::Shared);
+        let Load { at, atomic, .. } = *load;
+        let touch = Touch { place: at, address, atomic, writes: load.memory.writes, sequential, shared };
+        (touch, there.is_some())
+    };
+    let mut hidden = false;
+    let awaited = site.load.and_then(|load| {
+        let known = |address: u64, bytes: u8| match sample.on_stack(stack, address, bytes) {
+            Some(there) => Some((there, true)),
+            None => value(address, bytes).map(|now| (now, false)),
+        };
+        let found = addresses(sample, site, &load, known);
+        // What is computed from registers that others may have written since is memory only where there is some.
+        let awaited = found.map(|found| {
+            let short = site.strides.is_short();
+            (touch(&load, found.address, short), found, found.address)
+        });
+        match awaited {
+            Some((_, _, address)) if is_near(address) => None,
+            Some(((touch, there), found, _)) if there || found.is_had => {
+                // What memory holds now is one address for all samples that are looked at now.
+                let again = found.is_now && site.last_now == Some((at, found.address));
+                site.last_now = found.is_now.then_some((at, found.address));
+                hidden = again;
+                (!again).then_some(touch)
+            }
+            _ => {
+                hidden = true;
+                None
+            }
+        }
+    });
+    let own = site.own.and_then(|own| {
+        let address = own.memory.at?.address(|number| register(sample, number), own.end)?;
+        (!is_near(address)).then(|| touch(&own, address, None).0)
+    });
+    Seen {
+        at,
+        time: sample.time,
+        pid: sample.pid,
+        tid: sample.tid,
+        cpu: sample.cpu,
+        decoded: site.code.is_some(),
+        spins: site.spins,
+        load: site.load.map(|load| load.at),
+        hidden,
+        flushed: site.flushes && (site.load.is_some() || site.waits == Waits::Atomic),
+        waits: site.waits,
+        touches: [awaited, own],
+    }
+}
+
+fn register(sample: &Sample, number: u8) -> Option<u64> {
+    sample.registers.get(usize::from(number)).copied()
+}
+
+/// An address of a load.
+#[derive(Clone, Copy)]
+struct Found {
+    address: u64,
+    /// Whether it is the one that it had, or else that it will have when its thread comes to it again.
+    is_had: bool,
+    /// Whether it was made of what memory holds now.
+    is_now: bool,
+}
+
+/// The address of a load. Learns from some of them whether it goes through memory in short strides.
+fn addresses(
+    sample: &Sample,
+    site: &mut Site,
+    load: &Load,
+    value: impl FnMut(u64, u8) -> Option<Known>,
+) -> Option<Found> {
+    let had =
+        load.intact.then(|| load.memory.at?.address(|number| register(sample, number), load.end)).flatten();
+    let Site { code, strides, .. } = site;
+    if had.is_some() && strides.short + strides.other >= STRIDES {
+        return had.map(|address| Found { address, is_had: true, is_now: false });
+    }
+    let mut ahead = Ahead::new(code.as_ref()?, sample.ip, &sample.registers, load.sets, value);
+    let (mut last, mut first, mut follows) = (had, None, None);
+    let found = |address: u64, is_now: bool| Found { address, is_had: false, is_now };
+    let mut rounds = 0;
+    while rounds < 2
+        && let Some(step) = ahead.step()
+    {
+        let of_step = step.address.map(|address| found(address, step.is_now));
+        follows = follows.or(of_step.filter(|_| step.follows));
+        if step.at != load.at {
+            continue;
+        }
+        rounds += 1;
+        if let (Some(before), Some(now)) = (last, step.address) {
+            let stride = before.abs_diff(now);
+            if (1..STRIDE).contains(&stride) { strides.short += 1 } else { strides.other += 1 }
+        }
+        last = step.address.or(last);
+        first = first.or(of_step);
+        if had.is_none() && first.is_some() && strides.short + strides.other >= STRIDES {
+            break;
+        }
+    }
+    match had {
+        Some(address) => Some(Found { address, is_had: true, is_now: false }),
+        None => first.or(follows),
+    }
+}

@@ -1,0 +1,164 @@
+//! What samples of instructions and their registers say: at what programs wait in user mode, without a counter.
+
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+use crate::diagnosis::BoundKind;
+
+/// A share of samples: so many of them, and the interval that holds the share of the time with 95 % confidence (Wilson, 1927), which
+/// no count of zero makes zero.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Share {
+    /// Samples.
+    pub count: u64,
+    /// Their share of all that were decoded.
+    pub share: f64,
+    /// The ends of its interval, in which those that could not be told may or may not be part of it.
+    pub low: f64,
+    /// The upper one.
+    pub high: f64,
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Self::of(0, 0, 0)
+    }
+}
+
+impl Share {
+    /// Of `all` samples `count` are such, and `untold` others may be.
+    pub fn of(count: u64, all: u64, untold: u64) -> Self {
+        let whole = count.saturating_add(untold).min(all.max(count));
+        let share = if all == 0 { 0.0 } else { count as f64 / all as f64 };
+        let low = if count == 0 { 0.0 } else { wilson(count, all).0 };
+        Self { count, share, low, high: wilson(whole, all).1 }
+    }
+}
+
+/// The standard normal's quantile of 95 %, both sides.
+const Z: f64 = 1.959_964;
+
+/// Wilson's interval of a share.
+fn wilson(count: u64, all: u64) -> (f64, f64) {
+    if all == 0 {
+        return (0.0, 1.0);
+    }
+    let (n, share) = (all as f64, (count as f64 / all as f64).min(1.0));
+    let middle = share + Z * Z / (2.0 * n);
+    let half = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+    let scale = 1.0 + Z * Z / n;
+    (((middle - half) / scale).max(0.0), ((middle + half) / scale).min(1.0))
+}
+
+/// Where the memory lies that loads wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryLevel {
+    /// Cache of one core.
+    L2,
+    /// The last cache.
+    L3,
+    /// Memory of the node.
+    Dram,
+    /// Memory of another node.
+    Remote,
+    /// Beyond what a core has for itself; nobody measured here where the last cache ends.
+    CachesOrMemory,
+}
+
+/// What the kernel does for a program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct KernelTime {
+    /// For what.
+    pub kind: BoundKind,
+    /// The share of its samples.
+    pub share: Share,
+}
+
+/// What samples of user mode wait for.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Sampled {
+    /// How many samples: of the interval, or of the last 10 s where it is shorter.
+    pub samples: u64,
+    /// Those whose instructions could not be read or decoded. All shares are of the others.
+    pub undecoded: u64,
+    /// Those that the kernel had no room for.
+    pub lost: u64,
+    /// At loads, whatever memory they are of.
+    pub loads: Share,
+    /// At accesses to more memory than the caches hold of it.
+    pub far: Share,
+    /// The part of `far` that goes through it in order.
+    pub sequential: Share,
+    /// At loads of memory that fits the last cache and not those of one core.
+    pub last_cache: Share,
+    /// At loads of memory that fits the second cache and not the first.
+    pub own_cache: Share,
+    /// At loads whose address cannot be told: they may be of any of these.
+    pub hidden: Share,
+    /// At cache lines that several threads touch on several CPUs and of which one writes.
+    pub shared: Share,
+    /// In loops that wait for another thread.
+    pub spinning: Share,
+    /// Behind atomic instructions and fences.
+    pub atomic: Share,
+    /// Behind divisions and roots.
+    pub long: Share,
+    /// Behind floating-point additions and multiplications.
+    pub float: Share,
+    /// Where a jump leads to and nothing is waited for: mispredicted branches, and code that has to be fetched.
+    pub jumps: Share,
+    /// How much memory `far` goes through, bytes; where that is nothing, how much those do that wait for a cache.
+    pub working_set: Option<f64>,
+    /// Where most of the memory lies.
+    pub level: Option<MemoryLevel>,
+    /// What a load of it takes by this machine's own latency curve, ns.
+    pub load_ns: Option<f64>,
+    /// Samples of the kernel; none where this user may not sample it.
+    pub in_kernel: u64,
+    /// What those are for, most first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kernel: Vec<KernelTime>,
+}
+
+impl Sampled {
+    /// Samples that tell something.
+    pub fn decoded(&self) -> u64 {
+        self.samples.saturating_sub(self.undecoded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_seen_is_not_nothing() {
+        assert_eq!((Share::of(0, 0, 0).low, Share::of(0, 0, 0).high), (0.0, 1.0));
+        let none = Share::of(0, 100, 0);
+        assert!(none.low == 0.0 && (0.03..0.04).contains(&none.high), "{none:?}");
+        // As R's prop.test(61, 100, correct = FALSE) has it.
+        let some = Share::of(61, 100, 0);
+        assert!((some.low - 0.512).abs() < 1e-3 && (some.high - 0.6998).abs() < 1e-3, "{some:?}");
+        // What was not told may be part of it.
+        let open = Share::of(0, 100, 40);
+        assert!(open.low == 0.0 && open.high > 0.45, "{open:?}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_share_lies_in_its_interval(all in 1_u64..5000, of in 0.0..=1.0_f64, untold in 0_u64..5000) {
+            let count = (of * all as f64) as u64;
+            let share = Share::of(count, all, untold);
+            proptest::prop_assert!(share.low <= share.share + 1e-12 && share.share <= share.high + 1e-12);
+            proptest::prop_assert!(share.high > 0.0 && share.high <= 1.0 && share.low >= 0.0);
+        }
+    }
+}
