@@ -85,10 +85,18 @@ class Bound:
     says: str
     #: What to try.
     advice: Tuple[str, ...] = ()
+    #: What of it: of `memory-latency` `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; of `own-threads` `spinning`,
+    #: `shared-lines`; of `kernel` `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `timers`,
+    #: `memory-mapping`, `context-switches`.
+    kind: Optional[BoundKind] = None
 
 
 #: What held a command back.
 BoundBy = str
+
+
+#: What of it, where that is known.
+BoundKind = str
 
 
 @dataclass(frozen=True)
@@ -155,6 +163,8 @@ class Ceilings:
     clock_all_hz: Optional[float] = None
     #: The core clock, Hz.
     clock_hz: Optional[float] = None
+    #: The latency curve: what loads of so much memory take.
+    curve: Tuple[CurvePoint, ...] = ()
     #: The day on which each was measured, by its name here; of a workload's IPC `ipc.` and the workload.
     days: Mapping[str, str] = field(default_factory=dict)
     #: Instructions a cycle of the built-in workloads, by their names.
@@ -231,6 +241,8 @@ class Conditions:
     after: Optional[Snapshot] = None
     #: When the run began.
     before: Snapshot = field(default_factory=lambda: Snapshot())
+    #: Who else worked meanwhile, the busiest first.
+    beside: Tuple[Process, ...] = ()
     #: Knobs that linespeed set for the time of the run; what they were is put back since.
     knobs: Tuple[Knob, ...] = ()
 
@@ -374,6 +386,16 @@ class CurvePlace:
     cpu: Optional[int] = None
     #: The node of the memory.
     node: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A latency curve's point."""
+
+    #: The memory that is gone through at random, bytes.
+    bytes: int
+    #: What a load of it takes, ns.
+    ns: float
 
 
 @dataclass(frozen=True)
@@ -579,7 +601,7 @@ class Interval:
     #: The probe's readings.
     probe: Optional[Probe] = None
     #: The processes with the most CPU time, the first of them first.
-    processes: Tuple[Process2, ...] = ()
+    processes: Tuple[Process, ...] = ()
     #: The time that `processes` are of, s: where there are many, they are looked at more seldom.
     processes_seconds: Optional[float] = None
     #: Events a second: `context-switches`, `interrupts`, `forks`, `page-faults`, `major-faults`, `page-migrations`,
@@ -637,6 +659,16 @@ class Kernel:
     release: Optional[str] = None
     #: The build line.
     version: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class KernelTime:
+    """What the kernel does for a program."""
+
+    #: For what.
+    kind: BoundKind
+    #: The share of its samples.
+    share: Share
 
 
 #: A value of a label: a number, a word or a switch.
@@ -944,6 +976,10 @@ class MemoryDevice:
     vendor: Optional[str] = None
 
 
+#: Where the memory lies that loads wait for.
+MemoryLevel = Literal["l2", "l3", "dram", "remote", "caches-or-memory"]
+
+
 @dataclass(frozen=True)
 class Moment:
     """One interval of a watch, or several that follow one another."""
@@ -1110,7 +1146,7 @@ class Plan:
     #: Lines to paste, one entry a tool; none where nothing needs to be bound.
     pastes: Tuple[Snippet, ...] = ()
     #: The processes in order.
-    processes: Tuple[Process, ...] = ()
+    processes: Tuple[Process2, ...] = ()
     #: What it is good for.
     purpose: Purpose = 'throughput'
     #: The record that `linespeed plan` was given; absent for this machine.
@@ -1157,6 +1193,36 @@ class ProbePoint:
 
 @dataclass(frozen=True)
 class Process:
+    """A process and what it had in an interval."""
+
+    #: Its scheduling class, where that is not the usual one: `SCHED_FIFO`.
+    class_: Optional[str] = None
+    #: CPU time, s.
+    cpu: float = 0.0
+    #: Whether it has ended; its time is until the last look at it.
+    ended: Optional[bool] = None
+    #: Its name, as the kernel has it; controls are taken out.
+    name: str = ''
+    #: Its nice value, where that is not 0.
+    nice: Optional[int] = None
+    #: Its number.
+    pid: int = 0
+    #: Its priority, in a class that has some.
+    priority: Optional[int] = None
+    #: Whether it has a real-time policy.
+    real_time: bool = False
+    #: What samples say that it waits for, where it was sampled.
+    sampled: Optional[Sampled] = None
+    #: That part of it that was in the kernel, s.
+    system: float = 0.0
+    #: Threads.
+    threads: int = 0
+    #: The unit or container that it belongs to.
+    within: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Process2:
     """One process of a plan."""
 
     #: Its CPUs; empty where they are not known: then all CPUs of its nodes.
@@ -1173,26 +1239,6 @@ class Process:
     threads: Optional[int] = None
     #: Whether `cpus` are all usable CPUs of its nodes.
     whole_nodes: bool = False
-
-
-@dataclass(frozen=True)
-class Process2:
-    """A process and what it had in an interval."""
-
-    #: CPU time, s.
-    cpu: float = 0.0
-    #: Whether it has ended; its time is until the last look at it.
-    ended: Optional[bool] = None
-    #: Its name, as the kernel has it; controls are taken out.
-    name: str = ''
-    #: Its number.
-    pid: int = 0
-    #: Whether it has a real-time policy.
-    real_time: bool = False
-    #: That part of it that was in the kernel, s.
-    system: float = 0.0
-    #: Threads.
-    threads: int = 0
 
 
 @dataclass(frozen=True)
@@ -1337,24 +1383,47 @@ class SampleMark:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What samples of instructions and their registers say: at what programs wait in user mode, without a counter. Shares
-    are of all samples."""
+    """What samples of user mode wait for."""
 
-    #: Share at instructions that go through more memory than the last cache holds.
-    far: float = 0.0
-    #: Share at accesses to memory that the registers do not tell, as of gathers, or of what wrote over its own address.
-    hidden: float = 0.0
+    #: Behind atomic instructions and fences.
+    atomic: Share = field(default_factory=lambda: Share())
+    #: At accesses to more memory than the caches hold of it.
+    far: Share = field(default_factory=lambda: Share())
+    #: Behind floating-point additions and multiplications.
+    float: Share = field(default_factory=lambda: Share())
+    #: At loads whose address cannot be told: they may be of any of these.
+    hidden: Share = field(default_factory=lambda: Share())
+    #: Samples of the kernel; none where this user may not sample it.
+    in_kernel: int = 0
+    #: Where a jump leads to and nothing is waited for: mispredicted branches, and code that has to be fetched.
+    jumps: Share = field(default_factory=lambda: Share())
+    #: What those are for, most first.
+    kernel: Tuple[KernelTime, ...] = ()
+    #: At loads of memory that fits the last cache and not those of one core.
+    last_cache: Share = field(default_factory=lambda: Share())
+    #: Where most of the memory lies.
+    level: Optional[MemoryLevel] = None
+    #: What a load of it takes by this machine's own latency curve, ns.
+    load_ns: Optional[float] = None
+    #: At loads, whatever memory they are of.
+    loads: Share = field(default_factory=lambda: Share())
+    #: Behind divisions and roots.
+    long: Share = field(default_factory=lambda: Share())
+    #: Those that the kernel had no room for.
+    lost: int = 0
+    #: At loads of memory that fits the second cache and not the first.
+    own_cache: Share = field(default_factory=lambda: Share())
     #: How many samples: of the interval, or of the last 10 s where it is shorter.
     samples: int = 0
     #: The part of `far` that goes through it in order.
-    sequential: float = 0.0
-    #: Share at cache lines that several threads touch on several CPUs and of which one writes.
-    shared: float = 0.0
-    #: Share in loops that spin (PAUSE, YIELD).
-    spinning: float = 0.0
-    #: Those whose instructions could not be read.
-    unread: int = 0
-    #: How much memory `far` goes through, bytes.
+    sequential: Share = field(default_factory=lambda: Share())
+    #: At cache lines that several threads touch on several CPUs and of which one writes.
+    shared: Share = field(default_factory=lambda: Share())
+    #: In loops that wait for another thread.
+    spinning: Share = field(default_factory=lambda: Share())
+    #: Those whose instructions could not be read or decoded. All shares are of the others.
+    undecoded: int = 0
+    #: How much memory `far` goes through, bytes; where that is nothing, how much those do that wait for a cache.
     working_set: Optional[float] = None
 
 
@@ -1435,6 +1504,21 @@ class Service:
 
 #: How bad a finding is.
 Severity = Literal["note", "warning", "serious"]
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of samples: so many of them, and the interval that holds the share of the time with 95 % confidence (Wilson,
+    1927), which no count of zero makes zero."""
+
+    #: Samples.
+    count: int = 0
+    #: The upper one.
+    high: float = 1.0
+    #: The ends of its interval, in which those that could not be told may or may not be part of it.
+    low: float = 0.0
+    #: Their share of all that were decoded.
+    share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -1790,7 +1874,7 @@ class Watch:
     #: What was watched: `pid 4711`, `unit nginx.service`; empty for the whole machine.
     of: Optional[str] = None
     #: The processes with the most CPU time, s of the whole watch; of each interval the busiest are summed.
-    processes: Tuple[Process2, ...] = ()
+    processes: Tuple[Process, ...] = ()
     #: The same of the threads of processes that were meant.
     threads: Tuple[Thread, ...] = ()
     #: For how long each verdict held, of all intervals, the longest first.

@@ -10,6 +10,7 @@ pub(crate) mod service;
 mod threads;
 mod time;
 
+pub(crate) use machine::cut;
 use record::command_run::{Around, Ceilings, Looks, Probe, ThreadWaits};
 use record::diagnosis::{Bound, BoundBy, BoundKind, Evidence};
 use record::text::Value;
@@ -308,7 +309,9 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         causes[..=at].rotate_right(1);
     }
     // What one thread waits for goes before that it was one.
-    let is_cause = |cause: &Cause| cause.share >= FIRST && CAUSES.contains(&cause.by);
+    // Time in the kernel of which nobody knows what for is no answer.
+    let is_told = |cause: &Cause| cause.by != BoundBy::Kernel || cause.kind.is_some();
+    let is_cause = |cause: &Cause| cause.share >= FIRST && CAUSES.contains(&cause.by) && is_told(cause);
     if causes.first().is_some_and(|first| SHAPES.contains(&first.by))
         && let Some(at) = causes.iter().position(is_cause)
     {

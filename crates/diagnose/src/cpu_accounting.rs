@@ -59,6 +59,8 @@ pub fn used_by_others(record: &Record) -> Option<f64> {
     used.filter(|used| used.is_finite())
 }
 
+/// CPUs that others used from which on they took a part of what was measured.
+pub const DISTURBED: f64 = 0.05;
 /// CPUs that others used from which on they are a cause of noise.
 const NOISY: f64 = 0.1;
 

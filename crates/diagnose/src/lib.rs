@@ -23,6 +23,7 @@ mod check;
 mod class;
 mod comparison;
 mod cpu_accounting;
+mod culprits;
 mod curve;
 mod distances;
 mod figures;
@@ -62,7 +63,7 @@ pub use comparison::{
     Extent, LEAST_BOUND, OTHER_COMMAND, RowFigure, Side, Ungated, compare, describe_machine, drop_uncompared,
     gate, gate_turns, ignore_commands, remark_scope, row_figures, suggest,
 };
-pub use cpu_accounting::{explain_noise, used_by_others};
+pub use cpu_accounting::{DISTURBED, explain_noise, used_by_others};
 pub use findings::{Case, Need, RULES, Rule, takes_cpu_time, takes_from_tail};
 pub use history::{HEADLINES, Past, lines};
 pub use kept_ceilings::{Identity, KeptCeilings};

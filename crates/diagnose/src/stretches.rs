@@ -71,7 +71,8 @@ mod tests {
     fn watch(verdicts: impl Iterator<Item = BoundBy>) -> Watch {
         let mut watch = Watch::default();
         for (at, by) in verdicts.enumerate() {
-            let bound = Bound { by, says: text!("x", "x"), evidence: Vec::new(), advice: Vec::new() };
+            let bound =
+                Bound { by, kind: None, says: text!("x", "x"), evidence: Vec::new(), advice: Vec::new() };
             let interval = Interval { seconds: 1.0, ..Interval::default() };
             watch.push(at as f64, &interval, Some(&bound));
         }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use live::Watch;
 use machine::Root;
+use measure::accesses::Hierarchy;
 use os::Stop;
 
 const CPUS: u32 = 512;
@@ -69,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     make(folder.path())?;
     let root = Root::captured(folder.path())?;
     let machine = machine::inspect(&root).machine;
-    let (mut watch, _) = Watch::begin(root, &machine);
+    let (mut watch, _) = Watch::begin(root, Hierarchy { machine: &machine, curve: &[] });
     let stop = Stop::new();
     for _ in 0..seconds {
         let interval = watch.watch(Duration::from_secs(1), false, &stop);

@@ -14,6 +14,7 @@
     )
 )]
 
+mod beside;
 mod coverage;
 mod hardware;
 mod keeping;
@@ -29,6 +30,7 @@ mod service;
 mod sources;
 mod watch;
 
+pub use beside::Beside;
 pub use keeping::Keeping;
 pub use selection::{Selection, SelectionError};
 pub use service::{Service, ServiceError};

@@ -97,6 +97,11 @@ impl Processes {
         Self { there: all, ended: Vec::new() }
     }
 
+    /// What a process has had until now.
+    pub(crate) fn account(&self, pid: i32) -> Option<&Stat> {
+        self.there.get(&pid)
+    }
+
     /// Takes over from the look before, of the same interval, what is no longer there.
     pub(crate) fn remember_ended(&mut self, mut before: Self) {
         self.ended = std::mem::take(&mut before.ended);
@@ -113,12 +118,12 @@ impl Processes {
     }
 
     /// Those that had most CPU time from this look to `now`, the first first; of one that has ended what it had at the last look
-    /// at it. `own` is left out.
-    pub(crate) fn busiest_until(&self, now: &Self, own: i32) -> Vec<Process> {
+    /// at it. `is_own`: what is left out.
+    pub(crate) fn busiest_until(&self, now: &Self, is_own: impl Fn(i32) -> bool) -> Vec<Process> {
         let mut all: Vec<Process> = Vec::new();
         let there = now.there.iter().map(|(pid, account)| (pid, account, false));
         let ended = now.ended.iter().map(|(pid, account)| (pid, account, true));
-        for (pid, after, ended) in there.chain(ended).filter(|(pid, ..)| **pid != own) {
+        for (pid, after, ended) in there.chain(ended).filter(|(pid, ..)| !is_own(**pid)) {
             // What was there before is told apart from a new process with its number; a new one has all its time from now.
             let (user, system) = after.seconds_since(self.there.get(pid));
             if user + system > 0.0 {
@@ -129,7 +134,11 @@ impl Processes {
                     system,
                     threads: after.threads,
                     real_time: REAL_TIME.contains(&after.policy),
+                    class: class(after.policy).map(str::to_owned),
+                    priority: Some(after.priority).filter(|_| REAL_TIME.contains(&after.policy)),
+                    nice: Some(after.nice).filter(|nice| *nice != 0),
                     ended,
+                    ..Process::default()
                 });
             }
         }
@@ -137,6 +146,18 @@ impl Processes {
         all.truncate(MOST_NAMED);
         all
     }
+}
+
+/// The name of a scheduling policy (sched(7)); `None` of the usual one.
+fn class(policy: u64) -> Option<&'static str> {
+    Some(match policy {
+        1 => "SCHED_FIFO",
+        2 => "SCHED_RR",
+        3 => "SCHED_BATCH",
+        5 => "SCHED_IDLE",
+        6 => "SCHED_DEADLINE",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -169,13 +190,13 @@ mod tests {
             .file("proc/self/stat", "x");
         let look = |tree: &Tree| Processes::look(&tree.root(), &mut Files::default(), &Processes::default());
         let (before, now) = (look(&first), look(&second));
-        let busiest = before.busiest_until(&now, 1);
+        let busiest = before.busiest_until(&now, |pid| pid == 1);
         let seen: Vec<(i32, f64, f64, bool)> =
             busiest.iter().map(|one| (one.pid, one.cpu, one.system, one.real_time)).collect();
         assert_eq!(seen, [(10, 1.5, 0.5, false), (12, 0.4, 0.0, false), (11, 0.3, 0.0, true)]);
         assert_eq!((busiest[0].threads, busiest[2].name.as_str()), (4, "a) (b"));
         assert!(!busiest[1].name.contains('\u{1b}'));
-        assert_eq!(before.busiest_until(&now, 10)[0].pid, 12);
+        assert_eq!(before.busiest_until(&now, |pid| pid == 10)[0].pid, 12);
     }
 
     #[test]
@@ -192,12 +213,12 @@ mod tests {
         second.remember_ended(middle);
         let mut end = look(&[]);
         end.remember_ended(second);
-        let busiest = begin.busiest_until(&end, 1);
+        let busiest = begin.busiest_until(&end, |pid| pid == 1);
         let seen: Vec<(i32, &str, f64, bool)> =
             busiest.iter().map(|one| (one.pid, one.name.as_str(), one.cpu, one.ended)).collect();
         assert_eq!(seen, [(10, "cc1", 0.9, true), (12, "ld", 0.3, true), (10, "other", 0.2, true)]);
         end.forget_ended();
-        assert!(begin.busiest_until(&end, 1).is_empty());
+        assert!(begin.busiest_until(&end, |pid| pid == 1).is_empty());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use record::live::{Interval, Sensors};
 use record::machine::Node;
 use record::{Coverage, CpuList, Measurement, Summary};
 
+use crate::beside;
 use crate::coverage::{self, Found};
 use crate::hardware::Hardware;
 use crate::kept_files::KeptFiles;
@@ -73,6 +74,9 @@ pub struct Watch {
     paces: [Pace; 6],
     own_ns: f64,
 }
+
+/// Processes of an interval of which it is said what samples say of them.
+const SAMPLED: usize = 3;
 
 impl Watch {
     /// Begins: from here on things are counted. `known` is the machine that `root` shows.
@@ -229,7 +233,8 @@ impl Watch {
         else {
             return;
         };
-        let busiest = before.1.busiest_until(&now, self.own);
+        let own = self.own;
+        let busiest = before.1.busiest_until(&now, |pid| pid == own);
         if !busiest.is_empty() {
             self.watched = busiest.iter().take(WATCHED).map(|one| one.pid).collect();
         }
@@ -276,7 +281,13 @@ impl Watch {
             self.accesses.of_interval(Duration::from_secs_f64(interval.seconds.max(0.0)), None);
         self.find_busiest(0, last);
         if let Some(now) = self.scan.take() {
-            interval.processes = self.processes.1.busiest_until(&now.1, self.own);
+            let own = self.own;
+            interval.processes = self.processes.1.busiest_until(&now.1, |pid| pid == own);
+            for (number, one) in interval.processes.iter_mut().enumerate() {
+                one.within = beside::unit(&self.root, one.pid);
+                let sampled = if number < SAMPLED { self.accesses.of_process(one.pid) } else { None };
+                one.sampled = sampled.map(Box::new);
+            }
             interval.processes_seconds = Some((now.0 - self.processes.0).as_secs_f64());
             self.processes = now;
             self.processes.1.forget_ended();

@@ -33,8 +33,10 @@ pub struct Stat {
     pub started: u64,
     /// The CPU on which it was last.
     pub cpu: Option<u32>,
-    /// Its scheduling policy (sched(7)).
+    /// Its scheduling policy (sched(7)), and its priority in it where that is a real-time one.
     pub policy: u64,
+    /// The priority: 1 to 99, 0 without one.
+    pub priority: u64,
     /// Time that it waited for a disk, ticks, where the kernel accounts delays.
     pub disk_ticks: u64,
 }
@@ -76,6 +78,7 @@ impl Stat {
             started: number(22)?,
             cpu: number(39).and_then(|cpu| u32::try_from(cpu).ok()),
             policy: number(41).unwrap_or(0),
+            priority: number(40).unwrap_or(0),
             disk_ticks: number(42).unwrap_or(0),
         })
     }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use crate::live::Process;
+
 /// The machine's state around the measurements.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -15,6 +17,9 @@ pub struct Conditions {
     /// When it ended; absent for an inventory alone and for a run that was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Snapshot>,
+    /// Who else worked meanwhile, the busiest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Process>,
     /// Knobs that linespeed set for the time of the run; what they were is put back since.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub knobs: Vec<Knob>,

@@ -263,6 +263,21 @@ pub struct Process {
     pub threads: u64,
     /// Whether it has a real-time policy.
     pub real_time: bool,
+    /// Its scheduling class, where that is not the usual one: `SCHED_FIFO`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// Its priority, in a class that has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u64>,
+    /// Its nice value, where that is not 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nice: Option<i32>,
+    /// The unit or container that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
+    /// What samples say that it waits for, where it was sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<Box<Sampled>>,
     /// Whether it has ended; its time is until the last look at it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ended: bool,

@@ -195,7 +195,7 @@ mod tests {
     }
 
     fn bound(by: BoundBy) -> Bound {
-        Bound { by, says: text!("x", "x"), evidence: Vec::new(), advice: Vec::new() }
+        Bound { by, kind: None, says: text!("x", "x"), evidence: Vec::new(), advice: Vec::new() }
     }
 
     /// A day of one a second: computing, and every tenth second memory.

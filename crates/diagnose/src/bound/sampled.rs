@@ -142,16 +142,17 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
         let cause = Cause::new(BoundBy::MemoryBandwidth, user * sampled.far.share, says, TOUCH_LESS_MEMORY);
         return Some(cause);
     }
-    let at = match sampled.level? {
+    let of_level = sampled.level.unwrap_or(MemoryLevel::CachesOrMemory);
+    let at = match of_level {
         MemoryLevel::L2 => sampled.own_cache,
         MemoryLevel::L3 => sampled.last_cache,
         MemoryLevel::CachesOrMemory if sampled.last_cache.count > sampled.far.count => sampled.last_cache,
         _ => sampled.far,
     };
-    if sampled.level == Some(MemoryLevel::L2) && at.share < OWN_CACHE {
+    if at.count == 0 || (of_level == MemoryLevel::L2 && at.share < OWN_CACHE) {
         return None;
     }
-    let (_, kind, level) = LEVELS.into_iter().find(|(level, ..)| Some(*level) == sampled.level)?;
+    let (_, kind, level) = LEVELS.into_iter().find(|(level, ..)| *level == of_level)?;
     // No process goes through more memory than it had at the most.
     let most = facts.time.detail.get(place::MAX_RSS_BYTES).map_or(f64::INFINITY, |bytes| bytes as f64);
     let bytes = sampled.working_set.filter(|bytes| bytes.is_finite()).unwrap_or(0.0).min(most);

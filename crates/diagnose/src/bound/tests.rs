@@ -390,18 +390,30 @@ fn threads_that_take_a_locks_line_from_each_other_are_not_told_to_want_more_cpus
     // Four threads that lock and unlock one mutex: user, system, runnable and blocked seconds of one second on two CPUs.
     let record = with_detail(command([1.05, 0.88, 1.8, 0.0]), "cpus", "2");
     let record = with_detail(record, "waits", r#"{"lock": {"threads": 258, "again": 81}}"#);
-    let record = with_detail(record, "sampled", r#"{"samples": 2377, "unread": 1, "shared": 0.684}"#);
+    let record = with_detail(
+        record,
+        "sampled",
+        r#"{"samples": 2377, "undecoded": 1, "shared": {"count": 1625, "share": 0.684, "low": 0.63, "high": 0.73}}"#,
+    );
     let said = bound(&record).unwrap();
     assert_eq!((said.by, said.says.code()), (BoundBy::OwnThreads, Some("bound-sampled-lines")));
     let codes: Vec<_> = said.says.sentences().iter().filter_map(|text| text.code()).collect();
     assert!(!codes.contains(&"bound-too-few-cpus") && !codes.contains(&"bound-kernel"), "{codes:?}");
     // Beside others two ran at once for less than half of the time that they had.
     let record = with_detail(command([1.27, 0.0, 0.38, 0.0]), "cpus", "2");
-    let record = with_detail(record, "sampled", r#"{"samples": 78, "unread": 0, "shared": 0.36}"#);
+    let record = with_detail(
+        record,
+        "sampled",
+        r#"{"samples": 78, "undecoded": 0, "shared": {"count": 28, "share": 0.36, "low": 0.31, "high": 0.41}}"#,
+    );
     assert_eq!(bound(&record).unwrap().says.code(), Some("bound-sampled-lines"));
     // One after the other they take nothing from each other.
     let record = with_detail(command([0.99, 0.01, 0.0, 0.0]), "cpus", "2");
-    let record = with_detail(record, "sampled", r#"{"samples": 400, "unread": 0, "shared": 1.0}"#);
+    let record = with_detail(
+        record,
+        "sampled",
+        r#"{"samples": 400, "undecoded": 0, "shared": {"count": 400, "share": 1.0, "low": 0.95, "high": 1.00}}"#,
+    );
     assert_ne!(bound(&record).unwrap().by, BoundBy::OwnThreads);
 }
 
@@ -468,7 +480,7 @@ fn what_an_experiment_shows_goes_before_what_it_looked_like() {
     let (wide, wider) = (probe("cache", 1.17, 1.02, 1.59), probe("bandwidth", 1.15, 1.03, 1.69));
     let both = probed(&format!("[{wider}, {wide}]"));
     is_bound(&both, BoundBy::MemoryBandwidth, &["bound-probe-slowed-alike"], &[("cache", "1.17×")]);
-    let samples = r#"{"samples": 300, "unread": 2, "far": 0.99, "working_set": 7e7}"#;
+    let samples = r#"{"samples": 300, "undecoded": 2, "far": {"count": 295, "share": 0.99, "low": 0.94, "high": 1.00}, "working_set": 7e7}"#;
     let both = with_detail(both, "sampled", samples);
     let codes = ["bound-sampled-loads", "bound-probe-slowed-alike"];
     is_bound(&both, BoundBy::MemoryLatency, &codes, &[("ratio", "1.15×")]);
@@ -492,10 +504,14 @@ fn bound_by(record: &Record) -> BoundBy {
 #[test]
 fn a_command_that_waits_for_memory_is_told_from_one_that_computes_by_samples() {
     let one = |samples: &str| with_detail(command([0.97, 0.01, 0.0, 0.0]), "sampled", samples);
-    let waits = one(r#"{"samples": 80, "unread": 2, "far": 0.93, "working_set": 2.6e8}"#);
+    let waits = one(
+        r#"{"samples": 80, "undecoded": 2, "far": {"count": 73, "share": 0.93, "low": 0.88, "high": 0.98}, "working_set": 2.6e8}"#,
+    );
     let said = bound(&waits).unwrap();
     assert_eq!(said.by, BoundBy::MemoryLatency);
     assert!(said.evidence.iter().any(|one| one.says.code() == Some("bound-samples")), "{said:?}");
-    let computes = one(r#"{"samples": 80, "unread": 2, "far": 0.03, "working_set": 2.6e8}"#);
+    let computes = one(
+        r#"{"samples": 80, "undecoded": 2, "far": {"count": 2, "share": 0.03, "low": 0.00, "high": 0.08}, "working_set": 2.6e8}"#,
+    );
     assert!([BoundBy::Cpu, BoundBy::OneThread].contains(&bound(&computes).unwrap().by));
 }

@@ -8,7 +8,7 @@ use record::{Label, Template, Text, text};
 
 use super::convoy::waited_for_locks;
 use super::{Cause, Facts, RAISE_QUOTA, detail, sampled};
-use crate::cpu_accounting;
+use crate::{cpu_accounting, culprits};
 
 pub(super) fn quota(facts: &Facts) -> Option<Cause> {
     let throttled = facts.around().throttled_seconds?;
@@ -262,6 +262,12 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
             },
         )
     };
+    let mut says = says;
+    if let (BoundBy::CpuContention, Some(named)) =
+        (&by, culprits::beside(facts.index.record, &facts.ceilings()))
+    {
+        says.push(text!("bound-contention-named", "Beside it: {named}.", named));
+    }
     let cause = Cause::new(by, share * wanted, says, advice);
     let Some(others) = reported_of_others(facts).map(units::cpus_in_use) else { return Some(cause) };
     let seen = text!("bound-others-used", "other programs used {others} CPUs", others);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::prelude::*;
 use super::{other_load, steal_time};
+use crate::cpu_accounting::{DISTURBED, used_by_others};
 
 /// Instructions a cycle of the same work on many cores against one; and of a command, by the core's own account, the
 /// issue slots that waited.
@@ -62,8 +63,12 @@ fn steps<'a>(case: &Case<'a>) -> Vec<Step<'a>> {
 }
 
 fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
-    // Declared instructions over time count what others took as cycles of the work.
+    // Declared instructions over time count what others took as cycles of the work, and a run that was disturbed tells nothing of it.
     let declared = many.labels.word(Label::Source) != Some("pmu");
+    let beside = used_by_others(case.record).is_some_and(|used| used >= DISTURBED);
+    if beside || (declared && [one, many].iter().any(|m| m.doubt.is_some())) {
+        return None;
+    }
     if declared && (!other_load::RULE.findings(case).is_empty() || steal_time::by_others(case).is_some()) {
         return None;
     }
@@ -77,18 +82,29 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
         many = Value::Figure(many.value(), ""),
         one = Value::Figure(one.value(), "")
     );
-    let contention = text!("check for contention (locks, shared cache lines)");
+    // One of our own loops shares nothing between its threads: what slows it is the machine.
+    let own = workload != COMMAND;
     let finding = RULE
         .report_loss(loss, what)
         .felt_by(Relevance::Some)
         .locate(text!("{workload} on {threads} threads", workload, threads))
         .cite(text!("{many} on {threads} threads, a core each", many, threads), many)
-        .cite(text!("{one} on one thread", one), one)
-        .advise(text!(
-            "a shared resource may be saturated (memory bandwidth, last-level cache, node interconnect): bind a process \
-             to each node, touch less memory, or use fewer threads"
-        ))
-        .mend([Remedy::both(contention, "perf c2c record COMMAND; perf c2c report")]);
+        .cite(text!("{one} on one thread", one), one);
+    let finding = match own {
+        true => finding.advise(text!(
+            "the loop shares nothing between its threads: the machine's CPUs share something (a core, its clock, a host's CPU); \
+             linespeed scale shows at how many threads it begins"
+        )),
+        false => finding
+            .advise(text!(
+                "a shared resource may be saturated (memory bandwidth, last-level cache, node interconnect): bind a process \
+                 to each node, touch less memory, or use fewer threads"
+            ))
+            .mend([Remedy::both(
+            text!("check for contention (locks, shared cache lines)"),
+            "perf c2c record COMMAND; perf c2c report",
+        )]),
+    };
     Some(Finding { confidence: if declared { Confidence::Medium } else { Confidence::High }, ..finding })
 }
 

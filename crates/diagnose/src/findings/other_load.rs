@@ -6,6 +6,8 @@ use record::metrics;
 use super::prelude::*;
 use super::{quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
+use crate::culprits;
+use record::command_run::Ceilings;
 
 /// CPU time that others used during the run; where the record does not tell that, the load average when it began, which
 /// may be of what has ended.
@@ -136,9 +138,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         Some(used) => find_during(case, &used, average, cpus)?,
         None => find_before(case, average?, cpus)?,
     };
-    let found = found
-        .suggest(text!("find the busy tasks"), "top -b -n1 | head -20")
-        .advise(text!("measure again without the other work"));
+    let named = culprits::beside(case.record, &Ceilings::default());
+    let found = match named {
+        Some(named) => {
+            found.cite_all([cite_fact(text!("other-load-named", "{named}", named), "conditions.beside")])
+        }
+        None => found.suggest(text!("find the busy tasks"), "top -b -n1 | head -20"),
+    };
+    let found = found.advise(text!("measure again without the other work"));
     Some(vec![found])
 }
 

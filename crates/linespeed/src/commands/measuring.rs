@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use ::quiet::tuned_session::TunedSession;
+use live::Beside;
 use machine::{Inspection, Root};
 use record::{Conditions, Coverage, CpuList, Ended, Machine, Measurement, Record, RunMode, Snapshot};
 
@@ -23,6 +24,7 @@ pub struct Measuring<'a> {
     record: Record,
     destination: Option<PathBuf>,
     began: Instant,
+    beside: Beside,
     tuned: Option<TunedSession>,
 }
 
@@ -45,21 +47,23 @@ impl<'a> Measuring<'a> {
         let mut record = new_record();
         record.mode = Some(options.measuring.depth().pick(RunMode::Quick, RunMode::Normal, RunMode::Full));
         let destination = destination(options, &found.machine, &record, short)?;
-        Ok(Self { options, found, record, destination, began, tuned })
+        let beside = Beside::begin(Root::live());
+        Ok(Self { options, found, record, destination, began, beside, tuned })
     }
 
     /// The whole record, and where it goes; knobs are as they were. `settle` completes the state after the run.
     pub fn finish(
-        self,
+        mut self,
         outcome: Outcome,
         settle: impl FnOnce(&mut Snapshot),
     ) -> Result<(Record, Option<PathBuf>), Failure> {
         let mut after = machine::snapshot_since(&Root::live(), &self.found.snapshot);
         settle(&mut after);
+        let beside = self.beside.until_now(&[]);
         let knobs = tuned_session::knobs(self.tuned.as_ref());
         drop(self.tuned);
         let mut record = self.record;
-        record.conditions = Conditions { before: self.found.snapshot, after: Some(after), knobs };
+        record.conditions = Conditions { before: self.found.snapshot, after: Some(after), beside, knobs };
         record.machine = self.found.machine;
         record.measurements = outcome.measurements;
         record.coverage = outcome.coverage;

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use experiment::probe::{self, Probed};
+use live::Beside;
 use machine::{Inspection, Root};
 use measure::accesses::Hierarchy;
 use measure::command::{self, Attached, Job, SharedInput};
@@ -16,6 +17,7 @@ use os::Stop;
 use os::child::Guard;
 use os::{pin, signals};
 use record::gate::Gate;
+use record::live::Process;
 use record::{Coverage, CpuList, Ended, Machine, Record, detail, metrics};
 use report::{perf_format, terminal};
 
@@ -81,6 +83,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let samples = found.as_ref().map(|found| Hierarchy { machine: &found.machine, curve: &curve });
     let job = Job { argv, cpus, env: &env, events: stat.perf(), samples, guard: Some(&guard) };
     let mut probed = Probed::default();
+    let mut beside = found.is_some().then(|| Beside::begin(Root::live()));
     let mut input = SharedInput::of_runs(if stat.probe { 2 } else { 1 });
     if stat.probe && !options.out.quiet_output {
         let runs = 1 + probe_rounds(stat) * probe::MOST_WAYS;
@@ -111,6 +114,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     };
     // It ends beside our own work on what was seen.
     guard.dismiss();
+    record.conditions.beside = beside.as_mut().map(|beside| others(beside, &runs)).unwrap_or_default();
     record.conditions.knobs = tuned_session::knobs(tuned.as_ref());
     fill(&mut record, &runs, &job, stat.runs(), usable.unwrap_or(1).max(1));
     record.coverage.append(&mut probed.coverage);
@@ -132,6 +136,18 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     }
     delivered?;
     Ok(runs.code())
+}
+
+/// Who else worked meanwhile, and what samples say of it.
+fn others(beside: &mut Beside, runs: &Runs) -> Vec<Process> {
+    let own: Vec<i32> = runs.done.iter().flat_map(|run| run.attached.iter().copied()).collect();
+    let mut all = beside.until_now(&own);
+    let sampled = runs.done.last().map(|run| run.others_sampled.as_slice()).unwrap_or_default();
+    for one in &mut all {
+        let of_one = sampled.iter().find(|(pid, _)| *pid == one.pid);
+        one.sampled = of_one.map(|(_, sampled)| Box::new(sampled.clone()));
+    }
+    all
 }
 
 /// What is known of the machine and follows from it all.

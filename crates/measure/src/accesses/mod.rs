@@ -48,6 +48,8 @@ const MOST_MAPPED: usize = 65_536;
 /// Processes of which it is known who started them, and steps from one to the next.
 const MOST_PARENTS: usize = 65_536;
 const MOST_STEPS: usize = 64;
+/// Other processes that are judged each by itself.
+const MOST_OTHERS: usize = 3;
 /// Threads that are followed at a time.
 const MOST_THREADS: usize = 64;
 /// New ones that are read at a time, of programs that are everywhere: each takes some microseconds.
@@ -291,6 +293,24 @@ impl Accesses {
         self.take();
         let sampled = self.judge(|pid, parents| is_below(pid, pids, parents));
         (sampled.samples > 0 || sampled.in_kernel > 0).then_some(sampled)
+    }
+
+    /// What the samples that are kept say of one process; `None` without one.
+    pub fn of_process(&mut self, pid: i32) -> Option<Sampled> {
+        let sampled = self.judge(|of, _| of == pid);
+        (sampled.samples > 0 || sampled.in_kernel > 0).then_some(sampled)
+    }
+
+    /// What the samples say of each of the busiest processes that are none of these and that these did not start.
+    pub(crate) fn of_others(&mut self, pids: &[i32]) -> Vec<(i32, Sampled)> {
+        let mut counts: HashMap<i32, u64> = HashMap::new();
+        let all = self.seen.iter().map(|one| one.pid).chain(self.in_kernel.iter().map(|one| one.pid));
+        all.for_each(|pid| *counts.entry(pid).or_default() += 1);
+        let mut counts: Vec<(i32, u64)> =
+            counts.into_iter().filter(|(pid, _)| !is_below(*pid, pids, &self.parents)).collect();
+        counts.sort_by_key(|(pid, count)| (std::cmp::Reverse(*count), *pid));
+        counts.truncate(MOST_OTHERS);
+        counts.into_iter().map(|(of, _)| (of, self.judge(|pid, _| pid == of))).collect()
     }
 
     fn judge(&mut self, of: impl Fn(i32, &HashMap<i32, i32>) -> bool) -> Sampled {

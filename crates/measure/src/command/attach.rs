@@ -207,6 +207,8 @@ impl Watching {
             None => accesses.of_processes(&pids),
         });
         let sampled = sampled.filter(|sampled| sampled.samples > 0);
+        let others_sampled =
+            self.accesses.as_mut().map(|accesses| accesses.of_others(&pids)).unwrap_or_default();
         let mut around = before.until_now();
         // That of our own cgroup; theirs may be another.
         around.throttled_seconds = None;
@@ -220,6 +222,7 @@ impl Watching {
             clock: cpufreq.map(|hz| (hz, "cpufreq")),
             rss_known: true,
             sampled,
+            others_sampled,
             samples: self.accesses.as_ref().and_then(Accesses::coverage),
             attached: self.processes().map(|process| process.pid).collect(),
             attached_ended: self

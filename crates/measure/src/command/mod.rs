@@ -71,6 +71,8 @@ pub struct Run {
     pub rss_known: bool,
     /// What samples of user mode say; `None` where none were taken.
     pub sampled: Option<Sampled>,
+    /// What they say of other processes that worked meanwhile, by their numbers, the busiest first.
+    pub others_sampled: Vec<(i32, Sampled)>,
     /// Whether they could be taken; `None` where that was not tried.
     pub samples: Option<Coverage>,
     /// The processes that ran already and were watched; empty for a command that was started.
@@ -136,6 +138,8 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
     let (seen, cpufreq) = watch.sampler.take();
     let samples = watch.accesses.as_ref().and_then(Accesses::coverage);
     let sampled = watch.accesses.as_mut().and_then(|accesses| accesses.of_processes(&pids_of(&seen)));
+    let others_sampled =
+        watch.accesses.as_mut().map(|accesses| accesses.of_others(&pids_of(&seen))).unwrap_or_default();
     let clock = clock(&reading, cpufreq, seen.samples);
     // One child was waited for, so one has ended.
     let mut ended = ended.unwrap_or_else(|| child.wait(stop, None));
@@ -154,6 +158,7 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
         clock,
         rss_known,
         sampled,
+        others_sampled,
         samples,
         attached: Vec::new(),
         attached_ended: Vec::new(),

@@ -33,8 +33,8 @@ const TEXTS: &[(Holds, &str)] = &[
         .import.outputs[].command .origin.says .origins[].says .examples[].says .inventory.*.says
         ",
     ),
-    (Name(Kind::Process), ".processes[].name .threads[].name .where.thread .detail.left_behind[]"),
-    (Name(Kind::Group), ".throttled.group .watch.of .detail.within"),
+    (Name(Kind::Process), ".processes[].name .beside[].name .threads[].name .where.thread .detail.left_behind[]"),
+    (Name(Kind::Group), ".throttled.group .watch.of .detail.within .processes[].within .beside[].within"),
     (Name(Kind::Command), ".gains[].program .detail.program .detail.run_under"),
     (BuildLine, ".kernel.version"),
     (
@@ -51,9 +51,9 @@ const TEXTS: &[(Holds, &str)] = &[
         Technical,
         "
         .detail.attached_ended .detail.attached_to .architecture .bank .board .boost_source .bound .by
-        .channel .clocksource .clocksources[] .code .container .days.* .distribution .doubt_code .driver
+        .channel .class .clocksource .clocksources[] .code .container .days.* .distribution .doubt_code .driver
         .epp .features[] .firmware .firmware_name .form .governor .hypervisor .idle_states[].name
-        .interrupts .kind .knobs[].name .layer .levels[].name .locator .metric .microarchitecture .microcode
+        .interrupts .kind .knobs[].name .layer .level .levels[].name .locator .metric .microarchitecture .microcode
         .mitigations.* .model_name .own_policy .part .placement .power_supply .preemption .product .release
         .resource .resources[].name .revision .rule .set_to .smt .source .started .state .thp .thp_defrag
         .tool .tool.name .unit .value .vendor .version .was

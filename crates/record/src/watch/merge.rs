@@ -294,7 +294,11 @@ mod tests {
             waits: [("lock".to_owned(), crate::command_run::Waits { threads: 2, again: 1, locks: None })]
                 .into(),
             looks: Looks { all: 10, most_active: 3, ..Looks::default() },
-            sampled: Some(Sampled { samples: 100, far: off, ..Sampled::default() }),
+            sampled: Some(Sampled {
+                samples: 100,
+                far: Share { share: off, ..Share::default() },
+                ..Sampled::default()
+            }),
             below: (off * 8.0) as u64,
             threads: (off * 16.0) as u64,
             ended: u64::from(off < 0.5),
@@ -306,7 +310,7 @@ mod tests {
         assert_eq!((sum.below, sum.threads), (4, 8), "the most at once");
         assert_eq!(sum.ended, 1, "they have ended in the last of both");
         let sampled = sum.sampled.unwrap();
-        assert_eq!((sampled.samples, sampled.far), (100, 0.375));
+        assert_eq!((sampled.samples, sampled.far.share), (100, 0.375));
         assert_eq!((sum.seconds, sum.looks.most_active), (2.0, 3));
     }
 

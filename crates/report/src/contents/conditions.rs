@@ -30,12 +30,9 @@ fn conditions(conditions: &Conditions) -> Vec<Condition> {
     all
 }
 
-/// CPUs that others used from which on they took a part of what was measured.
-const DISTURBED: f64 = 0.05;
-
 /// Whether other programs took a part of what was measured.
 pub(crate) fn is_disturbed(record: &Record) -> bool {
-    record.diagnosis.used_by_others.is_some_and(|used| used >= DISTURBED)
+    record.diagnosis.used_by_others.is_some_and(|used| used >= diagnose::DISTURBED)
 }
 
 /// The conditions as facts: what was so before, and what was otherwise after the run.

@@ -128,7 +128,8 @@ mod tests {
 
     #[test]
     fn what_is_watched_has_its_own_figures_beside_the_machines() {
-        let sampled = |far| Some(Sampled { samples: 100, far, ..Sampled::default() });
+        let share = |share: f64| record::live::Share::of((share * 100.0) as u64, 100, 0);
+        let sampled = |far| Some(Sampled { samples: 100, far: share(far), ..Sampled::default() });
         let states = [("user", 2.0), ("system", 1.0), ("runnable", 0.5), ("blocked", 6.0)];
         let service = Service {
             seconds: 2.0,

@@ -175,6 +175,7 @@ mod tests {
         let says = "Beside a program that takes memory bandwidth it needs 1.15× the CPU time. ".repeat(4);
         record.diagnosis.bound = Some(record::diagnosis::Bound {
             by: record::diagnosis::BoundBy::MemoryLatency,
+            kind: None,
             says: says.as_str().into(),
             evidence: Vec::new(),
             advice: vec!["keep together what is used together, prefetch, use huge pages".into()],

@@ -377,6 +377,7 @@ mod tests {
         record.coverage.push(Coverage::impossible("counters", "no PMU").with_remedy("buy one"));
         record.diagnosis.bound = Some(Bound {
             by: BoundBy::OneThread,
+            kind: None,
             says: "One thread did it.".into(),
             evidence: vec![Evidence { says: "x".into(), from: "y".to_owned() }],
             advice: vec!["more threads".into()],

@@ -13,6 +13,7 @@ use record::{Label, Labels, Measurement, Record, detail, metrics, text};
 use super::{Cause, Facts, core, sampled, threads, time};
 use crate::record_index::RecordIndex;
 pub use reference::Reference;
+pub(crate) use rules::cut;
 pub(super) use rules::name;
 
 /// What an interval is made of, as a record's measurements: what the rules read.

@@ -67,9 +67,13 @@ fn busiest(interval: &Interval) -> Option<(&Process, f64)> {
 /// As long as the kernel's names are (TASK_COMM_LEN): a record of somebody else's may hold longer ones.
 const NAME: usize = 16;
 
+/// A process's name.
+pub(crate) fn cut(name: &str) -> String {
+    name.chars().take(NAME).collect()
+}
+
 pub(in crate::bound) fn name(process: &Process) -> Text {
-    let name: String = process.name.chars().take(NAME).collect();
-    text!("{name} (pid {pid})", name, pid = process.pid.to_string())
+    text!("{name} (pid {pid})", name = cut(&process.name), pid = process.pid.to_string())
 }
 
 /// The process that had most of what was busy, where one had.

@@ -2,7 +2,7 @@
 
 use super::*;
 use record::command_run::{Ceilings, ProbePoint, Waits};
-use record::live::{CpuTimes, Probe, Process, Remote, Sampled, Throttled, Traffic};
+use record::live::{CpuTimes, Probe, Process, Remote, Sampled, Share, Throttled, Traffic};
 
 /// Ten seconds of four CPUs.
 fn interval(user: f64, system: f64, idle: f64) -> Interval {
@@ -272,6 +272,11 @@ fn sampled_threads_waited_as_long_as_the_pressure_tells() {
     assert_eq!(by(&urgent), BoundBy::CpuContention);
 }
 
+/// That share of 400 samples.
+fn share(share: f64) -> Share {
+    Share::of((share * 400.0) as u64, 400, 0)
+}
+
 #[test]
 fn samples_tell_memory_streams_shared_lines_and_spinning_from_computing() {
     let busy = interval(39.0, 0.5, 0.5);
@@ -279,21 +284,24 @@ fn samples_tell_memory_streams_shared_lines_and_spinning_from_computing() {
         let sampled = Sampled { samples: 400, working_set: Some(2e8), ..sampled };
         by(&Interval { sampled: Some(sampled), ..busy.clone() })
     };
-    assert_eq!(with(Sampled { far: 0.9, ..Sampled::default() }), BoundBy::MemoryLatency);
-    assert_eq!(with(Sampled { far: 0.9, sequential: 0.8, ..Sampled::default() }), BoundBy::MemoryBandwidth);
-    assert_eq!(with(Sampled { shared: 0.8, ..Sampled::default() }), BoundBy::OwnThreads);
-    assert_eq!(with(Sampled { spinning: 0.8, ..Sampled::default() }), BoundBy::OwnThreads);
-    assert_eq!(with(Sampled { far: 0.1, ..Sampled::default() }), BoundBy::Cpu);
+    assert_eq!(with(Sampled { far: share(0.9), ..Sampled::default() }), BoundBy::MemoryLatency);
+    assert_eq!(
+        with(Sampled { far: share(0.9), sequential: share(0.8), ..Sampled::default() }),
+        BoundBy::MemoryBandwidth
+    );
+    assert_eq!(with(Sampled { shared: share(0.8), ..Sampled::default() }), BoundBy::OwnThreads);
+    assert_eq!(with(Sampled { spinning: share(0.8), ..Sampled::default() }), BoundBy::OwnThreads);
+    assert_eq!(with(Sampled { far: share(0.1), ..Sampled::default() }), BoundBy::Cpu);
     // Too few that could be read; and of CPUs that are idle for the most part.
-    assert_eq!(with(Sampled { far: 0.9, unread: 390, ..Sampled::default() }), BoundBy::Cpu);
-    let few = Sampled { samples: 400, far: 0.9, working_set: Some(2e8), ..Sampled::default() };
+    assert_eq!(with(Sampled { far: share(0.9), undecoded: 390, ..Sampled::default() }), BoundBy::Cpu);
+    let few = Sampled { samples: 400, far: share(0.9), working_set: Some(2e8), ..Sampled::default() };
     assert_eq!(by(&Interval { sampled: Some(few.clone()), ..interval(2.0, 0.5, 37.5) }), BoundBy::Idle);
     // What the memory controllers count is exact: full, whatever order it is gone through in.
     let traffic = Traffic { bytes_per_second: 28e9, source: "uncore_imc".to_owned(), ..Traffic::default() };
     let counted = Interval { sampled: Some(few), traffic: Some(traffic), ..busy.clone() };
     assert_eq!(by(&counted), BoundBy::MemoryBandwidth);
     // And so is the share of slots that wait.
-    let far = Sampled { samples: 400, far: 0.9, working_set: Some(2e8), ..Sampled::default() };
+    let far = Sampled { samples: 400, far: share(0.9), working_set: Some(2e8), ..Sampled::default() };
     let with_slots = |backend: f64| {
         let cores = Cores { top_down: [("backend-bound".to_owned(), backend)].into(), ..Cores::default() };
         by(&Interval { sampled: Some(far.clone()), cores: Some(cores), ..busy.clone() })

@@ -9,7 +9,7 @@ fn record(seconds: u32, second: &BoundBy, of_ten: u32, ns: f64) -> Record {
     let mut watch = Watch::default();
     for at in 0..seconds {
         let by = if at * 7 % 10 < of_ten { second.clone() } else { BoundBy::Cpu };
-        let bound = Bound { by, says: text!("x", "x"), evidence: Vec::new(), advice: Vec::new() };
+        let bound = Bound { by, kind: None, says: text!("x", "x"), evidence: Vec::new(), advice: Vec::new() };
         let ns = ns * (1.0 + f64::from(at * 13 % 7) / 100.0);
         let probe = Probe { latency_ns: [(0, ns)].into(), clock_hz: Some(3e9), ..Probe::default() };
         let times = CpuTimes { user: 1.0, idle: 1.0, ..CpuTimes::default() };
@@ -63,7 +63,8 @@ fn no_share_changes_by_more_than_all_of_the_time() {
         let mut watch = Watch::default();
         for at in 0..24 {
             let by = if at < first { BoundBy::Cpu } else { BoundBy::Waiting };
-            let bound = Bound { by, says: text!("x", "x"), evidence: Vec::new(), advice: Vec::new() };
+            let bound =
+                Bound { by, kind: None, says: text!("x", "x"), evidence: Vec::new(), advice: Vec::new() };
             watch.push(f64::from(at), &Interval { seconds: 1.0, ..Interval::default() }, Some(&bound));
         }
         record.watch = Some(watch);

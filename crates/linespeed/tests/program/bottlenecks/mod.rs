@@ -131,8 +131,8 @@ fn is_sampled(test: &str, program: &str, named: &[&str], never: &[&str]) {
     if held {
         return skipped(test, "other programs or the host had its CPUs");
     }
-    if seen.samples < seen.unread + 30 {
-        return skipped(test, &format!("{} samples of it were read", seen.samples - seen.unread));
+    if seen.decoded() < 30 {
+        return skipped(test, &format!("{} samples of it were read", seen.decoded()));
     }
     // What threads take from each other they take while two of them run.
     let of_threads = ["bound-sampled-lines", "bound-sampled-spin"].contains(&named[0]);
@@ -200,12 +200,12 @@ fn an_ordinary_users_own_program_is_sampled() {
         return skipped(test, &refused.join("; "));
     };
     assert!(refused.is_empty(), "{refused:?}");
-    let read = seen.samples - seen.unread;
+    let read = seen.decoded();
     if read < 30 {
         return skipped(test, &format!("{read} samples of it were read"));
     }
     // Setting up its array is a part of it.
-    assert!(seen.far > 0.3 && seen.sequential < seen.far / 2.0, "{seen:?}");
+    assert!(seen.far.share > 0.3 && seen.sequential.share < seen.far.share / 2.0, "{seen:?}");
 }
 
 #[test]

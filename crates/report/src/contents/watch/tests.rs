@@ -17,7 +17,7 @@ fn watched(minutes: u32, of: &str) -> Record {
             _ => (BoundBy::Idle, 0.1, 100.0),
         };
         let says = text!("live-working", "CPUs {busy} busy.", busy = text::Value::Share(user / 4.0));
-        let bound = Bound { by, says, evidence: Vec::new(), advice: Vec::new() };
+        let bound = Bound { by, kind: None, says, evidence: Vec::new(), advice: Vec::new() };
         let name = "\u{1b}[2J<b>".to_owned() + &"x".repeat(4096);
         let service = (!of.is_empty()).then(|| Service {
             seconds: 1.0,

@@ -59,11 +59,17 @@ fn busy() -> Interval {
 
 #[test]
 fn samples_have_a_line_where_no_counter_tells_and_a_single_screen_has_no_gap() {
-    let sampled = Sampled { samples: 420, unread: 20, far: 0.91, shared: 0.02, ..Sampled::default() };
+    let sampled = Sampled {
+        samples: 420,
+        undecoded: 20,
+        far: Share::of((0.91 * 400.0) as u64, 400, 0),
+        shared: Share::of((0.02 * 400.0) as u64, 400, 0),
+        ..Sampled::default()
+    };
     let text = show(&Interval { sampled: Some(sampled.clone()), ..busy() }, 80);
     let line = text.lines().find(|line| line.starts_with("User time")).unwrap();
     assert!(line.contains("91 % beyond") && line.contains("n=400") && line.chars().count() <= 80, "{line}");
-    let unread = Sampled { samples: 5, unread: 5, ..sampled.clone() };
+    let unread = Sampled { samples: 5, undecoded: 5, ..sampled.clone() };
     assert!(show(&Interval { sampled: Some(unread), ..busy() }, 80).contains("- beyond caches"));
     let counted = Interval { sampled: Some(sampled), cores: Some(Cores::default()), ..busy() };
     assert!(!show(&counted, 80).contains("User time"));
@@ -318,8 +324,12 @@ fn a_service_has_a_row_of_all_its_threads_and_none_is_blocked_for_longer_than_th
 
 #[test]
 fn beside_a_service_the_machines_lines_say_whose_they_are() {
-    let sampled = Sampled { samples: 400, far: 0.99, ..Sampled::default() };
-    let idle = Interval { sampled: Some(Sampled { far: 0.48, ..sampled.clone() }), ..watched() };
+    let sampled =
+        Sampled { samples: 400, far: Share::of((0.99 * 400.0) as u64, 400, 0), ..Sampled::default() };
+    let idle = Interval {
+        sampled: Some(Sampled { far: Share::of((0.48 * 400.0) as u64, 400, 0), ..sampled.clone() }),
+        ..watched()
+    };
     let mut busy = idle.clone();
     busy.service.as_mut().unwrap().sampled = Some(sampled);
     let line = |interval: &Interval| {

@@ -1,0 +1,127 @@
+//! Who else worked, by name, and what they take.
+
+use record::command_run::Ceilings;
+use record::diagnosis::BoundKind;
+use record::live::{MemoryLevel, Process, Sampled};
+use record::text::Value;
+use record::{Record, Text, text, units};
+
+/// Processes that are named.
+const MOST: usize = 3;
+/// CPUs that one has to use to be named, and its part of what all the others use.
+const LEAST: f64 = 0.05;
+const PART: f64 = 0.1;
+/// From this share of its samples on a process takes memory, a cache, or sockets from others.
+const TAKES: f64 = 0.25;
+/// Decoded samples from which on they tell.
+const ENOUGH: u64 = 20;
+
+/// The processes of a record that worked beside it, named; `None` where nobody did, or nobody looked.
+pub(crate) fn beside(record: &Record, ceilings: &Ceilings) -> Option<Text> {
+    let (before, after) = (&record.conditions.before, record.conditions.after.as_ref()?);
+    let seconds = after.uptime_seconds? - before.uptime_seconds?;
+    named(&record.conditions.beside, seconds, ceilings)
+}
+
+/// The busiest of these, which had their CPU time in so many seconds.
+pub(crate) fn named(all: &[Process], seconds: f64, ceilings: &Ceilings) -> Option<Text> {
+    if seconds.is_nan() || seconds <= 0.0 {
+        return None;
+    }
+    let whole: f64 = all.iter().map(|one| one.cpu).sum();
+    let counts = |one: &&Process| {
+        one.cpu / seconds >= LEAST && (one.cpu >= PART * whole || one.real_time) && one.cpu.is_finite()
+    };
+    let named: Vec<Text> =
+        all.iter().filter(counts).take(MOST).map(|one| describe(one, seconds, ceilings)).collect();
+    (!named.is_empty()).then(|| text!("culprits", "{named}", named))
+}
+
+fn describe(one: &Process, seconds: f64, ceilings: &Ceilings) -> Text {
+    let used = one.cpu / seconds;
+    let mut about = vec![text!("pid {pid}", pid = one.pid.to_string())];
+    about.extend(one.within.as_ref().map(|within| text!("{within}", within = within.clone())));
+    match (&one.class, one.priority) {
+        (Some(class), Some(priority)) => {
+            about.push(text!(
+                "culprit-class",
+                "{class} priority {priority}",
+                class = class.clone(),
+                priority
+            ));
+        }
+        (Some(class), None) => about.push(text!("{class}", class = class.clone())),
+        (None, _) => about.extend(one.nice.map(|nice| text!("nice {nice}", nice = nice.to_string()))),
+    }
+    about.extend(one.sampled.as_ref().and_then(|sampled| takes(sampled, used, ceilings)));
+    let used = units::cpus_in_use(used);
+    text!("{name} {used} CPUs ({about})", name = crate::bound::cut(&one.name), used, about)
+}
+
+/// What it takes beside CPU time.
+fn takes(sampled: &Sampled, used: f64, ceilings: &Ceilings) -> Option<Text> {
+    let network = sampled.kernel.iter().find(|one| one.kind == BoundKind::Network);
+    let of_kernel = sampled.in_kernel as f64 / (sampled.in_kernel + sampled.samples).max(1) as f64;
+    if network.is_some_and(|one| one.share.share * of_kernel >= TAKES) {
+        return Some(text!("culprit-network", "sockets and their softirqs"));
+    }
+    if sampled.decoded() < ENOUGH {
+        return None;
+    }
+    let share = sampled.sequential.share;
+    if share >= TAKES {
+        // As much as one CPU can read, for as long as it streams.
+        let of_all = ceilings.bandwidth_one.zip(ceilings.bandwidth_all.filter(|all| *all > 0.0));
+        let of_all = of_all.map(|(one, all)| (used * (1.0 - of_kernel) * share * one / all).min(1.0));
+        return Some(match of_all {
+            Some(part) => text!(
+                "culprit-bandwidth",
+                "up to {part} of the memory bandwidth",
+                part = Value::Rounded(Box::new(Value::Share(part)), 2)
+            ),
+            None => text!("culprit-streams", "streams through memory"),
+        });
+    }
+    let (far, cached) = (sampled.far.share, sampled.last_cache.share);
+    if far.max(cached) >= TAKES && sampled.level != Some(MemoryLevel::L2) {
+        let bytes = Value::Rounded(Box::new(Value::Figure(sampled.working_set?, "B")), 1);
+        return Some(text!("culprit-cache", "goes through {bytes}: last-level cache", bytes));
+    }
+    (sampled.spinning.share >= TAKES).then(|| text!("culprit-spins", "spins"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::live::Share;
+
+    fn process(name: &str, cpu: f64) -> Process {
+        Process { pid: 7, name: name.to_owned(), cpu, ..Process::default() }
+    }
+
+    #[test]
+    fn who_takes_what_is_named_and_who_takes_little_is_not() {
+        let streams = Sampled {
+            samples: 100,
+            far: Share::of(90, 100, 0),
+            sequential: Share::of(90, 100, 0),
+            ..Sampled::default()
+        };
+        let ceilings =
+            Ceilings { bandwidth_one: Some(1e10), bandwidth_all: Some(2e10), ..Ceilings::default() };
+        let hog = Process { sampled: Some(Box::new(streams)), ..process("hog", 10.0) };
+        let thief = Process {
+            real_time: true,
+            class: Some("SCHED_FIFO".to_owned()),
+            priority: Some(50),
+            within: Some("rt.service".to_owned()),
+            ..process("thief", 2.0)
+        };
+        let said = named(&[hog, thief, process("idler", 0.1)], 10.0, &ceilings).unwrap().to_string();
+        assert!(said.contains("hog 1.00 CPUs (pid 7 and up to 45 % of the memory bandwidth)"), "{said}");
+        assert!(said.contains("rt.service") && said.contains("SCHED_FIFO priority 50"), "{said}");
+        assert!(!said.contains("idler"), "{said}");
+        assert_eq!(named(&[process("idler", 0.1)], 10.0, &ceilings), None);
+        assert_eq!(named(&[process("a", 1.0)], 0.0, &ceilings), None);
+    }
+}
