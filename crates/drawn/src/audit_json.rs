@@ -50,7 +50,7 @@ pub fn audit(
             "only_when_named": row.knob.only_when_named(),
             "now": inspection.now,
             "steadier": inspection.steadier,
-            "effect": row.knob.effect.words,
+            "effect": row.knob.effect,
             "here": reported.then(|| worth.describe(row.knob.name, ProofBy::for_knob(row))),
             "worth": reported.then(|| json!({"is": word, "at_most": most})),
             "way": adjustment,

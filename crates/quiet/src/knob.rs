@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use machine::Root;
-use record::{CpuList, KnobValue, Template, Text, text};
+use record::{CpuList, KnobValue, Text, text};
 
 use crate::change::Change;
 use crate::compound_change::CompoundChange;
@@ -16,18 +16,16 @@ use crate::value_syntax::ValueSyntax;
 pub struct Knob {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it is, for the glossary, in the form of [`record::glossary`]; empty where the inventory has it.
-    pub glossary: &'static str,
     /// By what it moves figures, and so what bounds its worth.
     pub class: KnobClass,
     /// When it is set.
     pub set: SetWhen,
     /// What it is known to do to measurements, one sentence.
-    pub effect: Template,
+    pub effect: &'static str,
     /// Why some would not set it; `None` where nobody disagrees.
-    pub disputed: Option<Template>,
+    pub disputed: Option<&'static str>,
     /// What a machine without it lacks.
-    pub absent: Template,
+    pub absent: &'static str,
     /// How it is looked at.
     pub inspect: Inspect,
     /// How it is brought to a value that is named; `None` where that follows from how it is looked at.
@@ -94,12 +92,11 @@ impl Knob {
     /// What most knobs have; name, effect, absence and look are each one's own.
     pub const ORDINARY: Self = Self {
         name: "",
-        glossary: "",
         class: KnobClass::Other,
         set: SetWhen::Always,
-        effect: Template { code: "", words: "" },
+        effect: "",
         disputed: None,
-        absent: Template { code: "", words: "" },
+        absent: "",
         inspect: Inspect::With(|_, _| Ok(None)),
         set_to: None,
     };

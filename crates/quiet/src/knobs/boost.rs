@@ -2,21 +2,15 @@
 
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
 use crate::value_syntax::ValueSyntax;
-use record::{CpuList, Template, text};
+use record::{CpuList, text};
 
 /// Turbo, boost, core performance boost: `no_turbo` of intel_pstate, the global `boost` of acpi-cpufreq and amd-pstate, or a
 /// `boost` for each policy (Linux 6.11).
 pub(super) const KNOB: Knob = Knob {
     name: "boost",
     class: KnobClass::Clock,
-    effect: Template {
-        code: "quiet-boost-effect",
-        words: "the core clock depends on temperature, power and load of the other cores: a run is faster on a cool machine",
-    },
-    absent: Template {
-        code: "quiet-boost-absent",
-        words: "no file here controls boost: the firmware or the host may",
-    },
+    effect: "the core clock depends on temperature, power and load of the other cores: a run is faster on a cool machine",
+    absent: "no file here controls boost: the firmware or the host may",
     inspect: Inspect::With(inspect),
     set_to: Some(set_to),
     ..Knob::ORDINARY

@@ -1,21 +1,14 @@
 //! The daemon that moves interrupts.
 
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
-use record::{Template, text};
+use record::text;
 
 /// `irqbalance` moves interrupts back to CPUs that were cleared of them.
 pub(super) const KNOB: Knob = Knob {
     name: "irqbalance",
-    glossary: "
-        The daemon that moves interrupts between CPUs, every ten seconds. Found, not stopped: `systemctl
-        stop irqbalance`.
-    ",
     class: KnobClass::Kernel,
-    effect: Template {
-        code: "quiet-irqbalance-effect",
-        words: "the daemon may move IRQs every ten seconds, also onto the measured CPUs",
-    },
-    absent: Template { code: "quiet-irqbalance-absent", words: "no processes are visible" },
+    effect: "the daemon may move IRQs every ten seconds, also onto the measured CPUs",
+    absent: "no processes are visible",
     inspect: Inspect::With(inspect),
     ..Knob::ORDINARY
 };

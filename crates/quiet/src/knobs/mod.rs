@@ -29,14 +29,9 @@ pub(crate) use guest_halt::NOT_A_GUESTS;
 pub use priority::{lowest_nice_value, nice_scope_limit};
 
 use crate::knob::Knob;
-use record::Template;
 
-const COMMAND_UNKNOWN: Template = Template {
-    code: "quiet-command-unknown",
-    words: "a captured tree does not show what a command would have",
-};
-const CGROUP_UNKNOWN: Template =
-    Template { code: "quiet-cgroup-unknown", words: "a captured tree does not show the cgroup of a command" };
+const COMMAND_UNKNOWN: &str = "a captured tree does not show what a command would have";
+const CGROUP_UNKNOWN: &str = "a captured tree does not show the cgroup of a command";
 
 /// In the order in which they are written: setting a governor resets `no_turbo`, so boost comes after it; without boost the
 /// upper end of the clocks' range cannot be read or put back as it was, so the range comes before it. They are put back in
@@ -77,6 +72,9 @@ pub const KNOBS: &[Knob] = &[
     power::KNOB,
     swap::KNOB,
 ];
+
+/// What knobs are, in the form of [`record::glossary`]; those of them that the inventory explains are left out.
+pub const GLOSSARY: &str = include_str!("glossary.md");
 
 /// The knob with this name.
 pub fn find(name: &str) -> Option<&'static Knob> {

@@ -1,21 +1,14 @@
 //! Other work on the machine.
 
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
-use record::{Template, text};
+use record::text;
 
 /// The load average of the last minute. What runs is somebody's, so nothing is stopped.
 pub(super) const KNOB: Knob = Knob {
     name: "others",
-    glossary: "
-        Whoever else runs: the load average of the last minute. Found, not stopped. The row of that name in the table of
-        `live` is the CPU time that no other row has (`screen`).
-    ",
     class: KnobClass::OtherTasks,
-    effect: Template {
-        code: "quiet-others-effect",
-        words: "other tasks take CPU time, cache capacity, memory bandwidth and clock",
-    },
-    absent: Template { code: "quiet-others-absent", words: "no load average is visible" },
+    effect: "other tasks take CPU time, cache capacity, memory bandwidth and clock",
+    absent: "no load average is visible",
     inspect: Inspect::With(inspect),
     ..Knob::ORDINARY
 };

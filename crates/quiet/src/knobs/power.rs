@@ -1,22 +1,12 @@
 //! The battery.
 
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobContext, Seen};
-use record::Template;
 
 /// `/sys/class/power_supply`: on battery, firmware lowers clocks.
 pub(super) const KNOB: Knob = Knob {
     name: "power",
-    glossary: "
-        Mains or battery. Found, not changed.
-    ",
-    effect: Template {
-        code: "quiet-power-effect",
-        words: "on battery the firmware and the governor lower the clock, more so as the battery empties",
-    },
-    absent: Template {
-        code: "quiet-power-absent",
-        words: "no power supply is visible (server or virtual machine)",
-    },
+    effect: "on battery the firmware and the governor lower the clock, more so as the battery empties",
+    absent: "no power supply is visible (server or virtual machine)",
     inspect: Inspect::With(inspect),
     ..Knob::ORDINARY
 };

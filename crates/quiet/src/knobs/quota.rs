@@ -2,16 +2,13 @@
 
 use super::CGROUP_UNKNOWN;
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
-use record::{Template, text};
+use record::text;
 
 /// A CPU quota stops whoever has used it up until the next period (Documentation/scheduler/sched-bwc.rst).
 pub(super) const KNOB: Knob = Knob {
     name: "quota",
     class: KnobClass::OtherTasks,
-    effect: Template {
-        code: "quiet-quota-effect",
-        words: "a command that has used up its quota is throttled for the rest of the period",
-    },
+    effect: "a command that has used up its quota is throttled for the rest of the period",
     absent: CGROUP_UNKNOWN,
     inspect: Inspect::With(inspect),
     ..Knob::ORDINARY

@@ -1,18 +1,15 @@
 //! Time that a hypervisor gives to others.
 
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
+use record::text;
 use record::text::Value;
-use record::{Template, text};
 
 /// Stolen ticks since boot, from `/proc/stat`.
 pub(super) const KNOB: Knob = Knob {
     name: "steal",
     class: KnobClass::Hypervisor,
-    effect: Template {
-        code: "quiet-steal-effect",
-        words: "the hypervisor runs other guests on the CPU while the clock goes on (steal time)",
-    },
-    absent: Template { code: "quiet-steal-absent", words: "no steal time is visible" },
+    effect: "the hypervisor runs other guests on the CPU while the clock goes on (steal time)",
+    absent: "no steal time is visible",
     inspect: Inspect::With(inspect),
     ..Knob::ORDINARY
 };

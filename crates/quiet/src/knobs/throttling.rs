@@ -1,20 +1,14 @@
 //! Throttling for heat.
 
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
-use record::{Template, text};
+use record::text;
 
 /// `thermal_throttle` of each CPU counts how often heat lowered its clock since boot.
 pub(super) const KNOB: Knob = Knob {
     name: "throttling",
-    glossary: "
-        Clocks lowered for heat since boot: the machine is too hot for what it does. Found, not changed.
-    ",
     class: KnobClass::Clock,
-    effect: Template {
-        code: "quiet-throttling-effect",
-        words: "a processor that is too hot lowers its clock: long runs are slower than short ones",
-    },
-    absent: Template { code: "quiet-throttling-absent", words: "no throttle counts are visible" },
+    effect: "a processor that is too hot lowers its clock: long runs are slower than short ones",
+    absent: "no throttle counts are visible",
     inspect: Inspect::With(inspect),
     ..Knob::ORDINARY
 };
