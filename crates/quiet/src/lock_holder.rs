@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use os::child::Stat;
 
+use crate::journal::JournalHeader;
+
 /// The lock's name in the state directory.
 pub(crate) const LOCK: &str = "quiet.lock";
 /// Putting back takes no longer, on the largest machines too.
@@ -76,6 +78,12 @@ impl Holder {
         holder
     }
 
+    /// The process of a session, while it runs.
+    pub(crate) fn of_session(header: &JournalHeader) -> Option<Self> {
+        let session = Some((header.pid, header.command.clone()));
+        is_alive(header.pid).then_some(Self { session, guardian: None })
+    }
+
     /// The session's process, as far as it is known.
     pub fn pid(&self) -> Option<u32> {
         self.session.as_ref().map(|(pid, _)| *pid)
@@ -115,7 +123,7 @@ impl fmt::Display for Holder {
 }
 
 /// Whether there is a process with this number that has not ended, as far as this user may see.
-pub(crate) fn is_alive(pid: u32) -> bool {
+fn is_alive(pid: u32) -> bool {
     let here = || Path::new("/proc").join(pid.to_string()).exists();
     i32::try_from(pid).ok().and_then(Stat::read).map_or_else(here, |stat| !stat.has_ended())
 }
