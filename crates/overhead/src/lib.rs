@@ -34,10 +34,7 @@ mod user;
 pub mod whole_guest;
 
 /// What would help where there is one CPU.
-const MORE_CPUS: record::Template = record::Template {
-    code: "overhead-allow-more-cpus",
-    words: "allow more than one CPU (taskset, --cpus, the container's cpuset)",
-};
+const MORE_CPUS: &str = "allow more than one CPU (taskset, --cpus, the container's cpuset)";
 
 pub use crc::crc32;
 pub use layer::{AGAIN, Bound, Disturbed, Layer, LayerName, Layers, Pass, REAL_TIME, page_offset};

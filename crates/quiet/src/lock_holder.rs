@@ -4,7 +4,6 @@
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::Read;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -44,8 +43,8 @@ impl Holder {
     pub fn find(folder: &Path) -> Option<Self> {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
         let mut file = OpenOptions::new().read(true).custom_flags(flags).open(folder.join(LOCK)).ok()?;
-        // SAFETY: a descriptor that is open; the lock that is tried ends with it.
-        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) } == 0 {
+        // The lock that is tried ends with the descriptor.
+        if file.try_lock_shared().is_ok() {
             return None;
         }
         Some(Self::read(&mut file))
@@ -180,8 +179,7 @@ mod tests {
         let path = folder.join(LOCK);
         std::fs::write(&path, format!("process {}: linespeed quiet -- make\n", ended.id())).unwrap();
         let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
-        // SAFETY: a descriptor that is open.
-        assert_eq!(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }, 0);
+        file.try_lock().unwrap();
         let guardian = Command::new("sleep").arg("60").stdin(Stdio::from(file)).spawn().unwrap();
         (guardian, ended.id())
     }
