@@ -8,7 +8,7 @@ use quiet::knobs::find;
 use record::Label;
 use record::difference::Verdict;
 use record::text::Value;
-use record::{CpuList, Measurement, Record, Template, Text, metrics, text, units};
+use record::{CpuList, Measurement, Record, Text, metrics, text, units};
 
 use crate::measured_noise::MeasuredNoise;
 use crate::proof_cache::ProofCache;
@@ -73,7 +73,7 @@ const OF_A_CPU: &str = "of a CPU";
 const OF_THE_CLOCK: &str = "of the clock";
 
 /// The bound of a knob that shortens wake-ups, in a word.
-const WAKE_UP_BOUND: Template = Template { code: "worth-wake-up", words: "at most a wake-up" };
+const WAKE_UP_BOUND: &str = "at most a wake-up";
 
 impl Worth {
     /// The word in JSON; the largest that it can be, a share or seconds; and its weight, for an order by importance: what is
@@ -83,7 +83,7 @@ impl Worth {
             Worth::Proven(_) => ("proven", None, 10.0),
             Worth::AtMost(_, share) => ("at most", Some(*share), 1.0 + share),
             // A program sleeps seldom and works mostly: a wake-up of a millisecond counts as a thousandth.
-            Worth::WakeUp(seconds, _) => (WAKE_UP_BOUND.words, Some(*seconds), 1.0 + seconds),
+            Worth::WakeUp(seconds, _) => (WAKE_UP_BOUND, Some(*seconds), 1.0 + seconds),
             Worth::TooNoisy => ("too noisy", None, 0.5),
             Worth::BehindOthers => ("others are busy", None, 0.4),
             Worth::NotMeasured => ("not measured", None, 0.3),

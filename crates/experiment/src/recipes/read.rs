@@ -12,9 +12,6 @@ use super::template::{GIVEN, Template, Values};
 /// Recipes are a page of text; a larger file is something else.
 const MOST_BYTES: u64 = 256 << 10;
 
-/// The longest that a service may be waited for, seconds.
-const LONGEST_PATIENCE: f64 = 3600.0;
-
 /// What is wrong with a recipe's file, and where.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{file}{}: {fault}", line.map(|line| format!(":{line}")).unwrap_or_default())]
@@ -68,7 +65,6 @@ pub fn read_text(text: &str, file: &str, origin: Origin) -> Result<Recipe, ReadE
     recipe.origin = origin;
     recipe.what = recipe.what.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some(service) = &mut recipe.service {
-        service.patience = service.patience.min(LONGEST_PATIENCE);
         service.prepare.retain(|command| !command.is_empty());
         service.load.retain(|command| !command.is_empty());
     }
