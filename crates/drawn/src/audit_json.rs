@@ -40,7 +40,7 @@ pub fn audit(
             Adjustment::Manual(adjustment) => ("by hand", json!(adjustment)),
         };
         let worth = noise.find_worth(row.knob.name);
-        let (word, most) = worth.to_code();
+        let (word, most, _) = worth.rank();
         let reported = !noise.source.is_empty() && inspection.steadier.is_some();
         json!({
             "knob": row.knob.name,

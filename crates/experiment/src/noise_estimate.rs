@@ -78,7 +78,7 @@ const WAKE_UP_BOUND: &str = "at most a wake-up";
 impl Worth {
     /// The word in JSON; the largest that it can be, a share or seconds; and its weight, for an order by importance: what is
     /// proven first, then by size, what nothing is known of last.
-    fn rank(&self) -> (&'static str, Option<f64>, f64) {
+    pub fn rank(&self) -> (&'static str, Option<f64>, f64) {
         match self {
             Worth::Proven(_) => ("proven", None, 10.0),
             Worth::AtMost(_, share) => ("at most", Some(*share), 1.0 + share),
@@ -90,12 +90,6 @@ impl Worth {
             Worth::BelowFloor(_, share) => ("below the floor", Some(*share), 0.2),
             Worth::NothingSeen => ("below the floor", None, 0.1),
         }
-    }
-
-    /// The word in JSON, and the largest that it can be: a share, or seconds.
-    pub fn to_code(&self) -> (&'static str, Option<f64>) {
-        let (word, most, _) = self.rank();
-        (word, most)
     }
 
     /// The larger, the more important.

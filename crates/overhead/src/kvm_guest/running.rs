@@ -17,7 +17,6 @@ const TRIALS: usize = 5;
 /// A trial that takes longer is not repeated often.
 const LONG: f64 = 0.05;
 
-
 /// What came of the trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Trial {

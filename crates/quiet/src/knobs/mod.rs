@@ -1,27 +1,21 @@
-//! All knobs, a file each, but for those that are one file of the kernel with one value.
+//! All knobs, a file each, but for those that are alike: one file of the kernel with one value, words of the clock's policies,
+//! and what is found and not set.
 
 mod affinity;
 mod aslr;
 mod boost;
 mod clock_range;
-mod epb;
-mod epp;
-mod governor;
+mod found;
 mod guest_halt;
 mod idle_states;
 mod interrupts;
-mod irqbalance;
 mod isolation;
 mod kernel_settings;
-mod others;
-mod power;
+mod preferences;
 mod priority;
-mod quota;
 mod shield;
 mod smt;
-mod steal;
 mod swap;
-mod throttling;
 mod workqueues;
 
 pub(crate) use boost::NO_TURBO;
@@ -37,9 +31,9 @@ const CGROUP_UNKNOWN: &str = "a captured tree does not show the cgroup of a comm
 /// upper end of the clocks' range cannot be read or put back as it was, so the range comes before it. They are put back in
 /// reverse.
 pub const KNOBS: &[Knob] = &[
-    governor::KNOB,
-    epp::KNOB,
-    epb::KNOB,
+    preferences::GOVERNOR,
+    preferences::EPP,
+    preferences::EPB,
     clock_range::KNOB,
     boost::KNOB,
     idle_states::KNOB,
@@ -64,12 +58,12 @@ pub const KNOBS: &[Knob] = &[
     priority::IONICE,
     aslr::KNOB,
     isolation::KNOB,
-    irqbalance::KNOB,
-    others::KNOB,
-    quota::KNOB,
-    steal::KNOB,
-    throttling::KNOB,
-    power::KNOB,
+    found::IRQBALANCE,
+    found::OTHERS,
+    found::QUOTA,
+    found::STEAL,
+    found::THROTTLING,
+    found::POWER,
     swap::KNOB,
 ];
 
