@@ -1,5 +1,6 @@
 //! Knobs set for a time: from what was asked for to the values, and back.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use machine::Root;
@@ -19,8 +20,7 @@ use crate::knob::ProcessSetting;
 use crate::knob_outcome::{KnobOutcome, describe_knob, describe_unset, find_standing, group_values};
 use crate::lock::Lock;
 use crate::lock_holder::Holder;
-use crate::process_settings::dma_latency::DmaLatency;
-use crate::process_settings::{apply_settings, process};
+use crate::process_settings::{apply_settings, dma_latency, process};
 use crate::session::{self, Request, Session};
 use crate::standing::{Leftover, Standing, find_leftover};
 use crate::state_directory;
@@ -76,7 +76,8 @@ pub fn read_boot_id() -> String {
 #[derive(Debug)]
 pub struct TunedSession {
     session: Option<Session>,
-    latency: Option<DmaLatency>,
+    /// `/dev/cpu_dma_latency`, which is in force while it is open.
+    latency: Option<File>,
     outcomes: Vec<KnobOutcome>,
     /// Whether a compound change stands.
     compound_applied: bool,
@@ -192,7 +193,7 @@ impl TunedSession {
         for (name, setting) in &plan.settings {
             let mut why_not = None;
             match setting {
-                ProcessSetting::DmaLatency(us) => match DmaLatency::hold(*us) {
+                ProcessSetting::DmaLatency(us) => match dma_latency::hold(*us) {
                     Ok(latency) => tuned.latency = Some(latency),
                     Err(refusal) => why_not = Some(refusal.to_string().into()),
                 },

@@ -9,7 +9,7 @@ use rustix::process::{Resource, getrlimit};
 /// `ioprio_set(2)`: of a process; the class "best effort", above its level (include/uapi/linux/ioprio.h).
 const IOPRIO_WHO_PROCESS: i32 = 1;
 const IOPRIO_CLASS_SHIFT: i32 = 13;
-const IOPRIO_CLASS_BE: i32 = 2;
+pub(crate) const IOPRIO_CLASS_BE: i32 = 2;
 
 /// What a process has, as far as the kernel tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -128,11 +128,6 @@ pub fn run_before_others<T>(work: impl FnOnce() -> T) -> T {
 /// The nice value that has the most weight.
 const FIRST: i32 = -20;
 
-/// Puts a process under SCHED_FIFO.
-pub fn set_fifo(pid: i32, priority: i32) -> Result<(), SettingRefusal> {
-    set_policy(pid, libc::SCHED_FIFO, priority)
-}
-
 /// Puts a process under a scheduling policy.
 pub fn set_policy(pid: i32, policy: i32, priority: i32) -> Result<(), SettingRefusal> {
     // SAFETY: a structure of which zeros are a value, and that outlives the call.
@@ -146,11 +141,6 @@ pub fn set_policy(pid: i32, policy: i32, priority: i32) -> Result<(), SettingRef
         other => format!("scheduling policy {other}, priority"),
     };
     check_result(result, &format!("{name} {priority}"))
-}
-
-/// Sets the level of a process's input and output within the class "best effort": 0 the first, 7 the last.
-pub fn set_io_priority(pid: i32, level: i32) -> Result<(), SettingRefusal> {
-    set_io_class(pid, IOPRIO_CLASS_BE, level)
 }
 
 /// Sets the class of a process's input and output, and the level within it; class 0 has none.
@@ -196,9 +186,9 @@ mod tests {
         let listed = status();
         assert!(listed.contains(&format!("Cpus_allowed_list:\t{first}\n")), "{listed}");
         assert_eq!(os::pin::affinity(pid), Some(first));
-        set_io_priority(pid, 0).unwrap();
+        set_io_class(pid, IOPRIO_CLASS_BE, 0).unwrap();
         set_nice(pid, 5).unwrap();
-        assert!(set_fifo(pid, 1000).unwrap_err().to_string().contains("SCHED_FIFO 1000"));
+        assert!(set_policy(pid, libc::SCHED_FIFO, 1000).unwrap_err().to_string().contains("SCHED_FIFO 1000"));
         let beyond: CpuList = "65000".parse().unwrap();
         assert!(set_affinity(pid, &beyond).unwrap_err().to_string().contains("65000"));
         child.kill().unwrap();
