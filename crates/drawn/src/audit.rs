@@ -78,7 +78,7 @@ impl<'a> Audited<'a> {
             .worth
             .as_ref()
             .map(|worth| worth.describe(self.name(), ProofBy::for_knob(self.row)).to_string());
-        let mut said: Vec<String> = [sentence(self.row.knob.effect.words)].into_iter().chain(here).collect();
+        let mut said: Vec<String> = [sentence(self.row.knob.effect)].into_iter().chain(here).collect();
         said.extend(self.notes());
         said.extend(advice(self.row).map(|way| format!("To set it: {way}")));
         said

@@ -40,7 +40,7 @@ pub fn audit(
             Adjustment::Manual(adjustment) => ("by hand", json!(adjustment)),
         };
         let worth = noise.find_worth(row.knob.name);
-        let (word, most) = worth.to_code();
+        let (word, most, _) = worth.rank();
         let reported = !noise.source.is_empty() && inspection.steadier.is_some();
         json!({
             "knob": row.knob.name,
@@ -50,7 +50,7 @@ pub fn audit(
             "only_when_named": row.knob.only_when_named(),
             "now": inspection.now,
             "steadier": inspection.steadier,
-            "effect": row.knob.effect.words,
+            "effect": row.knob.effect,
             "here": reported.then(|| worth.describe(row.knob.name, ProofBy::for_knob(row))),
             "worth": reported.then(|| json!({"is": word, "at_most": most})),
             "way": adjustment,

@@ -4,8 +4,7 @@ use ::quiet::apply::RestoreOutcome;
 use ::quiet::change::Change;
 use ::quiet::files::Tree;
 use ::quiet::knob_outcome::KnobOutcome;
-use ::quiet::root_session::RootSession;
-use ::quiet::session::Leftover;
+use ::quiet::standing::Standing;
 use ::quiet::tuned_session::Restored;
 use ::quiet::tuning_plan::TuningPlan;
 use record::phrase::{agree, count_noun};
@@ -109,39 +108,16 @@ pub fn knobs_restored(restored: &Restored, style: &Style) -> String {
 }
 
 /// What stands, and by whom: `--status`.
-pub fn knobs_standing(
-    left: &Leftover,
-    holder: Option<&str>,
-    tree: &Tree,
-    root: Option<&RootSession>,
-    style: &Style,
-) -> String {
+pub fn knobs_standing(own: &Standing, roots: Option<&Standing>, tree: &Tree, style: &Style) -> String {
     Screen::draw(style, |screen| {
-        if let Some(holder) = holder {
-            screen.say(format!("In use by {holder}."));
+        let own = Some(own).filter(|own| roots.is_none() || !own.is_nothing());
+        for standing in roots.into_iter().chain(own) {
+            screen.say(standing);
+            screen.list("", standing.changes().iter().map(|change| value(change, tree)));
+            let compound = standing.contents().into_iter().flat_map(|contents| contents.compound_changes());
+            let compound = compound.map(|compound| compound.as_change());
+            screen.list("", compound.map(|change| (change.knob.clone(), describe(&change))));
         }
-        if let Some(root) = root {
-            screen.say(root);
-            screen.list("", root.changes().iter().map(|change| value(change, tree)));
-        }
-        let contents = match left {
-            Leftover::Nothing => {
-                if screen.is_empty() {
-                    screen.say("No knob is set by linespeed.");
-                }
-                return;
-            }
-            Leftover::OtherBoot(contents) => return screen.say(contents.of_another_boot()),
-            Leftover::Standing(contents) | Leftover::Orphaned(contents) => contents,
-        };
-        screen.say(match left {
-            Leftover::Standing(_) => format!("{contents}; to put back: linespeed quiet --restore"),
-            _ if holder.is_some() => contents.to_string(),
-            _ => format!("{contents}, which has ended without putting them back: linespeed quiet --restore"),
-        });
-        screen.list("", contents.header.changes.iter().map(|change| value(change, tree)));
-        let compound = contents.compound_changes().map(|compound| compound.as_change());
-        screen.list("", compound.map(|change| (change.knob.clone(), describe(&change))));
     })
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use machine::Root;
 use os::Stop;
-use os::child::{Child, Ended, Exit, Input, Memory, Output, Process, Spec, Usage, Watcher, wait_all};
+use os::child::{Child, Ended, Exit, Input, Memory, Output, Process, Spec, Usage, wait_all};
 use record::text::Value;
 use record::{CpuList, Mark, text};
 
@@ -52,14 +52,6 @@ pub struct PlacedCopy {
 pub trait RunObserver {
     /// The command has ended and left these behind; they are waited for.
     fn left(&mut self, names: &[String]);
-}
-
-struct ForwardToObserver<'a>(&'a mut dyn RunObserver);
-
-impl Watcher for ForwardToObserver<'_> {
-    fn left(&mut self, left: &[Process]) {
-        self.0.left(&name_processes(left));
-    }
 }
 
 /// Names of processes, each once, a few.
@@ -151,7 +143,8 @@ pub(crate) fn wait_for_copies(
     let before = Incidents::read(&root);
     copies.iter_mut().for_each(Child::release);
     let mut waited: Vec<&mut Child> = copies.iter_mut().collect();
-    let ended = wait_all(&mut waited, stop, options.timeout, &mut ForwardToObserver(observer));
+    let mut tell = |left: &[Process]| observer.left(&name_processes(left));
+    let ended = wait_all(&mut waited, stop, options.timeout, &mut tell);
     let after = Incidents::read(&root);
     if let Some(signal) = stop.signal() {
         return Err(Trouble::Stopped(signal));

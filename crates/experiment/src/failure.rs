@@ -22,6 +22,13 @@ pub struct Failed {
     pub last_output: String,
 }
 
+impl Failed {
+    /// Of a command of which one runs, by all that it printed.
+    pub(crate) fn alone(exit: Exit, program: Option<String>, printed: &[u8]) -> Self {
+        Self { exit, program, copies: (1, 1), last_output: last_words(&String::from_utf8_lossy(printed)) }
+    }
+}
+
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(program) = &self.program {

@@ -8,7 +8,7 @@ use quiet::knobs::find;
 use record::Label;
 use record::difference::Verdict;
 use record::text::Value;
-use record::{CpuList, Measurement, Record, Template, Text, metrics, text, units};
+use record::{CpuList, Measurement, Record, Text, metrics, text, units};
 
 use crate::measured_noise::MeasuredNoise;
 use crate::proof_cache::ProofCache;
@@ -73,29 +73,23 @@ const OF_A_CPU: &str = "of a CPU";
 const OF_THE_CLOCK: &str = "of the clock";
 
 /// The bound of a knob that shortens wake-ups, in a word.
-const WAKE_UP_BOUND: Template = Template { code: "worth-wake-up", words: "at most a wake-up" };
+const WAKE_UP_BOUND: &str = "at most a wake-up";
 
 impl Worth {
     /// The word in JSON; the largest that it can be, a share or seconds; and its weight, for an order by importance: what is
     /// proven first, then by size, what nothing is known of last.
-    fn rank(&self) -> (&'static str, Option<f64>, f64) {
+    pub fn rank(&self) -> (&'static str, Option<f64>, f64) {
         match self {
             Worth::Proven(_) => ("proven", None, 10.0),
             Worth::AtMost(_, share) => ("at most", Some(*share), 1.0 + share),
             // A program sleeps seldom and works mostly: a wake-up of a millisecond counts as a thousandth.
-            Worth::WakeUp(seconds, _) => (WAKE_UP_BOUND.words, Some(*seconds), 1.0 + seconds),
+            Worth::WakeUp(seconds, _) => (WAKE_UP_BOUND, Some(*seconds), 1.0 + seconds),
             Worth::TooNoisy => ("too noisy", None, 0.5),
             Worth::BehindOthers => ("others are busy", None, 0.4),
             Worth::NotMeasured => ("not measured", None, 0.3),
             Worth::BelowFloor(_, share) => ("below the floor", Some(*share), 0.2),
             Worth::NothingSeen => ("below the floor", None, 0.1),
         }
-    }
-
-    /// The word in JSON, and the largest that it can be: a share, or seconds.
-    pub fn to_code(&self) -> (&'static str, Option<f64>) {
-        let (word, most, _) = self.rank();
-        (word, most)
     }
 
     /// The larger, the more important.

@@ -58,29 +58,6 @@ pub fn run_rounds<T, E>(
     Rounds { whole, ended: None }
 }
 
-/// Runs the pair of each comparison in each round. Which of the two comes first changes from round to round and from
-/// comparison to comparison: `run_pair` is told whether the first does. After each, `is_enough` says whether to stop at once;
-/// after each round `ended` hears how many are over. The rounds that are over.
-pub fn run_comparisons<X, C>(
-    context: &mut X,
-    comparisons: &mut [C],
-    rounds: usize,
-    mut run_pair: impl FnMut(&mut X, &mut C, bool),
-    mut is_enough: impl FnMut(&X) -> bool,
-    mut ended: impl FnMut(usize),
-) -> usize {
-    for round in 0..rounds {
-        for (at, comparison) in comparisons.iter_mut().enumerate() {
-            run_pair(context, comparison, is_forward(round + at));
-            if is_enough(context) {
-                return round;
-            }
-        }
-        ended(round + 1);
-    }
-    rounds
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,20 +77,5 @@ mod tests {
             if runs == 6 { ControlFlow::Break("enough") } else { ControlFlow::Continue(turn.alternative) }
         });
         assert_eq!(rounds, Rounds { whole: vec![vec![0, 1], vec![0, 1]], ended: Some("enough") });
-    }
-
-    #[test]
-    fn comparisons_change_their_order_from_round_to_round() {
-        let mut orders = [Vec::new(), Vec::new()];
-        let mut heard = 0;
-        let note = |runs: &mut usize, order: &mut Vec<bool>, first: bool| {
-            *runs += 1;
-            order.push(first);
-        };
-        let done = run_comparisons(&mut 0, &mut orders, 3, note, |_| false, |done| heard = done);
-        assert_eq!((done, heard), (3, 3));
-        assert_eq!(orders, [vec![true, false, true], vec![false, true, false]]);
-        let done = run_comparisons(&mut 0, &mut orders, 3, note, |runs| *runs == 3, |_| {});
-        assert_eq!((done, orders[0].len(), orders[1].len()), (1, 5, 4));
     }
 }

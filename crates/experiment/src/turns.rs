@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use measure::command::{self, Job, Run, SharedInput, Tell};
 use os::Stop;
-use os::child::{Child, Exit, Input, Output, Process, SpawnError, Spec, Watcher, wait_all};
+use os::child::{Child, Exit, Input, Output, Process, SpawnError, Spec, wait_all};
 
-use crate::failure::{Failed, last_words};
+use crate::failure::Failed;
 use crate::rounds::{Turn, run_rounds};
 pub use figures::{Measured, figures};
 
@@ -158,7 +158,7 @@ pub fn run_in_turn(request: Request, observer: &mut dyn Observer) -> InTurns {
             Ok((run, stderr)) => {
                 observer.ran(turn, true, &run);
                 if run.ended.exit != Exit::Code(0) && done.failed[turn.alternative].is_none() {
-                    done.failed[turn.alternative] = Some(failure(run.ended.exit, &stderr));
+                    done.failed[turn.alternative] = Some(Failed::alone(run.ended.exit, None, &stderr));
                 }
                 done.runs[turn.alternative].push(run);
                 Continue(())
@@ -217,36 +217,21 @@ fn run_once(
 /// # Errors
 ///
 /// A signal came, or the line did not succeed.
-pub fn prepare_run(line: &str, job: &Job, stop: &Stop, tell: Tell) -> Result<(), EarlyEnd> {
+pub fn prepare_run(line: &str, job: &Job, stop: &Stop, mut tell: Tell) -> Result<(), EarlyEnd> {
     let argv: Vec<OsString> = ["sh", "-c", line].map(OsString::from).to_vec();
     let failed = |how: Failed| EarlyEnd::Prepare(PrepareFailed { line: line.to_owned(), how });
     let stderr = Output::Capture { limit: KEPT };
     let spec = Spec { stdin: Input::Null, stdout: Output::Null, stderr, env: job.env, ..Spec::new(&argv) };
     let started = Child::spawn_beside(&spec, &mut |_| job.guard.iter().for_each(|guard| guard.post()));
     let mut child = started.map_err(|why| {
-        let last_output = why.to_string();
-        failed(Failed { exit: Exit::Code(why.code().into()), program: None, copies: (1, 1), last_output })
+        failed(Failed::alone(Exit::Code(why.code().into()), None, why.to_string().as_bytes()))
     })?;
-    let exit = wait_all(&mut [&mut child], stop, None, &mut Waits(tell)).pop().map(|ended| ended.exit);
+    let exit = wait_all(&mut [&mut child], stop, None, &mut tell).pop().map(|ended| ended.exit);
     match (stop.signal(), exit) {
         (Some(signal), _) => Err(EarlyEnd::Stopped(signal)),
         (None, Some(Exit::Code(0)) | None) => Ok(()),
-        (None, Some(exit)) => Err(failed(failure(exit, &child.captured().1))),
+        (None, Some(exit)) => Err(failed(Failed::alone(exit, None, &child.captured().1))),
     }
-}
-
-/// Tells what is waited for.
-struct Waits<'a>(Tell<'a>);
-
-impl Watcher for Waits<'_> {
-    fn left(&mut self, left: &[Process]) {
-        (self.0)(left);
-    }
-}
-
-fn failure(exit: Exit, stderr: &[u8]) -> Failed {
-    let last_output = last_words(&String::from_utf8_lossy(stderr));
-    Failed { exit, program: None, copies: (1, 1), last_output }
 }
 
 impl Extent {

@@ -43,29 +43,15 @@ pub use records::{
 pub use scale::Scale;
 pub use stat::{PerfFormat, Stat};
 
-use check::CHECK_HELP;
-use fix::FIX_HELP;
-use fleet::FLEET_HELP;
-use history::HISTORY_HELP;
-use live::LIVE_HELP;
-use overhead::OVERHEAD_HELP;
-use plan::PLAN_HELP;
-use quiet::{QUIET_HELP, QUIET_USAGE};
-use records::{COMPARE_HELP, RECORDS_HELP, REFERENCE_HELP, import_help};
-use scale::SCALE_HELP;
-use stat::STAT_HELP;
+use quiet::QUIET_USAGE;
 use taken::{TAKEN_BY, is_taken};
-
-const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 a finding at or above --fail-on, or of compare a loss of speed that it names; 2 wrong usage; 3 failed; 128+n ended by signal n, with what was \
-measured so far written.";
 
 /// Measure how far this machine runs below its hardware's speed, and find out why.
 ///
 /// Without a command: inspect, measure, diagnose and report, in about a minute. Writes a record (JSON) and a page (HTML)
 /// to $XDG_STATE_HOME/linespeed.
 #[derive(Debug, Parser)]
-#[command(name = "linespeed", version, after_help = EXIT_CODES)]
+#[command(name = "linespeed", version)]
 pub struct Options {
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -84,48 +70,36 @@ pub enum Command {
     /// List the measurements: whether each is available here, and the time it takes
     List,
     /// Measure a command or recipe on 1 to all CPUs, in each placement: throughput, speed-up, IPC, SMT yield
-    #[command(after_help = SCALE_HELP)]
     Scale(Scale),
     /// Run a command and show what bounds it, against this machine's ceilings
-    #[command(after_help = STAT_HELP)]
     Stat(Stat),
     /// Watch this machine at work: what holds its CPUs back, once a second, against its own figures
-    #[command(after_help = LIVE_HELP)]
     Live(Live),
     /// Hold this machine against its baseline, in a line: which facts differ, and with --probe or --screen which figures
-    #[command(after_help = CHECK_HELP)]
     Check(Check),
     /// Plan a program's layout on this machine or a record's: processes, threads, CPUs, memory, as lines to paste
-    #[command(after_help = PLAN_HELP)]
     Plan(Plan),
     /// Show what adds noise to measurements here, and turn it off: for a command, or until --restore
-    #[command(after_help = QUIET_HELP, override_usage = QUIET_USAGE)]
+    #[command(override_usage = QUIET_USAGE)]
     Quiet(Quiet),
     /// Fix a finding where it is a knob: set it, measure what it gains before and after in turn, put it back or keep it
-    #[command(after_help = FIX_HELP)]
     Fix(Fix),
     /// Measure what kernel, interrupts, migrations and guests take: one routine, the same bytes, in each layer in turn
-    #[command(after_help = OVERHEAD_HELP)]
     Overhead(Overhead),
     /// Show a record, on the terminal or as a page
     Show(Show),
     /// List the records that are kept; label or remove them
-    #[command(after_help = RECORDS_HELP, alias = "ls")]
+    #[command(alias = "ls")]
     Records(Records),
     /// Compare records: what differs, by how much, and which differences explain it
-    #[command(after_help = COMPARE_HELP)]
     Compare(Compare),
     /// Hold many machines' records against each other: which are slow, and why
-    #[command(after_help = FLEET_HELP)]
     Fleet(Fleet),
     /// Show this machine's figures over its records: what changed, when, and what differs since
-    #[command(after_help = HISTORY_HELP)]
     History(History),
     /// Import other tools' output: lscpu, numactl, dmidecode, perf, cyclictest and more, also several in one text
-    #[command(after_help = import_help())]
     Import(Import),
     /// List the reference machines, or show one: published figures, each with its source
-    #[command(after_help = REFERENCE_HELP)]
     Reference(Reference),
     /// Explain a metric, measurement or term: how it is measured, usual values, what moves it
     Explain {

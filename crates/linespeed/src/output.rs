@@ -57,6 +57,13 @@ pub fn complain(words: &str) {
     let _ = writeln!(io::stderr(), "linespeed: {safe}");
 }
 
+/// The same, unless nothing is to be said.
+pub fn notice(out: &Out, words: &str) {
+    if !out.quiet_output {
+        complain(words);
+    }
+}
+
 /// Prints text on standard error; where nobody can be told, nothing is.
 pub fn print_error(text: &str) {
     let mut out = io::stderr().lock();

@@ -14,9 +14,7 @@ use crate::options::Out;
 
 /// Says on standard error what is to be known of the choice, unless quiet was asked for.
 pub fn say_note(source: &Source, out: &Out) {
-    if let (Some(note), false) = (&source.note, out.quiet_output) {
-        crate::output::complain(note);
-    }
+    source.note.iter().for_each(|note| crate::output::notice(out, note));
 }
 
 /// Reads every argument. `prepare` drops what is not needed of each.

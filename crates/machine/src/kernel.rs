@@ -18,40 +18,7 @@ const MAX_CONFIG: usize = 4 << 20;
 
 /// Boot options that matter for speed or steadiness, without the part after `=` (Linux, kernel-parameters.txt).
 /// `-` and `_` are the same to the kernel and here.
-#[rustfmt::skip]
-const OPTIONS: &[&str] = &[
-    // Which CPUs do what.
-    "isolcpus", "nohz_full", "nohz", "rcu_nocbs", "rcu_nocb_poll", "irqaffinity", "kthread_cpus", "maxcpus",
-    "nr_cpus", "possible_cpus", "nosmp", "nosmt", "noapic", "nox2apic", "x2apic_phys", "skew_tick",
-    "highres", "preempt", "threadirqs", "sched_rt_runtime_us",
-    // Mitigations.
-    "mitigations", "nopti", "pti", "kpti", "nospectre_v1", "nospectre_v2", "nospectre_bhb",
-    "nospec_store_bypass_disable", "spec_store_bypass_disable", "spectre_v2", "spectre_v2_user",
-    "spectre_bhi", "ssbd", "l1tf", "l1d_flush", "mds", "tsx_async_abort", "tsx", "mmio_stale_data",
-    "reg_file_data_sampling", "gather_data_sampling", "retbleed", "spec_rstack_overflow", "srbds",
-    "indirect_target_selection", "tsa", "vmscape", "noibrs", "noibpb",
-    // Clocks and idling.
-    "intel_pstate", "amd_pstate", "cpufreq.default_governor", "cpufreq.off", "cpuidle.off",
-    "cpuidle.governor", "cpuidle_haltpoll.force", "haltpoll.guest_halt_poll_ns", "intel_idle.max_cstate",
-    "processor.max_cstate", "processor.nocst", "idle", "nohlt", "pcie_aspm",
-    // Time.
-    "clocksource", "tsc", "notsc", "hpet", "no_timer_check", "lapic", "lapic_timer_c2_ok",
-    // Memory.
-    "transparent_hugepage", "thp_anon", "thp_shmem", "hugepages", "hugepagesz", "default_hugepagesz",
-    "hugetlb_cma", "hugetlb_free_vmemmap", "numa", "numa_balancing", "numa_zonelist_order",
-    "memory_hotplug.memmap_on_memory", "mem", "memmap", "movablecore", "kernelcore", "init_on_alloc",
-    "init_on_free", "page_poison", "page_alloc.shuffle", "page_reporting.page_reporting_order",
-    "slab_nomerge", "slub_debug", "slab_debug", "kasan", "kfence.sample_interval", "debug_pagealloc",
-    "randomize_kstack_offset", "nokaslr", "norandmaps", "no5lvl", "la57", "zswap.enabled", "cgroup_disable",
-    "psi",
-    // Devices that translate every access.
-    "iommu", "iommu.passthrough", "iommu.strict", "intel_iommu", "amd_iommu",
-    // Watchdogs and what runs beside.
-    "nowatchdog", "nosoftlockup", "nmi_watchdog", "watchdog", "mce", "audit", "selinux", "lockdown",
-    "nopvspin", "no_steal_acc", "kvm.halt_poll_ns", "arm64.nosve", "arm64.nosme", "arm64.nopauth",
-    "arm64.nobti", "clearcpuid", "noxsave", "workqueue.power_efficient", "rcupdate.rcu_expedited",
-    "rcupdate.rcu_normal", "sched_vcpu_pack",
-];
+const OPTIONS: &str = include_str!("boot_options.txt");
 
 /// Fills [`Machine::kernel`] except its mitigations.
 pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
@@ -95,11 +62,12 @@ fn distribution(root: &Root) -> Option<String> {
 /// The options of a kernel command line that matter for speed, as written, in their order. What follows `--` is
 /// for init.
 fn options(cmdline: &str) -> Vec<String> {
+    let known = || OPTIONS.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
     split_parameters(cmdline)
         .take_while(|word| *word != "--")
         .filter(|word| {
             let name = word.trim_start_matches('"').split('=').next().unwrap_or("").replace('-', "_");
-            OPTIONS.contains(&name.as_str())
+            known().any(|option| option == name)
         })
         .map(|word| text::clean_to(word, MAX_OPTION))
         .take(MAX_OPTIONS)

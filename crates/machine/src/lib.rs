@@ -22,6 +22,7 @@ pub mod cgroups;
 mod clocks;
 mod cpuinfo;
 mod cpus;
+pub mod distribution;
 pub mod features;
 mod identity;
 mod idle;

@@ -376,34 +376,20 @@ fn read_all(mut file: File, max: usize, in_pieces: bool) -> Result<Vec<u8>, Why>
     }
 }
 
-/// The order of `cpu2` before `cpu10`: runs of digits by their number, everything else by its bytes.
+/// Orders names with their numbers: `cpu2` before `cpu10`.
 fn natural(a: &str, b: &str) -> std::cmp::Ordering {
-    let (mut a_rest, mut b_rest) = (a.as_bytes(), b.as_bytes());
-    loop {
-        let (Some(x), Some(y)) = (a_rest.first(), b_rest.first()) else {
-            return a_rest.len().cmp(&b_rest.len()).then_with(|| a.cmp(b));
-        };
-        if x.is_ascii_digit() && y.is_ascii_digit() {
-            let (x, x_rest) = digits(a_rest);
-            let (y, y_rest) = digits(b_rest);
-            let order = x.len().cmp(&y.len()).then_with(|| x.cmp(y));
-            if order.is_ne() {
-                return order;
-            }
-            (a_rest, b_rest) = (x_rest, y_rest);
-        } else if x != y {
-            return x.cmp(y);
-        } else {
-            (a_rest, b_rest) = (&a_rest[1..], &b_rest[1..]);
-        }
-    }
+    parts(a).cmp(parts(b)).then_with(|| a.cmp(b))
 }
 
-/// The leading digits without their leading zeros, and what follows them.
-fn digits(bytes: &[u8]) -> (&[u8], &[u8]) {
-    let end = bytes.iter().position(|b| !b.is_ascii_digit()).unwrap_or(bytes.len());
-    let start = bytes[..end].iter().position(|b| *b != b'0').unwrap_or(end);
-    (&bytes[start..end], &bytes[end..])
+/// The parts of a name: each a byte, or a number by its digits without zeros before it, of which fewer are less.
+fn parts(name: &str) -> impl Iterator<Item = (u8, usize, &[u8])> {
+    name.as_bytes().chunk_by(|a, b| a.is_ascii_digit() && b.is_ascii_digit()).map(|part| match part[0] {
+        b'0'..=b'9' => {
+            let digits = &part[part.iter().take_while(|byte| **byte == b'0').count()..];
+            (b'0', digits.len(), digits)
+        }
+        byte => (byte, 0, part),
+    })
 }
 
 #[cfg(test)]

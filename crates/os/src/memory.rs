@@ -2,6 +2,8 @@
 
 use std::io;
 
+use rustix::process::{Resource, getrlimit};
+
 use crate::mapping::{Mapping, base_page};
 use crate::thread::check_result;
 
@@ -67,23 +69,15 @@ pub fn memory_used() -> Option<u64> {
 
 /// How large the stack of a process's first thread may grow, bytes; `None` where it has no limit.
 pub fn stack_limit() -> Option<u64> {
-    limit_of(libc::RLIMIT_STACK)
+    getrlimit(Resource::Stack).current
 }
 
 /// Address space that this process may still take, bytes; `None` where it has no limit.
 pub fn address_space_left() -> Option<u64> {
-    let limit = limit_of(libc::RLIMIT_AS)?;
+    let limit = getrlimit(Resource::As).current?;
     let taken = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages = taken.split_whitespace().next()?.parse::<u64>().ok()?;
     Some(limit.saturating_sub(pages.saturating_mul(base_page())))
-}
-
-/// A soft limit of this process; `None` where it has none.
-fn limit_of(what: libc::__rlimit_resource_t) -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: 0 };
-    // SAFETY: the kernel fills the limit.
-    let known = unsafe { libc::getrlimit(what, &mut limit) } == 0;
-    (known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 
 use std::env::{var, var_os};
 use std::io::{IsTerminal, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
+
+use rustix::termios::{Winsize, tcgetwinsize};
 
 /// What less does where `LESS` says nothing: leave at once what fits the screen, colours as they are, the screen as it was.
 const LESS: &str = "FRX";
@@ -75,11 +77,8 @@ impl Redrawn {
     }
 }
 
-fn size(file: &impl AsFd) -> Option<libc::winsize> {
-    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: the kernel fills the winsize, which outlives the call; on anything but a terminal it refuses.
-    let code = unsafe { libc::ioctl(file.as_fd().as_raw_fd(), libc::TIOCGWINSZ, &mut size) };
-    (code == 0).then_some(size)
+fn size(file: &impl AsFd) -> Option<Winsize> {
+    tcgetwinsize(file).ok()
 }
 
 /// Shows text through `$PAGER`, or less; whether it took the text. Who leaves it early has seen enough.
@@ -107,6 +106,7 @@ pub fn page(text: &str) -> bool {
 mod tests {
     use super::*;
     use std::fs::File;
+    use std::os::fd::AsRawFd;
     use std::os::fd::FromRawFd;
 
     /// Both ends of a terminal of so many rows and columns.

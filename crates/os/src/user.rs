@@ -85,11 +85,22 @@ fn set_file_owner(user: u32, group: u32) {
     }
 }
 
+/// The name of the user that we are; the number where /etc/passwd does not have it. The C library's own look-up would load other
+/// libraries into this static program.
+pub fn user_name() -> String {
+    let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    field_of(effective_user(), &passwd, 0).map_or_else(|| effective_user().to_string(), str::to_owned)
+}
+
 /// The home of a user, by the lines of /etc/passwd.
 fn home_of(user: u32, passwd: &str) -> Option<PathBuf> {
-    let line = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
-    let mut homes = line.filter(|fields| fields.get(2).is_some_and(|id| id.parse() == Ok(user)));
-    homes.next()?.get(5).map(PathBuf::from).filter(|home| home.is_dir())
+    field_of(user, passwd, 5).map(PathBuf::from).filter(|home| home.is_dir())
+}
+
+/// A field of a user's line in /etc/passwd (passwd(5)), where it says something.
+fn field_of(user: u32, passwd: &str, at: usize) -> Option<&str> {
+    let is_theirs = |line: &&str| line.split(':').nth(2).is_some_and(|id| id.parse() == Ok(user));
+    passwd.lines().find(is_theirs)?.split(':').nth(at).filter(|field| !field.is_empty())
 }
 
 #[cfg(test)]
@@ -101,6 +112,13 @@ mod tests {
         let passwd = "root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000::/tmp:/bin/sh\nbob:x:1001:1001::/no/such:/bin/sh\n";
         assert_eq!(home_of(1000, passwd), Some("/tmp".into()));
         assert_eq!((home_of(1001, passwd), home_of(7, passwd)), (None, None));
+    }
+
+    #[test]
+    fn users_have_names_or_numbers() {
+        let passwd = "root:x:0:0:root:/root:/bin/bash\n::7:7\nbroken\ndb:x:104:1:,,,:/:/bin/sh\n";
+        assert_eq!(field_of(104, passwd, 0), Some("db"));
+        assert_eq!((field_of(10, passwd, 0), field_of(7, passwd, 0)), (None, None));
     }
 
     #[test]

@@ -204,20 +204,27 @@ fn cannot(path: &Path, error: Error) -> CannotWrite {
 /// How the names of temporary files begin.
 const UNFINISHED: &str = ".linespeed-unfinished-";
 
-/// Removes the temporary files in `folder` of runs that were killed in mid-writing: who writes one holds its lock.
-fn clear_unfinished(folder: &Path) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        if !entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+/// Removes the files and folders in a place whose names begin so and that runs left which were killed: who uses one holds its
+/// lock.
+pub fn clear_killed(place: &Path, prefix: &str) {
+    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(prefix) {
             continue;
         }
+        // No link to somewhere else.
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-        let file = File::options().read(true).custom_flags(flags).open(entry.path());
-        let Ok(file) = file else { continue };
-        let ours =
-            file.metadata().is_ok_and(|data| data.is_file() && crate::is_ours(data.uid()) && is_old(&data));
-        if ours && file.try_lock().is_ok() {
-            let _ = std::fs::remove_file(entry.path());
+        let opened = File::options().read(true).custom_flags(flags).open(entry.path());
+        let Ok((file, data)) = opened.and_then(|file| file.metadata().map(|data| (file, data))) else {
+            continue;
+        };
+        if !crate::is_ours(data.uid()) || !is_old(&data) || file.try_lock().is_err() {
+            continue;
         }
+        let _ = match data.is_dir() {
+            true => std::fs::remove_dir_all(entry.path()),
+            false if data.is_file() => std::fs::remove_file(entry.path()),
+            false => Ok(()),
+        };
     }
 }
 
@@ -230,7 +237,7 @@ fn is_old(data: &Metadata) -> bool {
 /// An empty temporary file in `folder`, locked, as readable as the user's other files. The error is the system's own: the name of a
 /// temporary file in it would only confuse.
 fn temporary(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    clear_unfinished(folder);
+    clear_killed(folder, UNFINISHED);
     let mut system = None;
     let made = tempfile::Builder::new().prefix(UNFINISHED).make_in(folder, |path| {
         let made = File::options().read(true).write(true).create_new(true).open(path);

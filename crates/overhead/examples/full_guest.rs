@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use kernels::primes;
+use overhead::kernel_module::{BuildDirectory, Source};
 use overhead::kvm_guest::{self, Kind};
 use overhead::{Bound, Layer, Ticks, crc32, portions, whole_guest};
 
@@ -23,10 +24,11 @@ fn main() -> ExitCode {
         return ExitCode::from(3);
     };
     let kvm: Kind = kvm_guest::probe(kvm_guest::PATH.as_ref(), cpu, None, (Ticks::calibrate(), &STOP)).kind;
-    let module = whole_guest::Module::File(module);
+    let (module, build_directory) = (Some(Source::File(module)), &BuildDirectory::default());
     let other = cpus.get(1).copied();
+    let kernel = Some(kernel.as_path());
     let spec =
-        whole_guest::WholeGuest { kernel: Some(kernel), module, program, cpu, other, kvm, stop: &STOP };
+        whole_guest::WholeGuest { kernel, module, build_directory, program, cpu, other, kvm, stop: &STOP };
     let (rows, missing) = whole_guest::boot(&spec);
     for (name, failure) in &missing {
         println!("{name}: {}", failure.reason);

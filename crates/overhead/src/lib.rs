@@ -18,7 +18,6 @@
 )]
 #![warn(unreachable_pub)]
 
-mod crc;
 mod figures;
 pub mod first_process;
 pub mod images;
@@ -34,12 +33,8 @@ mod user;
 pub mod whole_guest;
 
 /// What would help where there is one CPU.
-const MORE_CPUS: record::Template = record::Template {
-    code: "overhead-allow-more-cpus",
-    words: "allow more than one CPU (taskset, --cpus, the container's cpuset)",
-};
+const MORE_CPUS: &str = "allow more than one CPU (taskset, --cpus, the container's cpuset)";
 
-pub use crc::crc32;
 pub use layer::{AGAIN, Bound, Disturbed, Layer, LayerName, Layers, Pass, REAL_TIME, page_offset};
 pub use observer::Observer;
 pub use record::Unavailable;
@@ -47,3 +42,4 @@ pub use rounds::{Effort, LayerPasses, MOST_ROUNDS, Mismatch, PORTIONS, Timings, 
 pub use session::{Event, Guests, Outcome, Request, check_quota, run};
 pub use ticks::Ticks;
 pub use user::{User, UserMode};
+pub use wire::crc32;

@@ -14,7 +14,7 @@ use crate::layer::{Layer, LayerName, Layers};
 use crate::rounds::{self, Effort, Mismatch, Timings};
 use crate::ticks::Ticks;
 use crate::user::{User, UserMode};
-use crate::whole_guest::{self, Module, WholeGuest};
+use crate::whole_guest::{self, WholeGuest};
 
 /// Which guests are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,15 +108,12 @@ pub fn run(request: &Request, hear: &mut dyn FnMut(Event)) -> Result<Outcome, Mi
         layers.extend(guests.into_layers(request.cpu));
         if let Guests::Whole { kernel, module } = request.guests {
             hear(Event::BootingGuest);
-            let module = match module {
-                Some(file) => Module::File(file),
-                None if request.build_for_guest => Module::Build(&build_directory),
-                None => Module::None,
-            };
+            let build = request.build_for_guest.then_some(Source::Build);
             // Started by this thread, which outlives it: QEMU ends with the thread that started it.
             layers.extend(whole_guest::boot_layers(&WholeGuest {
                 kernel,
-                module,
+                module: module.map(Source::File).or(build),
+                build_directory: &build_directory,
                 program: Path::new("/proc/self/exe"),
                 cpu: request.cpu,
                 other: find_second_cpu(request).ok(),

@@ -1,11 +1,10 @@
 //! The files of a machine, or of a tree captured from one: read, written, listed.
 
-use std::ffi::CString;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use machine::Root;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 
 /// Why a file was not read or written, as the system says it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,9 +44,7 @@ impl Refusal {
 
 /// Whether this user may write what lies at a path.
 pub(crate) fn may_write(path: &Path) -> bool {
-    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
-    // SAFETY: a string that ends with a zero byte and lives until the call returns.
-    unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0 }
+    accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
 }
 
 /// Files by their path as on the machine.

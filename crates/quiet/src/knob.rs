@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use machine::Root;
-use record::{CpuList, KnobValue, Template, Text, text};
+use record::{CpuList, KnobValue, Text, text};
 
 use crate::change::Change;
 use crate::compound_change::CompoundChange;
@@ -16,18 +16,16 @@ use crate::value_syntax::ValueSyntax;
 pub struct Knob {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it is, for the glossary, in the form of [`record::glossary`]; empty where the inventory has it.
-    pub glossary: &'static str,
     /// By what it moves figures, and so what bounds its worth.
     pub class: KnobClass,
     /// When it is set.
     pub set: SetWhen,
     /// What it is known to do to measurements, one sentence.
-    pub effect: Template,
+    pub effect: &'static str,
     /// Why some would not set it; `None` where nobody disagrees.
-    pub disputed: Option<Template>,
+    pub disputed: Option<&'static str>,
     /// What a machine without it lacks.
-    pub absent: Template,
+    pub absent: &'static str,
     /// How it is looked at.
     pub inspect: Inspect,
     /// How it is brought to a value that is named; `None` where that follows from how it is looked at.
@@ -94,12 +92,11 @@ impl Knob {
     /// What most knobs have; name, effect, absence and look are each one's own.
     pub const ORDINARY: Self = Self {
         name: "",
-        glossary: "",
         class: KnobClass::Other,
         set: SetWhen::Always,
-        effect: Template { code: "", words: "" },
+        effect: "",
         disputed: None,
-        absent: Template { code: "", words: "" },
+        absent: "",
         inspect: Inspect::With(|_, _| Ok(None)),
         set_to: None,
     };
@@ -112,7 +109,12 @@ impl Knob {
     /// Its state, and what would be steadier.
     pub fn inspect(&self, context: &KnobContext) -> Inspection {
         let inspection = self.conclude(match &self.inspect {
-            Inspect::File(value) => self.inspect_file(context, value),
+            Inspect::File(file) => self.file_towards(context, file, file.steadier).map(|seen| {
+                seen.map(|seen| match (file.as_steady)(&seen.now.to_string()) {
+                    true => Inspection::steady(seen.now),
+                    false => seen,
+                })
+            }),
             Inspect::Words(words) => {
                 let files = (words.files)(context, None);
                 inspect_words(self, context, files, words.steadier, words.choices)
@@ -133,10 +135,7 @@ impl Knob {
         let cpus = wanted.cpus.as_ref();
         self.conclude(match (&self.inspect, self.set_to) {
             (_, Some(set_to)) => set_to(self, context, value, cpus),
-            (Inspect::File(file), None) => self.plan(context, file.path, file.syntax, value).map(|change| {
-                let now = change.as_ref().map(|change| change.old.clone()).unwrap_or_default();
-                Some(Inspection::towards(now, value, change.into_iter().collect()))
-            }),
+            (Inspect::File(file), None) => self.file_towards(context, file, value),
             (Inspect::Words(words), None) => {
                 inspect_words(self, context, (words.files)(context, cpus), value, words.choices)
             }
@@ -155,14 +154,10 @@ impl Knob {
         }
     }
 
-    fn inspect_file(&self, context: &KnobContext, value: &FileValue) -> Seen {
-        Ok(Some(match self.plan(context, value.path, value.syntax, value.steadier)? {
-            None => Inspection::steady(value.steadier),
-            Some(change) if (value.as_steady)(&change.old) => Inspection::steady(change.old),
-            Some(change) => {
-                Inspection::noisy(change.old.clone(), value.steadier, Adjustment::Write(vec![change]))
-            }
-        }))
+    fn file_towards(&self, context: &KnobContext, file: &FileValue, value: &str) -> Seen {
+        let change = self.plan(context, file.path, file.syntax, value)?;
+        let now = change.as_ref().map(|change| change.old.clone()).unwrap_or_default();
+        Ok(Some(Inspection::towards(now, value, change.into_iter().collect())))
     }
 
     /// The change of a file to a value, `None` where it has it already.
@@ -420,7 +415,7 @@ impl Inspection {
     }
 
     /// These changes lead from what it is now to a value; where there are none, it has that.
-    pub(crate) fn towards(now: String, value: &str, changes: Vec<Change>) -> Self {
+    pub(crate) fn towards(now: impl Into<Text>, value: &str, changes: Vec<Change>) -> Self {
         match changes.is_empty() {
             true => Self::steady(value.to_owned()),
             false => Self::noisy(now, value.to_owned(), Adjustment::Write(changes)),

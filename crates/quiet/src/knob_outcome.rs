@@ -8,7 +8,7 @@ use crate::tuning_plan::TuningPlan;
 use record::{Text, text};
 
 /// What became of one knob.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct KnobOutcome {
     /// Its name.
     pub knob: &'static str,
@@ -47,10 +47,8 @@ pub(crate) fn describe_knob(rows: &[AuditRow], name: &'static str, why_not: Opti
         new: inspection
             .and_then(|inspection| inspection.steadier.as_ref().map(Text::to_string))
             .unwrap_or_default(),
-        values: 0,
         why_not,
-        advice: false,
-        note: None,
+        ..KnobOutcome::default()
     }
 }
 
@@ -104,8 +102,7 @@ pub(crate) fn group_values(changes: &[Change], written: &[WriteOutcome]) -> Vec<
                 new: change.new.clone(),
                 values: 1,
                 why_not,
-                advice: false,
-                note: None,
+                ..KnobOutcome::default()
             };
             all.push((outcome, &change.path));
         }

@@ -1,6 +1,6 @@
 //! The lock over the state directory: one process may change knobs, and who that is.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -43,10 +43,8 @@ impl Lock {
             return Err(Error::Directory(DirectoryError::NotAFile(path)));
         }
         let from = Instant::now();
-        // SAFETY: a descriptor that is open.
-        while unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
-            let error = io::Error::last_os_error();
-            if error.raw_os_error() != Some(libc::EWOULDBLOCK) {
+        while let Err(error) = file.try_lock() {
+            if let TryLockError::Error(error) = error {
                 return Err(system(error));
             }
             if from.elapsed() > patience {
@@ -97,8 +95,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         drop(Lock::take(folder.path(), "first").unwrap());
         let look = File::open(folder.path().join(LOCK)).unwrap();
-        // SAFETY: a descriptor that is open.
-        assert_eq!(unsafe { libc::flock(look.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) }, 0);
+        look.try_lock_shared().unwrap();
         let over = std::thread::spawn(move || {
             std::thread::sleep(A_LOOK / 5);
             drop(look);

@@ -4,12 +4,13 @@
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::Read;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use os::child::Stat;
+
+use crate::journal::JournalHeader;
 
 /// The lock's name in the state directory.
 pub(crate) const LOCK: &str = "quiet.lock";
@@ -42,8 +43,8 @@ impl Holder {
     pub fn find(folder: &Path) -> Option<Self> {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
         let mut file = OpenOptions::new().read(true).custom_flags(flags).open(folder.join(LOCK)).ok()?;
-        // SAFETY: a descriptor that is open; the lock that is tried ends with it.
-        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) } == 0 {
+        // The lock that is tried ends with the descriptor.
+        if file.try_lock_shared().is_ok() {
             return None;
         }
         Some(Self::read(&mut file))
@@ -74,6 +75,12 @@ impl Holder {
             holder.guardian = find_other(file);
         }
         holder
+    }
+
+    /// The process of a session, while it runs.
+    pub(crate) fn of_session(header: &JournalHeader) -> Option<Self> {
+        let session = Some((header.pid, header.command.clone()));
+        is_alive(header.pid).then_some(Self { session, guardian: None })
     }
 
     /// The session's process, as far as it is known.
@@ -115,7 +122,7 @@ impl fmt::Display for Holder {
 }
 
 /// Whether there is a process with this number that has not ended, as far as this user may see.
-pub(crate) fn is_alive(pid: u32) -> bool {
+fn is_alive(pid: u32) -> bool {
     let here = || Path::new("/proc").join(pid.to_string()).exists();
     i32::try_from(pid).ok().and_then(Stat::read).map_or_else(here, |stat| !stat.has_ended())
 }
@@ -172,8 +179,7 @@ mod tests {
         let path = folder.join(LOCK);
         std::fs::write(&path, format!("process {}: linespeed quiet -- make\n", ended.id())).unwrap();
         let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
-        // SAFETY: a descriptor that is open.
-        assert_eq!(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }, 0);
+        file.try_lock().unwrap();
         let guardian = Command::new("sleep").arg("60").stdin(Stdio::from(file)).spawn().unwrap();
         (guardian, ended.id())
     }

@@ -36,29 +36,6 @@ pub struct Request {
     pub stays: bool,
 }
 
-/// What an earlier start left behind.
-#[derive(Debug)]
-pub enum Leftover {
-    /// Nothing.
-    Nothing,
-    /// Values of another boot, gone by themselves.
-    OtherBoot(JournalContents),
-    /// Values that stand, because somebody asked for that.
-    Standing(JournalContents),
-    /// Values whose process died without putting them back.
-    Orphaned(JournalContents),
-}
-
-impl Leftover {
-    /// What stands in this boot.
-    pub fn contents(&self) -> Option<&JournalContents> {
-        match self {
-            Leftover::Standing(contents) | Leftover::Orphaned(contents) => Some(contents),
-            Leftover::Nothing | Leftover::OtherBoot(_) => None,
-        }
-    }
-}
-
 /// Values that are changed, until they are put back.
 #[derive(Debug)]
 pub struct Session {
@@ -68,37 +45,6 @@ pub struct Session {
     spare: Vec<File>,
     folder: PathBuf,
     _lock: Lock,
-}
-
-/// Looks at what stands in the journal; takes no lock and changes nothing. In somebody else's folder nothing of this user's
-/// stands.
-pub fn find_leftover(folder: &Path, boot: &str) -> Result<Leftover, Error> {
-    if state_directory::is_foreign(folder) {
-        return Ok(Leftover::Nothing);
-    }
-    let contents = journal::read(folder)?;
-    Ok(contents.map_or(Leftover::Nothing, |contents| classify(contents, boot)))
-}
-
-/// What root's journal tells another user, or why it tells nothing; `None` for root, and where root has set nothing.
-pub fn find_root_leftover(boot: &str) -> Option<Result<Leftover, Error>> {
-    if os::is_root() {
-        return None;
-    }
-    let read = |folder: &Path| journal::read_of_root(folder).map_err(Error::from).transpose();
-    let found =
-        [state_directory::SYSTEM, state_directory::RUNTIME].map(Path::new).into_iter().find_map(read)?;
-    Some(found.map(|contents| classify(contents, boot)))
-}
-
-fn classify(contents: JournalContents, boot: &str) -> Leftover {
-    if contents.header.boot != boot {
-        Leftover::OtherBoot(contents)
-    } else if contents.header.stays && contents.steps.contains(&journal::Step::Applied) {
-        Leftover::Standing(contents)
-    } else {
-        Leftover::Orphaned(contents)
-    }
 }
 
 /// A command line up to the program that it runs: arguments may be nobody else's business.

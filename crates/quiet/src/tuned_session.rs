@@ -1,5 +1,6 @@
 //! Knobs set for a time: from what was asked for to the values, and back.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use machine::Root;
@@ -13,17 +14,15 @@ use crate::compound_change::CompoundChange;
 use crate::compound_change::shield::Shield;
 use crate::error::Error;
 use crate::event::{Event, Listener};
-use crate::existing_session::ExistingSession;
 use crate::files::Tree;
 use crate::journal::JournalContents;
 use crate::knob::ProcessSetting;
 use crate::knob_outcome::{KnobOutcome, describe_knob, describe_unset, find_standing, group_values};
 use crate::lock::Lock;
 use crate::lock_holder::Holder;
-use crate::process_settings::dma_latency::DmaLatency;
-use crate::process_settings::{apply_settings, process};
-use crate::root_session::RootSession;
-use crate::session::{self, Leftover, Request, Session};
+use crate::process_settings::{apply_settings, dma_latency, process};
+use crate::session::{self, Request, Session};
+use crate::standing::{Leftover, Standing, find_leftover};
 use crate::state_directory;
 use crate::tuning_plan::{Planned, Purpose, TuningPlan, Wanted};
 
@@ -77,7 +76,8 @@ pub fn read_boot_id() -> String {
 #[derive(Debug)]
 pub struct TunedSession {
     session: Option<Session>,
-    latency: Option<DmaLatency>,
+    /// `/dev/cpu_dma_latency`, which is in force while it is open.
+    latency: Option<File>,
     outcomes: Vec<KnobOutcome>,
     /// Whether a compound change stands.
     compound_applied: bool,
@@ -104,20 +104,19 @@ impl TunedSession {
         let folder = caller.state_directory();
         let boot = read_boot_id();
         if let Ok(folder) = &folder
-            && let Some(existing) = ExistingSession::find(folder, &boot, purpose)?
+            && let Some(existing) = Standing::beside(folder, &boot, purpose)?
         {
             let open = existing.keep_to_the_commands(&mut plan, names, cpus, &context)?;
             let mut tuned = Self::without_session(caller, &rows, &plan);
             if purpose == Purpose::Measuring {
-                tuned.outcomes.extend(find_standing(&existing.changes, &tree));
+                tuned.outcomes.extend(find_standing(existing.changes(), &tree));
             }
             let held: Vec<&str> = plan.settings.iter().map(|(name, _)| *name).collect();
             let mut tuned = tuned.or_refuse(named)?;
-            tuned.beside = Some(existing.describe(&held, &open));
+            tuned.beside = Some(existing.describe_beside(&held, &open));
             return Ok(tuned);
         }
-        let leftover =
-            folder.as_ref().map_or(Ok(Leftover::Nothing), |folder| session::find_leftover(folder, &boot));
+        let leftover = folder.as_ref().map_or(Ok(Leftover::Nothing), |folder| find_leftover(folder, &boot));
         let is_left = matches!(leftover?, Leftover::Orphaned(_) | Leftover::OtherBoot(_));
         if plan.leaves_traces() || is_left {
             let folder = folder?;
@@ -194,7 +193,7 @@ impl TunedSession {
         for (name, setting) in &plan.settings {
             let mut why_not = None;
             match setting {
-                ProcessSetting::DmaLatency(us) => match DmaLatency::hold(*us) {
+                ProcessSetting::DmaLatency(us) => match dma_latency::hold(*us) {
                     Ok(latency) => tuned.latency = Some(latency),
                     Err(refusal) => why_not = Some(refusal.to_string().into()),
                 },
@@ -328,7 +327,7 @@ fn refuse_unset(plan: &TuningPlan, named: bool) -> Result<(), Error> {
 /// Puts back what a dead process left, forgets another boot's; whether values may have changed by that. What somebody wants to
 /// stand is not touched: then nothing begins.
 fn clean_up(caller: &Caller, folder: &Path, boot: &str, tree: &Tree) -> Result<bool, Error> {
-    match session::find_leftover(folder, boot)? {
+    match find_leftover(folder, boot)? {
         Leftover::Nothing => Ok(false),
         Leftover::OtherBoot(contents) => {
             session::forget(folder)?;
@@ -340,7 +339,7 @@ fn clean_up(caller: &Caller, folder: &Path, boot: &str, tree: &Tree) -> Result<b
             caller.tell(Event::Leftover(&contents));
             tell_unrestored(&session::restore(tree, folder)?, caller.listener);
             // What cannot be put back stays in the journal, which must not be written over.
-            match session::find_leftover(folder, boot)? {
+            match find_leftover(folder, boot)? {
                 Leftover::Nothing => Ok(true),
                 _ => Err(Error::LeftoverStays),
             }
@@ -356,7 +355,7 @@ pub struct Restored {
     /// What stood since another boot, and is forgotten.
     pub forgotten: Option<JournalContents>,
     /// What root has set beside it.
-    pub root: Option<RootSession>,
+    pub root: Option<Standing>,
 }
 
 /// Puts back what an earlier start left.
@@ -369,9 +368,9 @@ pub fn restore_leftover(caller: &Caller) -> Result<Restored, Error> {
             .map_or(Error::Held(holder), |pid| Error::Nested { pid, option: "--restore" }));
     }
     let boot = read_boot_id();
-    let leftover = session::find_leftover(&folder, &boot)?;
+    let leftover = find_leftover(&folder, &boot)?;
     caller.tell_where_foreign(&folder);
-    let root_session = RootSession::find(&boot);
+    let root_session = Standing::of_root(&boot);
     let (values, forgotten) = match leftover {
         Leftover::Nothing => (Vec::new(), None),
         leftover => {

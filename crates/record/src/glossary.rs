@@ -22,6 +22,11 @@ pub struct Group {
 }
 
 impl Group {
+    /// Of a text with a section an entry, each of which begins with `### name`.
+    pub fn new(name: &'static str, text: &'static str) -> Self {
+        Self { name, entries: sections(text) }
+    }
+
     /// The metrics.
     pub fn metrics() -> Self {
         let entries = metrics::all().map(|metric| (metric.name, metric.glossary)).collect();
@@ -30,12 +35,12 @@ impl Group {
 
     /// What a record says of a machine and its state.
     pub fn inventory() -> Self {
-        Self { name: "Inventory", entries: sections(INVENTORY) }
+        Self::new("Inventory", INVENTORY)
     }
 
     /// Terms of the field and of reports.
     pub fn words() -> Self {
-        Self { name: "Words", entries: sections(WORDS) }
+        Self::new("Words", WORDS)
     }
 }
 

@@ -164,9 +164,9 @@ fn read(bytes: &[u8]) -> Read {
     Read::Frame(Frame { kind, number: word(5), payload: bytes[HEAD..end].to_vec() }, end + TAIL)
 }
 
-/// CRC-32 as in Ethernet and zip (reflected polynomial 0xEDB88320), a bit at a time: what comes over a serial port is
-/// small.
-fn crc32(bytes: &[u8]) -> u32 {
+/// CRC-32 as in Ethernet and zip (reflected polynomial 0xEDB88320), a bit at a time: what comes over a serial port, and the code
+/// of a routine, are small.
+pub fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
     !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))
 }

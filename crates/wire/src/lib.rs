@@ -19,7 +19,7 @@ mod frame;
 mod orders;
 
 pub use cpio::{Archive, TooLong, first_file_system};
-pub use frame::{Frame, Kind, LARGEST, Reader, encode};
+pub use frame::{Frame, Kind, LARGEST, Reader, crc32, encode};
 pub use orders::Orders;
 
 /// Where the program writes its record, in the machine.

@@ -18,12 +18,12 @@ use quiet::tuning_plan::Purpose;
 use record::difference::Scale;
 use record::phrase::count_noun;
 use record::text::Value;
-use record::{CpuList, Template, Text, text, units};
+use record::{CpuList, Text, text};
 
+use super::comparison::run_rounds;
 use super::figure::{Figure, FigureOf, Unit, names};
 use super::knobs::{SettableKnob, find_settable};
 use super::{Proof, ProofError, ProofRequest};
-use crate::rounds::run_comparisons;
 
 /// The command that is run.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +37,6 @@ pub struct ProvenCommand<'a> {
 /// Rounds where they fit into [`WORTH_WAITING`] seconds; otherwise the fewest that give an interval.
 const ROUNDS: usize = 12;
 const WORTH_WAITING: f64 = 120.0;
-
-/// A promise that was so many seconds off, and by such a factor, is corrected.
-const WORTH_TELLING: (f64, f64) = (2.0, 1.3);
 
 const fn compared(name: &'static str, unit: Unit, scale: Scale, less_is_better: bool) -> Figure {
     Figure { name, unit, scale, less_is_better }
@@ -85,21 +82,16 @@ const PRIORITY: &str = "nice";
 /// What the command alone is given, and a proof without a command cannot turn.
 const THE_COMMANDS: [&str; 3] = ["fifo", "ionice", "aslr"];
 /// The command as it is, against itself.
-const TWICE: Template = Template { code: "proof-twice", words: "as it is, twice" };
+const TWICE: &str = "as it is, twice";
 
 /// Runs the command in all settings in turn.
 pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Proof, ProofError> {
     let stop = request.stop;
     let (mut comparisons, mut missing) = plan_comparisons(request, command)?;
-    let mut runner =
-        Runner { request, command, failed: None, clock: None, files: Vec::new(), cold_reads: Vec::new() };
+    let mut runner = Runner { request, command, clock: None, files: Vec::new(), cold_reads: Vec::new() };
     let began = Instant::now();
     // Also what warms the caches.
-    let trial = runner.run_once(&Setting::default());
-    if let Some(failed) = runner.failed {
-        return Err(failed);
-    }
-    let seconds = trial?.and_then(|figures| figures[0]).unwrap_or(0.0);
+    let seconds = runner.run_once(&Setting::default())?.and_then(|figures| figures[0]).unwrap_or(0.0);
     // With what is before and after the command's own time.
     let each = began.elapsed().as_secs_f64();
     if request.names.is_empty() && !command.drop_caches && stop.signal().is_none() {
@@ -109,30 +101,8 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
         }
     }
     let rounds = fit_rounds(request.rounds, comparisons.len(), each);
-    let runs = rounds * comparisons.len() * 2;
-    let promised = runs as f64 * each;
-    if stop.signal().is_none() {
-        let (each, all) = (units::figure(each, "s"), units::figure(promised, "s"));
-        (request.tell)(&format!("{runs} runs of about {each} in turn, their output dropped: about {all}"));
-    }
-    let began = Instant::now();
-    let run_pair = |runner: &mut Runner, comparison: &mut Comparison, before_first| {
-        comparison.run_pair(before_first, |setting| runner.run_once(setting));
-    };
-    let is_enough = |runner: &Runner| stop.signal().is_some() || runner.failed.is_some();
-    let ended = |done: usize| {
-        // One run as it is tells nothing of a bound one's, or of a cold one's.
-        if done == 1
-            && let Some(left) = correct_estimate(promised, began.elapsed().as_secs_f64(), rounds)
-        {
-            let left = units::figure(left, "s");
-            (request.tell)(&format!("estimate corrected after the first round: about {left} more"));
-        }
-    };
-    let done = run_comparisons(&mut runner, &mut comparisons, rounds, run_pair, is_enough, ended);
-    if let Some(failed) = runner.failed {
-        return Err(failed);
-    }
+    let what = "runs in turn, their output dropped";
+    let done = run_rounds(request, &mut comparisons, (rounds, each), what, |one| runner.run_once(one))?;
     let mut found = Proof {
         title: "The command before and after, in turn",
         head: "comparison",
@@ -159,13 +129,6 @@ fn fit_rounds(asked: Option<usize>, comparisons: usize, each: f64) -> usize {
     let fewest = super::choose_rounds((comparisons - 1).max(1) * FIGURES.len(), 0);
     let fits = (ROUNDS * comparisons * 2) as f64 * each <= WORTH_WAITING;
     asked.unwrap_or(if fits { ROUNDS.max(fewest) } else { fewest })
-}
-
-/// What remains by the first round, in seconds, where that is far from what was promised of all.
-fn correct_estimate(promised: f64, round: f64, rounds: usize) -> Option<f64> {
-    let all = round * rounds as f64;
-    let far = (all - promised).abs() > WORTH_TELLING.0 && (all / promised).ln().abs() > WORTH_TELLING.1.ln();
-    (rounds > 1 && far).then_some(all - round)
 }
 
 /// What can be compared, and what not, with the reason.
@@ -255,7 +218,6 @@ fn compare_cold(what: Cold) -> Comparison {
 struct Runner<'a> {
     request: ProofRequest<'a>,
     command: ProvenCommand<'a>,
-    failed: Option<ProofError>,
     /// How the clock is known.
     clock: Option<&'static str>,
     /// The files that the command opens.
@@ -352,19 +314,12 @@ impl Runner<'_> {
         if let Some(tuned) = tuned {
             tuned.end();
         }
-        let run = match run {
-            Ok(run) => run,
-            Err(refused) => {
-                self.failed = Some(ProofError::CannotStart(refused));
-                return Ok(None);
-            }
-        };
+        let run = run.map_err(ProofError::CannotStart)?;
         if self.request.stop.signal().is_some() {
             return Ok(None);
         }
         if run.ended.exit != Exit::Code(0) {
-            self.failed = Some(ProofError::CommandFailed(run.ended.exit));
-            return Ok(None);
+            return Err(ProofError::CommandFailed(run.ended.exit));
         }
         if setting.cold.is_some() {
             self.cold_reads.push(run.ended.usage.read_bytes as f64);
@@ -383,19 +338,5 @@ impl Runner<'_> {
             Some(count("context-switches").unwrap_or_else(switches)),
             count("cpu-migrations"),
         ]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_promise_that_was_far_off_is_corrected_by_the_first_round() {
-        assert_eq!(correct_estimate(6.0, 1.6, 10), Some(14.4));
-        assert_eq!(correct_estimate(16.0, 0.6, 10), Some(5.4));
-        for (promised, round, rounds) in [(6.0, 0.7, 10), (0.1, 0.1, 12), (6.0, 60.0, 1), (60.0, 6.5, 10)] {
-            assert_eq!(correct_estimate(promised, round, rounds), None);
-        }
     }
 }

@@ -1,13 +1,13 @@
 //! Two states that differ in one thing, and the rounds in which both were tried.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use record::phrase::count_noun;
 use record::{Text, text, units};
 
 use super::figure::FigureOf;
 use super::{Proof, ProofError, ProofRequest};
-use crate::rounds::run_comparisons;
+use crate::rounds::is_forward;
 
 /// A governor's or a sleep state's change is in force by then. Each block comes after as long a rest, set or not.
 const SETTLING: Duration = Duration::from_millis(20);
@@ -28,13 +28,17 @@ impl<S, R> Comparison<S, R> {
     }
 
     /// Tries both states, in this order or the other, unless one was refused before. A trial without a result was cut short.
-    pub(super) fn run_pair(
+    ///
+    /// # Errors
+    ///
+    /// One that ends the proof.
+    fn run_pair(
         &mut self,
         before_first: bool,
-        mut run: impl FnMut(&S) -> Result<Option<R>, ProofError>,
-    ) {
+        run: &mut impl FnMut(&S) -> Result<Option<R>, ProofError>,
+    ) -> Result<(), ProofError> {
         if self.refused.is_some() {
-            return;
+            return Ok(());
         }
         let (first, second) =
             if before_first { (&self.before, &self.after) } else { (&self.after, &self.before) };
@@ -43,9 +47,52 @@ impl<S, R> Comparison<S, R> {
                 self.rounds.push(if before_first { (first, second) } else { (second, first) });
             }
             Ok(_) => {}
+            Err(why) if why.ends_all() => return Err(why),
             Err(why) => self.refused = Some(why.to_string().into()),
         }
+        Ok(())
     }
+}
+
+/// Tries the pair of each comparison in so many rounds, each trial about so many seconds, and says how long `what` takes. Which
+/// of the two comes first changes from round to round and from comparison to comparison. The rounds that are over.
+pub(super) fn run_rounds<S, R>(
+    request: ProofRequest,
+    comparisons: &mut [Comparison<S, R>],
+    (rounds, each): (usize, f64),
+    what: &str,
+    mut run: impl FnMut(&S) -> Result<Option<R>, ProofError>,
+) -> Result<usize, ProofError> {
+    let (stop, trials, began) = (request.stop, comparisons.len() * 2, Instant::now());
+    let promised = (rounds * trials) as f64 * each;
+    let all = units::figure(promised, "s");
+    (request.tell)(&format!("{} of {trials} {what}: about {all}", count_noun(rounds, "round")));
+    for round in 0..rounds {
+        for (at, comparison) in comparisons.iter_mut().enumerate() {
+            comparison.run_pair(is_forward(round + at), &mut run)?;
+            if stop.signal().is_some() {
+                return Ok(round);
+            }
+        }
+        // One trial as it is tells nothing of one in another state.
+        if round == 0
+            && let Some(left) = correct_estimate(promised, began.elapsed().as_secs_f64(), rounds)
+        {
+            let left = units::figure(left, "s");
+            (request.tell)(&format!("estimate corrected after the first round: about {left} more"));
+        }
+    }
+    Ok(rounds)
+}
+
+/// A promise that was so many seconds off, and by such a factor, is corrected.
+const WORTH_TELLING: (f64, f64) = (2.0, 1.3);
+
+/// What remains by the first round, in seconds, where that is far from what was promised of all.
+fn correct_estimate(promised: f64, round: f64, rounds: usize) -> Option<f64> {
+    let all = round * rounds as f64;
+    let far = (all - promised).abs() > WORTH_TELLING.0 && (all / promised).ln().abs() > WORTH_TELLING.1.ln();
+    (rounds > 1 && far).then_some(all - round)
 }
 
 impl Proof {
@@ -54,21 +101,14 @@ impl Proof {
         request: ProofRequest,
         [title, head]: [&'static str; 2],
         mut comparisons: Vec<Comparison<S, R>>,
-        (rounds, each): (usize, f64),
+        extent: (usize, f64),
         figures: &[FigureOf<R>],
-        mut run: impl FnMut(&S) -> Result<Option<R>, ProofError>,
-    ) -> Self {
-        let (stop, blocks) = (request.stop, comparisons.len() * 2);
-        let time = units::figure((rounds * blocks) as f64 * each, "s");
-        (request.tell)(&format!("{} of {blocks} blocks in turn: about {time}", count_noun(rounds, "round")));
-        let run_pair = |_: &mut (), comparison: &mut Comparison<S, R>, before_first| {
-            comparison.run_pair(before_first, &mut run);
-        };
-        let is_enough = |_: &()| stop.signal().is_some();
-        let rounds = run_comparisons(&mut (), &mut comparisons, rounds, run_pair, is_enough, |_| {});
-        let mut proof = Self { title, head, rounds, interrupted: stop.signal(), ..Self::default() };
+        run: impl FnMut(&S) -> Result<Option<R>, ProofError>,
+    ) -> Result<Self, ProofError> {
+        let rounds = run_rounds(request, &mut comparisons, extent, "blocks in turn", run)?;
+        let mut proof = Self { title, head, rounds, interrupted: request.stop.signal(), ..Self::default() };
         proof.judge(comparisons, figures);
-        proof
+        Ok(proof)
     }
 
     /// Judges comparisons, the first of which is of one state with itself, by whose differences the others are judged. Each figure
@@ -125,4 +165,58 @@ pub(super) fn run_with_knobs<R>(
         session.end();
     }
     Ok(request.stop.signal().is_none().then_some(result))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use os::Stop;
+    use os::child::Exit;
+    use quiet::error::Error;
+
+    fn tried(
+        run: impl FnMut(&bool) -> Result<Option<bool>, ProofError>,
+    ) -> (Result<usize, ProofError>, Vec<usize>) {
+        let stop = Stop::new();
+        let (begin_session, tell) = (|_: &[&'static str]| Err(Error::NoCpus), |_: &str| {});
+        let (begin_session, tell): (&_, &_) = (&begin_session, &tell);
+        let (names, value, cpus, rounds) = (&[][..], None, None, None);
+        let request = ProofRequest { names, value, cpus, rounds, stop: &stop, begin_session, tell };
+        let mut all = ["a", "b"].map(|name| Comparison::new(name, false, true));
+        let done = run_rounds(request, &mut all, (3, 0.1), "tries", run);
+        (done, all.iter().map(|one| one.rounds.len()).collect())
+    }
+
+    #[test]
+    fn who_comes_first_changes_from_round_to_round_and_from_comparison_to_comparison() {
+        let mut order = Vec::new();
+        let (done, rounds) = tried(|after| {
+            order.push(*after);
+            Ok(Some(*after))
+        });
+        assert_eq!((done.unwrap(), rounds), (3, vec![3, 3]));
+        let first: Vec<bool> = order.iter().step_by(2).map(|after| !after).collect();
+        assert_eq!(first, [true, false, false, true, true, false]);
+    }
+
+    #[test]
+    fn a_command_that_fails_ends_all_and_a_refused_setting_itself() {
+        let (done, _) = tried(|_| Err(ProofError::CommandFailed(Exit::Code(3))));
+        assert!(matches!(done, Err(ProofError::CommandFailed(_))));
+        let mut trials = 0;
+        let (done, rounds) = tried(|after| {
+            trials += 1;
+            if trials == 1 { Err(ProofError::NoFigure("wakeup")) } else { Ok(Some(*after)) }
+        });
+        assert_eq!((done.unwrap(), rounds), (3, vec![0, 3]));
+    }
+
+    #[test]
+    fn a_promise_that_was_far_off_is_corrected_by_the_first_round() {
+        assert_eq!(correct_estimate(6.0, 1.6, 10), Some(14.4));
+        assert_eq!(correct_estimate(16.0, 0.6, 10), Some(5.4));
+        for (promised, round, rounds) in [(6.0, 0.7, 10), (0.1, 0.1, 12), (6.0, 60.0, 1), (60.0, 6.5, 10)] {
+            assert_eq!(correct_estimate(promised, round, rounds), None);
+        }
+    }
 }

@@ -26,3 +26,10 @@ pub enum ProofError {
     #[error("{0} cannot be measured here; linespeed run {0} says why")]
     NoFigure(&'static str),
 }
+
+impl ProofError {
+    /// Whether nothing can be proven at all, and not one setting alone.
+    pub(super) fn ends_all(&self) -> bool {
+        matches!(self, ProofError::CannotStart(_) | ProofError::CommandFailed(_))
+    }
+}

@@ -70,7 +70,7 @@ pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>),
         (rounds, BLOCK),
         &list_figures(hypervisor.as_deref()),
         |knobs| run_with_knobs(request, knobs, || os_noise::sample_block(&cpus, stop)),
-    );
+    )?;
     found.missing.splice(0..0, missing);
     let list: CpuList = cpus.iter().copied().collect();
     let cache = found.interrupted.is_none().then(|| collect_cache(&found, &list, measure_floor(&cpus, stop)));

@@ -6,7 +6,7 @@ use measure::{Depth, Measure, Wakeups, list};
 use quiet::tuning_plan::Purpose;
 use record::difference::Scale;
 use record::metrics::{self, Better, Metric};
-use record::{CpuList, Key, KnobName, Label, Labels, Measurement, Template, Text, text};
+use record::{CpuList, Key, KnobName, Label, Labels, Measurement, Text, text};
 
 use super::comparison::run_with_knobs;
 use super::figure::{Figure, Unit};
@@ -27,7 +27,7 @@ pub struct ProvenFigure {
 /// Rounds beyond the fewest that give an interval: so that one odd round does not decide.
 const SPARE_ROUNDS: usize = 2;
 /// The machine as it is, against itself.
-const TWICE: Template = Template { code: "proof-as-it-is", words: "as it is, twice" };
+const TWICE: &str = "as it is, twice";
 
 /// The machine as it is, and with the knob set.
 type Comparison = super::comparison::Comparison<Option<&'static str>, f64>;
@@ -118,7 +118,7 @@ pub fn prove_figure(request: ProofRequest, of: &ProvenFigure) -> Result<Proof, P
         (rounds, each),
         &[(figure, |value| Some(*value))],
         |knob| measure_once(request, of, &cpus, *knob),
-    );
+    )?;
     found.missing.splice(0..0, missing);
     let place = of.describe();
     found.remarks.push(text!(

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use machine::distribution::Family;
 use serde::Deserialize;
 
 use super::fields::read_programs;
@@ -14,41 +15,6 @@ const SERVERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /// The most of a program that is searched for a text, bytes: STREAM is a few dozen kB; ImageMagick's library would be more.
 const MOST_SEARCHED: u64 = 16 << 20;
-
-/// A family of distributions, as it stands in a recipe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Distribution {
-    /// Debian, Ubuntu and what is made of them.
-    Debian,
-    /// Fedora, RHEL and what is made of them.
-    Fedora,
-    /// SUSE's.
-    Suse,
-    /// Arch Linux.
-    Arch,
-    /// Alpine.
-    Alpine,
-}
-
-/// Each with the `ID`s of os-release that mean it, how people call it, and the command that installs.
-const DISTRIBUTIONS: [(Distribution, &[&str], &str, &str); 5] = [
-    (Distribution::Debian, &["debian", "ubuntu"], "Debian, Ubuntu", "apt install"),
-    (
-        Distribution::Fedora,
-        &["fedora", "rhel", "centos", "rocky", "almalinux", "openEuler", "anolis", "alinux", "kylin"],
-        "Fedora, RHEL, openEuler",
-        "dnf install",
-    ),
-    (
-        Distribution::Suse,
-        &["suse", "opensuse", "sles", "opensuse-leap", "opensuse-tumbleweed"],
-        "openSUSE",
-        "zypper install",
-    ),
-    (Distribution::Arch, &["arch", "archarm", "manjaro"], "Arch", "pacman -S"),
-    (Distribution::Alpine, &["alpine"], "Alpine", "apk add"),
-];
 
 /// A program that a recipe needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -62,7 +28,7 @@ pub struct Need {
     pub hint: Option<String>,
     /// Package names by distribution.
     #[serde(flatten)]
-    pub packages: BTreeMap<Distribution, String>,
+    pub packages: BTreeMap<Family, String>,
 }
 
 /// The folders in which programs are looked for.
@@ -91,14 +57,14 @@ impl Need {
     /// What is missing and how to get it, in a sentence; `os_release` is the text of /etc/os-release.
     pub fn describe_missing(&self, os_release: &str) -> String {
         let mut words = format!("{} is not installed", self.programs.join(" or "));
-        let known = DISTRIBUTIONS.iter().filter_map(|(distribution, _, people, install)| {
-            Some((*distribution, *people, format!("{install} {}", self.packages.get(distribution)?)))
+        let known = Family::all().filter_map(|(family, people, install)| {
+            Some((people, format!("{install} {}", self.packages.get(&family)?)))
         });
-        let here = find_distribution(os_release);
-        if let Some((.., install)) = known.clone().find(|(distribution, ..)| Some(*distribution) == here) {
-            words.push_str(&format!(": {install}"));
+        let here = Family::find(os_release).and_then(|here| Some((here, self.packages.get(&here)?)));
+        if let Some((family, package)) = here {
+            words.push_str(&format!(": {} {package}", family.install()));
         } else if !self.packages.is_empty() {
-            let all: Vec<String> = known.map(|(_, people, install)| format!("{people}: {install}")).collect();
+            let all: Vec<String> = known.map(|(people, install)| format!("{people}: {install}")).collect();
             words.push_str(&format!(" ({})", all.join("; ")));
         }
         if let Some(hint) = &self.hint {
@@ -121,19 +87,6 @@ fn contains_text(path: &Path, text: &str) -> bool {
     read.is_ok() && !wanted.is_empty() && content.windows(wanted.len()).any(|part| part == wanted)
 }
 
-/// The distribution that this os-release describes, by its `ID`, else by what it is like.
-fn find_distribution(os_release: &str) -> Option<Distribution> {
-    let value = |key: &str| os_release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
-    let mut ids = ["ID", "ID_LIKE"]
-        .into_iter()
-        .filter_map(value)
-        .flat_map(|value| value.trim().trim_matches(['"', '\'']).split_whitespace());
-    ids.find_map(|id| {
-        let is_own = |known: &&str| known.eq_ignore_ascii_case(id);
-        DISTRIBUTIONS.iter().find(|(_, known, ..)| known.iter().any(is_own)).map(|(own, ..)| *own)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,7 +94,7 @@ mod tests {
     fn need() -> Need {
         Need {
             programs: vec!["nosuchprogram".to_owned(), "tool".to_owned()],
-            packages: [(Distribution::Debian, "tools"), (Distribution::Fedora, "tools-extra")]
+            packages: [(Family::Debian, "tools"), (Family::Fedora, "tools-extra")]
                 .map(|(key, package)| (key, package.to_owned()))
                 .into(),
             ..Need::default()

@@ -4,8 +4,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use record::regular_file::{self, NotRead};
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
 
 use super::recipe::{Origin, Recipe};
 use super::score::{compile, list_settings};
@@ -13,9 +11,6 @@ use super::template::{GIVEN, Template, Values};
 
 /// Recipes are a page of text; a larger file is something else.
 const MOST_BYTES: u64 = 256 << 10;
-
-/// The longest that a service may be waited for, seconds.
-const LONGEST_PATIENCE: f64 = 3600.0;
 
 /// What is wrong with a recipe's file, and where.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -70,7 +65,6 @@ pub fn read_text(text: &str, file: &str, origin: Origin) -> Result<Recipe, ReadE
     recipe.origin = origin;
     recipe.what = recipe.what.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some(service) = &mut recipe.service {
-        service.patience = service.patience.min(LONGEST_PATIENCE);
         service.prepare.retain(|command| !command.is_empty());
         service.load.retain(|command| !command.is_empty());
     }
@@ -139,24 +133,15 @@ fn line_at(text: &[u8], offset: usize) -> usize {
     text.iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// The line of the first key or value that is sought.
+/// The first line that names the key, or the last that has the text in it: patterns stand below what is said of a recipe.
 fn find_line(text: &str, sought: &Sought) -> Option<usize> {
-    let table = DeTable::parse(text).ok()?;
-    Some(line_at(text.as_bytes(), find_in_table(table.get_ref(), sought)?))
-}
-
-fn find_in_table(table: &DeTable, sought: &Sought) -> Option<usize> {
-    table.iter().find_map(|(key, value)| match sought {
-        Sought::Key(name) if key.get_ref() == name => Some(key.span().start),
-        _ => find_in_value(value, sought),
-    })
-}
-
-fn find_in_value(value: &Spanned<DeValue>, sought: &Sought) -> Option<usize> {
-    match (value.get_ref(), sought) {
-        (DeValue::String(own), Sought::Text(text)) => own.contains(text).then_some(value.span().start),
-        (DeValue::Array(list), _) => list.iter().find_map(|value| find_in_value(value, sought)),
-        (DeValue::Table(table), _) => find_in_table(table, sought),
-        _ => None,
-    }
+    let is_key = |head: &str, key: &str| head.trim().rsplit(['.', '[']).next() == Some(key);
+    let mut lines = (1..).zip(text.lines());
+    let found = match sought {
+        Sought::Key(key) => {
+            lines.find(|(_, line)| line.split(['=', ']']).next().is_some_and(|head| is_key(head, key)))
+        }
+        Sought::Text(text) => lines.filter(|(_, line)| line.contains(text.as_str())).last(),
+    };
+    found.map(|(number, _)| number)
 }

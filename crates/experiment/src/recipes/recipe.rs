@@ -68,13 +68,6 @@ pub struct Service {
     /// Commands once it can be used, before anything is measured.
     #[serde(default)]
     pub load: Vec<Vec<Template>>,
-    /// How long it may take to get ready, and each of the other commands, seconds.
-    #[serde(default = "usual_patience", deserialize_with = "read_positive")]
-    pub patience: f64,
-}
-
-fn usual_patience() -> f64 {
-    120.0
 }
 
 impl Service {

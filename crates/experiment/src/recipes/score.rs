@@ -24,19 +24,6 @@ pub enum Kind {
     Work,
 }
 
-/// Which of several matches counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Pick {
-    /// The first.
-    #[default]
-    First,
-    /// The last.
-    Last,
-    /// All of them, added up: for programs that print a line a thread.
-    Sum,
-}
-
 /// One way to find a score.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,9 +33,6 @@ pub struct Score {
     /// What the number is.
     #[serde(default)]
     pub kind: Kind,
-    /// Which match counts.
-    #[serde(default)]
-    pub pick: Pick,
     /// The number is multiplied by this: 1000 for a program that prints kB/s.
     #[serde(default = "usual_scale", deserialize_with = "read_positive")]
     pub scale: f64,
@@ -146,29 +130,18 @@ impl Score {
     /// stands there is no number to compute with: negative, zero, `nan`, beyond any number.
     pub fn read(&self, stdout: &str, stderr: &str, values: &Values) -> Result<Option<Scored>, String> {
         let Ok(pattern) = compile(&self.pattern, values, true) else { return Ok(None) };
-        let mut all = [stdout, stderr].into_iter().flat_map(|text| {
-            let found = pattern.captures_iter(text).filter_map(|found| found.get(1));
-            found.map(move |found| (parse_number(found.as_str()), found.as_str(), text, found.start()))
-        });
-        let picked = match self.pick {
-            Pick::First => all.next(),
-            Pick::Last => all.last(),
-            // One part may have done nothing; no part can have done less.
-            Pick::Sum => all.reduce(|sum, part| match part.0 {
-                _ if !(sum.0 >= 0.0 && sum.0.is_finite()) => sum,
-                value if value >= 0.0 && value.is_finite() => (sum.0 + value, part.1, part.2, part.3),
-                _ => part,
-            }),
-        };
-        let Some((value, text, whole, at)) = picked else { return Ok(None) };
-        let value = value * self.scale;
+        let first =
+            [stdout, stderr].into_iter().find_map(|text| Some((text, pattern.captures(text)?.get(1)?)));
+        let Some((whole, found)) = first else { return Ok(None) };
+        let value = parse_number(found.as_str()) * self.scale;
         // A score of nothing is none: a rate of 0 has no speed-up, a time of 0 no rate.
         if value.is_finite() && value > 0.0 {
             return Ok(Some(Scored { value, kind: self.kind, unit: self.unit.clone() }));
         }
         Err(format!(
-            "the score {text} is not a usable number (one above 0 is needed); the command's line: {}",
-            shorten(line_at(whole, at))
+            "the score {} is not a usable number (one above 0 is needed); the command's line: {}",
+            found.as_str(),
+            shorten(line_at(whole, found.start()))
         ))
     }
 }
@@ -196,13 +169,7 @@ mod tests {
     use super::*;
 
     fn score(pattern: &str) -> Score {
-        Score {
-            pattern: pattern.to_owned(),
-            kind: Kind::Rate,
-            pick: Pick::First,
-            scale: 1.0,
-            unit: "events".to_owned(),
-        }
+        Score { pattern: pattern.to_owned(), kind: Kind::Rate, scale: 1.0, unit: "events".to_owned() }
     }
 
     fn read(pattern: &str, text: &str) -> Option<f64> {
@@ -243,17 +210,6 @@ mod tests {
     }
 
     #[test]
-    fn several_lines_are_first_last_or_summed() {
-        let text = "t 1\nt 2\nt 4\n";
-        let with = |pick| {
-            Score { pick, ..score("t {score}") }.read(text, "", &Values::new()).unwrap().map(|s| s.value)
-        };
-        assert_eq!(with(Pick::First), Some(1.0));
-        assert_eq!(with(Pick::Last), Some(4.0));
-        assert_eq!(with(Pick::Sum), Some(7.0));
-    }
-
-    #[test]
     fn what_is_no_score_is_none() {
         assert_eq!(read("t {score}", "t -\nt nano\nt information\n"), None);
         assert_eq!(read("t {score}", &"t ".repeat(100_000)), None);
@@ -269,13 +225,9 @@ mod tests {
             assert!(said.contains(&format!("the score {number} is")), "{said}");
             assert!(said.ends_with(&format!("line: rate: {number} /s")), "{said}");
         }
-        // The one that counts is the one that is picked, and a sum has no part below nothing.
-        let picked = |pick, text: &str| Score { pick, ..score("t {score}") }.read(text, "", &Values::new());
-        assert!(picked(Pick::Last, "t nan\nt 4\n").is_ok() && picked(Pick::First, "t nan\nt 4\n").is_err());
-        let value = |text| picked(Pick::Sum, text).map(|scored| scored.map(|s| s.value));
-        assert_eq!(value("t 0\nt 4\n"), Ok(Some(4.0)));
-        assert!(value("t 4\nt -1\nt 2\n").unwrap_err().ends_with("line: t -1"));
-        assert!(value("t nan\nt 2\n").is_err() && value("t 1e308\nt 1e308\n").is_err());
+        // The first that matches counts.
+        assert_eq!(read("t {score}", "t 4\nt nan\n"), Some(4.0));
+        assert!(unusable("t {score}", "t nan\nt 4\n").ends_with("line: t nan"));
         // Another way to find a score may still find one.
         let two = [score("a {score}"), score("b {score}")];
         assert_eq!(find_first(&two, "a -1\nb 2\n", "", &Values::new()).unwrap().map(|s| s.value), Some(2.0));

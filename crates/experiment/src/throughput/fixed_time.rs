@@ -2,21 +2,15 @@
 
 use record::detail;
 use record::text::Value;
-use record::{Coverage, Measurement, Template, metrics, text};
+use record::{Coverage, Measurement, metrics, text};
 
 use super::run::Run;
 use super::step_runs::StepRuns;
 use super::{Job, Plan};
 
 /// What to do about a command that runs for a fixed time.
-const GIVE_SCORE: Template = Template {
-    code: "scale-give-score",
-    words: "give it a fixed amount of work, or have its own score read: a recipe, a file with command = [\"…\"] and \
-            [[score]] pattern = \"ops: {score}\", unit = \"ops\"; linespeed scale --recipe FILE",
-};
-
-/// What it is about.
-const RUN_TIME: Template = Template { code: "scale-run-time", words: "time of a run" };
+const GIVE_SCORE: &str = "give it a fixed amount of work, or have its own score read: a recipe, a file with command = [\"…\"] and \
+            [[score]] pattern = \"ops: {score}\", unit = \"ops\"; linespeed scale --recipe FILE";
 
 /// Times that differ by no more are the same. A program that stops by the clock keeps to it much better, and one that has
 /// twice the CPUs for its work is far from it.
@@ -116,7 +110,7 @@ impl FixedTime {
                 busy
             )
         };
-        Coverage::degraded(format!("scale: {}", RUN_TIME.words), reason).with_remedy(GIVE_SCORE)
+        Coverage::degraded("scale: time of a run", reason).with_remedy(GIVE_SCORE)
     }
 
     /// Says so at a figure that leans on time.

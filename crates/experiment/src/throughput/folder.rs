@@ -1,10 +1,10 @@
 //! The folder of a run alone.
 
-use std::fs::{self, File};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
+use os::whole_file::clear_killed;
 use tempfile::TempDir;
 
 use crate::failure::Trouble;
@@ -14,8 +14,6 @@ const SOCKET_PATH: usize = 107;
 
 /// How its name begins.
 const PREFIX: &str = "linespeed-run-";
-/// A folder that is younger may be one that is not locked yet.
-const YOUNG: Duration = Duration::from_secs(2);
 
 /// A folder of a run, locked while that lives.
 pub(super) struct RunFolder {
@@ -30,24 +28,6 @@ impl RunFolder {
     }
 }
 
-/// Removes the folders of runs of this user that were killed together with their guards.
-fn clear_leftovers(place: &Path) {
-    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
-        let named = entry.file_name().to_string_lossy().starts_with(PREFIX);
-        let is_old = |data: &fs::Metadata| {
-            let age = data.modified().ok().and_then(|time| time.elapsed().ok());
-            age.is_some_and(|age| age > YOUNG)
-        };
-        // No link to somewhere else.
-        let ours = entry
-            .metadata()
-            .is_ok_and(|data| data.is_dir() && data.uid() == os::effective_user() && is_old(&data));
-        if named && ours && File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok()) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
 /// Makes a folder that only this user can enter, in that for temporary files; in /tmp where that one's path leaves no room
 /// for a socket's name. It is removed with all that is in it when it is dropped.
 pub(super) fn create_folder() -> Result<RunFolder, Trouble> {
@@ -56,7 +36,7 @@ pub(super) fn create_folder() -> Result<RunFolder, Trouble> {
     let place = if room { place } else { PathBuf::from("/tmp") };
     // Whoever reaches a server's socket could use the server.
     let mode = std::fs::Permissions::from_mode(0o700);
-    clear_leftovers(&place);
+    clear_killed(&place, PREFIX);
     let folder = tempfile::Builder::new().prefix(PREFIX).permissions(mode).tempdir_in(&place);
     let folder = folder.map_err(|error| {
         let place = place.display();
@@ -77,11 +57,12 @@ pub(super) fn name_socket(folder: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn what_a_run_left_that_was_killed_with_its_guard_goes_and_no_other_folder() {
         let place = tempfile::tempdir().unwrap();
-        let old = std::time::SystemTime::now() - 10 * YOUNG;
+        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(20);
         let lay = |name: &str| {
             let path = place.path().join(name);
             fs::create_dir_all(path.join("data")).unwrap();
@@ -95,7 +76,7 @@ mod tests {
         fs::create_dir(place.path().join("linespeed-run-young")).unwrap();
         std::os::unix::fs::symlink(place.path().join("linespeed-x"), place.path().join("linespeed-run-link"))
             .unwrap();
-        clear_leftovers(place.path());
+        clear_killed(place.path(), PREFIX);
         let names = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let mut left: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
         left.sort();

@@ -14,6 +14,9 @@ use crate::failure::{Failed, LastOutput, Trouble, last_words};
 use crate::recipes::Service;
 use crate::recipes::template::{Template, Values, fill_all};
 
+/// How long a service may take to get ready, and each of its other commands.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// Between two questions whether it is ready.
 const ASK: Duration = Duration::from_millis(50);
 
@@ -46,8 +49,7 @@ pub(super) struct Setting<'a> {
 
 /// Prepares a service, starts it, waits until it is ready, and loads it. What it prints goes to a file in the folder.
 pub(super) fn start_service(service: &Service, setting: Setting) -> Result<Running, Trouble> {
-    let patience = Duration::from_secs_f64(service.patience);
-    service.prepare.iter().try_for_each(|command| run_command(command, setting, patience))?;
+    service.prepare.iter().try_for_each(|command| run_command(command, setting, PATIENCE))?;
     let argv = fill_all(&service.start, setting.values);
     let log = setting.folder.join("service.log");
     let written = File::create(&log)
@@ -56,9 +58,9 @@ pub(super) fn start_service(service: &Service, setting: Setting) -> Result<Runni
     let spec = Spec { stdout: output, stderr: output, ..setting.spec(&argv) };
     let child = Child::spawn(&spec).map_err(Trouble::CannotStart)?;
     let mut running = Running { child, program: name_program(&argv), log };
-    running.wait_until_ready(service, setting, patience)?;
+    running.wait_until_ready(service, setting)?;
     for command in &service.load {
-        if let Err(trouble) = run_command(command, setting, patience) {
+        if let Err(trouble) = run_command(command, setting, PATIENCE) {
             running.check(setting.stop)?;
             return Err(trouble);
         }
@@ -89,25 +91,15 @@ fn run_command(command: &[Template], setting: Setting, patience: Duration) -> Re
         Exit::TimedOut => Err(Trouble::TimedOut(patience.as_secs_f64())),
         exit => {
             let (out, err) = child.captured();
-            let last_output = last_words(&String::from_utf8_lossy(if err.is_empty() { &out } else { &err }));
-            Err(Trouble::Failed(Failed {
-                exit,
-                program: Some(name_program(&argv)),
-                copies: (1, 1),
-                last_output,
-            }))
+            let printed = if err.is_empty() { &out } else { &err };
+            Err(Trouble::Failed(Failed::alone(exit, Some(name_program(&argv)), printed)))
         }
     }
 }
 
 impl Running {
-    fn wait_until_ready(
-        &mut self,
-        service: &Service,
-        setting: Setting,
-        patience: Duration,
-    ) -> Result<(), Trouble> {
-        let until = Instant::now() + patience;
+    fn wait_until_ready(&mut self, service: &Service, setting: Setting) -> Result<(), Trouble> {
+        let until = Instant::now() + PATIENCE;
         loop {
             self.check(setting.stop)?;
             if service.ready.is_empty() {
@@ -119,7 +111,7 @@ impl Running {
                     std::thread::sleep(ASK);
                 }
                 Err(Trouble::Failed(_) | Trouble::TimedOut(_)) => {
-                    let how = format!("was not ready within {} s", service.patience);
+                    let how = format!("was not ready within {} s", PATIENCE.as_secs());
                     return Err(self.trouble(&how));
                 }
                 other => return other,

@@ -54,7 +54,7 @@ fn try_job(
         set("folder", text(folder.path()));
         set("socket", text(&name_socket(folder.path())));
     }
-    set("user", name_user());
+    set("user", os::user_name());
     let mut service = None;
     if let (Some(recipe), Some(folder)) = (&job.recipe.service, &folder) {
         observer.preparing();
@@ -67,29 +67,4 @@ fn try_job(
     drop(folder);
     drop(guard);
     Ok(results)
-}
-
-/// The name of the user that we are; the number where /etc/passwd does not have it. The C library's own look-up would load
-/// other libraries into this static program.
-fn name_user() -> String {
-    let id = os::effective_user().to_string();
-    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    find_user(&users, &id).unwrap_or(id)
-}
-
-fn find_user(passwd: &str, id: &str) -> Option<String> {
-    let mut users = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
-    let user = users.find(|fields| fields.get(2) == Some(&id))?;
-    user.first().filter(|name| !name.is_empty()).map(|name| (*name).to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn users_have_names_or_numbers() {
-        let passwd = "root:x:0:0:root:/root:/bin/bash\n::7:7\nbroken\ndb:x:104:1:,,,:/:/bin/sh\n";
-        assert_eq!(super::find_user(passwd, "104").as_deref(), Some("db"));
-        assert_eq!(super::find_user(passwd, "10"), None);
-        assert_eq!(super::find_user(passwd, "7"), None);
-    }
 }

@@ -45,10 +45,7 @@ pub fn run(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
 fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     let (classes, name) = baselines(options, asked)?;
     let stop = signals::install();
-    let root = match &asked.root {
-        None => Root::live(),
-        Some(path) => Root::captured(path).map_err(|error| Failure::Cannot(error.to_string()))?,
-    };
+    let root = super::root(asked.root.as_deref())?;
     let mut found = machine::inspect(&root);
     let mut record = new_record();
     record.machine = std::mem::take(&mut found.machine);

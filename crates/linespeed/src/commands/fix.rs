@@ -92,11 +92,7 @@ fn prove(
     fix: &fix::Fix,
     begin_session: &dyn Fn(&[&'static str]) -> Result<TunedSession, Error>,
 ) -> Result<Proof, Failure> {
-    let tell = |notice: &str| {
-        if !options.out.quiet_output {
-            output::complain(notice);
-        }
-    };
+    let tell = |words: &str| output::notice(&options.out, words);
     let request = ProofRequest {
         names: &[fix.value.knob.name()],
         value: Some(fix.value),

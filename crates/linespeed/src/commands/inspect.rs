@@ -1,6 +1,5 @@
 //! `linespeed inspect`: the inventory and the conditions; measures nothing.
 
-use machine::Root;
 use report::forms::Forms;
 use report::terminal;
 
@@ -17,11 +16,7 @@ const SHAPE: &str = "--tree (the shape)";
 
 /// Reads this machine, or the captured tree of another.
 pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
-    let root = match &inspect.root {
-        None => Root::live(),
-        // The error names the folder.
-        Some(path) => Root::captured(path).map_err(|error| Failure::Cannot(error.to_string()))?,
-    };
+    let root = super::root(inspect.root.as_deref())?;
     let found = machine::inspect(&root);
     let mut record = new_record();
     record.machine = found.machine;

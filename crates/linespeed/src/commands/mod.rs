@@ -23,6 +23,9 @@ mod scale;
 mod show;
 mod stat;
 
+use std::path::Path;
+
+use machine::Root;
 use record::{Comparison, Record};
 
 use crate::delivery::{output_file, to_standard_output};
@@ -82,6 +85,12 @@ pub fn now() -> String {
 }
 
 /// A record that begins now.
+/// This machine, or a captured tree of another one.
+fn root(captured: Option<&Path>) -> Result<Root, Failure> {
+    // The error names the folder.
+    captured.map_or(Ok(Root::live()), Root::captured).map_err(|error| Failure::Cannot(error.to_string()))
+}
+
 fn new_record() -> Record {
     let command = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     Record::new(env!("CARGO_PKG_VERSION"), now(), command)

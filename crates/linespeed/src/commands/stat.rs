@@ -85,11 +85,12 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let mut probed = Probed::default();
     let mut beside = found.is_some().then(|| Beside::begin(Root::live()));
     let mut input = SharedInput::of_runs(if stat.probe { 2 } else { 1 });
-    if stat.probe && !options.out.quiet_output {
+    if stat.probe {
         let runs = 1 + probe_rounds(stat) * probe::MOST_WAYS;
-        output::complain(&format!(
+        let words = format!(
             "--probe runs the command up to {runs} times, and takes that many times as long or more; only the first run prints"
-        ));
+        );
+        output::notice(&options.out, &words);
     }
     let (runs, usable) = if attached.is_empty() {
         let repeat_as = Repeat {
@@ -177,14 +178,13 @@ fn probe_command(
     stop: &Stop,
 ) -> Probed {
     let rounds = probe_rounds(stat);
-    if !options.out.quiet_output {
-        let left = record::units::figure(seconds * (rounds * probe::MOST_WAYS) as f64, "s");
-        let rounds = record::phrase::count_noun(rounds, "round");
-        output::complain(&format!("probing in {rounds}, {left} or more; Ctrl-C ends it"));
-    }
+    let left = record::units::figure(seconds * (rounds * probe::MOST_WAYS) as f64, "s");
+    let of = record::phrase::count_noun(rounds, "round");
+    output::notice(&options.out, &format!("probing in {of}, {left} or more; Ctrl-C ends it"));
     let mut tell_left = |seconds: f64| {
-        if !options.out.quiet_output && seconds >= turns::WORTH_TELLING {
-            output::complain(&format!("about {} left", record::units::figure_to(seconds, "s", 2)));
+        if seconds >= turns::WORTH_TELLING {
+            let left = record::units::figure_to(seconds, "s", 2);
+            output::notice(&options.out, &format!("about {left} left"));
         }
     };
     probe::probe(job, machine, rounds, input, stop, &mut tell_left)

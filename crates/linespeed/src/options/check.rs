@@ -34,11 +34,3 @@ pub enum Exit {
     /// Nagios and what runs its plugins: 0 good, 1 a setting, 2 the hardware or a figure, 3 unknown
     Nagios,
 }
-
-pub(super) const CHECK_HELP: &str = "\
-Prints one line of at most 80 characters; -v prints every fact and figure. Facts are memory devices and their speed, CPUs, SMT, \
-governor, boost, nodes, kernel, mitigations, microcode and the like, read in milliseconds. A figure is off where its whole 95 % \
-interval is beyond the bound: a tenth of a record, of a class 5 % and three times its machines' standard deviation. Drains no \
-node: --exit slurm prints the command that would.
-
-Exit codes: 0 nothing is off; 1 something is; 2 wrong usage; 3 nothing to hold it against, or a baseline of another kind.";

@@ -6,6 +6,7 @@ use std::any::TypeId;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 use record::phrase::visible;
@@ -35,9 +36,6 @@ pub fn complete(
     let (matches, taken_by) = given
         .subcommand()
         .map_or((given, whole), |(name, matches)| (matches, whole.find_subcommand(name).unwrap_or(whole)));
-    // Of forms one is printed.
-    let form: Vec<&clap::Id> =
-        whole.get_groups().filter(|g| g.get_id() == "form").flat_map(|g| g.get_args()).collect();
     let mut added: Vec<clap::Id> = Vec::new();
     let at = name.map_or(1, |name| position(&line, name, whole));
     for default in all()? {
@@ -64,32 +62,27 @@ pub fn complete(
         if !default.own && is_free(&arg) {
             continue;
         }
-        let stands = |id: &clap::Id| {
-            added.contains(id) || matches.value_source(id.as_str()) == Some(ValueSource::CommandLine)
-        };
-        // Either of two may be declared to exclude the other.
-        let excludes = |one: &clap::Arg, other: &clap::Arg| {
-            taken_by.get_arg_conflicts_with(one).iter().any(|with| with.get_id() == other.get_id())
-        };
-        let given = stands(arg.get_id())
-            || taken_by
-                .get_arguments()
-                .filter(|other| stands(other.get_id()))
-                .any(|other| excludes(&arg, other) || excludes(other, &arg))
-            || form.iter().any(|id| *id == arg.get_id()) && form.iter().any(|id| stands(id));
+        let id = arg.get_id();
+        let given = added.contains(id) || matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
         let for_another = default.command.is_some() && default.command.as_deref() != name;
-        if given || for_another || name.is_some_and(|name| !is_taken(arg.get_id().as_str(), name)) {
+        if given || for_another || name.is_some_and(|name| !is_taken(id.as_str(), name)) {
             continue;
         }
         let mut longer = line.clone();
         longer.splice(at..at, default.words.iter().map(OsString::from));
-        if let Err(error) = whole.clone().try_get_matches_from(&longer) {
-            let text = error.render().to_string();
-            let first = text.lines().next().unwrap_or_default();
-            return Err(refused(first.strip_prefix("error: ").unwrap_or(first)));
+        match whole.clone().try_get_matches_from(&longer) {
+            Ok(_) => {
+                line = longer;
+                added.push(id.clone());
+            }
+            // What stands there goes before it.
+            Err(error) if error.kind() == ErrorKind::ArgumentConflict => {}
+            Err(error) => {
+                let text = error.render().to_string();
+                let first = text.lines().next().unwrap_or_default();
+                return Err(refused(first.strip_prefix("error: ").unwrap_or(first)));
+            }
         }
-        line = longer;
-        added.push(arg.get_id().clone());
     }
     Ok(line)
 }

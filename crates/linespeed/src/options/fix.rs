@@ -24,12 +24,3 @@ pub struct Fix {
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
 }
-
-pub(super) const FIX_HELP: &str = "\
-Sets the knob that mends the finding, as linespeed quiet does (root required; the old value is saved first, and a guardian process \
-restores it if linespeed is killed), and measures the figure that the finding rests on before and after in turn, beside the \
-machine against itself. Then the old value is put back; --keep leaves the new one until linespeed quiet --restore. Boot options, \
-firmware and hardware are no knobs: such a finding is refused with its remedy.
-
-Exit codes: 0 done, whatever it gained; 1 not everything could be set or restored; 2 wrong usage, or a finding that is no knob; \
-3 failed; 128+n ended by signal n, with everything as it was.";

@@ -4,14 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-pub(super) const HISTORY_HELP: &str = "\
-A figure is a headline (core, memory-bandwidth, memory-latency, wake-up) or a metric (load.latency: linespeed explain lists them).
-
-A change is where the records fall into two levels more clearly than one in twenty orders of chance would, all figures taken \
-together; that takes at least ten records. It lies between two records; what differs in their inventory and settings stands below.
-
---csv has a row a record and a column a figure, as Apache Otava reads them; --html is a page with curves.";
-
 /// Options of `history`.
 #[derive(Debug, Args)]
 pub struct History {

@@ -41,11 +41,3 @@ impl Live {
         cgroup.or(unit).or(self.container.clone().map(Selection::Container))
     }
 }
-
-pub(super) const LIVE_HELP: &str = "\
-Needs no root and no counters; stops, starts and changes nothing. What the machine does is held against its own figures: \
-run linespeed once while it is idle. --json prints an object an interval, one a line. --output FILE keeps the watch, \
-written each minute and at its end: show, compare. Ctrl-C ends with a summary.
-
-Exit codes: 0 done; 2 wrong usage; 3 nothing there to watch, or a file cannot be
-written; 143 ended by SIGTERM.";

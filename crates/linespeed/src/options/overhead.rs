@@ -65,14 +65,3 @@ impl Overhead {
         }
     }
 }
-
-pub(super) const OVERHEAD_HELP: &str = "\
-A pass counts the primes below 1,000,000 by trial division, in portions of some 20 ms; the layers take turns, portion by \
-portion. Times are in cycles of the core clock, which is measured beside each portion. Unbound programs run on --cpus LIST.
-
-The kernel module is unloaded however linespeed ends, killed or not. The full guest requires QEMU; where KVM does not run it \
-at the processor's speed, it counts the primes once and its times are withheld. With --kernel, kernel threads of the guest \
-are timed as well; if the running kernel has no modules, name another with --vm-kernel.
-
-Exit codes: 0 done; 2 wrong usage; 3 failed, or layers did not do the same work; 128+n ended by signal n, with the complete \
-passes written.";

@@ -60,11 +60,3 @@ impl From<Purpose> for record::plan::Purpose {
         }
     }
 }
-
-pub(super) const PLAN_HELP: &str = "\
---json prints the plan as JSON; --output FILE writes that (with --as the lines) to a file. --cpus LIST keeps the plan on \
-these CPUs. Gains are modelled from measured matrices (linespeed run numa).
-
---verify does the same work both ways: as many copies, with as many threads each, bound as planned and unbound. In the \
-command {threads} is a process's number of threads, {process} its number from 0, {cpus} its CPUs and {node} its NUMA nodes; \
-for unbound copies {cpus} and {node} are all. The command's output is dropped.";

@@ -47,23 +47,3 @@ linespeed quiet [--cpus LIST] [KNOB]...
        linespeed quiet --restore|--status
        linespeed quiet --prove [--rounds N] [--cpus LIST] [KNOB]... [-- COMMAND...]
        linespeed quiet --root DIR [--dry-run] [--cpus LIST] [KNOB]...";
-
-pub(super) const QUIET_HELP: &str = "\
-Without --apply, --restore or a command nothing is changed and root is not required. --cpus LIST names the CPUs to keep \
-quiet: interrupts, kernel work and other tasks move to the other CPUs, and a command is bound to the quiet ones.
-
-Original values are saved first (root: in /var/lib/linespeed, others: in the state folder), and a guardian process restores \
-them if linespeed is killed. Values changed by somebody else since are left alone and named. Only one session sets knobs of \
-the machine: within another session, or after --apply, a command gets only the settings that end with it (nice, affinity, \
-idle states held off), and what stays unset is printed.
-
-The audit lists the knobs that add noise and names the rest; --all describes all. What a knob can gain at most here is known \
-from the last --prove of this boot (noise.json in the state folder), or measured for half a second. --prove -- COMMAND runs \
-the command several dozen times, and once under ptrace to see which files it opens.
-
-With a command, --json prints what was set, how the command ended or why it did not run, to standard error or to --output: \
-standard output is the command's own.
-
-Exit codes: 0 done; 1 something adds noise and --fail-on warning or note was given, or not everything could be set or restored; with --status 0 nothing is set, 1 \
-something is; 2 wrong usage; 3 failed. With a command its own (1 if that is 0 and not everything could be restored); 128+n \
-for signal n; 127 command not found; 126 command cannot be run.";

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
+use record::glossary::Group;
 use record::phrase::quote_word;
 
 use super::{Options, defaults, fail_on, is_taken};
@@ -109,11 +110,30 @@ fn way_out(error: &clap::Error, command: Option<&str>, mut arguments: Vec<OsStri
     Some(format!("{way_out}: linespeed {}", words.collect::<Vec<_>>().join(" ")))
 }
 
+/// What the help of each command ends with.
+const HELP: &str = include_str!("help.md");
+
+/// The command with what its help ends with: paragraphs, which clap fits to the terminal.
+fn with_ending(all: clap::Command, name: &str, text: &str) -> clap::Command {
+    let mut paragraphs: Vec<String> = text.trim().split("\n\n").map(|one| one.replace('\n', " ")).collect();
+    match name {
+        "linespeed" => return all.after_help(paragraphs.concat()),
+        "import" => {
+            let tools: Vec<&str> = import::tool_names().into_iter().collect();
+            paragraphs.insert(0, format!("Tools: {}.", tools.join(", ")));
+        }
+        _ => {}
+    }
+    all.mut_subcommand(name, |command| command.after_help(paragraphs.join("\n\n")))
+}
+
 /// The whole definition, for completions and man pages.
 pub fn definition() -> clap::Command {
     let names: Vec<&str> = measure::MEASUREMENTS.iter().map(|m| m.name).collect();
     let about = format!("Run only some measurements: {}", names.join(", "));
-    let all = Options::command().mut_subcommand("run", |run| run.about(about));
+    let helps = Group::new("Help", HELP).entries.into_iter();
+    let all = helps.fold(Options::command(), |all, (name, text)| with_ending(all, name, text));
+    let all = all.mut_subcommand("run", |run| run.about(about));
     // To users of perf stat -a is the whole system.
     let every_table = all.get_arguments().find(|arg| arg.get_id() == "all").cloned();
     let mut all = all.mut_subcommand("stat", |stat| stat.args(every_table.map(|arg| arg.short(None))));

@@ -15,10 +15,6 @@ pub struct Inspect {
     pub tree: bool,
 }
 
-pub(super) const RECORDS_HELP: &str = "\
-A label, or a record's name as it is listed, may stand for its file: linespeed compare before . --label NAME labels the record \
-of a run, too. Records lie in $XDG_STATE_HOME/linespeed.";
-
 /// Options of `records`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -61,10 +57,6 @@ pub struct Show {
     pub forms: WakeupForms,
 }
 
-pub(super) const REFERENCE_HELP: &str = "\
-reference:NAME may stand for a record's file: linespeed compare . reference:kunpeng-920-4826. --json lists the machines, or \
-with a name prints the record, with the source line of each figure, and the claims of its document.";
-
 /// Options of `reference`.
 #[derive(Debug, Args)]
 pub struct Reference {
@@ -74,14 +66,6 @@ pub struct Reference {
     #[arg(long, requires = "name", conflicts_with = "form")]
     pub text: bool,
 }
-
-pub(super) const COMPARE_HELP: &str = "\
-The first record is the baseline unless --baseline names another. --json and --csv hold every figure that two records \
-share; the terminal and the page summarize over CPUs and working sets.
-
-A gate for changes: linespeed compare base.json new.json --fail-on slower:5%,workload --markdown --junit gate.xml
-
-Exit codes: 0 done, gate passed; 1 gate failed; 2 wrong usage; 3 failed, or the gate had nothing to hold.";
 
 /// Options of `compare`.
 #[derive(Debug, Args)]
@@ -113,23 +97,6 @@ pub struct Import {
     #[arg(long, value_name = "NAME|N")]
     pub only: Option<String>,
 }
-
-/// What `import --help` ends with: the tools are those that there are readers of.
-pub(super) fn import_help() -> String {
-    let tools: Vec<&str> = import::tool_names().into_iter().collect();
-    format!("Tools: {}.\n\n{IMPORT_HELP}", tools.join(", "))
-}
-
-const IMPORT_HELP: &str = "\
-Machines are told apart by prompts that name their host (root@db1:~#). With --split files each file is a machine. With \
---split headings the heading above an output names its machine, as does the first cell of a table's row, in place of an \
-earlier prompt's host. With a regular expression each matching line begins a machine, named by the first group; lines with \
-the same name are one machine: --split '(?i)^#+ (intel|arm)'.
-
-Several machines give one record each, in the state folder or in the folder that --output names; a name ending in / is \
-created.
-
-Missing facts stay unknown. Implausible figures are kept as text only. Lines not recognised are counted; --all prints them.";
 
 /// How wake-ups are measured, as cyclictest's options say it.
 #[derive(Debug, Args, Default)]

@@ -49,10 +49,3 @@ fn placement(name: &str) -> Result<FillOrder, String> {
     let names = || FILL_ORDERS.map(FillOrder::name).join(", ");
     FillOrder::find(name).ok_or_else(|| format!("there are: {}", names()))
 }
-
-pub(super) const SCALE_HELP: &str = "\
-The command stands after --: linespeed scale -- COMMAND. It should do a fixed amount of work: its score is the time of a \
-run. For a program that runs for a fixed time, write a recipe, which reads the printed score.
-
-Exit codes: 0 done; 1 a finding at or above --fail-on; 2 wrong usage; 3 failed, or every run failed; 127 command not found; \
-126 command cannot be run; 128+n ended by signal n, with what was measured so far written.";

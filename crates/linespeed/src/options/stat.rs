@@ -125,19 +125,3 @@ pub enum PerfFormat {
 fn separator(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(if text == "\\t" { "\t" } else { text }.to_owned())
 }
-
-pub(super) const STAT_HELP: &str = "\
-Standard output and standard error stay the command's own. The report follows on standard error, and a record is kept as \
-that of a run; --json prints the record after the command's standard output instead, --output FILE writes it to a file. --cpus \
-LIST binds the command.
-
-OLD ::: NEW runs both in turn, every other round backwards (old new, new old), and says how many times as long NEW takes, with \
-the interval of the rounds' ratios (from 6 rounds on, more of more commands), what noise alone makes, and what bounds each; up to 8 commands, held against the first. Their \
-standard output goes nowhere, standard error is told where one fails. Only a word that is ::: and nothing else parts commands: a \
-command that has one of its own (GNU parallel) goes into sh -c '...'.
-
---fail-on slower:5% makes a gate of it: linespeed stat -r 20 --fail-on slower:5% --junit FILE -- OLD ::: NEW. It fails, 1, where the \
-whole interval is a loss of 5 % of speed or more.
-
-Exit codes: the command's own, of several that of the first that failed; 128+n for signal n; 127 command not found; 126 command \
-cannot be run; 2 wrong usage; 3 a file cannot be written, or --prepare failed.";

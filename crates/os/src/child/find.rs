@@ -1,6 +1,6 @@
 //! Finds the program of a command, as a shell would, and says why there is none.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -62,9 +62,7 @@ fn check_executable(file: &Path) -> Result<(), Option<NotExecutable>> {
     if data.is_dir() {
         return Err(Some(NotExecutable::Folder));
     }
-    let Ok(name) = CString::new(file.as_os_str().as_bytes()) else { return Ok(()) };
-    // SAFETY: the name is a string that ends in 0 and outlives the call.
-    if unsafe { libc::access(name.as_ptr(), libc::X_OK) } == 0 {
+    if rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok() {
         return Ok(());
     }
     Err(Some(NotExecutable::NoPermission(file.display().to_string())))

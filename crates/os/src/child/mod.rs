@@ -29,7 +29,7 @@ pub use process::Child;
 pub use spec::{Input, Memory, Output, Spec};
 pub use tree::{Process, adopted_beside, become_subreaper, hurry, processes, register_own};
 pub(crate) use wait::wait_for;
-pub use wait::{Nobody, Watcher, own_peak_bytes, wait_all};
+pub use wait::{Watcher, own_peak_bytes, wait_all};
 
 #[cfg(test)]
 mod tests;

@@ -114,7 +114,7 @@ fn children_are_timed_each_for_itself() {
     let mut second = Child::spawn(&Spec { gate: true, ..Spec::new(&short) }).unwrap();
     first.release();
     second.release();
-    let ends = wait_all(&mut [&mut first, &mut second], &Stop::new(), None, &mut Nobody);
+    let ends = wait_all(&mut [&mut first, &mut second], &Stop::new(), None, &mut |_: &[Process]| {});
     assert!(ends[0].wall >= Duration::from_millis(400), "{ends:?}");
     // The short one's time is its own, not that of the one before it in the list.
     assert!(ends[1].wall < ends[0].wall, "{ends:?}");

@@ -2,8 +2,10 @@
 //! read meanwhile; and ending them.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::outcome::{Ended, Exit, Usage};
 use super::process::Child;
@@ -32,17 +34,18 @@ pub trait Watcher {
     fn left(&mut self, _left: &[Process]) {}
 }
 
-/// Sees nothing.
-#[derive(Debug)]
-pub struct Nobody;
-
-impl Watcher for Nobody {}
+/// Hears of what was left behind, and of nothing else.
+impl<F: FnMut(&[Process])> Watcher for F {
+    fn left(&mut self, left: &[Process]) {
+        self(left);
+    }
+}
 
 impl Child {
     /// Waits for the end of the child and of all that it left behind; a signal that asks us to stop, or the end of
     /// `timeout`, ends them all. After the first time it tells the same again.
     pub fn wait(&mut self, stop: &Stop, timeout: Option<Duration>) -> Ended {
-        let mut ended = wait_all(&mut [self], stop, timeout, &mut Nobody);
+        let mut ended = wait_all(&mut [self], stop, timeout, &mut |_: &[Process]| {});
         ended.pop().unwrap_or_else(Ended::unknown)
     }
 
@@ -58,7 +61,7 @@ impl Child {
         }
         let mut waited = [Waited::new(self)];
         let mut left = [Vec::new()];
-        give_up(&mut [self], &mut waited, &mut left, &mut Nobody, Exit::Signal(libc::SIGTERM));
+        give_up(&mut [self], &mut waited, &mut left, &mut |_: &[Process]| {}, Exit::Signal(libc::SIGTERM));
         tree::forget(self.pid);
         let ([waited], [left]) = (waited, left);
         let (exit, wall) = (waited.exit.unwrap_or(Exit::Code(-1)), self.started.elapsed());
@@ -81,11 +84,7 @@ impl Drop for Child {
 
 /// Readable when a process has ended.
 fn watch_process(pid: i32) -> Option<OwnedFd> {
-    // SAFETY: pidfd_open takes numbers and returns a descriptor that nobody else owns.
-    let watch = unsafe {
-        let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
-        (fd >= 0).then(|| OwnedFd::from_raw_fd(fd as RawFd))
-    };
+    let watch = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     watch.or_else(|| watch_by_thread(pid).ok())
 }
 

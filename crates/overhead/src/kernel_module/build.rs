@@ -4,7 +4,6 @@ use record::text::Value;
 use record::{Text, text};
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -149,13 +148,7 @@ fn wait(mut child: Child, limit: Duration, stop: &Stop) -> Result<bool, Unavaila
 fn is_full(folder: &Path) -> bool {
     /// More than all files of a build together.
     const NEEDED: u64 = 16 << 20;
-    let Ok(name) = std::ffi::CString::new(folder.as_os_str().as_bytes()) else { return false };
-    // SAFETY: the name ends with a zero byte and outlives the call; all zeros are a value of the structure, which is filled.
-    let (code, system) = unsafe {
-        let mut system: libc::statvfs64 = std::mem::zeroed();
-        (libc::statvfs64(name.as_ptr(), &mut system), system)
-    };
-    code == 0 && system.f_bavail.saturating_mul(system.f_frsize) < NEEDED
+    rustix::fs::statvfs(folder).is_ok_and(|system| system.f_bavail.saturating_mul(system.f_frsize) < NEEDED)
 }
 
 fn last_words(words: &Path) -> String {

@@ -1,94 +1,44 @@
-//! What to install where, in the words of each distribution.
+//! How a distribution installs the headers of a kernel, and a program.
 
 use std::fs;
 use std::path::Path;
 
+use machine::distribution::Family;
 use record::{Text, text};
 
-/// How packages are installed here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
-    Debian,
-    RedHat,
-    Suse,
-    Arch,
-    Alpine,
-    Unknown,
+fn family(root: &Path) -> Option<Family> {
+    let files = ["etc/os-release", "usr/lib/os-release"];
+    Family::find(&files.iter().find_map(|path| fs::read_to_string(root.join(path)).ok())?)
 }
 
-fn family(root: &Path) -> Family {
-    let text = ["etc/os-release", "usr/lib/os-release"]
-        .iter()
-        .find_map(|path| fs::read_to_string(root.join(path)).ok())
-        .unwrap_or_default();
-    let values = text.lines().filter_map(|line| {
-        let (name, value) = line.split_once('=')?;
-        matches!(name.trim(), "ID" | "ID_LIKE").then(|| value.trim().trim_matches(['"', '\'']))
-    });
-    let mut words = values.flat_map(str::split_whitespace).map(str::to_lowercase);
-    let known = words.find_map(|word| match word.as_str() {
-        "debian" | "ubuntu" | "linuxmint" | "raspbian" | "deepin" | "uos" => Some(Family::Debian),
-        "rhel" | "fedora" | "centos" | "rocky" | "almalinux" | "ol" | "amzn" | "openeuler" | "anolis"
-        | "alinux" | "opencloudos" | "tencentos" => Some(Family::RedHat),
-        "suse" | "opensuse" | "opensuse-leap" | "opensuse-tumbleweed" | "sles" => Some(Family::Suse),
-        "arch" | "manjaro" => Some(Family::Arch),
-        "alpine" => Some(Family::Alpine),
-        _ => None,
-    });
-    known.unwrap_or(Family::Unknown)
-}
-
-/// How to install the headers of the kernel `release`, and what builds with them.
+/// The command that installs the headers of a kernel, and what a module is built with.
 pub(crate) fn install_headers(root: &Path, release: &str) -> Text {
-    let tools = "make gcc";
-    let command = match family(root) {
-        Family::Debian => format!("sudo apt install linux-headers-{release} {tools}"),
-        // The package has the release as its version; other kernels than the usual one have a name of their own.
-        Family::RedHat => {
-            let kind = if release.contains("uek") { "kernel-uek" } else { "kernel" };
-            format!("sudo dnf install {kind}-devel-{release} {tools}")
-        }
-        Family::Suse => {
-            let package = match release.rsplit_once('-') {
-                Some((version, flavour)) => format!("kernel-{flavour}-devel={version}"),
-                None => "kernel-default-devel".to_owned(),
-            };
-            format!("sudo zypper install {package} {tools}")
-        }
-        Family::Arch => {
-            let flavour = ["lts", "zen", "hardened", "rt"]
-                .iter()
-                .find(|word| release.ends_with(&format!("-{word}")))
-                .map_or(String::new(), |word| format!("-{word}"));
-            format!("sudo pacman -S linux{flavour}-headers {tools}")
-        }
-        Family::Alpine => {
-            let flavour = release.rsplit_once('-').map_or("lts", |(_, flavour)| flavour);
-            format!("doas apk add linux-{flavour}-dev {tools}")
-        }
-        Family::Unknown => {
-            return text!(
-                "install {tools} and the headers of kernel {release} (linux-headers-{release} or kernel-devel-{release}), \
-                 which provide /lib/modules/{release}/build",
-                tools,
-                release = release.to_owned()
-            );
-        }
+    let Some(family) = family(root) else {
+        return text!(
+            "install make, gcc and the headers of kernel {release} (linux-headers-{release} or kernel-devel-{release}), which \
+             provide /lib/modules/{release}/build",
+            release = release.to_owned()
+        );
     };
-    command.into()
+    // What a kernel is built for stands at the end: 6.6.52-1-lts, 6.4.0-150600.23-default; 6.11.1-arch1-1 is Arch's usual one.
+    let is_word = |part: &str| part.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let flavour = release.rsplit_once('-').filter(|(_, last)| is_word(last));
+    let headers = match (family, flavour) {
+        (Family::Debian, _) => format!("linux-headers-{release}"),
+        (Family::Fedora, _) if release.contains("uek") => format!("kernel-uek-devel-{release}"),
+        (Family::Fedora, _) => format!("kernel-devel-{release}"),
+        (Family::Suse, Some((version, flavour))) => format!("kernel-{flavour}-devel={version}"),
+        (Family::Suse, None) => "kernel-default-devel".to_owned(),
+        (Family::Arch, Some((_, flavour))) => format!("linux-{flavour}-headers"),
+        (Family::Arch, None) => "linux-headers".to_owned(),
+        (Family::Alpine, flavour) => format!("linux-{}-dev", flavour.map_or("lts", |(_, flavour)| flavour)),
+    };
+    format!("sudo {} {headers} make gcc", family.install()).into()
 }
 
-/// How to install a program by the package of the same name.
+/// The command that installs a package.
 pub(crate) fn install_package(root: &Path, name: &str) -> String {
-    let install = match family(root) {
-        Family::Debian => "sudo apt install",
-        Family::RedHat => "sudo dnf install",
-        Family::Suse => "sudo zypper install",
-        Family::Arch => "sudo pacman -S",
-        Family::Alpine => "doas apk add",
-        Family::Unknown => "install",
-    };
-    format!("{install} {name}")
+    family(root).map_or(format!("install {name}"), |family| format!("sudo {} {name}", family.install()))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub mod sources;
 
 use record::text;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,12 +46,46 @@ pub enum Source<'a> {
     File(&'a Path),
 }
 
-/// The module in the running kernel; unloaded when this is dropped.
+impl Source<'_> {
+    /// The module's file for a kernel, built if need be.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be built, or is not there.
+    pub(crate) fn file(
+        self,
+        build_directory: &BuildDirectory,
+        release: &str,
+        stop: &Stop,
+    ) -> Result<PathBuf, Unavailable> {
+        match self {
+            Source::Build => build_directory.module(release, stop),
+            Source::File(file) if file.is_file() => Ok(file.to_owned()),
+            Source::File(file) => {
+                Err(Unavailable::new(text!("{file}: no such file", file = file.display().to_string())))
+            }
+        }
+    }
+}
+
+/// The module in the running kernel; unloaded when this is dropped. While the device is open it is in use.
 #[derive(Debug)]
 pub struct Module {
-    device: Option<Device>,
+    device: Device,
     thread_time: ThreadTime,
-    build_directory: Arc<BuildDirectory>,
+    _loaded: Loaded,
+}
+
+/// Unloads the module, or leaves that to the guardian.
+#[derive(Debug)]
+struct Loaded(Arc<BuildDirectory>);
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        if loaded::unload().is_err() {
+            self.0.keep_guardian();
+        }
+    }
 }
 
 impl Module {
@@ -69,25 +103,12 @@ impl Module {
             return Err(obstacle);
         }
         let release = release()?;
-        let file = match source {
-            Source::Build => build_directory.module(&release, stop)?,
-            Source::File(file) if !file.is_file() => {
-                return Err(Unavailable::new(text!(
-                    "{file}: no such file",
-                    file = file.display().to_string()
-                )));
-            }
-            Source::File(file) => file.to_owned(),
-        };
+        let file = source.file(build_directory, &release, stop)?;
         build_directory.open()?;
         loaded::load(&file, &release)?;
-        let mut module = Self {
-            device: None,
-            thread_time: ThreadTime::default(),
-            build_directory: Arc::clone(build_directory),
-        };
-        module.device = Some(Device::open(build_directory.folder()?)?);
-        Ok(module)
+        let loaded = Loaded(Arc::clone(build_directory));
+        let device = Device::open(build_directory.folder()?)?;
+        Ok(Self { device, thread_time: ThreadTime::default(), _loaded: loaded })
     }
 
     /// Has passes made.
@@ -96,10 +117,7 @@ impl Module {
     ///
     /// What the module says of the request, or of a pass that it ended.
     pub fn ask(&self, request: &Request) -> Result<Answer, Unavailable> {
-        match &self.device {
-            Some(device) => device.ask(request).inspect(|answer| self.thread_time.add(answer.thread_ns)),
-            None => Err(Unavailable::new(text!("the kernel module is not loaded"))),
-        }
+        self.device.ask(request).inspect(|answer| self.thread_time.add(answer.thread_ns))
     }
 
     /// Gives the device any bytes, and returns at most `answer` bytes of what it then tells: for tests that hold the
@@ -109,20 +127,7 @@ impl Module {
     ///
     /// The device's own.
     pub fn raw(&self, bytes: &[u8], answer: usize) -> std::io::Result<Vec<u8>> {
-        match &self.device {
-            Some(device) => device.raw(bytes, answer),
-            None => Err(std::io::ErrorKind::NotConnected.into()),
-        }
-    }
-}
-
-impl Drop for Module {
-    fn drop(&mut self) {
-        // While it is open the module is in use.
-        self.device = None;
-        if loaded::unload().is_err() {
-            self.build_directory.keep_guardian();
-        }
+        self.device.raw(bytes, answer)
     }
 }
 

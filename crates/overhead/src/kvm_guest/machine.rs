@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 
 use kvm_bindings::kvm_userspace_memory_region;
 use kvm_ioctls::{VcpuExit, VcpuFd, VmFd};
-use record::{Template, text};
+use record::text;
 
 use super::device::Device;
 use super::processor;
@@ -46,8 +46,7 @@ pub(super) struct Machine {
 }
 
 /// The guest needs more memory than it has.
-pub(super) const CODE_TOO_LARGE: Template =
-    Template { code: "kvm-code-too-large", words: "the guest's code does not fit into its memory" };
+pub(super) const CODE_TOO_LARGE: &str = "the guest's code does not fit into its memory";
 
 /// The request of KVM's interface that failed.
 pub(super) fn failed<E: Into<io::Error>>(request: &'static str) -> impl Fn(E) -> Unavailable {

@@ -1,6 +1,6 @@
 //! A guest in its thread: everything that asks KVM for something happens there, so that whoever waits can give up.
 
-use record::{Template, text};
+use record::text;
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -16,9 +16,6 @@ use os::pin::Pinned;
 const TRIALS: usize = 5;
 /// A trial that takes longer is not repeated often.
 const LONG: f64 = 0.05;
-
-/// A signal took it out.
-const INTERRUPTED: Template = Template { code: "kvm-guest-signalled", words: "the guest was interrupted" };
 
 /// What came of the trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -167,7 +164,7 @@ fn interrupted() -> Unavailable {
         let none = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         libc::sigtimedwait(&set, std::ptr::null_mut(), &none);
     }
-    Unavailable::new(INTERRUPTED)
+    Unavailable::new(text!("the guest was interrupted"))
 }
 
 /// Keeps all signals away from the calling thread: others of the process take them.

@@ -25,7 +25,7 @@ use machine::Machine;
 use protocol::Place;
 
 pub use serve::serve;
-pub use spec::{Module, WholeGuest};
+pub use spec::WholeGuest;
 
 /// A user program of the machine.
 pub const USER: &str = "guest OS user";
@@ -90,14 +90,8 @@ fn one_cpu() -> Unavailable {
 
 /// Hands the module over to the machine.
 fn load_module(machine: &mut Machine, spec: &WholeGuest) -> Result<(), Unavailable> {
-    let file = match spec.module {
-        Module::None => return Ok(()),
-        Module::File(file) => file.to_owned(),
-        Module::Build(build_directory) => {
-            let release = machine.release()?;
-            build_directory.module(&release, spec.stop)?
-        }
-    };
+    let Some(source) = spec.module else { return Ok(()) };
+    let file = source.file(spec.build_directory, &machine.release()?, spec.stop)?;
     let bytes =
         std::fs::read(&file).map_err(|error| Unavailable::new(format!("{}: {error}", file.display())))?;
     machine.load(&bytes)
@@ -150,16 +144,18 @@ impl Layer for GuestLayer {
 mod tests {
     use super::spec::PLACES;
     use super::*;
+    use crate::kernel_module::{BuildDirectory, Source};
     use os::Stop;
     use std::path::Path;
 
     static STOP: Stop = Stop::new();
 
-    fn spec(kernel: &Path) -> WholeGuest<'_> {
+    fn spec<'a>(kernel: &'a Path, build_directory: &'a BuildDirectory) -> WholeGuest<'a> {
         let cpu = os::current_cpu().unwrap_or(0);
         WholeGuest {
             kernel: Some(kernel),
-            module: Module::File(Path::new("/nowhere.ko")),
+            module: Some(Source::File(Path::new("/nowhere.ko"))),
+            build_directory,
             program: Path::new("/proc/self/exe"),
             cpu,
             other: None,
@@ -173,7 +169,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("vmlinuz");
         std::fs::write(&path, "no kernel").unwrap();
-        let Layers { running: rows, missing } = boot_layers(&spec(&path));
+        let Layers { running: rows, missing } = boot_layers(&spec(&path, &BuildDirectory::default()));
         assert_eq!((rows.len(), missing.len()), (0, PLACES.len()));
         for (name, failure) in missing {
             // Either QEMU says why, or it is not installed here.

@@ -1,6 +1,6 @@
 //! QEMU's command line, and the kernel that it boots.
 
-use record::{Template, text};
+use record::text;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -85,7 +85,7 @@ pub(super) fn arguments(
     line
 }
 
-const NAME_A_KERNEL: Template = Template { code: "vm-name-kernel", words: "give a kernel: --vm-kernel FILE" };
+const NAME_A_KERNEL: &str = "give a kernel: --vm-kernel FILE";
 
 /// The kernel to boot: the one that was named, or the one that runs here.
 pub(super) fn kernel(named: Option<&Path>) -> Result<PathBuf, Unavailable> {

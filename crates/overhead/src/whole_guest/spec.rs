@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::protocol::Place;
-use crate::kernel_module::BuildDirectory;
+use crate::kernel_module::{BuildDirectory, Source};
 use crate::kvm_guest::Kind;
 use os::Stop;
 
@@ -16,24 +16,15 @@ pub(super) const PLACES: [Place; 5] = [
     Place { kernel: true, bound: true, interrupts: false },
 ];
 
-/// Where the module for the machine's kernel comes from.
-#[derive(Clone, Copy, Debug)]
-pub enum Module<'a> {
-    /// Nobody asks for the machine's kernel.
-    None,
-    /// It is built here.
-    Build(&'a BuildDirectory),
-    /// It has been built before.
-    File(&'a Path),
-}
-
 /// What the machine is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct WholeGuest<'a> {
     /// The kernel, or the one that runs here.
     pub kernel: Option<&'a Path>,
-    /// The module for it.
-    pub module: Module<'a>,
+    /// Where the module for it comes from; `None` where nobody asks for kernel mode.
+    pub module: Option<Source<'a>>,
+    /// Where it is built.
+    pub build_directory: &'a BuildDirectory,
     /// linespeed, a static program: the machine's first process.
     pub program: &'a Path,
     /// The CPU to which the machine's first CPU is bound: what is bound runs there.
@@ -53,7 +44,7 @@ impl WholeGuest<'_> {
 
     /// The places that are asked for.
     pub(super) fn places(&self) -> impl Iterator<Item = Place> + use<> {
-        let kernel = !matches!(self.module, Module::None);
+        let kernel = self.module.is_some();
         PLACES.into_iter().filter(move |place| kernel || !place.kernel)
     }
 }

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use quiet::change::Change;
 use quiet::files::Files;
-use quiet::session::{self, Leftover, Request, Session};
+use quiet::session::{self, Request, Session};
+use quiet::standing::{Leftover, find_leftover};
 
 use crate::tracer::{self, Followed, Shot, Victim};
 
@@ -139,7 +140,7 @@ impl Bench<'_> {
                 Err(why) => return Err(why.into()),
             }
         };
-        match session::find_leftover(&self.folder, BOOT)? {
+        match find_leftover(&self.folder, BOOT)? {
             Leftover::Nothing => Ok(()),
             Leftover::OtherBoot(_) => Err("the journal tells of another boot".into()),
             Leftover::Standing(_) | Leftover::Orphaned(_) => {

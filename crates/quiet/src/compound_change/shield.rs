@@ -6,7 +6,6 @@
 //! Tasks that somebody has bound stay: the kernel would forget what they were bound to.
 
 use std::collections::{BTreeMap, HashSet};
-use std::ffi::CString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -294,13 +293,8 @@ impl Shield {
 
 /// Whether what lies at a path is no control group; one that is gone may have been one.
 fn is_in_another_file_system(path: &str) -> bool {
-    let Ok(name) = CString::new(path) else { return true };
-    // SAFETY: statfs is plain data for which all zeros is a value; the kernel fills it, and the name outlives the call.
-    let (code, kind) = unsafe {
-        let mut there: libc::statfs = std::mem::zeroed();
-        (libc::statfs(name.as_ptr(), &mut there), there.f_type)
-    };
-    code == 0 && ![libc::CGROUP_SUPER_MAGIC, libc::CGROUP2_SUPER_MAGIC].contains(&kind)
+    let group = [libc::CGROUP_SUPER_MAGIC, libc::CGROUP2_SUPER_MAGIC];
+    rustix::fs::statfs(path).is_ok_and(|there| !group.contains(&there.f_type))
 }
 
 /// A group and all below it, the lowest first.
@@ -336,9 +330,7 @@ impl Task {
     /// `None` where it has ended.
     fn read(task: &str) -> Option<Self> {
         let status = fs::read_to_string(format!("/proc/{task}/status")).ok()?;
-        let field = |key: &str| {
-            status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
-        };
+        let field = |key: &str| machine::text::field(&status, key);
         Some(Self {
             name: field("Name").unwrap_or_default().to_owned(),
             // The kernel's own have no memory of programs.

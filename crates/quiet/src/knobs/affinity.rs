@@ -3,16 +3,13 @@
 use super::COMMAND_UNKNOWN;
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobContext, ProcessSetting, Seen, SetWhen};
 use crate::value_syntax::name_cpus;
-use record::{Template, text};
+use record::text;
 
 /// The command bound to the quiet CPUs (sched_setaffinity(2)).
 pub(super) const KNOB: Knob = Knob {
     name: "affinity",
     set: SetWhen::CpusNamed,
-    effect: Template {
-        code: "quiet-affinity-effect",
-        words: "a task that migrates to another CPU finds cold caches there, and its memory may be remote",
-    },
+    effect: "a task that migrates to another CPU finds cold caches there, and its memory may be remote",
     absent: COMMAND_UNKNOWN,
     inspect: Inspect::With(inspect),
     ..Knob::ORDINARY

@@ -1,23 +1,19 @@
 //! Addresses that differ from run to run.
 
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobContext, ProcessSetting, Seen, SetWhen};
-use record::{Template, text};
+use record::text;
 
 /// Address space layout randomization, off for one command by `personality(ADDR_NO_RANDOMIZE)`.
 pub(super) const KNOB: Knob = Knob {
     name: "aslr",
     set: SetWhen::Named,
-    effect: Template {
-        code: "quiet-aslr-effect",
-        words: "each run has a new memory layout: lines and pages fall into other cache sets, which changes times by some \
+    effect: "each run has a new memory layout: lines and pages fall into other cache sets, which changes times by some \
                 percent now and then",
-    },
-    disputed: Some(Template {
-        code: "quiet-aslr-disputed",
-        words: "experts disagree: off, every run has the same layout, lucky or unlucky; on, many runs give the average over \
+    disputed: Some(
+        "experts disagree: off, every run has the same layout, lucky or unlucky; on, many runs give the average over \
                 layouts",
-    }),
-    absent: Template { code: "quiet-aslr-absent", words: "the kernel does not show randomize_va_space" },
+    ),
+    absent: "the kernel does not show randomize_va_space",
     inspect: Inspect::With(inspect),
     ..Knob::ORDINARY
 };

@@ -1,22 +1,16 @@
 //! Boost: a clock above the nominal one, for as long as heat, power and the other cores allow.
 
-use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
+use crate::knob::{Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
 use crate::value_syntax::ValueSyntax;
-use record::{CpuList, Template, text};
+use record::{CpuList, Text, text};
 
 /// Turbo, boost, core performance boost: `no_turbo` of intel_pstate, the global `boost` of acpi-cpufreq and amd-pstate, or a
 /// `boost` for each policy (Linux 6.11).
 pub(super) const KNOB: Knob = Knob {
     name: "boost",
     class: KnobClass::Clock,
-    effect: Template {
-        code: "quiet-boost-effect",
-        words: "the core clock depends on temperature, power and load of the other cores: a run is faster on a cool machine",
-    },
-    absent: Template {
-        code: "quiet-boost-absent",
-        words: "no file here controls boost: the firmware or the host may",
-    },
+    effect: "the core clock depends on temperature, power and load of the other cores: a run is faster on a cool machine",
+    absent: "no file here controls boost: the firmware or the host may",
     inspect: Inspect::With(inspect),
     set_to: Some(set_to),
     ..Knob::ORDINARY
@@ -43,39 +37,23 @@ pub(super) fn policy_files(context: &KnobContext, cpus: Option<&CpuList>, file: 
 /// Intel's file says the opposite of all others.
 fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<&CpuList>) -> Seen {
     let (digit, opposite, other) = if value == "on" { ("1", "0", "off") } else { ("0", "1", "on") };
-    let towards = |changes| Inspection::towards(other.to_owned(), value, changes);
     for (path, new) in [(NO_TURBO, opposite), (GLOBAL, digit)] {
         match knob.plan(context, path, ValueSyntax::Word, new) {
-            Ok(change) => return Ok(Some(towards(change.into_iter().collect()))),
+            Ok(change) => return Ok(Some(Inspection::towards(other, value, change.into_iter().collect()))),
             Err(refusal) if refusal.is_missing() => {}
             Err(refusal) => return Err(refusal),
         }
     }
     let planned = knob.plan_words(context, policy_files(context, None, "boost"), digit)?;
-    Ok((!planned.now.is_empty()).then(|| towards(planned.changes)))
+    let (all, open) = (planned.now.len(), planned.changes.len());
+    let now: Text = if open == all {
+        other.into()
+    } else {
+        text!("{other} for {open} of {all} policies", other, open, all)
+    };
+    Ok((all > 0).then(|| Inspection::towards(now, value, planned.changes)))
 }
 
 fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
-    for (path, off) in [(NO_TURBO, "1"), (GLOBAL, "0")] {
-        match knob.plan(context, path, ValueSyntax::Word, off) {
-            Ok(None) => return Ok(Some(Inspection::steady("off"))),
-            Ok(Some(change)) => {
-                return Ok(Some(Inspection::noisy("on", "off", Adjustment::Write(vec![change]))));
-            }
-            Err(refusal) if refusal.is_missing() => {}
-            Err(refusal) => return Err(refusal),
-        }
-    }
-    let planned = knob.plan_words(context, policy_files(context, None, "boost"), "0")?;
-    let (all, on) = (planned.now.len(), planned.changes.len());
-    let write = Adjustment::Write(planned.changes);
-    Ok(match (all, on) {
-        (0, _) => None,
-        (_, 0) => Some(Inspection::steady("off")),
-        _ if on == all => Some(Inspection::noisy("on", "off", write)),
-        _ => {
-            let now = text!("on for {on} of {all} policies", on, all);
-            Some(Inspection::noisy(now, "off", write))
-        }
-    })
+    set_to(knob, context, "off", None)
 }

@@ -4,28 +4,15 @@ use std::collections::BTreeSet;
 
 use super::boost::policy_files;
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
-use record::{CpuList, Template};
+use record::CpuList;
 
 /// `scaling_min_freq` and `scaling_max_freq` of each policy, in kHz (Documentation/admin-guide/pm/cpufreq.rst). The nominal
 /// clock is `base_frequency`; without it the highest that the policy allows stands, and only the lowest is raised.
 pub(super) const KNOB: Knob = Knob {
     name: "clock-range",
-    glossary: "
-        The lowest and the highest clock that the kernel may choose, both set to the nominal clock.
-        How: `scaling_min_freq` and `scaling_max_freq` of each policy; the nominal clock is
-        `base_frequency`.
-        Moves: The clock neither falls when a core rests nor rises with boost, so a run does not depend on
-        what ran before it.
-    ",
     class: KnobClass::Clock,
-    effect: Template {
-        code: "quiet-clock-range-effect",
-        words: "the core clock moves within its range: a run that begins on an idle core waits until the clock has risen",
-    },
-    absent: Template {
-        code: "quiet-clock-range-absent",
-        words: "no clock can be set here: the firmware or the host controls it",
-    },
+    effect: "the core clock moves within its range: a run that begins on an idle core waits until the clock has risen",
+    absent: "no clock can be set here: the firmware or the host controls it",
     inspect: Inspect::With(inspect),
     set_to: Some(set_to),
     ..Knob::ORDINARY

@@ -14,26 +14,14 @@ use crate::knob::{Inspect, Inspection, Knob, KnobClass, KnobContext, Seen, SetWh
 /// it less.
 pub(super) const KNOB: Knob = Knob {
     name: "guest-halt",
-    glossary: "
-        A virtual CPU with nothing to do halts, which leaves it to its host; how long it then takes to
-        wake up is the host's, whatever the guest's driver (haltpoll) says. Turned only when it is named.
-        How: Polling instead: `/dev/cpu_dma_latency` held open at 0, or `n/a` in each CPU's
-        `pm_qos_resume_latency_us`.
-        Moves: Wake-up latency lacks the host's part. The guest looks busy all the time, to its host, its
-        bill and the sibling of its core.
-    ",
     class: KnobClass::WakeUp,
     set: SetWhen::Named,
-    effect: Template {
-        code: "quiet-guest-halt-effect",
-        words: "an idle virtual CPU halts: it exits to the host, and its wake-up waits for the host's",
-    },
-    disputed: Some(Template {
-        code: "quiet-guest-halt-disputed",
-        words: "experts disagree: polling takes the host's wake-up out of every latency, but makes the guest look busy to the \
+    effect: "an idle virtual CPU halts: it exits to the host, and its wake-up waits for the host's",
+    disputed: Some(
+        "experts disagree: polling takes the host's wake-up out of every latency, but makes the guest look busy to the \
                 host, the bill and the SMT sibling",
-    }),
-    absent: Template { code: "quiet-guest-halt-absent", words: "the kernel shows no idle driver" },
+    ),
+    absent: "the kernel shows no idle driver",
     inspect: Inspect::With(inspect),
     ..Knob::ORDINARY
 };

@@ -1,7 +1,7 @@
 //! Idle states: the deeper a core sleeps, the longer it takes to wake.
 
 use record::text::Value;
-use record::{Template, Text, text};
+use record::{Text, text};
 
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, Seen};
 
@@ -11,14 +11,8 @@ use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext,
 pub(super) const KNOB: Knob = Knob {
     name: "idle-states",
     class: KnobClass::WakeUp,
-    effect: Template {
-        code: "quiet-idle-states-effect",
-        words: "the wake-up latency of a core depends on the depth of its C-state, and the depth on the idle time before",
-    },
-    absent: Template {
-        code: "quiet-idle-states-absent",
-        words: "the kernel shows no C-states: the host has them, or idle=poll",
-    },
+    effect: "the wake-up latency of a core depends on the depth of its C-state, and the depth on the idle time before",
+    absent: "the kernel shows no C-states: the host has them, or idle=poll",
     inspect: Inspect::With(inspect),
     ..Knob::ORDINARY
 };

@@ -1,6 +1,6 @@
 //! Interrupts of devices on the CPUs that are to be quiet.
 
-use record::{CpuList, Template, text};
+use record::{CpuList, text};
 
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen, SetWhen};
 use crate::value_syntax::{ValueSyntax, name_cpus};
@@ -8,20 +8,10 @@ use crate::value_syntax::{ValueSyntax, name_cpus};
 /// `/proc/irq/N/smp_affinity_list`, and `default_smp_affinity` for interrupts that come later (Documentation/core-api/irq).
 pub(super) const KNOB: Knob = Knob {
     name: "interrupts",
-    glossary: "
-        Interrupts of devices, kept away from the CPUs that are to be quiet (`--cpus`).
-        How: `/proc/irq/N/smp_affinity_list` and `/proc/irq/default_smp_affinity`. Those that belong to
-        one CPU (NVMe queues, some network queues) refuse, and are named. `irqbalance` moves them back
-        after some seconds when it runs.
-        Moves: A core that measures is not stopped in the middle by a disk or a network card.
-    ",
     class: KnobClass::Kernel,
     set: SetWhen::CpusNamed,
-    effect: Template {
-        code: "quiet-interrupts-effect",
-        words: "a device's IRQ interrupts the task on the CPU that handles it",
-    },
-    absent: Template { code: "quiet-interrupts-absent", words: "no interrupts are visible" },
+    effect: "a device's IRQ interrupts the task on the CPU that handles it",
+    absent: "no interrupts are visible",
     inspect: Inspect::With(inspect),
     ..Knob::ORDINARY
 };

@@ -1,6 +1,6 @@
 //! CPUs that the scheduler leaves alone.
 
-use record::{CpuList, Template, text};
+use record::{CpuList, text};
 
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen, SetWhen};
 use crate::value_syntax::name_cpus;
@@ -8,22 +8,10 @@ use crate::value_syntax::name_cpus;
 /// What was isolated at boot. At run time a cpuset partition does the same for as long as it stands.
 pub(super) const KNOB: Knob = Knob {
     name: "isolation",
-    glossary: "
-        CPUs that the scheduler leaves alone since boot, without the tick and without the kernel's
-        callbacks.
-        Also: rcu_nocbs
-        How: Only on the kernel's command line; `linespeed quiet --cpus LIST` prints the line.
-    ",
     class: KnobClass::OtherTasks,
     set: SetWhen::CpusNamed,
-    effect: Template {
-        code: "quiet-isolation-effect",
-        words: "other tasks, the tick and RCU callbacks run on the measured CPU",
-    },
-    absent: Template {
-        code: "quiet-isolation-absent",
-        words: "the kernel does not show which CPUs are isolated",
-    },
+    effect: "other tasks, the tick and RCU callbacks run on the measured CPU",
+    absent: "the kernel does not show which CPUs are isolated",
     inspect: Inspect::With(inspect),
     ..Knob::ORDINARY
 };

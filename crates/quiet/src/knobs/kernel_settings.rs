@@ -1,24 +1,14 @@
 //! Settings of the kernel that are one file with one value.
 
-use record::Template;
-
 use crate::knob::{FileValue, Inspect, Knob, KnobClass, SetWhen};
 use crate::value_syntax::ValueSyntax;
 
 /// `kernel.nmi_watchdog` (Documentation/admin-guide/lockup-watchdogs.rst).
 pub(super) const NMI_WATCHDOG: Knob = Knob {
     name: "nmi-watchdog",
-    glossary: "
-        The kernel's detector of hard lockups: an interrupt on each CPU some times a minute, and a hardware
-        counter that perf then lacks.
-        How: `/proc/sys/kernel/nmi_watchdog`.
-    ",
     class: KnobClass::Kernel,
-    effect: Template {
-        code: "quiet-nmi-watchdog-effect",
-        words: "a non-maskable interrupt a few times a minute on each CPU, and one hardware counter less for perf",
-    },
-    absent: Template { code: "quiet-nmi-watchdog-absent", words: "the kernel has no hard-lockup detector" },
+    effect: "a non-maskable interrupt a few times a minute on each CPU, and one hardware counter less for perf",
+    absent: "the kernel has no hard-lockup detector",
     inspect: Inspect::File(FileValue::word("/proc/sys/kernel/nmi_watchdog", "0")),
     ..Knob::ORDINARY
 };
@@ -26,24 +16,12 @@ pub(super) const NMI_WATCHDOG: Knob = Knob {
 /// `kernel.timer_migration` (Documentation/admin-guide/sysctl/kernel.rst).
 pub(super) const TIMER_MIGRATION: Knob = Knob {
     name: "timer-migration",
-    glossary: "
-        Whether timers of idle CPUs move to a busy one, which is the one that measures.
-        How: `/proc/sys/kernel/timer_migration`. With CPUs isolated for real-time work some leave it on, so
-        that timers move away from them.
-    ",
     class: KnobClass::Kernel,
-    effect: Template {
-        code: "quiet-timer-migration-effect",
-        words: "timers of idle CPUs migrate to the busy CPU, which is the measured one",
-    },
-    disputed: Some(Template {
-        code: "quiet-timer-migration-disputed",
-        words: "with CPUs isolated for real-time work some leave it on, so that timers migrate away from them",
-    }),
-    absent: Template {
-        code: "quiet-timer-migration-absent",
-        words: "no timers can migrate (no high-resolution timers, or one CPU)",
-    },
+    effect: "timers of idle CPUs migrate to the busy CPU, which is the measured one",
+    disputed: Some(
+        "with CPUs isolated for real-time work some leave it on, so that timers migrate away from them",
+    ),
+    absent: "no timers can migrate (no high-resolution timers, or one CPU)",
     inspect: Inspect::File(FileValue::word("/proc/sys/kernel/timer_migration", "0")),
     ..Knob::ORDINARY
 };
@@ -51,19 +29,9 @@ pub(super) const TIMER_MIGRATION: Knob = Knob {
 /// `vm.stat_interval`, seconds (Documentation/admin-guide/sysctl/vm.rst).
 pub(super) const STAT_INTERVAL: Knob = Knob {
     name: "stat-interval",
-    glossary: "
-        How often each CPU adds up its memory statistics, seconds.
-        How: `/proc/sys/vm/stat_interval`.
-    ",
     class: KnobClass::Kernel,
-    effect: Template {
-        code: "quiet-stat-interval-effect",
-        words: "each CPU sums up its memory statistics every few seconds, interrupting whatever runs there",
-    },
-    absent: Template {
-        code: "quiet-stat-interval-absent",
-        words: "the kernel does not show the interval of its memory statistics",
-    },
+    effect: "each CPU sums up its memory statistics every few seconds, interrupting whatever runs there",
+    absent: "the kernel does not show the interval of its memory statistics",
     inspect: Inspect::File(FileValue {
         path: "/proc/sys/vm/stat_interval",
         syntax: ValueSyntax::Word,
@@ -76,11 +44,8 @@ pub(super) const STAT_INTERVAL: Knob = Knob {
 /// `kernel.numa_balancing` (Documentation/admin-guide/sysctl/kernel.rst).
 pub(super) const NUMA_BALANCING: Knob = Knob {
     name: "numa-balancing",
-    effect: Template {
-        code: "quiet-numa-balancing-effect",
-        words: "the kernel unmaps pages to see who uses them, and moves them between NUMA nodes while a program runs",
-    },
-    absent: Template { code: "quiet-numa-balancing-absent", words: "the kernel has no NUMA balancing" },
+    effect: "the kernel unmaps pages to see who uses them, and moves them between NUMA nodes while a program runs",
+    absent: "the kernel has no NUMA balancing",
     inspect: Inspect::File(FileValue::word("/proc/sys/kernel/numa_balancing", "0")),
     ..Knob::ORDINARY
 };
@@ -89,11 +54,8 @@ pub(super) const NUMA_BALANCING: Knob = Knob {
 pub(super) const KSM: Knob = Knob {
     name: "ksm",
     class: KnobClass::Kernel,
-    effect: Template {
-        code: "quiet-ksm-effect",
-        words: "a kernel thread scans memory for equal pages, and the first write to a merged page copies it",
-    },
-    absent: Template { code: "quiet-ksm-absent", words: "the kernel does not merge equal pages" },
+    effect: "a kernel thread scans memory for equal pages, and the first write to a merged page copies it",
+    absent: "the kernel does not merge equal pages",
     inspect: Inspect::File(FileValue::word("/sys/kernel/mm/ksm/run", "0")),
     ..Knob::ORDINARY
 };
@@ -102,15 +64,11 @@ pub(super) const KSM: Knob = Knob {
 pub(super) const THP: Knob = Knob {
     name: "thp",
     set: SetWhen::Named,
-    effect: Template {
-        code: "quiet-thp-effect",
-        words: "whether a program gets huge pages depends on how much contiguous memory is free at that moment",
-    },
-    disputed: Some(Template {
-        code: "quiet-thp-disputed",
-        words: "with madvise a program that does not ask for huge pages is measured without them: compare like with like",
-    }),
-    absent: Template { code: "quiet-thp-absent", words: "the kernel has no THP" },
+    effect: "whether a program gets huge pages depends on how much contiguous memory is free at that moment",
+    disputed: Some(
+        "with madvise a program that does not ask for huge pages is measured without them: compare like with like",
+    ),
+    absent: "the kernel has no THP",
     inspect: Inspect::File(FileValue {
         path: "/sys/kernel/mm/transparent_hugepage/enabled",
         syntax: ValueSyntax::Chosen,
@@ -124,19 +82,9 @@ pub(super) const THP: Knob = Knob {
 /// Linux 5.9 and later.
 pub(super) const COMPACTION: Knob = Knob {
     name: "compaction",
-    glossary: "
-        How eagerly the kernel moves pages in the background to keep huge pages free, 0 to 100.
-        How: `/proc/sys/vm/compaction_proactiveness`.
-    ",
     class: KnobClass::Kernel,
-    effect: Template {
-        code: "quiet-compaction-effect",
-        words: "kcompactd moves pages in the background, and a program that touches one waits until it has moved",
-    },
-    absent: Template {
-        code: "quiet-compaction-absent",
-        words: "the kernel does not compact memory ahead of need",
-    },
+    effect: "kcompactd moves pages in the background, and a program that touches one waits until it has moved",
+    absent: "the kernel does not compact memory ahead of need",
     inspect: Inspect::File(FileValue::word("/proc/sys/vm/compaction_proactiveness", "0")),
     ..Knob::ORDINARY
 };
@@ -144,22 +92,11 @@ pub(super) const COMPACTION: Knob = Knob {
 /// `kernel.perf_event_max_sample_rate`, a second (Documentation/admin-guide/sysctl/kernel.rst).
 pub(super) const PERF_SAMPLE_RATE: Knob = Knob {
     name: "perf-sample-rate",
-    glossary: "
-        How often a second whoever profiles may interrupt a CPU. Set only when it is named: one who profiles
-        the command needs it.
-        How: `/proc/sys/kernel/perf_event_max_sample_rate`.
-    ",
     class: KnobClass::Kernel,
     set: SetWhen::Named,
-    effect: Template {
-        code: "quiet-perf-sample-rate-effect",
-        words: "how often a second a profiler may interrupt a CPU meanwhile",
-    },
-    disputed: Some(Template {
-        code: "quiet-perf-sample-rate-disputed",
-        words: "who wants to profile the command needs the rate as it is",
-    }),
-    absent: Template { code: "quiet-perf-sample-rate-absent", words: "the kernel has no perf events" },
+    effect: "how often a second a profiler may interrupt a CPU meanwhile",
+    disputed: Some("who wants to profile the command needs the rate as it is"),
+    absent: "the kernel has no perf events",
     inspect: Inspect::File(FileValue::word("/proc/sys/kernel/perf_event_max_sample_rate", "1")),
     ..Knob::ORDINARY
 };
@@ -167,22 +104,11 @@ pub(super) const PERF_SAMPLE_RATE: Knob = Knob {
 /// `kernel.perf_cpu_time_max_percent` (Documentation/admin-guide/sysctl/kernel.rst).
 pub(super) const PERF_CPU_TIME: Knob = Knob {
     name: "perf-cpu-time",
-    glossary: "
-        What share of a CPU perf's interrupts may take, percent, before the kernel slows them down. Set only
-        when it is named.
-        How: `/proc/sys/kernel/perf_cpu_time_max_percent`.
-    ",
     class: KnobClass::Kernel,
     set: SetWhen::Named,
-    effect: Template {
-        code: "quiet-perf-cpu-time-effect",
-        words: "the share of a CPU that perf's interrupts may take before the kernel throttles them",
-    },
-    disputed: Some(Template {
-        code: "quiet-perf-cpu-time-disputed",
-        words: "throttled in the middle of a profile, the samples change",
-    }),
-    absent: Template { code: "quiet-perf-cpu-time-absent", words: "the kernel has no perf events" },
+    effect: "the share of a CPU that perf's interrupts may take before the kernel throttles them",
+    disputed: Some("throttled in the middle of a profile, the samples change"),
+    absent: "the kernel has no perf events",
     inspect: Inspect::File(FileValue::word("/proc/sys/kernel/perf_cpu_time_max_percent", "1")),
     ..Knob::ORDINARY
 };
@@ -190,26 +116,13 @@ pub(super) const PERF_CPU_TIME: Knob = Knob {
 /// `kernel.sched_rt_runtime_us` (Documentation/scheduler/sched-rt-group.rst).
 pub(super) const RT_RUNTIME: Knob = Knob {
     name: "rt-runtime",
-    glossary: "
-        How long real-time threads may run in each second, µs, before the kernel lets others run. Set only
-        when it is named: without it a thread that never sleeps can lock a machine up.
-        Also: sched_rt_runtime_us
-        How: `/proc/sys/kernel/sched_rt_runtime_us`.
-    ",
     class: KnobClass::Kernel,
     set: SetWhen::Named,
-    effect: Template {
-        code: "quiet-rt-runtime-effect",
-        words: "a command under SCHED_FIFO is throttled for 50 ms of each second",
-    },
-    disputed: Some(Template {
-        code: "quiet-rt-runtime-disputed",
-        words: "unthrottled, a real-time thread that never sleeps can lock up the machine: only for commands that end",
-    }),
-    absent: Template {
-        code: "quiet-rt-runtime-absent",
-        words: "the kernel does not throttle real-time threads",
-    },
+    effect: "a command under SCHED_FIFO is throttled for 50 ms of each second",
+    disputed: Some(
+        "unthrottled, a real-time thread that never sleeps can lock up the machine: only for commands that end",
+    ),
+    absent: "the kernel does not throttle real-time threads",
     inspect: Inspect::File(FileValue::word("/proc/sys/kernel/sched_rt_runtime_us", "-1")),
     ..Knob::ORDINARY
 };

@@ -1,27 +1,21 @@
-//! All knobs, a file each, but for those that are one file of the kernel with one value.
+//! All knobs, a file each, but for those that are alike: one file of the kernel with one value, words of the clock's policies,
+//! and what is found and not set.
 
 mod affinity;
 mod aslr;
 mod boost;
 mod clock_range;
-mod epb;
-mod epp;
-mod governor;
+mod found;
 mod guest_halt;
 mod idle_states;
 mod interrupts;
-mod irqbalance;
 mod isolation;
 mod kernel_settings;
-mod others;
-mod power;
+mod preferences;
 mod priority;
-mod quota;
 mod shield;
 mod smt;
-mod steal;
 mod swap;
-mod throttling;
 mod workqueues;
 
 pub(crate) use boost::NO_TURBO;
@@ -29,22 +23,17 @@ pub(crate) use guest_halt::NOT_A_GUESTS;
 pub use priority::{lowest_nice_value, nice_scope_limit};
 
 use crate::knob::Knob;
-use record::Template;
 
-const COMMAND_UNKNOWN: Template = Template {
-    code: "quiet-command-unknown",
-    words: "a captured tree does not show what a command would have",
-};
-const CGROUP_UNKNOWN: Template =
-    Template { code: "quiet-cgroup-unknown", words: "a captured tree does not show the cgroup of a command" };
+const COMMAND_UNKNOWN: &str = "a captured tree does not show what a command would have";
+const CGROUP_UNKNOWN: &str = "a captured tree does not show the cgroup of a command";
 
 /// In the order in which they are written: setting a governor resets `no_turbo`, so boost comes after it; without boost the
 /// upper end of the clocks' range cannot be read or put back as it was, so the range comes before it. They are put back in
 /// reverse.
 pub const KNOBS: &[Knob] = &[
-    governor::KNOB,
-    epp::KNOB,
-    epb::KNOB,
+    preferences::GOVERNOR,
+    preferences::EPP,
+    preferences::EPB,
     clock_range::KNOB,
     boost::KNOB,
     idle_states::KNOB,
@@ -69,14 +58,17 @@ pub const KNOBS: &[Knob] = &[
     priority::IONICE,
     aslr::KNOB,
     isolation::KNOB,
-    irqbalance::KNOB,
-    others::KNOB,
-    quota::KNOB,
-    steal::KNOB,
-    throttling::KNOB,
-    power::KNOB,
+    found::IRQBALANCE,
+    found::OTHERS,
+    found::QUOTA,
+    found::STEAL,
+    found::THROTTLING,
+    found::POWER,
     swap::KNOB,
 ];
+
+/// What knobs are, in the form of [`record::glossary`]; those of them that the inventory explains are left out.
+pub const GLOSSARY: &str = include_str!("glossary.md");
 
 /// The knob with this name.
 pub fn find(name: &str) -> Option<&'static Knob> {

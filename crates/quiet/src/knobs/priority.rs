@@ -6,23 +6,13 @@ use crate::knob::{
     Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, Seen, SetWhen,
 };
 use crate::process_settings::process::ProcessAttributes;
-use record::{Template, Text, text};
+use record::{Text, text};
 
 /// The command's nice value (nice(7)).
 pub(super) const NICE: Knob = Knob {
     name: "nice",
-    glossary: "
-        The command's weight against others that want the same CPU: -20 is the most.
-        How: `setpriority`; below what this user has it needs root or RLIMIT_NICE.
-        Moves: Nothing against tasks of other sessions where the kernel groups tasks by session
-        (`kernel.sched_autogroup_enabled`), nor against those of other control groups where the command's
-        has a share of the CPUs of its own: `fifo` does.
-    ",
     class: KnobClass::OtherTasks,
-    effect: Template {
-        code: "quiet-nice-effect",
-        words: "other tasks that want the CPU take turns with the command",
-    },
+    effect: "other tasks that want the CPU take turns with the command",
     absent: COMMAND_UNKNOWN,
     inspect: Inspect::With(inspect_nice),
     ..Knob::ORDINARY
@@ -31,23 +21,13 @@ pub(super) const NICE: Knob = Knob {
 /// The command under SCHED_FIFO (sched(7)).
 pub(super) const FIFO: Knob = Knob {
     name: "fifo",
-    glossary: "
-        The command under SCHED_FIFO: before everything that is not real-time. Set only when it is named.
-        How: Priority 1, which is above all ordinary tasks and below the kernel's own real-time threads.
-        Moves: A command that never sleeps then keeps its CPU from everybody but for 50 ms of each second
-        (`rt-runtime`); some machines stall.
-    ",
     class: KnobClass::OtherTasks,
     set: SetWhen::Named,
-    effect: Template {
-        code: "quiet-fifo-effect",
-        words: "under SCHED_FIFO only the kernel and other real-time threads take the CPU from the command",
-    },
-    disputed: Some(Template {
-        code: "quiet-fifo-never-sleeps",
-        words: "a command that never sleeps keeps the CPU from all others, kernel threads included, except for the share of \
+    effect: "under SCHED_FIFO only the kernel and other real-time threads take the CPU from the command",
+    disputed: Some(
+        "a command that never sleeps keeps the CPU from all others, kernel threads included, except for the share of \
                 rt-runtime: some machines stall then",
-    }),
+    ),
     absent: COMMAND_UNKNOWN,
     inspect: Inspect::With(inspect_fifo),
     ..Knob::ORDINARY
@@ -56,14 +36,7 @@ pub(super) const FIFO: Knob = Knob {
 /// The command's input and output (ioprio_set(2)).
 pub(super) const IONICE: Knob = Knob {
     name: "ionice",
-    glossary: r#"
-        The command's place at a disk, before others of the class "best effort".
-        How: `ioprio_set`; schedulers of disks without priorities (none, kyber) take no notice.
-    "#,
-    effect: Template {
-        code: "quiet-ionice-effect",
-        words: "where the I/O scheduler has priorities (bfq, mq-deadline), other tasks' reads may come before the command's",
-    },
+    effect: "where the I/O scheduler has priorities (bfq, mq-deadline), other tasks' reads may come before the command's",
     absent: COMMAND_UNKNOWN,
     inspect: Inspect::With(inspect_io),
     ..Knob::ORDINARY

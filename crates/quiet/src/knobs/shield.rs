@@ -3,24 +3,14 @@
 use super::CGROUP_UNKNOWN;
 use crate::compound_change::CompoundChange;
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen, SetWhen};
-use record::{Template, text};
+use record::text;
 
 /// A cpuset for the command, and everybody else on the other CPUs.
 pub(super) const KNOB: Knob = Knob {
     name: "shield",
-    glossary: "
-        CPUs that only the command runs on, while it runs: what `cset shield` does.
-        How: An isolated partition of control groups, version 2, read back, since the kernel may call it
-        invalid; two cpusets with version 1. Tasks that somebody has bound to CPUs stay where they are,
-        and so do the kernel's own that belong to one CPU.
-        Moves: Other tasks do not take the CPU, its caches and its sibling from the command.
-    ",
     class: KnobClass::OtherTasks,
     set: SetWhen::CpusNamed,
-    effect: Template {
-        code: "quiet-shield-effect",
-        words: "other tasks of the machine run on the command's CPUs too",
-    },
+    effect: "other tasks of the machine run on the command's CPUs too",
     absent: CGROUP_UNKNOWN,
     inspect: Inspect::With(inspect),
     ..Knob::ORDINARY

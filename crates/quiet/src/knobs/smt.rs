@@ -1,6 +1,6 @@
 //! Siblings: two threads on one core, each of which takes from the other.
 
-use record::{CpuList, Template, text};
+use record::{CpuList, text};
 
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobContext, Seen, SetWhen};
 use crate::value_syntax::{ValueSyntax, name_cpus};
@@ -10,11 +10,8 @@ use crate::value_syntax::{ValueSyntax, name_cpus};
 pub(super) const KNOB: Knob = Knob {
     name: "smt",
     set: SetWhen::Named,
-    effect: Template {
-        code: "quiet-smt-effect",
-        words: "a task on the SMT sibling takes part of the core, and how much depends on that task",
-    },
-    absent: Template { code: "quiet-smt-absent", words: "no SMT siblings are listed" },
+    effect: "a task on the SMT sibling takes part of the core, and how much depends on that task",
+    absent: "no SMT siblings are listed",
     inspect: Inspect::With(inspect),
     set_to: Some(set_to),
     ..Knob::ORDINARY

@@ -4,21 +4,15 @@ use crate::compound_change::CompoundChange;
 use crate::compound_change::swap::SwapAreas;
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobContext, Seen, SetWhen};
 use machine::text::bytes_field;
-use record::{Template, text};
+use record::text;
 
 /// Swap in use, from `/proc/meminfo`. Turning it off reads everything back, so that is done only when it is named.
 pub(super) const KNOB: Knob = Knob {
     name: "swap",
     set: SetWhen::Named,
-    effect: Template {
-        code: "quiet-swap-effect",
-        words: "a page that was swapped out is read back from disk in the middle of a run",
-    },
-    disputed: Some(Template {
-        code: "quiet-swap-only-when-named",
-        words: "turned off only when named: all of it is read back first, which takes time and memory",
-    }),
-    absent: Template { code: "quiet-swap-absent", words: "no /proc/meminfo" },
+    effect: "a page that was swapped out is read back from disk in the middle of a run",
+    disputed: Some("turned off only when named: all of it is read back first, which takes time and memory"),
+    absent: "no /proc/meminfo",
     inspect: Inspect::With(inspect),
     ..Knob::ORDINARY
 };

@@ -1,6 +1,6 @@
 //! The kernel's own work that is bound to no CPU.
 
-use record::{Template, text};
+use record::text;
 
 use super::interrupts::mask;
 use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen, SetWhen};
@@ -9,21 +9,10 @@ use crate::value_syntax::{ValueSyntax, name_cpus};
 /// `/sys/devices/virtual/workqueue/cpumask` (Documentation/core-api/workqueue.rst).
 pub(super) const KNOB: Knob = Knob {
     name: "workqueues",
-    glossary: "
-        Work that the kernel puts off and that is bound to no CPU, kept away from the CPUs that are to be
-        quiet.
-        How: `/sys/devices/virtual/workqueue/cpumask`.
-    ",
     class: KnobClass::Kernel,
     set: SetWhen::CpusNamed,
-    effect: Template {
-        code: "quiet-workqueues-effect",
-        words: "deferred kernel work (writeback, networking, drivers) runs on any CPU, also on a measured one",
-    },
-    absent: Template {
-        code: "quiet-workqueues-absent",
-        words: "the kernel does not show the CPUs of its work queues",
-    },
+    effect: "deferred kernel work (writeback, networking, drivers) runs on any CPU, also on a measured one",
+    absent: "the kernel does not show the CPUs of its work queues",
     inspect: Inspect::With(inspect),
     ..Knob::ORDINARY
 };

@@ -9,19 +9,9 @@ use crate::files::Refusal;
 /// The file.
 pub const PATH: &str = "/dev/cpu_dma_latency";
 
-/// The file held open.
-#[derive(Debug)]
-pub struct DmaLatency {
-    _file: File,
-}
-
-impl DmaLatency {
-    /// Holds off all idle states that take longer to leave, in microseconds. Ends with the value, and with the process.
-    pub fn hold(us: u32) -> Result<Self, Refusal> {
-        let refused = |error: std::io::Error| Refusal::new(PATH, &error);
-        let file = os::hold_idle_states(i32::try_from(us).unwrap_or(i32::MAX)).map_err(refused)?;
-        Ok(Self { _file: file })
-    }
+/// Holds off all idle states that take longer to leave, in microseconds, until the file is closed, and with the process.
+pub fn hold(us: u32) -> Result<File, Refusal> {
+    os::hold_idle_states(i32::try_from(us).unwrap_or(i32::MAX)).map_err(|error| Refusal::new(PATH, &error))
 }
 
 /// What is in force, microseconds: the least of all that hold it. `None` where that cannot be read.

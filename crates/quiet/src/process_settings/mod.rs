@@ -11,13 +11,13 @@ use record::CpuList;
 /// Gives a child that stands before its program what it is to have. What of it could not be had, and why.
 ///
 /// Addresses are laid out when a program begins, so they are [`process::with_fixed_addresses`]'s; the latency of idle states
-/// is [`dma_latency::DmaLatency`]'s.
+/// is [`dma_latency::hold`]'s.
 pub fn apply_settings(pid: i32, settings: &[ProcessSetting]) -> Vec<(ProcessSetting, SettingRefusal)> {
     let given = |setting: &ProcessSetting| match setting {
         ProcessSetting::Affinity(cpus) => process::set_affinity(pid, cpus),
         ProcessSetting::Nice(nice) => process::set_nice(pid, *nice),
-        ProcessSetting::Fifo(priority) => process::set_fifo(pid, *priority),
-        ProcessSetting::IoPriority(level) => process::set_io_priority(pid, *level),
+        ProcessSetting::Fifo(priority) => process::set_policy(pid, libc::SCHED_FIFO, *priority),
+        ProcessSetting::IoPriority(level) => process::set_io_class(pid, process::IOPRIO_CLASS_BE, *level),
         ProcessSetting::DmaLatency(_) | ProcessSetting::FixedAddresses => Ok(()),
     };
     settings.iter().filter_map(|setting| Some((setting.clone(), given(setting).err()?))).collect()

@@ -4,11 +4,12 @@ use std::fmt;
 use std::io;
 
 use record::CpuList;
+use rustix::process::{Resource, getrlimit};
 
 /// `ioprio_set(2)`: of a process; the class "best effort", above its level (include/uapi/linux/ioprio.h).
 const IOPRIO_WHO_PROCESS: i32 = 1;
 const IOPRIO_CLASS_SHIFT: i32 = 13;
-const IOPRIO_CLASS_BE: i32 = 2;
+pub(crate) const IOPRIO_CLASS_BE: i32 = 2;
 
 /// What a process has, as far as the kernel tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,24 +43,20 @@ pub fn read_attributes() -> ProcessAttributes {
             libc::syscall(libc::SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0) as i32,
         )
     };
-    let limit = |what| {
-        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: the kernel fills the limit, which outlives the call.
-        let reported = unsafe { libc::getrlimit(what, &mut limit) } == 0;
-        if reported { i32::try_from(limit.rlim_cur).unwrap_or(i32::MAX) } else { 0 }
-    };
+    let limit =
+        |what| getrlimit(what).current.map_or(i32::MAX, |limit| i32::try_from(limit).unwrap_or(i32::MAX));
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let field = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
-    let capabilities = field("CapEff").and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let field = |key: &str| machine::text::field(&status, key);
+    let capabilities = field("CapEff").and_then(|mask| u64::from_str_radix(mask, 16).ok());
     let may = capabilities.is_some_and(|mask| mask >> CAP_SYS_NICE & 1 == 1);
-    let affinity = field("Cpus_allowed_list").and_then(|list| list.trim().parse().ok());
+    let affinity = field("Cpus_allowed_list").and_then(|list| list.parse().ok());
     ProcessAttributes {
         nice,
         policy: policy.max(0),
         io: (io >= 0).then_some((io >> IOPRIO_CLASS_SHIFT, io & ((1 << IOPRIO_CLASS_SHIFT) - 1))),
         // RLIMIT_NICE counts from 1 (nice 19) to 40 (nice -20), getrlimit(2).
-        lowest_nice: if may { -20 } else { (20 - limit(libc::RLIMIT_NICE).min(40)).min(nice) },
-        highest_priority: if may { 99 } else { limit(libc::RLIMIT_RTPRIO).min(99) },
+        lowest_nice: if may { -20 } else { (20 - limit(Resource::Nice).min(40)).min(nice) },
+        highest_priority: if may { 99 } else { limit(Resource::Rtprio).min(99) },
         affinity: affinity.unwrap_or_default(),
         latency_us: super::dma_latency::read_latency_in_force(),
     }
@@ -131,11 +128,6 @@ pub fn run_before_others<T>(work: impl FnOnce() -> T) -> T {
 /// The nice value that has the most weight.
 const FIRST: i32 = -20;
 
-/// Puts a process under SCHED_FIFO.
-pub fn set_fifo(pid: i32, priority: i32) -> Result<(), SettingRefusal> {
-    set_policy(pid, libc::SCHED_FIFO, priority)
-}
-
 /// Puts a process under a scheduling policy.
 pub fn set_policy(pid: i32, policy: i32, priority: i32) -> Result<(), SettingRefusal> {
     // SAFETY: a structure of which zeros are a value, and that outlives the call.
@@ -149,11 +141,6 @@ pub fn set_policy(pid: i32, policy: i32, priority: i32) -> Result<(), SettingRef
         other => format!("scheduling policy {other}, priority"),
     };
     check_result(result, &format!("{name} {priority}"))
-}
-
-/// Sets the level of a process's input and output within the class "best effort": 0 the first, 7 the last.
-pub fn set_io_priority(pid: i32, level: i32) -> Result<(), SettingRefusal> {
-    set_io_class(pid, IOPRIO_CLASS_BE, level)
 }
 
 /// Sets the class of a process's input and output, and the level within it; class 0 has none.
@@ -199,9 +186,9 @@ mod tests {
         let listed = status();
         assert!(listed.contains(&format!("Cpus_allowed_list:\t{first}\n")), "{listed}");
         assert_eq!(os::pin::affinity(pid), Some(first));
-        set_io_priority(pid, 0).unwrap();
+        set_io_class(pid, IOPRIO_CLASS_BE, 0).unwrap();
         set_nice(pid, 5).unwrap();
-        assert!(set_fifo(pid, 1000).unwrap_err().to_string().contains("SCHED_FIFO 1000"));
+        assert!(set_policy(pid, libc::SCHED_FIFO, 1000).unwrap_err().to_string().contains("SCHED_FIFO 1000"));
         let beyond: CpuList = "65000".parse().unwrap();
         assert!(set_affinity(pid, &beyond).unwrap_err().to_string().contains("65000"));
         child.kill().unwrap();

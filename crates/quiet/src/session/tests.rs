@@ -6,6 +6,7 @@ use machine::Root;
 
 use super::*;
 use crate::files::Tree;
+use crate::standing::{Leftover, find_leftover};
 use crate::value_syntax::ValueSyntax;
 
 const FILES: [(&str, ValueSyntax, &str, &str); 3] = [

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use ::quiet::audit::{AuditRow, audit, is_quiet};
-use ::quiet::existing_session::describe_leftover;
 use ::quiet::files::Tree;
 use ::quiet::knobs::nice_scope_limit;
+use ::quiet::standing::describe_leftover;
 use ::quiet::tuned_session::read_boot_id;
 use ::quiet::tuning_plan::{Purpose, prepare_context};
 use experiment::noise_estimate::{NoiseEstimate, find_tuned_p99};

@@ -1,7 +1,5 @@
 //! `linespeed quiet -- COMMAND`: knobs set for the time of a command.
 
-use std::time::Duration;
-
 use ::quiet::files::Tree;
 use ::quiet::knob_outcome::KnobOutcome;
 use ::quiet::knobs::nice_scope_limit;
@@ -114,10 +112,6 @@ fn refuse_named(tuned: &TunedSession, names: &[&'static str]) -> Result<(), Fail
 struct Ending;
 
 impl Watcher for Ending {
-    fn tick(&mut self) -> Duration {
-        Duration::from_secs(3600)
-    }
-
     fn exited(&mut self, _pid: i32) {
         signals::keep();
     }

@@ -40,11 +40,7 @@ pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
     if !quiet.command.is_empty() && !quiet.dry_run {
         return command::run(options, quiet, &names);
     }
-    let root = match &quiet.root {
-        None => Root::live(),
-        // The error names the folder.
-        Some(path) => Root::captured(path).map_err(|error| Failure::Cannot(error.to_string()))?,
-    };
+    let root = super::root(quiet.root.as_deref())?;
     if quiet.dry_run {
         let purpose = if quiet.command.is_empty() { Purpose::Persistent } else { Purpose::Command };
         return dry_run(options, quiet, &root, &names, purpose);

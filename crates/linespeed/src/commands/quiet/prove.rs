@@ -20,11 +20,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     let begin_session = |names: &[&'static str]| -> Result<TunedSession, Error> {
         tuned_session::begin(options, names, Purpose::Measuring)
     };
-    let tell = |notice: &str| {
-        if !options.out.quiet_output {
-            output::complain(notice);
-        }
-    };
+    let tell = |words: &str| output::notice(&options.out, words);
     let request = ProofRequest {
         names,
         value: None,
@@ -36,10 +32,8 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     };
     let proof = if quiet.command.is_empty() {
         let (proof, cache) = prove_knobs(request)?;
-        if let Some(Err(why)) = cache.map(keep)
-            && !options.out.quiet_output
-        {
-            output::complain(&format!("not kept for linespeed quiet: {why}"));
+        if let Some(Err(why)) = cache.map(keep) {
+            output::notice(&options.out, &format!("not kept for linespeed quiet: {why}"));
         }
         proof
     } else {

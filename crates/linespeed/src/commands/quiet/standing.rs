@@ -2,9 +2,7 @@
 
 use ::quiet::files::Tree;
 use ::quiet::json;
-use ::quiet::lock_holder::Holder;
-use ::quiet::root_session::RootSession;
-use ::quiet::session::{self, Leftover};
+use ::quiet::standing::Standing;
 use ::quiet::tuned_session::{read_boot_id, restore_leftover};
 use machine::Root;
 use os::signals;
@@ -43,16 +41,16 @@ pub(super) fn status(options: &Options) -> Result<u8, Failure> {
     let folder = caller.state_directory()?;
     let root = Root::live();
     let tree = Tree::new(&root);
-    let holder = Holder::find(&folder).map(|holder| holder.to_string());
     let boot = read_boot_id();
-    let leftover = session::find_leftover(&folder, &boot)?;
+    let own = Standing::find(&folder, &boot)?;
     caller.tell_where_foreign(&folder);
-    let root_session = RootSession::find(&boot);
-    let in_json = root_session.as_ref().map(|session| session.to_json(&tree));
-    let forms = Forms::new(|style| {
-        knob_changes::knobs_standing(&leftover, holder.as_deref(), &tree, root_session.as_ref(), style)
-    });
-    hand_out(options, &forms.with_value(json::status(&leftover, holder.as_deref(), &tree, in_json)))?;
-    let nothing = matches!(leftover, Leftover::Nothing) && holder.is_none() && root_session.is_none();
-    Ok(if nothing { 0 } else { NOT_QUIET })
+    let roots = Standing::of_root(&boot);
+    let mut status = own.to_json(&tree);
+    if roots.is_some() && own.is_nothing() {
+        status["state"] = json!("set by root");
+    }
+    status["root"] = json!(roots.as_ref().map(|roots| roots.to_json(&tree)));
+    let forms = Forms::new(|style| knob_changes::knobs_standing(&own, roots.as_ref(), &tree, style));
+    hand_out(options, &forms.with_value(status))?;
+    Ok(if own.is_nothing() && roots.is_none() { 0 } else { NOT_QUIET })
 }

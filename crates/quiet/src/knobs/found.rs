@@ -1,0 +1,148 @@
+//! What is found and told, and not set: it is somebody's own, or nobody here can set it.
+
+use record::text;
+use record::text::Value;
+
+use super::CGROUP_UNKNOWN;
+use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
+
+/// `irqbalance` moves interrupts back to CPUs that were cleared of them.
+pub(super) const IRQBALANCE: Knob = Knob {
+    name: "irqbalance",
+    class: KnobClass::Kernel,
+    effect: "the daemon may move IRQs every ten seconds, also onto the measured CPUs",
+    absent: "no processes are visible",
+    inspect: Inspect::With(inspect_irqbalance),
+    ..Knob::ORDINARY
+};
+
+fn inspect_irqbalance(_: &Knob, context: &KnobContext) -> Seen {
+    let processes: Vec<String> =
+        context.files.list("/proc").into_iter().filter(|name| name.parse::<u32>().is_ok()).collect();
+    let is_it = |pid: &&String| context.text(&format!("/proc/{pid}/comm")).as_deref() == Some("irqbalance");
+    Ok(match processes.iter().find(is_it) {
+        Some(pid) => {
+            let stop = text!("sudo systemctl stop irqbalance; afterwards: sudo systemctl start irqbalance");
+            Some(Inspection::noisy(format!("runs (process {pid})"), "stopped", Adjustment::Manual(stop)))
+        }
+        None => (!processes.is_empty()).then(|| Inspection::steady("does not run")),
+    })
+}
+
+/// The load average of the last minute. What runs is somebody's, so nothing is stopped.
+pub(super) const OTHERS: Knob = Knob {
+    name: "others",
+    class: KnobClass::OtherTasks,
+    effect: "other tasks take CPU time, cache capacity, memory bandwidth and clock",
+    absent: "no load average is visible",
+    inspect: Inspect::With(inspect_others),
+    ..Knob::ORDINARY
+};
+
+/// Load that a machine at rest shows.
+const AT_REST: f64 = 0.3;
+
+fn inspect_others(_: &Knob, context: &KnobContext) -> Seen {
+    let load = context.text("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    Ok(load.filter(|load| load.is_finite() && *load >= 0.0).map(|load| {
+        let now = format!("load average {load:.2}");
+        if load <= AT_REST {
+            return Inspection::steady(now);
+        }
+        let wait = text!("see top -b -n1 | head -20; wait until it has ended");
+        Inspection::noisy(now, "an idle machine", Adjustment::Manual(wait))
+    }))
+}
+
+/// A CPU quota stops whoever has used it up until the next period (Documentation/scheduler/sched-bwc.rst).
+pub(super) const QUOTA: Knob = Knob {
+    name: "quota",
+    class: KnobClass::OtherTasks,
+    effect: "a command that has used up its quota is throttled for the rest of the period",
+    absent: CGROUP_UNKNOWN,
+    inspect: Inspect::With(inspect_quota),
+    ..Knob::ORDINARY
+};
+
+fn inspect_quota(_: &Knob, context: &KnobContext) -> Seen {
+    let Some(cpus) = context.quota else { return Ok(context.live.then(|| Inspection::steady("none"))) };
+    let now = if cpus == 1.0 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") };
+    let remove = text!("run outside of the container, or remove its CPU limit");
+    Ok(Some(Inspection::noisy(now, "none", Adjustment::Manual(remove))))
+}
+
+/// Stolen ticks since boot, from `/proc/stat`.
+pub(super) const STEAL: Knob = Knob {
+    name: "steal",
+    class: KnobClass::Hypervisor,
+    effect: "the hypervisor runs other guests on the CPU while the clock goes on (steal time)",
+    absent: "no steal time is visible",
+    inspect: Inspect::With(inspect_steal),
+    ..Knob::ORDINARY
+};
+
+/// Below this share it does not show in a median.
+const WORTH_TELLING: f64 = 0.001;
+
+fn inspect_steal(_: &Knob, context: &KnobContext) -> Seen {
+    let stat = context.text("/proc/stat").unwrap_or_default();
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu ")).unwrap_or_default();
+    let ticks: Vec<u64> = line.split_ascii_whitespace().take(8).map_while(|word| word.parse().ok()).collect();
+    let Some(stolen) = ticks.get(7) else { return Ok(None) };
+    let all: u64 = ticks.iter().fold(0u64, |sum, ticks| sum.saturating_add(*ticks));
+    let share = *stolen as f64 / all.max(1) as f64;
+    let now = text!("{share} of all time since boot", share = Value::Share(share));
+    if share < WORTH_TELLING {
+        return Ok(Some(Inspection::steady(now)));
+    }
+    let dedicated = text!("use dedicated CPUs or bare metal, or measure at another hour");
+    Ok(Some(Inspection::noisy(now, "none", Adjustment::Manual(dedicated))))
+}
+
+/// `thermal_throttle` of each CPU counts how often heat lowered its clock since boot.
+pub(super) const THROTTLING: Knob = Knob {
+    name: "throttling",
+    class: KnobClass::Clock,
+    effect: "a processor that is too hot lowers its clock: long runs are slower than short ones",
+    absent: "no throttle counts are visible",
+    inspect: Inspect::With(inspect_throttling),
+    ..Knob::ORDINARY
+};
+
+/// The last is the name before Linux 2.6.32.
+const COUNTS: [&str; 3] = ["core_throttle_count", "package_throttle_count", "count"];
+
+fn inspect_throttling(_: &Knob, context: &KnobContext) -> Seen {
+    let file = |cpu, name| format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{name}");
+    let files = context.online.iter().flat_map(|cpu| COUNTS.map(|name| file(cpu, name)));
+    Ok(files.filter_map(|file| context.number(&file)).max().map(|most| {
+        if most == 0 {
+            return Inspection::steady("not since boot");
+        }
+        let now = text!("up to {most} times on a CPU since boot", most);
+        let cool = text!("improve cooling (fans, filters, room), or lower the power limits");
+        Inspection::noisy(now, "never", Adjustment::Manual(cool))
+    }))
+}
+
+/// `/sys/class/power_supply`: on battery, firmware lowers clocks.
+pub(super) const POWER: Knob = Knob {
+    name: "power",
+    effect: "on battery the firmware and the governor lower the clock, more so as the battery empties",
+    absent: "no power supply is visible (server or virtual machine)",
+    inspect: Inspect::With(inspect_power),
+    ..Knob::ORDINARY
+};
+
+const FOLDER: &str = "/sys/class/power_supply";
+
+fn inspect_power(_: &Knob, context: &KnobContext) -> Seen {
+    let file = |name: &str, file: &str| context.text(&format!("{FOLDER}/{name}/{file}"));
+    let mut supplies = context.files.list(FOLDER);
+    supplies.retain(|name| matches!(file(name, "type").as_deref(), Some("Mains" | "USB")));
+    let is_online = |name: &String| file(name, "online").as_deref() == Some("1");
+    Ok((!supplies.is_empty()).then(|| match supplies.iter().any(is_online) {
+        true => Inspection::steady("mains"),
+        false => Inspection::noisy("battery", "mains", Adjustment::Manual("plug it in".into())),
+    }))
+}

@@ -1,0 +1,277 @@
+//! What linespeed has set on this machine already, and who holds it: this user's, as journal and lock tell, or root's, whose
+//! journal all may read. There is one session at a time, so what stands decides what another one may do.
+
+use std::fmt;
+use std::path::Path;
+
+use record::CpuList;
+use serde_json::{Value, json};
+
+use crate::change::Change;
+use crate::error::Error;
+use crate::files::Files;
+use crate::journal::{self, JournalContents};
+use crate::knob::KnobContext;
+use crate::lock_holder::Holder;
+use crate::state_directory;
+use crate::tuning_plan::{Purpose, TuningPlan};
+use crate::value_syntax::name_cpus;
+
+/// What a journal tells.
+#[derive(Debug)]
+pub enum Leftover {
+    /// Nothing.
+    Nothing,
+    /// Values of another boot, gone by themselves.
+    OtherBoot(JournalContents),
+    /// Values that stand, because somebody asked for that.
+    Standing(JournalContents),
+    /// Values of a process that has not put them back: it runs, or has died.
+    Orphaned(JournalContents),
+}
+
+/// Looks at what stands in the journal; takes no lock and changes nothing. In somebody else's folder nothing of this user's
+/// stands.
+pub fn find_leftover(folder: &Path, boot: &str) -> Result<Leftover, Error> {
+    if state_directory::is_foreign(folder) {
+        return Ok(Leftover::Nothing);
+    }
+    Ok(Leftover::of_journal(journal::read(folder)?, boot))
+}
+
+impl Leftover {
+    fn of_journal(contents: Option<JournalContents>, boot: &str) -> Self {
+        match contents {
+            None => Leftover::Nothing,
+            Some(contents) if contents.header.boot != boot => Leftover::OtherBoot(contents),
+            Some(contents) if contents.header.stays && contents.steps.contains(&journal::Step::Applied) => {
+                Leftover::Standing(contents)
+            }
+            Some(contents) => Leftover::Orphaned(contents),
+        }
+    }
+
+    /// The journal, whatever its boot.
+    fn journal(&self) -> Option<&JournalContents> {
+        match self {
+            Leftover::Nothing => None,
+            Leftover::OtherBoot(contents) | Leftover::Standing(contents) | Leftover::Orphaned(contents) => {
+                Some(contents)
+            }
+        }
+    }
+}
+
+/// What stands, and who holds it.
+#[derive(Debug)]
+pub struct Standing {
+    left: Result<Leftover, Error>,
+    holder: Option<Holder>,
+    is_roots: bool,
+}
+
+impl Standing {
+    fn look(folder: &Path, boot: &str) -> Self {
+        // A guardian at work is waited for, and has removed the journal then.
+        let holder = Holder::find_lasting(folder);
+        Self { left: find_leftover(folder, boot), holder, is_roots: false }
+    }
+
+    /// What stands of this user's.
+    pub fn find(folder: &Path, boot: &str) -> Result<Self, Error> {
+        let found = Self::look(folder, boot);
+        found.left.map(|left| Self { left: Ok(left), ..found })
+    }
+
+    /// What root has set, for another user who asks; `None` for root, and where nothing of it stands.
+    pub fn of_root(boot: &str) -> Option<Self> {
+        if os::is_root() {
+            return None;
+        }
+        let read = |folder: &Path| journal::read_of_root(folder).transpose();
+        let found =
+            [state_directory::SYSTEM, state_directory::RUNTIME].map(Path::new).into_iter().find_map(read)?;
+        let left = found.map(|contents| Leftover::of_journal(Some(contents), boot)).map_err(Error::from);
+        // Root's lock is closed to others.
+        let holder = match &left {
+            Ok(Leftover::OtherBoot(_)) => return None,
+            Ok(Leftover::Orphaned(contents)) => Holder::of_session(&contents.header),
+            _ => None,
+        };
+        Some(Self { left, holder, is_roots: true })
+    }
+
+    /// What stands in this boot.
+    pub fn contents(&self) -> Option<&JournalContents> {
+        match self.left.as_ref().ok()? {
+            Leftover::Standing(contents) | Leftover::Orphaned(contents) => Some(contents),
+            Leftover::Nothing | Leftover::OtherBoot(_) => None,
+        }
+    }
+
+    /// Its values.
+    pub fn changes(&self) -> &[Change] {
+        self.contents().map_or(&[], |contents| &contents.header.changes)
+    }
+
+    /// Whether nothing is told, and nobody holds it.
+    pub fn is_nothing(&self) -> bool {
+        matches!(self.left, Ok(Leftover::Nothing)) && self.holder.is_none()
+    }
+
+    /// As JSON.
+    pub fn to_json(&self, files: &dyn Files) -> Value {
+        let left = match &self.left {
+            Ok(left) => left,
+            Err(why) => return json!({"state": "unknown", "why": why.to_string()}),
+        };
+        let state = match (left, &self.holder) {
+            (Leftover::Nothing, _) => "nothing",
+            (Leftover::OtherBoot(_), _) => "another boot",
+            (Leftover::Standing(_), _) => "stands",
+            (Leftover::Orphaned(_), Some(_)) => "in use",
+            (Leftover::Orphaned(_), None) => "left behind",
+        };
+        let value = |change: &Change| {
+            let mut value = crate::json::change(change);
+            value["now"] =
+                change.read_current(files).map_or_else(|refusal| json!(refusal.to_string()), Value::from);
+            value
+        };
+        let header = left.journal().map(|contents| &contents.header);
+        json!({
+            "state": state,
+            "holder": self.holder.as_ref().map(Holder::to_string),
+            "process": header.map(|header| header.pid),
+            "command": header.map(|header| &header.command),
+            "since": header.map(|header| &header.date),
+            "values": header.map(|header| header.changes.iter().map(value).collect::<Vec<_>>()),
+        })
+    }
+}
+
+/// By whom, since when, and what to do.
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let roots = self.is_roots;
+        match (&self.left, &self.holder) {
+            (Err(why), _) => return write!(f, "Root may have set knobs: {why}"),
+            (Ok(Leftover::OtherBoot(contents)), None) => return f.write_str(&contents.of_another_boot()),
+            (Ok(Leftover::Nothing), None) => return f.write_str("No knob is set by linespeed"),
+            (_, Some(holder)) => {
+                let whose = if roots { "Root's knobs" } else { "Knobs" };
+                return write!(f, "{whose} are set now by {holder}; they are put back when that ends");
+            }
+            (Ok(Leftover::Standing(contents)), None) if roots => write!(f, "Root has set knobs: {contents}")?,
+            (Ok(Leftover::Standing(contents)), None) => contents.fmt(f)?,
+            (Ok(Leftover::Orphaned(contents)), None) => {
+                let whose = if roots { "Root has set knobs: " } else { "" };
+                write!(f, "{whose}{contents}, which has ended without putting them back")?;
+            }
+        }
+        f.write_str(match roots {
+            true => "; to put back, as root only: sudo linespeed quiet --restore",
+            false => "; to put back: linespeed quiet --restore",
+        })
+    }
+}
+
+/// What an earlier session left, this user's or root's, in one line; `None` where nothing is left. An error is what stands in
+/// the way of setting anything, with the way out.
+pub fn describe_leftover(folder: &Path, boot: &str) -> Result<Option<String>, Error> {
+    let own = Standing::find(folder, boot)?;
+    let standing = if own.contents().is_some() { Some(own) } else { Standing::of_root(boot) };
+    Ok(standing.map(|standing| standing.to_string()))
+}
+
+/// Knobs that are set by a process under which this one runs, or by an earlier `--apply`: another session sets nothing more on
+/// the machine, and gives its command what is the command's own.
+impl Standing {
+    /// What stands beside a session of this purpose; `None` where nothing does. What belongs to somebody else is an error, and
+    /// so is what stays while this one is to stay, too.
+    pub(crate) fn beside(folder: &Path, boot: &str, purpose: Purpose) -> Result<Option<Self>, Error> {
+        let found = Self::look(folder, boot);
+        if let Some(holder) = &found.holder {
+            return match holder.ancestor() {
+                None => Err(Error::Held(holder.clone())),
+                Some(pid) if purpose == Purpose::Persistent => Err(Error::Nested { pid, option: "--apply" }),
+                Some(_) => Ok(Some(found)),
+            };
+        }
+        match found.left {
+            Err(why) => Err(why),
+            Ok(Leftover::Standing(_)) if purpose != Purpose::Persistent => Ok(Some(found)),
+            Ok(_) => Ok(None),
+        }
+    }
+
+    /// The process under which this one runs, where it is that one's.
+    fn parent(&self) -> Option<u32> {
+        self.holder.as_ref()?.ancestor()
+    }
+
+    fn owner(&self) -> String {
+        match (self.parent(), self.contents()) {
+            (None, Some(contents)) => {
+                format!("what stands since {} ({})", contents.header.date, contents.header.command)
+            }
+            (pid, _) => format!("process {}, under which this runs", pid.unwrap_or_default()),
+        }
+    }
+
+    /// Takes from what is to be done all that is not the command's own: the knobs that this leaves open. What was named, or CPUs
+    /// that are not quiet now, are refused.
+    pub(crate) fn keep_to_the_commands(
+        &self,
+        plan: &mut TuningPlan,
+        names: &[&'static str],
+        cpus: Option<&CpuList>,
+        context: &KnobContext,
+    ) -> Result<Vec<&'static str>, Error> {
+        let open = plan.keep_to_the_commands();
+        let is_parents = self.parent().is_some();
+        let more = cpus.filter(|_| is_parents).and_then(|wanted| not_quiet(wanted, context));
+        let lack = if !names.is_empty() && !open.is_empty() {
+            format!("does not set {}", open.join(", "))
+        } else if let Some(cpus) = more {
+            format!("does not keep {} quiet", name_cpus(&cpus))
+        } else {
+            return Ok(open);
+        };
+        let (owner, comma, way_out) = (self.owner(), if is_parents { "," } else { "" }, self.way_out());
+        Err(Error::Existing(format!(
+            "{owner}{comma} {lack}, and only one session can exist at a time; {way_out}"
+        )))
+    }
+
+    /// What has to be done to set more.
+    fn way_out(&self) -> &'static str {
+        match self.parent() {
+            Some(_) => "ask for it there",
+            None => "put its values back first: linespeed quiet --restore",
+        }
+    }
+
+    /// What is left to do beside it: nothing more is set but what is held meanwhile, and these knobs stay open.
+    pub(crate) fn describe_beside(&self, held: &[&str], open: &[&str]) -> String {
+        let is_parents = self.parent().is_some();
+        let already = if is_parents { "already quiet by" } else { "already set is" };
+        let mut words = format!("{already} {}: nothing more is set", self.owner());
+        if !held.is_empty() {
+            words.push_str(&format!(", but while this runs: {}", held.join(", ")));
+        }
+        match (open.join(", "), is_parents) {
+            (open, _) if open.is_empty() => words,
+            (open, true) => format!("{words}; as they were there stay: {open}"),
+            (open, false) => format!("{words}; still open: {open} (to set them, too, {})", self.way_out()),
+        }
+    }
+}
+
+/// CPUs that this process was not given for itself: where it may run on all, none was.
+fn not_quiet(wanted: &CpuList, context: &KnobContext) -> Option<CpuList> {
+    let own = context.own.as_ref().map(|own| own.affinity.clone()).unwrap_or_default();
+    let given = if context.online.is_subset(&own) { CpuList::new() } else { own };
+    let more = wanted.difference(&given);
+    (!more.is_empty()).then_some(more)
+}
