@@ -32,17 +32,6 @@ pub(crate) fn contradict(says: String, one: &Origin, other: &Origin) -> Contradi
     Contradiction { says, origins: vec![one.clone(), other.clone()] }
 }
 
-/// Memory speeds that there are, MT/s: SDRAM's slowest to above HBM4's and GDDR7's.
-const MEMORY_SPEEDS: std::ops::RangeInclusive<f64> = 10.0..=40_000.0;
-
-/// A speed that DIMMs do not reach; firmware that does not know writes it.
-const UNKNOWN_MEMORY_SPEED: f64 = 32_768.0;
-
-/// Whether memory can have such a speed.
-pub(crate) fn is_memory_speed(mt_s: f64) -> bool {
-    mt_s != UNKNOWN_MEMORY_SPEED && MEMORY_SPEEDS.contains(&mt_s)
-}
-
 /// Everything.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {

@@ -133,8 +133,8 @@ impl Sections {
     }
 
     /// Whether `label` is of another section than this one.
-    pub(crate) fn moves_to(&mut self, label: Option<&str>, section: usize) -> bool {
-        matches!(self.split, Split::Headings) && label.is_some() && self.enter_section(label) != section
+    pub(crate) fn moves_to(&mut self, label: &str, section: usize) -> bool {
+        matches!(self.split, Split::Headings) && self.enter_section(Some(label)) != section
     }
 
     /// The section with this number.

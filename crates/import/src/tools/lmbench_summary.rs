@@ -5,11 +5,7 @@ use std::collections::BTreeSet;
 
 use record::{Label, Labels, Measurement, detail, metrics};
 
-use crate::line::{Line, PendingLine};
-use crate::numbers;
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
+use crate::reading::*;
 
 /// How the tables begin, and what is said above one of latencies.
 const TITLES: &str =

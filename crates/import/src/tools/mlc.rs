@@ -3,11 +3,7 @@
 
 use record::{Label, Labels, Measurement, detail, metrics};
 
-use crate::line::Line;
-use crate::numbers::{parse_decimal, parse_scaled, parse_whole};
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
+use crate::reading::*;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Part {

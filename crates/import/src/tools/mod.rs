@@ -8,6 +8,7 @@ mod lmbench;
 mod lmbench_summary;
 mod lscpu;
 mod lshw;
+mod memory;
 mod mlc;
 mod numactl;
 mod numactl_show;

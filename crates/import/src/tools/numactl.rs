@@ -3,10 +3,7 @@
 use record::CpuList;
 
 use crate::facts::{self, Fact, Numactl as Facts};
-use crate::line::Line;
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
+use crate::reading::*;
 
 /// Most nodes believed; Linux has at most 1024.
 const MOST_NODES: u32 = 1024;

@@ -1,11 +1,7 @@
 //! `numastat -m`: the memory of each node, in MB of 2^20 bytes.
 
 use crate::facts::Numactl;
-use crate::line::{Line, PendingLine};
-use crate::numbers::parse_plain;
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
+use crate::reading::*;
 
 /// How an output begins.
 const HEAD: &str = "Per-node system memory usage (in MB";

@@ -3,11 +3,7 @@
 use record::command_line::CommandLine;
 use record::{Label, Labels, Measurement, detail, metrics};
 
-use crate::line::{Line, PendingLine};
-use crate::numbers::{parse_decimal, parse_scaled, parse_whole};
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
+use crate::reading::*;
 
 const OPS: &[(&str, &str)] = &[("Copy:", "copy"), ("Scale:", "scale"), ("Add:", "add"), ("Triad:", "triad")];
 

@@ -8,11 +8,7 @@ use std::collections::BTreeMap;
 use record::command_line::CommandLine;
 use record::{Label, Labels, Measurement, detail, metrics};
 
-use crate::line::{Line, PendingLine};
-use crate::numbers::{parse_plain, parse_whole};
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
+use crate::reading::*;
 
 /// What is kept of a line `label: value`.
 #[derive(Clone, Copy)]

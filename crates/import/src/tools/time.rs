@@ -2,11 +2,7 @@
 
 use record::command_line::{CommandLine, comparable_name, conditions};
 
-use crate::line::{Line, PendingLine};
-use crate::numbers::parse_decimal;
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
+use crate::reading::*;
 
 /// A part of what it prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

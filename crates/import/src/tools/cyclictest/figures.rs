@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use record::{Bucket, Label, Labels, Measurement, Summary, detail, metrics};
 
 use super::options::Options;
-use crate::line::PendingLine;
-use crate::sink::Sink;
+use crate::reading::*;
 
 /// Different latencies of all threads of one output that are kept.
 const MOST_LATENCIES: usize = 4_000_000;

@@ -5,9 +5,7 @@ use serde_json::Value;
 
 use super::figures::{Distribution, Seen, Thread};
 use super::options::Options;
-use crate::numbers::parse_whole;
-use crate::scan::Document;
-use crate::sink::Sink;
+use crate::reading::*;
 
 /// Reads a whole file. One that is cut or damaged gives nothing but the note that it is so.
 pub(super) fn read(document: &Document, seen: &mut Seen, sink: &mut Sink) {

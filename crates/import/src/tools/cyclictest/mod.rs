@@ -14,11 +14,7 @@ mod tests;
 
 use self::figures::{Seen, Thread};
 use self::options::Options;
-use crate::line::{Line, PendingLine};
-use crate::numbers::parse_whole;
-use crate::scan::{self, Document};
-use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
+use crate::reading::*;
 
 /// Most columns of a histogram: threads.
 const MOST_THREADS: usize = 8192;

@@ -7,10 +7,7 @@ use serde_json::Value;
 use super::labels::find_label;
 use super::table;
 use super::values::List;
-use crate::line::Line;
-use crate::scan::{self, Document};
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
+use crate::reading::*;
 
 /// The deepest nesting followed; lscpu has two levels.
 const DEEPEST: usize = 8;

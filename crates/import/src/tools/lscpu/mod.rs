@@ -12,10 +12,7 @@ use labels::split_label;
 use values::List;
 
 use crate::facts::key;
-use crate::line::{Line, PendingLine};
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
+use crate::reading::*;
 
 /// lscpu's list.
 pub(super) const LSCPU: Tool = Tool {

@@ -4,10 +4,7 @@ use std::ops::Range;
 
 use crate::cache_size::Printed;
 use crate::facts::{self, CacheRow, CpuRow};
-use crate::line::Line;
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
+use crate::reading::*;
 
 /// Columns of `-e` and `-p` beside the caches, in lower case.
 const CPU_COLUMNS: &str = "bogomips|cpu|core|socket|cluster|node|book|drawer|polarization|address|configured|online|\

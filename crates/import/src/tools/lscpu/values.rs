@@ -5,9 +5,7 @@ use record::CpuList;
 use super::labels::{Label, is_on};
 use crate::cache_size::Printed;
 use crate::facts::{self, CacheFact, Datum, Fact, Lscpu, Values, key};
-use crate::line::Line;
-use crate::scan;
-use crate::sink::Sink;
+use crate::reading::*;
 
 /// The longest text of flags kept.
 const LONGEST_FLAGS: usize = 32 << 10;
