@@ -106,28 +106,11 @@ impl fmt::Display for Datum {
 
 /// What is told of a machine or a kind of core, by [`key`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Values(BTreeMap<&'static str, Fact<Datum>>);
+pub(crate) struct Values(pub BTreeMap<&'static str, Fact<Datum>>);
 
 impl Values {
     pub(crate) fn get(&self, key: &str) -> Option<&Fact<Datum>> {
         self.0.get(key)
-    }
-
-    pub(crate) fn value_mut(&mut self, key: &str) -> Option<&mut Datum> {
-        self.0.get_mut(key).map(|fact| &mut fact.value)
-    }
-
-    pub(crate) fn put(&mut self, key: &'static str, fact: Fact<Datum>) {
-        self.0.insert(key, fact);
-    }
-
-    /// Adds what was told later.
-    pub(crate) fn extend(&mut self, later: &Values) {
-        self.0.extend(later.0.clone());
-    }
-
-    pub(crate) fn remove(&mut self, key: &str) {
-        self.0.remove(key);
     }
 
     pub(crate) fn number(&self, key: &str) -> Option<u64> {
@@ -157,8 +140,6 @@ pub(crate) struct Lscpu {
     pub kinds: Vec<Values>,
     /// CPUs of each node.
     pub node_cpus: BTreeMap<u32, Fact<CpuList>>,
-    /// What stood on either side of each margin that the flags were broken at, as one word: perhaps it was one.
-    pub glued_flags: Vec<String>,
     /// The text ended within them.
     pub cut_flags: bool,
     /// Caches in the order of the output.
@@ -167,13 +148,14 @@ pub(crate) struct Lscpu {
     pub vulnerabilities: BTreeMap<String, Fact<String>>,
 }
 
+/// Level and kind of a cache.
+pub(crate) type CacheName = (u32, CacheKind);
+
 /// One kind of cache as lscpu tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CacheFact {
-    /// Level.
-    pub level: u32,
-    /// Kind.
-    pub kind: CacheKind,
+    /// Level and kind.
+    pub cache: CacheName,
     /// Bytes of one, where that is told.
     pub bytes: Option<u64>,
     /// How many there are.
@@ -193,8 +175,8 @@ pub(crate) struct CpuRow {
     pub cluster: Option<u32>,
     /// Its node.
     pub node: Option<u32>,
-    /// Its caches: name (`L1d`) and number.
-    pub caches: Vec<(String, u32)>,
+    /// Its caches and their numbers.
+    pub caches: Vec<(CacheName, u32)>,
     /// Whether it is online.
     pub online: bool,
     /// Its table has a row of every CPU, those offline too (`-e`).
@@ -208,8 +190,8 @@ pub(crate) struct CpuRow {
 /// A row of `lscpu -C`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CacheRow {
-    /// `L1d`.
-    pub name: String,
+    /// Level and kind.
+    pub cache: CacheName,
     /// Bytes of the first and of all.
     pub bytes: (Option<Printed>, Option<Printed>),
     /// Associativity.
@@ -261,13 +243,7 @@ impl Lscpu {
     pub(crate) fn has_flag(&self, name: &str) -> Option<bool> {
         let flags = self.machine.text(key::FLAGS)?;
         let has = |name: &str| flags.split_ascii_whitespace().any(|flag| flag == name);
-        match has(name) {
-            true => Some(true),
-            false => {
-                (has("lahf_lm") && !self.cut_flags && self.glued_flags.iter().all(|glued| glued != name))
-                    .then_some(false)
-            }
-        }
+        has(name).then_some(true).or((has("lahf_lm") && !self.cut_flags).then_some(false))
     }
 }
 
@@ -312,7 +288,7 @@ pub(crate) fn parse_cpus(text: &str) -> Result<CpuList, CpuListError> {
 }
 
 /// The level and kind of a cache called `L1d`, `L2`.
-pub(crate) fn parse_cache_name(name: &str) -> Option<(u32, CacheKind)> {
+pub(crate) fn parse_cache_name(name: &str) -> Option<CacheName> {
     let rest = name.trim().strip_prefix(['L', 'l'])?;
     let level = rest.chars().next()?.to_digit(10).filter(|level| (1..=9).contains(level))?;
     let kind = match &rest[1..] {
@@ -332,10 +308,9 @@ pub(crate) fn parse_size(text: &str) -> Option<(u64, bool)> {
     if !is_remark(behind) {
         return None;
     }
-    let is = |names: &[&str]| names.iter().any(|name| unit.eq_ignore_ascii_case(name));
-    let units: [&[&str]; 5] =
-        [&["b", "bytes"], &["k", "kb", "kib"], &["m", "mb", "mib"], &["g", "gb", "gib"], &["t", "tb", "tib"]];
-    let shift = 10 * units.iter().position(|names| is(names))?;
+    let unit_word = unit.to_ascii_lowercase();
+    let is = |names: &&str| crate::scan::is_one_of(&unit_word, names);
+    let shift = 10 * ["b|bytes", "k|kb|kib", "m|mb|mib", "g|gb|gib", "t|tb|tib"].iter().position(is)?;
     let bytes = value * (1_u64 << shift) as f64;
     (bytes < 2f64.powi(60)).then(|| (bytes.round() as u64, unit.ends_with("iB")))
 }

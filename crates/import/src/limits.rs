@@ -1,7 +1,7 @@
 //! What one import takes at most: a text may be anything.
 
-/// The longest text that is read, in bytes.
-pub(crate) const LONGEST_TEXT: u64 = 512 << 20;
+/// The longest text that is read, in bytes: what is kept of one is in proportion to it.
+pub(crate) const LONGEST_TEXT: u64 = 64 << 20;
 
 /// The longest line that is read, in bytes. The longest that any tool prints is a compact JSON document; a longer line
 /// is counted as not understood, and none of it is kept.

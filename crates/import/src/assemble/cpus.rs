@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use machine::smbios::Populated;
 use record::import::{Contradiction, Origin};
-use record::machine::{Cpu, Node};
+use record::machine::{CacheKind, Cpu, Node};
 use record::{Coverage, CpuList, Machine};
 
 use crate::facts::{CpuRow, Fact, Facts, Lscpu, Numactl, Values, contradict, key};
@@ -108,7 +108,9 @@ fn from_list(lscpu: &Lscpu) -> Vec<Cpu> {
 /// The core that a row names, and its L1d where that is needed beside: a kernel of Arm may number cores within clusters that lscpu
 /// does not show, so that by their numbers they have as many CPUs as they come to by chance, each with an L1d of its own.
 fn cores_of(rows: &[&CpuRow]) -> impl Fn(&CpuRow) -> Option<(u32, Option<u32>)> {
-    let l1 = |row: &CpuRow| row.caches.iter().find(|(name, _)| name == "L1d").map(|(_, number)| *number);
+    let l1 = |row: &CpuRow| {
+        row.caches.iter().find(|(cache, _)| *cache == (1, CacheKind::Data)).map(|(_, number)| *number)
+    };
     let mut cores: BTreeMap<_, Vec<Option<u32>>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.online && row.core.is_some()) {
         cores.entry((row.socket, row.cluster, row.core)).or_default().push(l1(row));

@@ -6,9 +6,7 @@ use record::CpuList;
 use record::import::{Contradiction, Origin, Withheld};
 
 use crate::error::{Clash, Error};
-use crate::facts::{
-    Datum, Fact, Facts, Lscpu, Numactl, Values, architecture, contradict, key, parse_cache_name,
-};
+use crate::facts::{Datum, Fact, Facts, Lscpu, Numactl, Values, architecture, contradict, key};
 
 /// The outputs of lscpu as one: the later ones add to the first, or say how the machine was then. Two that cannot be of
 /// the same machine are refused.
@@ -31,8 +29,7 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
             same(one, other, &keys)?;
         }
         for (one, other) in merged.caches.iter().zip(&next.caches) {
-            let is_one = (one.value.level, one.value.kind) == (other.value.level, other.value.kind);
-            if is_one && one.value != other.value {
+            if one.value.cache == other.value.cache && one.value != other.value {
                 return Err(several(&one.origin, &other.origin));
             }
         }
@@ -55,16 +52,16 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
 fn add(merged: &mut Lscpu, mut next: Lscpu) {
     // What a package manager is for tells less than the list that counts the CPUs.
     if merged.machine.get(key::ARCHITECTURE).is_some() && next.machine.get(key::CPUS).is_none() {
-        next.machine.remove(key::ARCHITECTURE);
+        next.machine.0.remove(key::ARCHITECTURE);
     }
     if next.machine.get(key::ONLINE).is_some() {
         // Who tells all CPUs online tells none offline.
-        merged.machine.remove(key::OFFLINE);
+        merged.machine.0.remove(key::OFFLINE);
     }
     if next.machine.get(key::FLAGS).is_some() {
-        (merged.glued_flags, merged.cut_flags) = (next.glued_flags, next.cut_flags);
+        merged.cut_flags = next.cut_flags;
     }
-    merged.machine.extend(&next.machine);
+    merged.machine.0.extend(next.machine.0);
     if !next.kinds.is_empty() {
         merged.kinds = next.kinds;
     }
@@ -104,8 +101,8 @@ fn several(one: &Origin, other: &Origin) -> Error {
 /// Refuses caches of `lscpu -C` that are others than the list's.
 pub(super) fn caches(facts: &Facts, lscpu: &Lscpu) -> Result<(), Error> {
     for row in &facts.cache_rows {
-        let (Some((level, kind)), Some(all)) = (parse_cache_name(&row.name), row.bytes.1) else { continue };
-        let of_list = lscpu.caches.iter().find(|fact| (fact.value.level, fact.value.kind) == (level, kind));
+        let Some(all) = row.bytes.1 else { continue };
+        let of_list = lscpu.caches.iter().find(|fact| fact.value.cache == row.cache);
         let Some((fact, bytes)) = of_list.and_then(|fact| Some((fact, fact.value.bytes?))) else { continue };
         if fact.value.instances.is_some_and(|count| !all.counts(bytes).contains(&count)) {
             return Err(several(&fact.origin, &row.origin));

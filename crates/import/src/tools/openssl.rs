@@ -14,9 +14,6 @@ const SIZES: &[u64] = &[16, 64, 256, 1024, 8192, 16384];
 /// Most block sizes of a row.
 const MOST_SIZES: usize = 16;
 
-/// Rows of one output; `openssl speed` of everything has about 100, and a child of `-multi` sends each again.
-const MOST_ROWS: usize = 8192;
-
 /// What columns of a table of signatures are, by what stands before `/s`.
 const WORKS: &[(&str, &str)] = &[
     ("sign", "signatures"),
@@ -36,7 +33,7 @@ const WORKS: &[(&str, &str)] = &[
 ];
 
 /// Lines of `-mr` for keys: the family, what its figures are (RSA encrypts, too, since 3.2), and the field of the first.
-const FAMILIES: &[(&str, (&str, &[&str], usize))] = &[
+const FAMILIES: &[(&str, Family)] = &[
     ("F2", ("rsa", RSA, 3)),
     ("F3", ("dsa", SIGNATURES, 3)),
     ("F4", ("ecdsa", SIGNATURES, 3)),
@@ -45,6 +42,7 @@ const FAMILIES: &[(&str, (&str, &[&str], usize))] = &[
     ("F7", ("sm2", SIGNATURES, 4)),
     ("F8", ("ffdh", &["exchanges"], 3)),
 ];
+type Family = (&'static str, &'static [&'static str], usize);
 const RSA: &[&str] = &["signatures", "verifications", "encryptions", "decryptions"];
 const SIGNATURES: &[&str] = &["signatures", "verifications"];
 
@@ -284,9 +282,6 @@ impl Reader for SpeedReader {
         }
         // A row that is there already, or what is done after the figures of one run, is the next one's.
         let again = !self.rates.is_empty();
-        if self.seen.len() >= MOST_ROWS || self.rates.len() >= MOST_ROWS * 4 {
-            return Fit::Over;
-        }
         if let Some((name, rates)) = row(text) {
             if !self.seen.insert(name.clone()) {
                 return Fit::Over;

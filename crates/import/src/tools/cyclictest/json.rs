@@ -60,7 +60,7 @@ pub(super) fn read(document: &Document, seen: &mut Seen, sink: &mut Sink) {
         let mut distribution = Distribution::default();
         for (latency, count) in figures.get("histogram").and_then(Value::as_object).into_iter().flatten() {
             if let (Some(latency), Some(count)) = (parse_whole(latency), count.as_u64()) {
-                distribution.add(latency, count, &mut seen.kept);
+                distribution.add(latency, count);
             }
         }
         distribution.overflow = cycles.saturating_sub(distribution.inside());

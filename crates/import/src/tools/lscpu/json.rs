@@ -25,7 +25,7 @@ pub(crate) const LSCPU_JSON: Tool = Tool {
 
 /// The key of the entries of the list that a line begins, and the list.
 fn begun(text: &str) -> Option<(&'static str, &str)> {
-    let (key, rest) = scan::find_start(LISTS, text.trim_start().trim_start_matches('{').trim_start())?;
+    let (key, rest) = scan::find_start(LISTS, text.trim_start_matches(['{', ' ', '\t']))?;
     Some((key, rest.trim_start().strip_prefix(':')?.trim_start())).filter(|(_, list)| list.starts_with('['))
 }
 
@@ -70,16 +70,22 @@ impl Reader for JsonReader {
         flatten(&entries, 0, &mut fields);
         let mut list = List::default();
         for (entry, line) in fields.iter().zip(self.document.lines(fields.len())) {
-            let cells = cells(entry);
-            match self.key {
-                "\"cpu\"" => drop(table::cpu(&cells, true, line, sink)),
-                "\"name\"" => table::cache_row(&cells, line, sink),
-                _ => take_field(&cells, line, &mut list, sink),
+            let cells: Vec<(String, String)> = entry.as_object().into_iter().flatten().map(cell).collect();
+            let cells: Vec<(&str, &str)> =
+                cells.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+            let data = table::find(&cells, "data").unwrap_or_default();
+            let field = table::find(&cells, "field").unwrap_or_default();
+            match (self.key, find_label(field.trim_end_matches([':', '：', '︰', ' ']))) {
+                ("\"cpu\"", _) => drop(table::take_cpu(&cells, true, line, sink)),
+                ("\"name\"", _) => drop(table::take_cache(&cells, line, sink)),
+                (_, Some(label)) => {
+                    let text = if line.text.len() > 200 { data } else { line.text };
+                    list.take(&label, data, Line { text, ..line }, sink);
+                }
+                _ => {}
             }
         }
-        if list.begun {
-            sink.draft.facts.lscpu.push(list.output);
-        }
+        list.end(sink);
     }
 }
 
@@ -92,21 +98,13 @@ fn flatten<'a>(entries: &'a [Value], depth: usize, all: &mut Vec<&'a Value>) {
     }
 }
 
-/// Keys and values of an entry as tables print them.
-fn cells(entry: &Value) -> Vec<(String, String)> {
-    let printed = |value: &Value| match value {
+/// Key and value as tables print them.
+fn cell((key, value): (&String, &Value)) -> (String, String) {
+    let printed = match value {
         Value::String(text) => text.clone(),
         Value::Bool(on) => if *on { "yes" } else { "no" }.to_owned(),
         Value::Number(number) => number.to_string(),
         _ => "-".to_owned(),
     };
-    let cells = entry.as_object().into_iter().flatten().take(64);
-    cells.map(|(key, value)| (key.to_ascii_lowercase(), printed(value))).collect()
-}
-
-fn take_field(cells: &[(String, String)], line: Line, list: &mut List, sink: &mut Sink) {
-    let cell = |name: &str| cells.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value.as_str());
-    let Some(label) = find_label(cell("field").trim_end_matches([':', '：', '︰', ' '])) else { return };
-    let text = if line.text.len() > 200 { cell("data") } else { line.text };
-    list.take(&label, cell("data"), Line { text, ..line }, sink);
+    (key.to_ascii_lowercase(), printed)
 }

@@ -23,9 +23,6 @@ const SAME: &[(&str, &str)] = &[
 /// Counts of one event in several groups that differ by more, as a share, are in doubt: each is scaled up from another time.
 const MOST_APART: f64 = 0.1;
 
-/// Events, CPUs and threads that are kept of one output: a record holds no more.
-const MOST_SLOTS: usize = crate::limits::MOST_ENTRIES + 1;
-
 /// What an event counts and in which mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Event {
@@ -150,9 +147,6 @@ impl Counts {
         let Some((factor, unit)) = scan::find(UNITS, printed) else { return counter.value.is_none() };
         let next = self.slots.len();
         let at = *self.places.entry((counter.part.clone(), event.clone())).or_insert(next);
-        if at >= MOST_SLOTS {
-            return true;
-        }
         if at == next {
             self.slots.push(Slot { event, part: counter.part.clone(), unit, ..Slot::default() });
         }
