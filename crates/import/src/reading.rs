@@ -1,4 +1,6 @@
-//! What the reader of every format is made of: lines, what to put into the record, and the scanners.
+//! What the reader of every format is made of: lines, the scanners, and what is put into the record.
+
+pub(crate) use record::{Label, Labels, Measurement, detail, metrics};
 
 pub(crate) use crate::line::{Line, PendingLine};
 pub(crate) use crate::numbers::{parse_decimal, parse_plain, parse_scaled, parse_whole};

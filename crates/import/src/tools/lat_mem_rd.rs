@@ -1,7 +1,6 @@
 //! lmbench's `lat_mem_rd`: latencies by the size of what is read, in MiB.
 
 use record::command_line::CommandLine;
-use record::{Label, Labels, Measurement, detail, metrics};
 
 use super::lmbench::{above, processes};
 use crate::reading::*;

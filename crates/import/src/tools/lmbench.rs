@@ -2,7 +2,6 @@
 //! `stream.ns_per_element`. Its MB are 10^6 bytes.
 
 use record::command_line::CommandLine;
-use record::{Label, Labels, Measurement, detail, metrics};
 
 use crate::reading::*;
 

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use record::{Label, Labels, Measurement, detail, metrics};
-
 use crate::reading::*;
 
 /// How the tables begin, and what is said above one of latencies.

@@ -1,8 +1,6 @@
 //! Intel Memory Latency Checker, versions 2 to 3.11: idle latencies and bandwidths between nodes, peak bandwidths, latency
 //! under load, transfers between caches. Its MB are 10^6 bytes.
 
-use record::{Label, Labels, Measurement, detail, metrics};
-
 use crate::reading::*;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use record::command_line::CommandLine;
-use record::{Label, Labels, Measurement, detail, metrics};
 
 use crate::reading::*;
 

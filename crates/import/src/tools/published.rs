@@ -2,7 +2,7 @@
 //! form is described in `docs/published.md`.
 
 use record::metrics::Metric;
-use record::{Key, Labels, Machine, Measurement, detail, metrics, units};
+use record::{Key, Machine, units};
 use serde_json::Value;
 
 use super::memory;

@@ -1,7 +1,6 @@
 //! John McCalpin's STREAM, versions 5.x: the table of best rates, with what the program says of its arrays and threads.
 
 use record::command_line::CommandLine;
-use record::{Label, Labels, Measurement, detail, metrics};
 
 use crate::reading::*;
 

@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use record::{Label, Labels, Measurement, detail, metrics};
-
 use crate::reading::*;
 
 /// Its messages.

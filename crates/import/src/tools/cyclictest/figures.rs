@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Bucket, Label, Labels, Measurement, Summary, detail, metrics};
+use record::{Bucket, Summary};
 
 use super::options::Options;
 use crate::reading::*;

@@ -1,6 +1,5 @@
 //! cyclictest's `--json`.
 
-use record::metrics;
 use serde_json::Value;
 
 use super::figures::{Distribution, Seen, Thread};

@@ -1,6 +1,5 @@
 //! hyperfine's exports: JSON with every run, CSV and the table in Markdown.
 
-use record::{Measurement, detail, metrics};
 use serde_json::Value;
 
 use super::time;

@@ -6,7 +6,6 @@ mod exports;
 pub(super) use exports::{HYPERFINE_CSV, HYPERFINE_JSON, HYPERFINE_MARKDOWN};
 
 use record::command_line::{comparable_name, conditions};
-use record::{Measurement, detail};
 
 use crate::reading::*;
 

@@ -2,9 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::metrics;
-use record::{Label, Labels, Measurement, detail};
-
 use super::Run;
 use super::text::{Counter, Part, UNITS};
 use crate::reading::*;

@@ -9,9 +9,6 @@ mod topdown;
 #[cfg(test)]
 mod tests;
 
-use record::detail;
-use record::metrics;
-
 use self::counts::Counts;
 use self::text::Counter;
 use crate::reading::*;

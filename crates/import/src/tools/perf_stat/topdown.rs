@@ -1,8 +1,6 @@
 //! Top-down metrics of levels 1 and 2 as perf prints them: `#     25.5 %  tma_backend_bound`, in fields `25.5,%  tma_backend_bound`,
 //! in JSON `"metric-value" : "25.5", "metric-unit" : "%  tma_backend_bound"`.
 
-use record::{Label, Labels, Measurement, metrics};
-
 use super::Run;
 use crate::reading::*;
 
