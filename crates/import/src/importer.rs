@@ -324,7 +324,8 @@ impl Importer {
         let (from, to) = open.output.lines;
         if from == to && open.output.taken == 0 && section.draft.entries() == open.entries {
             // One line that tells nothing only looks like that tool's.
-            return self.add_unknown_of(open.section, Line { number: from, text: &open.first });
+            let line = Line { number: from, text: &open.first };
+            return add_example(&mut self.not_understood, &self.text, line);
         }
         section.outputs.push(open.output);
         self.entries += section.draft.entries().saturating_sub(open.entries) + 1;
@@ -341,14 +342,6 @@ impl Importer {
         if text.len() <= LONGEST_BRACKETS && text.bytes().all(|b| b"{}[],; -".contains(&b)) {
             return;
         }
-        match self.open.as_ref().map(|open| open.section) {
-            Some(section) => self.add_unknown_of(section, line),
-            None => add_example(&mut self.not_understood, &self.text, line),
-        }
-    }
-
-    fn add_unknown_of(&mut self, section: usize, line: Line) {
-        add_example(&mut self.sections.get(section).not_understood, &self.text, line);
         add_example(&mut self.not_understood, &self.text, line);
     }
 }

@@ -24,8 +24,6 @@ pub(crate) struct Section {
     pub draft: Draft,
     /// Its outputs.
     pub outputs: Vec<Output>,
-    /// Its lines that no tool's output has.
-    pub not_understood: NotUnderstood,
 }
 
 /// What a heading, a line, or a file says divides the text.
@@ -266,9 +264,6 @@ impl Section {
         self.label = self.label.take().or(other.label);
         self.draft.absorb(other.draft);
         self.outputs.extend(other.outputs);
-        self.not_understood.lines += other.not_understood.lines;
-        self.not_understood.examples.extend(other.not_understood.examples);
-        self.not_understood.examples.truncate(MOST_EXAMPLES);
     }
 
     /// How people would call it.

@@ -141,12 +141,12 @@ impl Reader for Table {
 }
 
 /// What a row has in a column.
-pub(super) fn find<'a>(cells: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
+fn find<'a>(cells: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
     cells.iter().find(|(column, _)| *column == name).map(|(_, cell)| *cell)
 }
 
 /// A row of a CPU, by the names of the columns in lower case; whether it is one. `of_all` tables have CPUs offline, too.
-pub(super) fn take_cpu(cells: &[(&str, &str)], of_all: bool, line: Line, sink: &mut Sink) -> bool {
+fn take_cpu(cells: &[(&str, &str)], of_all: bool, line: Line, sink: &mut Sink) -> bool {
     let number = |name: &str| find(cells, name)?.parse::<u32>().ok();
     let Some(cpu) = number("cpu").filter(|cpu| *cpu <= record::cpu_list::MAX_CPU) else { return false };
     // `-e` has the caches in one column, `-p` in one each.
@@ -171,7 +171,7 @@ pub(super) fn take_cpu(cells: &[(&str, &str)], of_all: bool, line: Line, sink: &
 }
 
 /// A row of a kind of cache, by the names of the columns in lower case; whether it is one.
-pub(super) fn take_cache(cells: &[(&str, &str)], line: Line, sink: &mut Sink) -> bool {
+fn take_cache(cells: &[(&str, &str)], line: Line, sink: &mut Sink) -> bool {
     let named = find(cells, "name").and_then(|name| Some((name, parse_cache_name(name)?)));
     let Some((name, cache)) = named else { return false };
     let bytes = |name: &str| find(cells, name).and_then(Printed::read);
