@@ -57,7 +57,7 @@ pub(crate) fn assemble(
     let mut coverage = Vec::new();
     machine.hostname = machine.hostname.or(host);
     let lscpu = merge::lscpu(&facts.lscpu, &mut draft.contradictions)?;
-    merge::numactl(&facts.numactl, &lscpu)?;
+    let numactl = merge::numactl(std::mem::take(&mut facts.numactl), &lscpu)?;
     merge::slots(&facts)?;
     merge::caches(&facts, &lscpu)?;
     if let Some(withheld) = merge::rows(&facts, &lscpu)? {
@@ -65,7 +65,7 @@ pub(crate) fn assemble(
         facts.rows.clear();
     }
     processor(&lscpu, &facts, &mut machine, &mut state);
-    cpus::fill(&lscpu, &facts, &mut machine, &mut draft.contradictions, &mut coverage);
+    cpus::fill(&lscpu, &numactl, &facts, &mut machine, &mut draft.contradictions, &mut coverage);
     if lscpu.kinds.is_empty() {
         draft.inventory.extend(cpus::by_firmware(&facts, &mut machine));
     }
@@ -185,7 +185,8 @@ fn withhold_differing(draft: &mut Draft) {
         let words = [detail::CLASS, detail::WITHIN, detail::ACCESS, detail::TRAFFIC];
         (words.map(|key| m.detail.get(key).map(str::to_owned)), m.detail.get(detail::PROCESSES))
     };
-    let place = |m: &Measurement| (m.metric.clone(), format!("{:?}", m.labels), tool(m), settings(m));
+    let place =
+        |m: &Measurement| (m.metric.clone(), format!("{:?} {:?} {:?}", m.labels, tool(m), settings(m)));
     let mut found: BTreeMap<String, Contradiction> = BTreeMap::new();
     let mut first: BTreeMap<_, &Measurement> = BTreeMap::new();
     let mut twofold = BTreeSet::new();
