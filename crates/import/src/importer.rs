@@ -10,7 +10,7 @@ use record::import::{NotUnderstood, Output, Text};
 use crate::assemble::{Imported, assemble};
 use crate::clean::{self, Cleaned, Kind};
 use crate::error::{Clash, Error};
-use crate::limits::{LONGEST_TEXT, MOST_ENTRIES, MOST_ENTRIES_IN_ALL};
+use crate::limits::{LONGEST_TEXT, MOST_ENTRIES, MOST_ENTRIES_IN_ALL, MOST_MACHINES};
 use crate::line::{Line, continued, ends_open, quote};
 use crate::prompts::{self, Mark};
 use crate::sections::{Sections, add_example};
@@ -272,7 +272,8 @@ impl Importer {
             self.close();
             let section = self.sections.enter_section(label);
             if self.sections.are_too_many() {
-                self.error = Some(Error::TooManyMachines);
+                let what = format!("{MOST_MACHINES} machines, the most that one import makes");
+                self.error = Some(Error::TooMuch(what));
                 return true;
             }
             let fresh = self.command.as_ref().filter(|_| self.used.insert((at, section)));
@@ -307,7 +308,7 @@ impl Importer {
         let fit = open.reader.line(line, &mut sink);
         open.output.taken += sink.taken;
         if section.draft.entries() > MOST_ENTRIES {
-            self.error = Some(Error::TooManyEntries);
+            self.error = Some(too_many_entries());
         }
         fit
     }
@@ -330,9 +331,12 @@ impl Importer {
         section.outputs.push(open.output);
         self.entries += section.draft.entries().saturating_sub(open.entries) + 1;
         if section.draft.entries() + section.outputs.len() > MOST_ENTRIES {
-            self.error = Some(Error::TooManyEntries);
+            self.error = Some(too_many_entries());
         } else if self.entries > MOST_ENTRIES_IN_ALL {
-            self.error = Some(Error::TooManyEntriesInAll);
+            let what = format!(
+                "{MOST_ENTRIES_IN_ALL} figures and facts of all machines, the most that one import takes"
+            );
+            self.error = Some(Error::TooMuch(what));
         }
     }
 
@@ -344,6 +348,10 @@ impl Importer {
         }
         add_example(&mut self.not_understood, &self.text, line);
     }
+}
+
+fn too_many_entries() -> Error {
+    Error::TooMuch(format!("{MOST_ENTRIES} figures and facts of one machine, the most that a record holds"))
 }
 
 /// An output of which one line is known.

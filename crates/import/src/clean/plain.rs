@@ -42,20 +42,19 @@ pub(super) fn without_codes(line: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// The longest string that a terminal is told, such as a title: one that does not end there is text.
-const LONGEST_STRING: usize = 4096;
-
 /// What follows an escape sequence.
 fn behind_escape(text: &str) -> &str {
     let mut rest = text.chars();
     match rest.next() {
         Some('[') => behind_parameters(rest.as_str()),
         Some(']' | 'P' | '^' | '_' | 'X') => {
-            let string = rest.as_str();
-            let near =
-                &string[..string.char_indices().nth(LONGEST_STRING).map_or(string.len(), |(at, _)| at)];
-            let ends = ["\u{7}", "\u{1b}\\"].iter().filter_map(|end| Some(near.find(end)? + end.len()));
-            &string[ends.min().unwrap_or(0)..]
+            let text = rest.as_str();
+            // It ends in BEL or ST; one that has no end is text.
+            let behind = text.find(['\u{7}', '\u{1b}']).and_then(|at| {
+                let end = &text[at..];
+                end.strip_prefix('\u{7}').or_else(|| end.strip_prefix("\u{1b}\\"))
+            });
+            behind.unwrap_or(text)
         }
         // A character set's choice has one character more.
         Some('(' | ')' | '*' | '+' | '#' | '%' | ' ') => {
