@@ -250,7 +250,7 @@ impl Text {
         if indented && self.structure.as_ref().is_some_and(|open| !is_read(open.kind)) {
             return Fit::Taken;
         }
-        if !a_key || !indented && self.searched.is_none() && !scan::is_one_of(key, KEYS) {
+        if !a_key || !indented && self.searched.is_none() {
             return Fit::Between;
         }
         let again = |open: &Structure| !open.titled && open.handle.is_none() && open.get(key).is_some();
@@ -336,13 +336,6 @@ impl Text {
         }
     }
 }
-
-/// Keys that are believed without indentation, as where a mail or a page lost it.
-const KEYS: &str = "Array Handle|Error Information Handle|Total Width|Data Width|Size|Form Factor|Set|Locator|Bank Locator|\
-    Type|Type Detail|Speed|Manufacturer|Serial Number|Asset Tag|Part Number|Rank|Configured Clock Speed|\
-    Configured Memory Speed|Minimum Voltage|Maximum Voltage|Configured Voltage|Memory Technology|Version|\
-    Socket Designation|Family|ID|Voltage|External Clock|Max Speed|Current Speed|Status|Upgrade|Core Count|\
-    Core Enabled|Thread Count|Product Name|Vendor|Release Date";
 
 #[cfg(test)]
 mod tests;
