@@ -187,19 +187,20 @@ impl SpeedReader {
         let asked = self.command.option(&["-bytes"]).and_then(parse_whole);
         let assumed = self.sizes.is_empty() && asked.is_none() && matches!(rates.len(), 5 | 6);
         let sizes = if assumed { SIZES } else { &self.sizes };
-        for (at, value) in rates.iter().enumerate() {
+        let of_size = |(at, value): (usize, &f64)| {
             let printed = sizes.get(at).copied().filter(|_| assumed || sizes.len() == rates.len());
             let bytes = printed.or(asked.filter(|_| rates.len() == 1));
-            let (name, line) = (name.to_owned(), line.into());
-            self.rates.push(Rate { name, bytes, work: None, value: *value, line, assumed });
-        }
+            Rate { name: name.to_owned(), bytes, work: None, value: *value, line: line.into(), assumed }
+        };
+        self.rates.extend(rates.iter().enumerate().map(of_size));
     }
 
     fn take_keys(&mut self, name: &str, works: &[&'static str], rates: &[f64], line: Line) {
-        for (work, value) in works.iter().zip(rates) {
+        let of_work = |(work, value): (&&'static str, &f64)| {
             let (name, work, line) = (name.to_owned(), Some(*work), line.into());
-            self.rates.push(Rate { name, bytes: None, work, value: *value, line, assumed: false });
-        }
+            Rate { name, bytes: None, work, value: *value, line, assumed: false }
+        };
+        self.rates.extend(works.iter().zip(rates).map(of_work));
     }
 
     fn machine(&mut self, fields: &[&str], line: Line) -> Option<()> {
