@@ -138,7 +138,7 @@ impl Listing {
                     self.bank.take(memory::RATED, &format!("{mhz} MHz"), origin, sink);
                 }
             }
-            ("bank", "clock") => self.clock(value, line, sink),
+            ("bank", "clock") => note_period(value, sink),
             ("bank", key) => {
                 if let Some(row) = BANK.iter().find(|(label, ..)| *label == key) {
                     self.bank.take(*row, value, origin, sink);
@@ -147,51 +147,26 @@ impl Listing {
             _ => {}
         }
     }
-
-    /// lshw counts the clock's hertz in 32 bits: 4800 MHz of the description are 505 MHz there.
-    fn clock(&mut self, value: &str, line: Line, sink: &mut Sink) {
-        // JSON has hertz.
-        let hz = value.parse::<u64>().ok().filter(|hz| *hz > 100_000);
-        let printed = || value.split("MHz").next()?.trim().parse().ok();
-        let Some(mhz) = hz.map(|hz| hz / 1_000_000).or_else(printed) else { return };
-        let brackets = value.split_once('(').and_then(|(_, ns)| ns.strip_suffix(')'));
-        if let Some(period) = brackets.filter(|ns| ns.ends_with("ns")).map(str::to_owned) {
-            let note = text!(
-                "lshw-period",
-                "lshw's {period} is one period of the memory's {mhz} MHz, no latency",
-                period,
-                mhz
-            );
-            if !sink.draft.machine.notes.contains(&note) {
-                sink.draft.machine.notes.push(note);
-            }
-        }
-        let path = memory::path("rated_mt_s", sink);
-        match self.bank.device.rated_mt_s.map(u64::from) {
-            Some(rated) if mhz == rated || mhz == ((rated * 1_000_000) & u64::from(u32::MAX)) / 1_000_000 => {
-            }
-            Some(rated) => {
-                sink.withhold(&path, format!("its description says {rated} MHz, its clock {mhz} MHz"), line);
-                self.bank.device.rated_mt_s = None;
-            }
-            // Of a kind that lshw does not know it may be DDR5.
-            None if mhz.saturating_add(WRAP) < FASTEST
-                && self.bank.device.kind.as_ref().is_none_or(|kind| kind.contains("DDR5")) =>
-            {
-                sink.withhold(&path, format!("{mhz} MHz: lshw's clock has 32 bits, too few for DDR5"), line);
-            }
-            None => {
-                let origin = sink.origin(line);
-                self.bank.take(memory::RATED, &format!("{mhz} MHz"), origin, sink);
-            }
-        }
-    }
 }
 
-/// What is lost of a clock that does not fit into 32 bits, MHz.
-const WRAP: u64 = 4295;
-/// Beyond the fastest memory of DDR5, MT/s.
-const FASTEST: u64 = 8900;
+/// The clock tells no speed (lshw counts its hertz in 32 bits, too few for DDR5); people take its period for a latency.
+fn note_period(value: &str, sink: &mut Sink) {
+    let Some((mhz, period)) =
+        value.split_once("MHz (").and_then(|(mhz, rest)| Some((mhz, rest.strip_suffix(')')?)))
+    else {
+        return;
+    };
+    let (mhz, period) = (mhz.trim().to_owned(), period.to_owned());
+    let note = text!(
+        "lshw-period",
+        "lshw's {period} is one period of the memory's {mhz} MHz, no latency",
+        period,
+        mhz
+    );
+    if !sink.draft.machine.notes.contains(&note) {
+        sink.draft.machine.notes.push(note);
+    }
+}
 
 #[cfg(test)]
 mod tests;
