@@ -54,9 +54,9 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
 fn thread(line: Line) -> Option<Thread> {
     let mut rest = line.text.trim();
     let mut value = |label: &str| {
-        let after = rest.strip_prefix(label)?.trim_start();
+        let after = rest.trim_start().strip_prefix(label)?.trim_start();
         let end = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
-        rest = after[end..].trim_start();
+        rest = &after[end..];
         after[..end].parse::<u64>().ok()
     };
     let thread = Thread {
@@ -76,7 +76,7 @@ fn thread(line: Line) -> Option<Thread> {
     let between = |value: f64| thread.min as f64 <= value && value <= thread.max as f64;
     let ordered = between(thread.average) && thread.act.is_none_or(|act| between(act as f64));
     let priority = thread.priority.is_some_and(|priority| priority <= 99);
-    let ends = line.text.trim_end().ends_with(|c: char| c.is_ascii_digit()) && rest.is_empty();
+    let ends = rest.is_empty() || rest.starts_with(' ') && !rest.contains(|c: char| c.is_ascii_digit());
     (ends && priority && (thread.cycles == 0 || ordered)).then_some(thread)
 }
 
