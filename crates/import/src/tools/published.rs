@@ -20,9 +20,12 @@ pub(super) const PUBLISHED: Tool = Tool {
 #[derive(Default)]
 struct PublishedReader {
     source: Option<String>,
-    /// Inventory facts, with their paths.
-    facts: Vec<(Vec<String>, Value, PendingLine)>,
+    /// Facts of the inventory so far.
+    facts: usize,
 }
+
+/// Most facts of one list, each of which is tried in the whole inventory.
+const MOST_FACTS: usize = 1000;
 
 impl Reader for PublishedReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
@@ -40,11 +43,15 @@ impl Reader for PublishedReader {
             sink.contradict(says.trim().to_owned(), origins);
         } else if let Some(note) = text.strip_prefix("note:") {
             sink.draft.machine.notes.push(note.trim().into());
-        } else if self.facts.len() >= crate::limits::MOST_ENTRIES {
+        } else if self.facts >= MOST_FACTS {
             return Fit::Between;
         } else if let Some(fact) = text.strip_prefix("machine.") {
-            match parse_fact(fact) {
-                Ok((path, value)) => self.facts.push((path, value, line.into())),
+            self.facts += 1;
+            match take_fact(fact, &sink.draft.machine) {
+                Ok((path, machine)) => {
+                    sink.draft.machine = machine;
+                    sink.note(format!("machine.{}", print_path(&path)), line);
+                }
                 Err(why) => sink.withhold(name, why, line),
             }
         } else if let Some(metric) = metrics::find(name) {
@@ -63,34 +70,13 @@ impl Reader for PublishedReader {
         }
         Fit::Taken
     }
-
-    fn end(&mut self, sink: &mut Sink) {
-        let Ok(mut machine) = serde_json::to_value(&sink.draft.machine) else { return };
-        for (path, value, line) in &self.facts {
-            let name = format!("machine.{}", print_path(path));
-            if put_at(&mut machine, path, value.clone()) {
-                sink.note(name, line.line());
-            } else {
-                let why = "the entry before it is missing; lists are filled from [0] on".to_owned();
-                sink.withhold(&name, why, line.line());
-            }
-        }
-        // Each fact was tried alone; together they can only fail by a list that one makes and another enters.
-        let Some((.., line)) = self.facts.last() else { return };
-        match serde_json::from_value::<Machine>(machine) {
-            Ok(machine) => sink.draft.machine = machine,
-            Err(error) => {
-                sink.withhold("machine", format!("the facts do not fit together: {error}"), line.line());
-            }
-        }
-    }
 }
 
 /// Why a line is no figure and no fact.
 type Why = String;
 
-/// `counts.packages = 2` as a path and its value, proven to be a part of an inventory.
-fn parse_fact(text: &str) -> Result<(Vec<String>, Value), Why> {
+/// `counts.packages = 2`: its path, and the inventory with it.
+fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Why> {
     let (path, value) =
         text.split_once('=').ok_or("write machine.PATH = VALUE, as in machine.counts.packages = 2")?;
     // `memory_devices[0].ranks` is `memory_devices.0.ranks`.
@@ -117,19 +103,20 @@ fn parse_fact(text: &str) -> Result<(Vec<String>, Value), Why> {
     if parsed.as_f64().is_some_and(|number| !is_possible(&path, number)) {
         return Err(format!("{value} is more or less than a machine can have"));
     }
-    // An entry of a list is tried as its first; whether it follows on the others is seen when all facts are put in.
-    let index = |key: &String| if key.parse::<usize>().is_ok() { "0".to_owned() } else { key.clone() };
-    let trial: Vec<String> = path.iter().map(index).collect();
-    let mut whole = serde_json::to_value(Machine::default()).map_err(|error| error.to_string())?;
-    let put = put_at(&mut whole, &trial, parsed.clone());
+    let mut whole = serde_json::to_value(machine).map_err(|error| error.to_string())?;
+    if !put_at(&mut whole, &path, parsed) {
+        return Err("the entry before it is missing; lists are filled from [0] on".to_owned());
+    }
     let machine: Machine =
         serde_json::from_value(whole).map_err(|error| format!("{value} does not fit there: {error}"))?;
-    let back = serde_json::to_value(machine).map_err(|error| error.to_string())?;
+    let back = serde_json::to_value(&machine).map_err(|error| error.to_string())?;
     // What is no part of an inventory does not come back.
-    if put && back.pointer(&format!("/{}", trial.join("/"))).is_some() {
-        return Ok((path, parsed));
+    match back.pointer(&format!("/{}", path.join("/"))) {
+        Some(_) => Ok((path, machine)),
+        None => {
+            Err(format!("an inventory has no {}; `linespeed schema` prints what it has", print_path(&path)))
+        }
     }
-    Err(format!("an inventory has no {}; `linespeed schema` prints what it has", print_path(&path)))
 }
 
 /// Whether a number can be true of any machine: what `lscpu` and `dmidecode` may tell, too.
@@ -150,9 +137,6 @@ fn print_path(path: &[String]) -> String {
     path.iter().map(step).collect::<String>().trim_start_matches('.').to_owned()
 }
 
-/// Most entries of a list that facts may make one by one.
-const MOST_ENTRIES: usize = 4096;
-
 /// Puts a value at a path; lists grow by one at most. Whether it could be done.
 fn put_at(value: &mut Value, path: &[String], new: Value) -> bool {
     let Some((key, rest)) = path.split_first() else {
@@ -164,7 +148,7 @@ fn put_at(value: &mut Value, path: &[String], new: Value) -> bool {
         *value = Value::Object(serde_json::Map::new());
     }
     match (value, index) {
-        (Value::Array(list), Some(at)) if at <= list.len() && at < MOST_ENTRIES => {
+        (Value::Array(list), Some(at)) if at <= list.len() => {
             if at == list.len() {
                 // CPUs and nodes are numbered as they stand; other lists have no such field.
                 list.push(serde_json::json!({ "id": at }));
