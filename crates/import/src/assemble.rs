@@ -57,7 +57,7 @@ pub(crate) fn assemble(
     let mut coverage = Vec::new();
     machine.hostname = machine.hostname.or(host);
     let lscpu = merge::lscpu(&facts.lscpu, &mut draft.contradictions)?;
-    merge::numactl(&facts.numactl, &lscpu)?;
+    let numactl = merge::numactl(std::mem::take(&mut facts.numactl), &lscpu)?;
     merge::slots(&facts)?;
     merge::caches(&facts, &lscpu)?;
     if let Some(withheld) = merge::rows(&facts, &lscpu)? {
@@ -65,7 +65,7 @@ pub(crate) fn assemble(
         facts.rows.clear();
     }
     processor(&lscpu, &facts, &mut machine, &mut state);
-    cpus::fill(&lscpu, &facts, &mut machine, &mut draft.contradictions, &mut coverage);
+    cpus::fill(&lscpu, &numactl, &facts, &mut machine, &mut draft.contradictions, &mut coverage);
     if lscpu.kinds.is_empty() {
         draft.inventory.extend(cpus::by_firmware(&facts, &mut machine));
     }
@@ -185,7 +185,8 @@ fn withhold_differing(draft: &mut Draft) {
         let words = [detail::CLASS, detail::WITHIN, detail::ACCESS, detail::TRAFFIC];
         (words.map(|key| m.detail.get(key).map(str::to_owned)), m.detail.get(detail::PROCESSES))
     };
-    let place = |m: &Measurement| (m.metric.clone(), format!("{:?}", m.labels), tool(m), settings(m));
+    let place =
+        |m: &Measurement| (m.metric.clone(), format!("{:?} {:?} {:?}", m.labels, tool(m), settings(m)));
     let mut found: BTreeMap<String, Contradiction> = BTreeMap::new();
     let mut first: BTreeMap<_, &Measurement> = BTreeMap::new();
     let mut twofold = BTreeSet::new();
@@ -212,36 +213,27 @@ fn withhold_differing(draft: &mut Draft) {
     }));
 }
 
+/// What no output told, and what would.
 fn not_reported(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage>) {
-    let mut missing = |what: &str, is_missing: bool, remedy: &str| {
-        if is_missing {
-            coverage.push(
-                Coverage::impossible(what, text!("no output of the text tells it")).with_remedy(remedy),
-            );
-        }
-    };
     let processor = &machine.processor;
     let names = [&processor.vendor, &processor.model_name, &processor.firmware_name];
-    let nobody = names.iter().all(|name| name.is_none());
-    missing("processor", nobody && machine.counts.cores.is_none(), "import the output of lscpu too");
-    missing(
-        "memory devices",
-        machine.memory_devices.is_empty(),
-        "import the output of dmidecode -t memory too",
-    );
-    missing(
-        "NUMA distances",
-        machine.counts.nodes != Some(1) && machine.nodes.iter().all(|node| node.distances.is_empty()),
-        "import the output of numactl -H too",
-    );
+    let nobody = names.iter().all(|name| name.is_none()) && machine.counts.cores.is_none();
+    let apart = machine.counts.nodes != Some(1) && machine.nodes.iter().all(|node| node.distances.is_empty());
     // A clock of the moment is no setting.
     let unset = state.clocks.iter().all(|clock| clock.governor.is_none() && clock.max_hz.is_none());
     let nothing = unset && state.boost.is_none() && state.thp.is_none();
-    missing(
-        "conditions",
-        nothing,
-        "measure with linespeed itself: it notes governor, boost, load and more beside its figures",
-    );
+    let measure = "measure with linespeed itself: it notes governor, boost, load and more beside its figures";
+    let devices = machine.memory_devices.is_empty();
+    let parts = [
+        ("processor", nobody, "import the output of lscpu too"),
+        ("memory devices", devices, "import the output of dmidecode -t memory too"),
+        ("NUMA distances", apart, "import the output of numactl -H too"),
+        ("conditions", nothing, measure),
+    ];
+    for (what, _, remedy) in parts.into_iter().filter(|(_, missing, _)| *missing) {
+        let part = Coverage::impossible(what, text!("no output of the text tells it"));
+        coverage.push(part.with_remedy(remedy));
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::numbers::{is_ambiguous, is_remark, parse_number};
+use crate::facts::split_size;
 
 /// The largest odd factor of the size of an L1 or L2: 1.25 MiB are 5 × 2^18, 48 KiB are 3 × 2^14.
 const LARGEST_FACTOR: u64 = 15;
@@ -24,19 +24,8 @@ pub(crate) struct Printed {
 impl Printed {
     /// `1.3 MiB (40 instances)`, `1.3M`, `36608K`.
     pub(crate) fn read(text: &str) -> Option<Self> {
-        let (value, rest) = parse_number(text).filter(|_| !is_ambiguous(text))?;
-        let (word, behind) = rest.split_at(rest.bytes().take_while(u8::is_ascii_alphabetic).count());
-        if word.len() > 5 || !is_remark(behind) {
-            return None;
-        }
-        let unit = match rest.bytes().next().map(|b| b.to_ascii_uppercase()) {
-            None | Some(b'(' | b'B') => 0,
-            Some(b'K') => 10,
-            Some(b'M') => 20,
-            Some(b'G') => 30,
-            _ => return None,
-        };
-        let unit = (1_u64 << unit) as f64;
+        let (value, shift, _) = split_size(text)?;
+        let unit = (1_u64 << shift) as f64;
         let half = if value.fract() == 0.0 && unit < 1_048_576.0 { 0.0 } else { 0.05 * unit };
         (value > 0.0 && value * unit < 2f64.powi(60)).then_some(Self { printed: value * unit, half })
     }

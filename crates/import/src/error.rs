@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 
 use record::import::Origin;
 
-use crate::limits::{MOST_ENTRIES, MOST_ENTRIES_IN_ALL, MOST_MACHINES};
-
 /// Why no record can be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -27,26 +25,9 @@ pub enum Error {
          files, or --split REGEX"
     )]
     SeveralMachines(Clash),
-    /// One machine has more figures and facts than a record holds.
-    #[error(
-        "the text has more than {} figures and facts of one machine, the most that a record holds: import it in \
-         pieces",
-        MOST_ENTRIES
-    )]
-    TooManyEntries,
-    /// All machines together have more of them than one import takes.
-    #[error(
-        "the texts have more than {} figures and facts of all machines together, the most that one import \
-         takes: import them in pieces",
-        MOST_ENTRIES_IN_ALL
-    )]
-    TooManyEntriesInAll,
-    /// There are more machines than one import makes.
-    #[error(
-        "the text is of more than {} machines, the most that one import makes: import it in pieces",
-        MOST_MACHINES
-    )]
-    TooManyMachines,
+    /// There is more than one import takes.
+    #[error("the text has more than {0}: import it in pieces")]
+    TooMuch(String),
 }
 
 /// What can stand only once of one machine.

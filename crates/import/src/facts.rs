@@ -10,6 +10,7 @@ use record::machine::CacheKind;
 
 use crate::cache_size::Printed;
 use crate::numbers::{is_ambiguous, is_remark, parse_number};
+use crate::scan;
 
 /// A value and where it stood.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,17 +31,6 @@ impl<T: Clone> Fact<T> {
 /// A contradiction of two statements.
 pub(crate) fn contradict(says: String, one: &Origin, other: &Origin) -> Contradiction {
     Contradiction { says, origins: vec![one.clone(), other.clone()] }
-}
-
-/// Memory speeds that there are, MT/s: SDRAM's slowest to above HBM4's and GDDR7's.
-const MEMORY_SPEEDS: std::ops::RangeInclusive<f64> = 10.0..=40_000.0;
-
-/// A speed that DIMMs do not reach; firmware that does not know writes it.
-const UNKNOWN_MEMORY_SPEED: f64 = 32_768.0;
-
-/// Whether memory can have such a speed.
-pub(crate) fn is_memory_speed(mt_s: f64) -> bool {
-    mt_s != UNKNOWN_MEMORY_SPEED && MEMORY_SPEEDS.contains(&mt_s)
 }
 
 /// Everything.
@@ -117,28 +107,11 @@ impl fmt::Display for Datum {
 
 /// What is told of a machine or a kind of core, by [`key`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Values(BTreeMap<&'static str, Fact<Datum>>);
+pub(crate) struct Values(pub BTreeMap<&'static str, Fact<Datum>>);
 
 impl Values {
     pub(crate) fn get(&self, key: &str) -> Option<&Fact<Datum>> {
         self.0.get(key)
-    }
-
-    pub(crate) fn value_mut(&mut self, key: &str) -> Option<&mut Datum> {
-        self.0.get_mut(key).map(|fact| &mut fact.value)
-    }
-
-    pub(crate) fn put(&mut self, key: &'static str, fact: Fact<Datum>) {
-        self.0.insert(key, fact);
-    }
-
-    /// Adds what was told later.
-    pub(crate) fn extend(&mut self, later: &Values) {
-        self.0.extend(later.0.clone());
-    }
-
-    pub(crate) fn remove(&mut self, key: &str) {
-        self.0.remove(key);
     }
 
     pub(crate) fn number(&self, key: &str) -> Option<u64> {
@@ -168,8 +141,6 @@ pub(crate) struct Lscpu {
     pub kinds: Vec<Values>,
     /// CPUs of each node.
     pub node_cpus: BTreeMap<u32, Fact<CpuList>>,
-    /// What stood on either side of each margin that the flags were broken at, as one word: perhaps it was one.
-    pub glued_flags: Vec<String>,
     /// The text ended within them.
     pub cut_flags: bool,
     /// Caches in the order of the output.
@@ -178,13 +149,14 @@ pub(crate) struct Lscpu {
     pub vulnerabilities: BTreeMap<String, Fact<String>>,
 }
 
+/// Level and kind of a cache.
+pub(crate) type CacheName = (u32, CacheKind);
+
 /// One kind of cache as lscpu tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CacheFact {
-    /// Level.
-    pub level: u32,
-    /// Kind.
-    pub kind: CacheKind,
+    /// Level and kind.
+    pub cache: CacheName,
     /// Bytes of one, where that is told.
     pub bytes: Option<u64>,
     /// How many there are.
@@ -204,8 +176,8 @@ pub(crate) struct CpuRow {
     pub cluster: Option<u32>,
     /// Its node.
     pub node: Option<u32>,
-    /// Its caches: name (`L1d`) and number.
-    pub caches: Vec<(String, u32)>,
+    /// Its caches and their numbers.
+    pub caches: Vec<(CacheName, u32)>,
     /// Whether it is online.
     pub online: bool,
     /// Its table has a row of every CPU, those offline too (`-e`).
@@ -219,8 +191,8 @@ pub(crate) struct CpuRow {
 /// A row of `lscpu -C`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CacheRow {
-    /// `L1d`.
-    pub name: String,
+    /// Level and kind.
+    pub cache: CacheName,
     /// Bytes of the first and of all.
     pub bytes: (Option<Printed>, Option<Printed>),
     /// Associativity.
@@ -272,13 +244,7 @@ impl Lscpu {
     pub(crate) fn has_flag(&self, name: &str) -> Option<bool> {
         let flags = self.machine.text(key::FLAGS)?;
         let has = |name: &str| flags.split_ascii_whitespace().any(|flag| flag == name);
-        match has(name) {
-            true => Some(true),
-            false => {
-                (has("lahf_lm") && !self.cut_flags && self.glued_flags.iter().all(|glued| glued != name))
-                    .then_some(false)
-            }
-        }
+        has(name).then_some(true).or((has("lahf_lm") && !self.cut_flags).then_some(false))
     }
 }
 
@@ -323,7 +289,7 @@ pub(crate) fn parse_cpus(text: &str) -> Result<CpuList, CpuListError> {
 }
 
 /// The level and kind of a cache called `L1d`, `L2`.
-pub(crate) fn parse_cache_name(name: &str) -> Option<(u32, CacheKind)> {
+pub(crate) fn parse_cache_name(name: &str) -> Option<CacheName> {
     let rest = name.trim().strip_prefix(['L', 'l'])?;
     let level = rest.chars().next()?.to_digit(10).filter(|level| (1..=9).contains(level))?;
     let kind = match &rest[1..] {
@@ -335,18 +301,21 @@ pub(crate) fn parse_cache_name(name: &str) -> Option<(u32, CacheKind)> {
     Some((level, kind))
 }
 
-/// A size with a binary unit, whether it is written so or not: `32K`, `1.5 MiB`, `32 GB`, `1 MiB (2 instances)`; and whether the
-/// unit was written as IEC has it. Other words behind it may tell another size.
-pub(crate) fn parse_size(text: &str) -> Option<(u64, bool)> {
+/// A number before the power of two of its unit, which stands there last and may be none: `1.3 MiB (40 instances)`, `36608K`.
+/// Other words behind it may tell another size.
+pub(crate) fn split_size(text: &str) -> Option<(f64, u32, &str)> {
+    const UNITS: [&str; 5] = ["|b|bytes", "k|kb|kib", "m|mb|mib", "g|gb|gib", "t|tb|tib"];
     let (value, rest) = parse_number(text).filter(|_| !is_ambiguous(text))?;
     let (unit, behind) = rest.split_at(rest.bytes().take_while(u8::is_ascii_alphabetic).count());
-    if !is_remark(behind) {
-        return None;
-    }
-    let is = |names: &[&str]| names.iter().any(|name| unit.eq_ignore_ascii_case(name));
-    let units: [&[&str]; 5] =
-        [&["b", "bytes"], &["k", "kb", "kib"], &["m", "mb", "mib"], &["g", "gb", "gib"], &["t", "tb", "tib"]];
-    let shift = 10 * units.iter().position(|names| is(names))?;
+    let word = unit.to_ascii_lowercase();
+    let (_, shift) = UNITS.iter().zip((0..).step_by(10)).find(|(names, _)| scan::is_one_of(&word, names))?;
+    is_remark(behind).then_some((value, shift, unit))
+}
+
+/// A size with a binary unit, whether it is written so or not: `32K`, `1.5 MiB`, `32 GB`; and whether the unit was written as
+/// IEC has it.
+pub(crate) fn parse_size(text: &str) -> Option<(u64, bool)> {
+    let (value, shift, unit) = split_size(text).filter(|(.., unit)| !unit.is_empty())?;
     let bytes = value * (1_u64 << shift) as f64;
     (bytes < 2f64.powi(60)).then(|| (bytes.round() as u64, unit.ends_with("iB")))
 }

@@ -25,8 +25,6 @@ enum Harm {
     Wrapped(usize),
     /// A terminal broke lines where they end.
     Broken(usize),
-    /// As mail carries it.
-    QuotedPrintable,
 }
 
 /// The lines of a text, each with its end.
@@ -71,25 +69,6 @@ fn pieces(line: &str, margin: usize, at_words: bool) -> String {
     out + rest
 }
 
-fn quoted_printable(text: &str) -> String {
-    let mut out = String::from("Content-Transfer-Encoding: quoted-printable\n\n");
-    for line in text.lines() {
-        let mut column = 0;
-        for byte in line.bytes() {
-            let plain = matches!(byte, b' ' | b'\t' | b'!'..=b'<' | b'>'..=b'~');
-            let coded = if plain { char::from(byte).to_string() } else { format!("={byte:02X}") };
-            if column + coded.len() > 75 {
-                out.push_str("=\n");
-                column = 0;
-            }
-            column += coded.len();
-            out.push_str(&coded);
-        }
-        out.push('\n');
-    }
-    out
-}
-
 impl Harm {
     /// The text after it, and what else may be read there.
     fn befall(&self, name: &str, text: &str) -> (String, Option<&'static Text>) {
@@ -120,7 +99,6 @@ impl Harm {
             Harm::LineEnds(end) => text.replace('\n', end),
             Harm::Wrapped(margin) => each_line(text, |line| pieces(line, *margin, true)),
             Harm::Broken(margin) => each_line(text, |line| pieces(line, *margin, false)),
-            Harm::QuotedPrintable => quoted_printable(text),
         };
         (after, None)
     }
@@ -234,7 +212,6 @@ fn harms(places: u32, seed: usize) -> Vec<Harm> {
     all.extend(
         [50, 64, 72, 80, 100].iter().flat_map(|margin| [Harm::Wrapped(*margin), Harm::Broken(*margin)]),
     );
-    all.push(Harm::QuotedPrintable);
     all
 }
 

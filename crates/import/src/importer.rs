@@ -8,13 +8,12 @@ use record::command_line::conditions;
 use record::import::{NotUnderstood, Output, Text};
 
 use crate::assemble::{Imported, assemble};
-use crate::clean::{Cleaned, Kind, Lines};
-use crate::devices;
+use crate::clean::{self, Cleaned, Kind};
 use crate::error::{Clash, Error};
-use crate::limits::{MOST_ENTRIES, MOST_ENTRIES_IN_ALL};
+use crate::limits::{LONGEST_TEXT, MOST_ENTRIES, MOST_ENTRIES_IN_ALL, MOST_MACHINES};
 use crate::line::{Line, continued, ends_open, quote};
 use crate::prompts::{self, Mark};
-use crate::sections::{Section, Sections, add_example};
+use crate::sections::{Sections, add_example};
 use crate::sink::Sink;
 use crate::split::Split;
 use crate::tool::{Command, Fit, Reader, Tool};
@@ -40,7 +39,6 @@ struct Open {
     output: Output,
     between: u32,
     blank: u32,
-    devices: devices::Before,
     /// The line that began it.
     first: String,
     /// Entries of its machine before it.
@@ -75,59 +73,42 @@ impl Importer {
     }
 
     /// Reads one text to its end. `name` is how origins call it.
-    pub fn read(&mut self, name: &str, mut source: impl Read) -> io::Result<()> {
+    pub fn read(&mut self, name: &str, source: impl Read) -> io::Result<()> {
         self.text = name.to_owned();
         self.sections.begin_text(name);
-        self.command = None;
-        self.command_goes_on = false;
-        let mut head = Vec::new();
-        source.by_ref().take(dmidecode::DUMP_MARK).read_to_end(&mut head)?;
-        let head = head.as_slice();
-        if dmidecode::is_dump(head) {
-            return self.dump(name, head, source);
+        (self.command, self.command_goes_on) = (None, false);
+        let mut bytes = Vec::new();
+        if source.take(LONGEST_TEXT + 1).read_to_end(&mut bytes)? as u64 > LONGEST_TEXT {
+            return Err(io::Error::other(format!("it is longer than {} MiB", LONGEST_TEXT >> 20)));
         }
-        let mut open_end = false;
-        let mut lines = Lines::new(head.chain(source))?;
-        let result = loop {
-            match lines.next_line() {
-                Ok(Some(line)) => {
-                    self.line(&line);
-                    open_end = ends_open(&line.text);
-                }
-                Ok(None) => break Ok(()),
-                Err(error) => break Err(error),
+        let lines = if dmidecode::is_dump(&bytes) {
+            self.dump(&bytes);
+            1
+        } else {
+            let text = clean::decode(&bytes);
+            let open_end = clean::lines(&text).inspect(|line| self.line(line)).last();
+            self.close();
+            let lines = open_end.as_ref().map_or(0, |last| last.number);
+            if open_end.is_some_and(|last| ends_open(&last.text)) && !text.ends_with('\n') {
+                self.sections.doubt_last_line(name, lines);
             }
+            lines
         };
-        self.close();
-        if open_end && lines.unfinished() {
-            self.sections.doubt_last_line(name, lines.count());
-        }
-        self.texts.push(Text { name: name.to_owned(), bytes: lines.bytes(), lines: lines.count() });
-        result
+        self.texts.push(Text { name: name.to_owned(), bytes: bytes.len() as u64, lines });
+        Ok(())
     }
 
     /// The table that `dmidecode --dump-bin` wrote.
-    fn dump(&mut self, name: &str, head: &[u8], source: impl Read) -> io::Result<()> {
-        let mut table = head.to_vec();
-        source.take(dmidecode::LONGEST_DUMP as u64).read_to_end(&mut table)?;
+    fn dump(&mut self, table: &[u8]) {
+        const TOOL: &str = "dmidecode --dump-bin";
         let at = self.sections.enter_section(None);
         let section = self.sections.get(at);
-        let mut sink = Sink::new(&mut section.draft, "dmidecode --dump-bin", &self.text);
-        let before = devices::Before::of(sink.draft);
-        dmidecode::dump(&table, &mut sink);
+        section.draft.begin_output();
+        let mut sink = Sink::new(&mut section.draft, TOOL, &self.text);
+        dmidecode::dump(table, &mut sink);
         let taken = sink.taken;
-        devices::merge(&mut section.draft, before);
-        section.outputs.push(Output {
-            tool: "dmidecode --dump-bin".to_owned(),
-            version: None,
-            command: None,
-            text: self.text.clone(),
-            lines: (1, 1),
-            taken,
-        });
+        section.outputs.push(Output { taken, ..output(TOOL, &self.text, 1, None) });
         self.lines += 1;
-        self.texts.push(Text { name: name.to_owned(), bytes: table.len() as u64, lines: 1 });
-        Ok(())
     }
 
     /// Lines that belong to no output, over all texts.
@@ -141,8 +122,8 @@ impl Importer {
         if let Some(error) = self.error {
             return Err(error);
         }
-        let has_outputs = |section: &Section| !section.outputs.is_empty();
-        let sections: Vec<Section> = self.sections.finish().into_iter().filter(has_outputs).collect();
+        let mut sections = self.sections.finish();
+        sections.retain(|section| !section.outputs.is_empty());
         if sections.is_empty() {
             return Err(Error::NothingKnown { lines: self.lines });
         }
@@ -155,39 +136,42 @@ impl Importer {
     }
 
     fn line(&mut self, line: &Cleaned) {
-        if !line.text.trim().is_empty() {
-            self.lines += 1;
-        }
+        self.lines += u64::from(!line.text.trim().is_empty());
         if self.error.is_some() {
             return;
         }
-        match line.kind {
+        let plain = Line { number: line.number, text: &line.text };
+        if matches!(line.kind, Kind::Row | Kind::Text) && self.sections.divide_at(&line.text) {
+            self.close();
+            self.command = None;
+        }
+        let known = match line.kind {
             Kind::Unreadable => {
                 self.close();
-                self.add_unknown(Line { number: line.number, text: &line.text });
+                false
             }
-            Kind::Frame => self.close(),
+            Kind::Frame => {
+                self.close();
+                true
+            }
             // What a table's head began goes on in its rows.
-            Kind::Ruler => {}
-            Kind::Row => self.row(line),
-            Kind::Text => {
-                if self.sections.divide_at(&line.text) {
-                    self.close();
-                    self.command = None;
-                }
-                self.plain(line);
-            }
+            Kind::Ruler => true,
+            // A row first without its first cell, then as it stands.
+            Kind::Row => line.label().is_some_and(|label| self.row(plain, label)) || self.offer(plain, None),
+            Kind::Text => self.plain(plain, line.in_fence),
+        };
+        if !known {
+            self.add_unknown(plain);
         }
     }
 
-    fn plain(&mut self, line: &Cleaned) {
-        let text = line.text.as_str();
+    /// Whether a line is somebody's.
+    fn plain(&mut self, line: Line, in_fence: bool) -> bool {
         if std::mem::take(&mut self.command_goes_on) {
-            self.go_on(text);
-            return;
+            self.go_on(line.text);
+            return true;
         }
-        let plain = Line { number: line.number, text };
-        match prompts::find_mark(text, line.in_fence) {
+        match prompts::find_mark(line.text, in_fence) {
             Some(Mark::Prompt { host, command }) => {
                 self.close();
                 if let Some(host) = host {
@@ -200,67 +184,39 @@ impl Importer {
                 self.begin(command, line.number);
             }
             // Tools print lines that begin with # too.
-            Some(Mark::Heading { level, text: words }) => {
-                if !self.offer(plain, None) {
-                    self.close();
-                    self.command = None;
-                    self.sections.add_heading(level, words);
-                    if prompts::is_command(words) {
-                        self.begin(words, line.number);
-                    }
+            Some(Mark::Heading { level, text: words }) if !self.offer(line, None) => {
+                self.close();
+                self.command = None;
+                self.sections.add_heading(level, words);
+                if prompts::is_command(words) {
+                    self.begin(words, line.number);
                 }
             }
-            None => {
-                if !self.offer(plain, None) {
-                    self.add_unknown(plain);
-                }
-            }
+            Some(Mark::Heading { .. }) => {}
+            None => return self.offer(line, None),
         }
+        true
     }
 
-    /// A row of a table: first as it stands, then without its first cell.
-    fn row(&mut self, line: &Cleaned) {
-        if self.sections.divide_at(&line.text) {
-            self.close();
-            self.command = None;
-        }
-        let whole = Line { number: line.number, text: &line.text };
-        let taken = match line.label() {
-            Some(label) => {
-                let rest = line.text.get(label.len()..).unwrap_or_default().trim_start();
-                self.row_of(Line { number: line.number, text: rest }, label) || self.offer(whole, None)
-            }
-            None => self.offer(whole, None),
-        };
-        if !taken {
-            self.add_unknown(whole);
-        }
-    }
-
-    fn row_of(&mut self, rest: Line, label: &str) -> bool {
-        if rest.text.is_empty() {
-            return false;
-        }
-        // Only a row that some output has may name a machine.
+    /// A row of a table without its first cell, which may name a machine.
+    fn row(&mut self, line: Line, label: &str) -> bool {
+        let rest = Line { text: line.text[label.len()..].trim_start(), ..line };
+        // Only a row that some output has may name one.
         let begins = TOOLS.iter().any(|tool| opens(tool, rest, None));
-        let moves = begins
-            && self.open.as_ref().is_some_and(|open| self.sections.moves_to(Some(label), open.section));
-        if moves {
+        let open = self.open.as_ref().filter(|_| begins);
+        if open.is_some_and(|open| self.sections.moves_to(label, open.section)) {
             self.close();
         }
-        if !self.offer(rest, Some(label).filter(|_| begins)) {
+        if rest.text.is_empty() || !self.offer(rest, Some(label).filter(|_| begins)) {
             return false;
         }
         let Some(open) = &self.open else { return true };
         let by_labels = self.sections.split_by_labels();
-        let section = self.sections.get(open.section);
-        match &section.label {
-            Some((first, number)) if first != label && !by_labels => {
-                let labels = [(first.clone(), *number), (label.to_owned(), rest.number)];
-                self.error = Some(Error::SeveralMachines(Clash::Labels(labels)));
-            }
-            Some(_) => {}
-            None => section.label = Some((label.to_owned(), rest.number)),
+        let first =
+            self.sections.get(open.section).label.get_or_insert_with(|| (label.to_owned(), line.number));
+        if first.0 != label && !by_labels {
+            let labels = [first.clone(), (label.to_owned(), line.number)];
+            self.error = Some(Error::SeveralMachines(Clash::Labels(labels)));
         }
         true
     }
@@ -268,13 +224,9 @@ impl Importer {
     /// A command line: the outputs that follow are its.
     fn begin(&mut self, command: &str, number: u64) {
         self.used.clear();
-        self.command = None;
-        if command.is_empty() {
-            return;
-        }
         let (text, goes_on) = continued(command);
         self.command_goes_on = goes_on;
-        self.command = Some(Command { text: text.to_owned(), line: number });
+        self.command = Some(Command { text: text.to_owned(), line: number }).filter(|_| !command.is_empty());
     }
 
     fn go_on(&mut self, text: &str) {
@@ -293,7 +245,7 @@ impl Importer {
         let fit = self.ask(&mut open, line);
         let blank = fit == Fit::Between && line.text.trim().is_empty();
         match fit {
-            Fit::Taken => open.taken(line.number),
+            Fit::Taken => (open.output.lines.1, open.between, open.blank) = (line.number, 0, 0),
             Fit::Between if blank => open.blank += 1,
             Fit::Between | Fit::Over => open.between += 1,
         }
@@ -311,56 +263,38 @@ impl Importer {
             return true;
         }
         for (at, tool) in TOOLS.iter().enumerate() {
-            let fresh =
-                self.command.as_ref().filter(|_| self.used.range((at, 0)..(at + 1, 0)).next().is_none());
+            let command = self.command.as_ref();
+            let fresh = command.filter(|_| self.used.range((at, 0)..(at + 1, 0)).next().is_none());
             // In a table the rows of several machines stand below one command.
-            let opens =
-                opens(tool, line, fresh) || label.is_some() && opens(tool, line, self.command.as_ref());
-            if !opens {
+            if !opens(tool, line, fresh) && (label.is_none() || !opens(tool, line, command)) {
                 continue;
             }
             self.close();
             let section = self.sections.enter_section(label);
             if self.sections.are_too_many() {
-                self.error = Some(Error::TooManyMachines);
+                let what = format!("{MOST_MACHINES} machines, the most that one import makes");
+                self.error = Some(Error::TooMuch(what));
                 return true;
             }
-            let fresh = self.command.clone().filter(|_| !self.used.contains(&(at, section)));
-            let output = Output {
-                tool: tool.name.to_owned(),
-                version: None,
-                command: fresh.as_ref().map(|command| command.text.clone()),
-                text: self.text.clone(),
-                lines: (line.number, line.number),
-                taken: 0,
-            };
-            let under = fresh.as_ref().and_then(|command| conditions(&command.text));
-            let reader = (tool.reader)(fresh.as_ref());
-            if self.command.is_some() {
-                self.used.insert((at, section));
-            }
+            let fresh = self.command.as_ref().filter(|_| self.used.insert((at, section)));
             let draft = &mut self.sections.get(section).draft;
-            draft.version = None;
-            let (devices, entries) = (devices::Before::of(draft), draft.entries());
-            let (between, blank, first) = (0, 0, quote(line.text).to_owned());
+            draft.begin_output();
             let mut open = Box::new(Open {
                 tool,
-                reader,
+                reader: (tool.reader)(fresh),
                 section,
-                output,
-                between,
-                blank,
-                devices,
-                first,
-                entries,
-                under,
+                output: output(tool.name, &self.text, line.number, fresh),
+                between: 0,
+                blank: 0,
+                first: quote(line.text).to_owned(),
+                entries: draft.entries(),
+                under: fresh.and_then(|command| conditions(&command.text)),
             });
-            // It looked like that tool's and is not.
-            if self.ask(&mut open, line) != Fit::Taken {
-                continue;
+            // Else it looked like that tool's and is not.
+            if self.ask(&mut open, line) == Fit::Taken {
+                self.open = Some(open);
+                return true;
             }
-            self.open = Some(open);
-            return true;
         }
         false
     }
@@ -374,7 +308,7 @@ impl Importer {
         let fit = open.reader.line(line, &mut sink);
         open.output.taken += sink.taken;
         if section.draft.entries() > MOST_ENTRIES {
-            self.error = Some(Error::TooManyEntries);
+            self.error = Some(too_many_entries());
         }
         fit
     }
@@ -387,21 +321,22 @@ impl Importer {
         sink.under = open.under.take();
         open.reader.end(&mut sink);
         open.output.taken += sink.taken;
-        devices::merge(&mut section.draft, open.devices);
         open.output.version = section.draft.version.take();
         let (from, to) = open.output.lines;
         if from == to && open.output.taken == 0 && section.draft.entries() == open.entries {
             // One line that tells nothing only looks like that tool's.
-            let text = open.first;
-            self.add_unknown_of(open.section, Line { number: from, text: &text });
-            return;
+            let line = Line { number: from, text: &open.first };
+            return add_example(&mut self.not_understood, &self.text, line);
         }
         section.outputs.push(open.output);
         self.entries += section.draft.entries().saturating_sub(open.entries) + 1;
         if section.draft.entries() + section.outputs.len() > MOST_ENTRIES {
-            self.error = Some(Error::TooManyEntries);
+            self.error = Some(too_many_entries());
         } else if self.entries > MOST_ENTRIES_IN_ALL {
-            self.error = Some(Error::TooManyEntriesInAll);
+            let what = format!(
+                "{MOST_ENTRIES_IN_ALL} figures and facts of all machines, the most that one import takes"
+            );
+            self.error = Some(Error::TooMuch(what));
         }
     }
 
@@ -411,18 +346,23 @@ impl Importer {
         if text.len() <= LONGEST_BRACKETS && text.bytes().all(|b| b"{}[],; -".contains(&b)) {
             return;
         }
-        match &self.open {
-            Some(open) => {
-                let section = open.section;
-                self.add_unknown_of(section, line);
-            }
-            None => add_example(&mut self.not_understood, &self.text, line),
-        }
-    }
-
-    fn add_unknown_of(&mut self, section: usize, line: Line) {
-        add_example(&mut self.sections.get(section).not_understood, &self.text, line);
         add_example(&mut self.not_understood, &self.text, line);
+    }
+}
+
+fn too_many_entries() -> Error {
+    Error::TooMuch(format!("{MOST_ENTRIES} figures and facts of one machine, the most that a record holds"))
+}
+
+/// An output of which one line is known.
+fn output(tool: &str, text: &str, line: u64, command: Option<&Command>) -> Output {
+    Output {
+        tool: tool.to_owned(),
+        version: None,
+        command: command.map(|command| command.text.clone()),
+        text: text.to_owned(),
+        lines: (line, line),
+        taken: 0,
     }
 }
 
@@ -431,12 +371,4 @@ fn opens(tool: &Tool, line: Line, command: Option<&Command>) -> bool {
     #[cfg(test)]
     crate::damaged::look(line);
     (tool.opens)(line, command)
-}
-
-impl Open {
-    fn taken(&mut self, line: u64) {
-        self.output.lines.1 = line;
-        self.between = 0;
-        self.blank = 0;
-    }
 }

@@ -23,7 +23,6 @@ mod choose;
 mod clean;
 #[cfg(test)]
 mod damaged;
-mod devices;
 mod error;
 mod facts;
 #[cfg(test)]
@@ -33,6 +32,7 @@ mod limits;
 mod line;
 mod numbers;
 mod prompts;
+mod reading;
 #[cfg(test)]
 mod real;
 mod scan;

@@ -1,5 +1,8 @@
 //! What one import takes at most: a text may be anything.
 
+/// The longest text that is read, in bytes: what is kept of one is in proportion to it.
+pub(crate) const LONGEST_TEXT: u64 = 64 << 20;
+
 /// The longest line that is read, in bytes. The longest that any tool prints is a compact JSON document; a longer line
 /// is counted as not understood, and none of it is kept.
 pub(crate) const LONGEST_LINE: usize = 1 << 20;

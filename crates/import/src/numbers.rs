@@ -57,15 +57,8 @@ pub(crate) fn parse_scaled(text: &str, exponent: i32) -> Option<f64> {
         return None;
     }
     let front = if front.is_empty() { 0 } else { parse_whole(front)? };
-    // Up to here a double holds whole numbers exactly, and powers of ten: one division is rounded as the text itself would be.
-    let places = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?;
-    let scale = u32::try_from(fraction.len()).ok().and_then(|places| 10_u64.checked_pow(places));
-    let all = scale.and_then(|scale| front.checked_mul(scale)?.checked_add(parse_digits(fraction)?));
-    let value = match all.filter(|all| *all < 1 << 53) {
-        Some(all) if (-22..=0).contains(&places) => all as f64 / 10f64.powi(-places),
-        Some(all) if (0..=22).contains(&places) => all as f64 * 10f64.powi(places),
-        _ => format!("{front}.{fraction}0e{exponent}").parse().ok()?,
-    };
+    // Read as one number, it is rounded once.
+    let value: f64 = format!("{front}.{fraction}0e{exponent}").parse().ok()?;
     Some(if negative { -value } else { value }).filter(|value: &f64| value.is_finite())
 }
 
@@ -94,11 +87,6 @@ pub(crate) fn parse_number(text: &str) -> Option<(f64, &str)> {
     let digits = digits.trim_end_matches(['.', ',']);
     let value = digits.replace(',', ".").parse().ok()?;
     Some((value, rest.trim_start()))
-}
-
-/// Digits, which there may be none of.
-fn parse_digits(digits: &str) -> Option<u64> {
-    if digits.is_empty() { Some(0) } else { digits.parse().ok() }
 }
 
 /// A plain decimal number as the C locale prints it: digits, perhaps a sign, a point, an exponent. No `inf`, no `nan`.

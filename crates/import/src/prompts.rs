@@ -62,49 +62,39 @@ pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
 
 /// `root@host:~# command`, `[user@host dir]$ command`, `host:~ # command`.
 fn split_host(text: &str) -> Option<(Option<&str>, &str)> {
-    let mut head_end = text.len().min(LONGEST_PROMPT);
-    while !text.is_char_boundary(head_end) {
-        head_end -= 1;
-    }
-    let head = &text[..head_end];
     // A mark of a virtual environment stands before the prompt: (base) user@host.
-    let body = match head.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
-        Some((_, rest)) if head.contains('@') => rest.trim_start(),
-        _ => head,
+    let body = match text.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
+        Some((_, rest)) if rest.contains('@') => rest.trim_start(),
+        _ => text,
     };
-    let offset = head.len() - body.len();
-    let (prompt, end) = if let Some(inner) = body.strip_prefix('[') {
-        let close = inner.find(']')?;
-        let mark = inner[close + 1..].trim_start();
-        mark.starts_with(['#', '$', '%', '>']).then_some(())?;
-        (&inner[..close], head.len() - mark.len() + 1)
-    } else {
-        let end = prompt_end(body)?;
-        (&body[..end], offset + end + 1)
+    let marks = ['#', '$', '%', '>'];
+    let (prompt, command) = match body.strip_prefix('[') {
+        Some(inner) => {
+            let (prompt, rest) = inner.split_once(']')?;
+            (prompt, rest.trim_start().strip_prefix(marks)?)
+        }
+        // The first mark behind the host and its folder.
+        None => {
+            let at = body.find(['@', ':'])?;
+            let end = at + body[at..].find(marks)?;
+            (&body[..end], &body[end + 1..])
+        }
     };
     let name = match prompt.split_once('@') {
+        _ if prompt.len() > LONGEST_PROMPT => return None,
         Some((user, rest)) if is_user(user) => host_name(rest)?,
         // SUSE: `linux-8hx2:~ # `.
         None => {
             let (host, path) = prompt.split_once(':')?;
-            path.starts_with(['~', '/']).then_some(())?;
-            (host_name(host)? == host).then_some(host)?
+            host_name(host).filter(|name| *name == host && path.starts_with(['~', '/']))?
         }
         Some(_) => return None,
     };
-    let host = Some(name).filter(|name| is_telling(name));
-    Some((host, text[end..].trim()))
+    Some((Some(name).filter(|name| is_telling(name)), command.trim()))
 }
 
 fn is_telling(host: &str) -> bool {
     !NAMELESS.contains(&host.to_ascii_lowercase().as_str())
-}
-
-/// Where the prompt's own mark stands: the first `#`, `$`, `%` or `>` behind the host and its folder.
-fn prompt_end(body: &str) -> Option<usize> {
-    let at = body.bytes().position(|b| matches!(b, b'@' | b':'))?;
-    let mark = body.bytes().skip(at).position(|b| matches!(b, b'#' | b'$' | b'%' | b'>'))?;
-    Some(at + mark)
 }
 
 fn is_user(user: &str) -> bool {

@@ -2,18 +2,14 @@
 
 use std::collections::HashMap;
 
-use record::detail;
-use record::import::{NotUnderstood, Origin};
-use record::metrics;
+use record::import::{NotUnderstood, Origin, Output};
+use record::{Measurement, detail, metrics};
 
-use crate::facts::{Datum, Fact, key};
+use crate::facts::key;
 use crate::limits::{MOST_EXAMPLES, MOST_MACHINES};
 use crate::line::{Line, quote};
 use crate::sink::Draft;
 use crate::split::Split;
-
-/// Names of which is remembered what they mean.
-const MOST_FOUND: usize = 256;
 
 /// What is known of one machine so far.
 #[derive(Debug, Default)]
@@ -27,9 +23,7 @@ pub(crate) struct Section {
     /// What its outputs told.
     pub draft: Draft,
     /// Its outputs.
-    pub outputs: Vec<record::import::Output>,
-    /// Its lines that no tool's output has.
-    pub not_understood: NotUnderstood,
+    pub outputs: Vec<Output>,
 }
 
 /// What a heading, a line, or a file says divides the text.
@@ -37,12 +31,9 @@ pub(crate) struct Section {
 struct Division {
     name: String,
     /// Its [`split_words`].
-    words: String,
+    words: Vec<String>,
     level: u8,
 }
-
-/// The level at which a name stood, and the division that it means there.
-type Found = (Option<u8>, Option<usize>);
 
 /// The machines found so far, and which of them the text is at.
 #[derive(Debug, Default)]
@@ -64,7 +55,7 @@ pub(crate) struct Sections {
     sections: Vec<Section>,
     by_key: HashMap<(Option<usize>, Option<String>), usize>,
     /// What [`Sections::find_division`] found of a name: a table has the same first cells again and again.
-    found: HashMap<String, Vec<Found>>,
+    found: HashMap<(String, Option<u8>), Option<usize>>,
 }
 
 impl Sections {
@@ -133,8 +124,8 @@ impl Sections {
     }
 
     /// Whether `label` is of another section than this one.
-    pub(crate) fn moves_to(&mut self, label: Option<&str>, section: usize) -> bool {
-        matches!(self.split, Split::Headings) && label.is_some() && self.enter_section(label) != section
+    pub(crate) fn moves_to(&mut self, label: &str, section: usize) -> bool {
+        matches!(self.split, Split::Headings) && self.enter_section(Some(label)) != section
     }
 
     /// The section with this number.
@@ -146,28 +137,26 @@ impl Sections {
     pub(crate) fn doubt_last_line(&mut self, text: &str, number: u64) {
         for section in &mut self.sections {
             // A line that is cut before its figures is none of the output's.
-            let ends = |end: u64| end == number || end + 1 == number;
-            let cut = section.outputs.iter().find(|output| output.text == text && ends(output.lines.1));
-            // What is put together of several lines lacks the last one's part, too.
-            let Some(first) = cut.map(|output| output.lines.0) else { continue };
+            let is_last =
+                |output: &&Output| output.text == text && (number - 1..=number).contains(&output.lines.1);
+            let Some(first) = section.outputs.iter().find(is_last).map(|output| output.lines.0) else {
+                continue;
+            };
             for lscpu in &mut section.draft.facts.lscpu {
-                let is_last = |fact: &Fact<Datum>| fact.origin.line == number && fact.origin.text == text;
-                lscpu.cut_flags |= lscpu.machine.get(key::FLAGS).is_some_and(is_last);
+                let flags = lscpu.machine.get(key::FLAGS);
+                lscpu.cut_flags |=
+                    flags.is_some_and(|fact| (&*fact.origin.text, fact.origin.line) == (text, number));
             }
             let note = format!(
                 "{text}: it ends within line {number}, with no line end; what stands there may be cut off"
             );
             section.draft.machine.notes.push(note.into());
             for m in &mut section.draft.measurements {
-                let is_of_it = |line: u64| {
-                    line == number
-                        || (is_summed(&m.metric) || m.detail.get(detail::FROM) == Some(OF_SEVERAL_LINES))
-                            && line >= first
-                };
-                if m.origin.as_ref().is_some_and(|origin| is_of_it(origin.line) && origin.text == text) {
-                    m.doubt.get_or_insert_with(|| {
-                        "perhaps cut off: the text ends within its line, with no line end".into()
-                    });
+                // What is put together of several lines lacks the last one's part, too.
+                let from = if is_summed(m) { first } else { number };
+                if m.origin.as_ref().is_some_and(|origin| origin.line >= from && origin.text == text) {
+                    let why = "perhaps cut off: the text ends within its line, with no line end";
+                    m.doubt.get_or_insert_with(|| why.into());
                 }
             }
         }
@@ -186,22 +175,18 @@ impl Sections {
     /// All sections in the order in which their first output stands. What no prompt named is the same machine as what one
     /// host's prompts named, in the same division.
     pub(crate) fn finish(self) -> Vec<Section> {
-        let mut divisions: Vec<(Option<String>, Vec<Section>)> = Vec::new();
-        let mut places: HashMap<Option<String>, usize> = HashMap::new();
-        for section in self.sections {
-            let at = *places.entry(section.division.clone()).or_insert_with(|| {
-                divisions.push((section.division.clone(), Vec::new()));
-                divisions.len() - 1
-            });
-            divisions[at].1.push(section);
+        let mut counts: HashMap<Option<String>, (usize, usize)> = HashMap::new();
+        for section in &self.sections {
+            let (sections, hosts) = counts.entry(section.division.clone()).or_default();
+            *sections += 1;
+            *hosts += usize::from(section.host.is_some());
         }
-        let mut all = Vec::new();
-        for (_, sections) in divisions {
-            let hosts = sections.iter().filter(|section| section.host.is_some()).count();
-            if hosts == 1 && sections.len() == 2 {
-                all.extend(sections.into_iter().reduce(Section::join));
-            } else {
-                all.extend(sections);
+        let mut all: Vec<Section> = Vec::new();
+        for section in self.sections {
+            let is_one = counts.get(&section.division) == Some(&(2, 1));
+            match all.iter_mut().find(|first| is_one && first.division == section.division) {
+                Some(first) => first.join(section),
+                None => all.push(section),
             }
         }
         all
@@ -246,15 +231,12 @@ impl Sections {
     /// The division that `text` names: its words begin with the division's, or the division's with them. In a heading of
     /// another level and in a table the first word is enough, where it can mean one division only.
     fn find_division(&mut self, text: &str, level: Option<u8>) -> Option<usize> {
-        let before = self.found.get(text).and_then(|all| all.iter().find(|(at, _)| *at == level));
-        if let Some((_, found)) = before {
-            return *found;
+        let key = (text.to_owned(), level);
+        if let Some(known) = self.found.get(&key) {
+            return *known;
         }
         let found = self.search_divisions(text, level);
-        if self.found.len() >= MOST_FOUND {
-            self.found.clear();
-        }
-        self.found.entry(text.to_owned()).or_default().push((level, found));
+        self.found.insert(key, found);
         found
     }
 
@@ -264,31 +246,24 @@ impl Sections {
             return None;
         }
         let alike = |division: &Division| {
-            !division.words.is_empty()
-                && (own.starts_with(&division.words) || division.words.starts_with(&own))
+            let words = &division.words;
+            !words.is_empty() && (own.starts_with(words) || words.starts_with(&own))
         };
-        if let Some(found) = self.divisions.iter().position(alike) {
-            return Some(found);
-        }
-        let mut first = self.divisions.iter().enumerate().filter(|(_, division)| {
-            Some(division.level) != level && first_word(&division.words) == first_word(&own)
-        });
-        let found = first.next().map(|(at, _)| at);
-        found.filter(|_| first.next().is_none())
+        let same_start =
+            |division: &&Division| Some(division.level) != level && division.words.first() == own.first();
+        let mut by_first = self.divisions.iter().enumerate().filter(|(_, division)| same_start(division));
+        let only = by_first.next().filter(|_| by_first.next().is_none()).map(|(at, _)| at);
+        self.divisions.iter().position(alike).or(only)
     }
 }
 
 impl Section {
     /// Two sections as one machine.
-    fn join(mut self, other: Section) -> Section {
-        self.host = self.host.or(other.host);
-        self.label = self.label.or(other.label);
+    fn join(&mut self, other: Section) {
+        self.host = self.host.take().or(other.host);
+        self.label = self.label.take().or(other.label);
         self.draft.absorb(other.draft);
         self.outputs.extend(other.outputs);
-        self.not_understood.lines += other.not_understood.lines;
-        self.not_understood.examples.extend(other.not_understood.examples);
-        self.not_understood.examples.truncate(MOST_EXAMPLES);
-        self
     }
 
     /// How people would call it.
@@ -302,32 +277,15 @@ fn shorten(name: &str) -> String {
     name.chars().take(100).collect()
 }
 
-/// The words of a name in lower case, numbers apart from letters, up to a bracket, a line each: `Intel (52 cores)` is
-/// `intel`, `FT2500` is `ft` and `2500`.
-fn split_words(name: &str) -> String {
+/// The words of a name in lower case, numbers apart from letters, up to a bracket: `Intel (52 cores)` is `intel`, `FT2500` is
+/// `ft` and `2500`.
+fn split_words(name: &str) -> Vec<String> {
     let name = name.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let end = name.find(['(', '（', '[', '【']).unwrap_or(name.len());
-    let mut words = String::with_capacity(end + 8);
-    let mut before: Option<bool> = None;
-    for c in name[..end].to_lowercase().chars() {
-        let kind = c.is_alphanumeric().then(|| c.is_numeric());
-        if before.is_some() && kind != before {
-            words.push('\n');
-        }
-        if kind.is_some() {
-            words.push(c);
-        }
-        before = kind;
-    }
-    if before.is_some() {
-        words.push('\n');
-    }
-    words
-}
-
-/// The first of some words.
-fn first_word(words: &str) -> Option<&str> {
-    words.split_once('\n').map(|(first, _)| first)
+    let name = name.split(['(', '（', '[', '【']).next().unwrap_or_default();
+    let kind = |c: &char| c.is_alphanumeric().then(|| c.is_numeric());
+    let letters: Vec<char> = name.to_lowercase().chars().collect();
+    let words = letters.chunk_by(|one, next| kind(one) == kind(next));
+    words.filter(|word| word[0].is_alphanumeric()).map(|word| word.iter().collect()).collect()
 }
 
 /// Counts a line that nobody understands, and keeps the first of them.
@@ -345,8 +303,9 @@ pub(crate) fn add_example(lines: &mut NotUnderstood, text: &str, line: Line) {
 /// Where a figure is from that is put together of two lines.
 const OF_SEVERAL_LINES: &str = "events over total time";
 
-/// Whether figures of a metric are put together of many lines, the last of which may be missing.
-fn is_summed(metric: &str) -> bool {
-    metric.starts_with("wakeup.")
-        || matches!(metric, metrics::COUNTER_COUNT | metrics::CORE_IPC | metrics::CORE_CLOCK)
+/// Whether a figure is put together of many lines, the last of which may be missing.
+fn is_summed(m: &Measurement) -> bool {
+    m.metric.starts_with("wakeup.")
+        || matches!(m.metric.as_str(), metrics::COUNTER_COUNT | metrics::CORE_IPC | metrics::CORE_CLOCK)
+        || m.detail.get(detail::FROM) == Some(OF_SEVERAL_LINES)
 }

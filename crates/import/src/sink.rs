@@ -1,5 +1,7 @@
 //! Where readers put what they learn about one machine.
 
+use std::collections::BTreeSet;
+
 use record::import::{Contradiction, Origin, Withheld};
 use record::{Label, Machine, Measurement, Snapshot, detail};
 
@@ -26,6 +28,8 @@ pub(crate) struct Draft {
     pub state: Snapshot,
     /// The version of the tool whose output is being read, where it tells.
     pub version: Option<String>,
+    /// How many memory devices there were before it, and which of them it has told of.
+    pub devices: (usize, BTreeSet<usize>),
 }
 
 impl Draft {
@@ -59,6 +63,12 @@ impl Draft {
         mine.product = mine.product.take().or(others.product);
         mine.firmware = mine.firmware.take().or(others.firmware);
         mine.board = mine.board.take().or(others.board);
+    }
+
+    /// An output begins.
+    pub(crate) fn begin_output(&mut self) {
+        self.version = None;
+        self.devices = (self.machine.memory_devices.len(), BTreeSet::new());
     }
 
     /// How many entries its lists hold together.

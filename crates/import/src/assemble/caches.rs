@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use record::machine::Cache;
 use record::{Coverage, CpuList, Machine};
 
-use crate::facts::{CacheFact, CacheRow, Facts, Lscpu, key, parse_cache_name};
+use crate::facts::{CacheFact, CacheName, CacheRow, Facts, Lscpu, key};
 
 /// Most caches of one kind.
 const MOST: u32 = 8192;
@@ -23,7 +23,7 @@ pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage
     let (mut known, even) = table(lscpu, facts, &shared);
     for fact in &lscpu.caches {
         let fact = &fact.value;
-        if !known.iter().any(|(known, ..)| (known.level, known.kind) == (fact.level, fact.kind)) {
+        if !known.iter().any(|(known, ..)| known.cache == fact.cache) {
             known.push((fact.clone(), None, None));
         }
     }
@@ -36,7 +36,7 @@ pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage
     let mut unknown = false;
     let mut uneven = false;
     for (fact, _, ways) in &mut known {
-        let of_kinds = several_kinds || fact.level > 2 && odd_model;
+        let of_kinds = several_kinds || fact.cache.0 > 2 && odd_model;
         if of_kinds && fact.instances.is_some_and(|count| count > 1) {
             (fact.bytes, *ways) = (None, None);
             uneven = true;
@@ -44,15 +44,15 @@ pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage
     }
     let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
     for (fact, line, ways) in known {
-        let lists = match shared.get(&(fact.level, fact.kind)) {
+        let lists = match shared.get(&fact.cache) {
             Some(lists) => lists.clone(),
             None => by_count(&fact, &online, machine.counts.cores),
         };
         unknown |= lists.iter().any(CpuList::is_empty) || fact.bytes.is_none();
         // Of a sum over an unknown number of caches nothing is left.
         if fact.bytes.is_some() || !lists.iter().all(CpuList::is_empty) {
-            let cache =
-                |cpus| Cache { level: fact.level, kind: fact.kind, bytes: fact.bytes, line, ways, cpus };
+            let (level, kind) = fact.cache;
+            let cache = |cpus| Cache { level, kind, bytes: fact.bytes, line, ways, cpus };
             machine.caches.extend(lists.into_iter().map(cache));
         }
     }
@@ -72,17 +72,16 @@ pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage
 /// and whether they can.
 fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
     let mut known = Vec::new();
-    let first = |row: &CacheRow| row.bytes.0?.one(parse_cache_name(&row.name)?.0, 1);
+    let first = |row: &CacheRow| row.bytes.0?.one(row.cache.0, 1);
     let counts = |row: &CacheRow| Some(row.bytes.1?.counts(first(row)?));
     let single = |counts: &RangeInclusive<u32>| counts.start() == counts.end();
     let certain: Vec<u32> =
         facts.cache_rows.iter().filter_map(counts).filter(single).map(|counts| *counts.start()).collect();
     let (mut even, mut most) = (true, u32::MAX);
     for row in &facts.cache_rows {
-        let Some((level, kind)) = parse_cache_name(&row.name) else { continue };
-        let of_list =
-            lscpu.caches.iter().map(|fact| &fact.value).find(|fact| (fact.level, fact.kind) == (level, kind));
-        let listed = shared.get(&(level, kind)).and_then(|lists| u32::try_from(lists.len()).ok());
+        let cache = row.cache;
+        let of_list = lscpu.caches.iter().map(|fact| &fact.value).find(|fact| fact.cache == cache);
+        let listed = shared.get(&cache).and_then(|lists| u32::try_from(lists.len()).ok());
         let mut instances = listed.or(of_list.and_then(|fact| fact.instances));
         if let Some(counts) = counts(row) {
             // A rounded sum may be that of several numbers of caches, of which another kind has one.
@@ -95,7 +94,7 @@ fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
             most = most.min(*counts.end());
         }
         let bytes = first(row).filter(|_| instances.is_some() || row.bytes.1.is_none());
-        known.push((CacheFact { level, kind, bytes, instances }, row.line, row.ways));
+        known.push((CacheFact { cache, bytes, instances }, row.line, row.ways));
     }
     (known, even)
 }
@@ -110,7 +109,7 @@ fn some_cores_have_siblings(lscpu: &Lscpu, machine: &Machine) -> bool {
 
 /// Whether the numbers and sizes can be of cores of one kind: as many of each for every core, none without a size.
 fn is_even(known: &[Known], machine: &Machine) -> bool {
-    let near = || known.iter().map(|(fact, ..)| fact).filter(|fact| fact.level <= 2);
+    let near = || known.iter().map(|(fact, ..)| fact).filter(|fact| fact.cache.0 <= 2);
     let sized = near().all(|fact| fact.bytes.is_some() || fact.instances.is_none_or(|count| count == 1));
     let counts = || near().filter_map(|fact| fact.instances).filter(|count| *count > 0);
     let most = machine.counts.cores.or_else(|| counts().max());
@@ -118,21 +117,19 @@ fn is_even(known: &[Known], machine: &Machine) -> bool {
 }
 
 /// The CPUs of each cache, by level and kind.
-type Shared = BTreeMap<(u32, record::machine::CacheKind), Vec<CpuList>>;
+type Shared = BTreeMap<CacheName, Vec<CpuList>>;
 
 /// Which CPUs share each cache, as the rows of `lscpu -e` and `-p` tell.
 fn shared(facts: &Facts) -> Shared {
-    let mut by_number: BTreeMap<(u32, record::machine::CacheKind, u32), CpuList> = BTreeMap::new();
+    let mut by_number: BTreeMap<(CacheName, u32), CpuList> = BTreeMap::new();
     for row in facts.rows.iter().filter(|row| row.online) {
-        for (name, number) in &row.caches {
-            if let Some((level, kind)) = parse_cache_name(name) {
-                by_number.entry((level, kind, *number)).or_default().insert(row.cpu);
-            }
+        for cache in &row.caches {
+            by_number.entry(*cache).or_default().insert(row.cpu);
         }
     }
     let mut lists: BTreeMap<_, Vec<CpuList>> = BTreeMap::new();
-    for ((level, kind, _), cpus) in by_number {
-        lists.entry((level, kind)).or_default().push(cpus);
+    for ((cache, _), cpus) in by_number {
+        lists.entry(cache).or_default().push(cpus);
     }
     lists
 }

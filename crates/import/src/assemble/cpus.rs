@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use machine::smbios::Populated;
 use record::import::{Contradiction, Origin};
-use record::machine::{Cpu, Node};
+use record::machine::{CacheKind, Cpu, Node};
 use record::{Coverage, CpuList, Machine};
 
 use crate::facts::{CpuRow, Fact, Facts, Lscpu, Numactl, Values, contradict, key};
@@ -12,12 +12,15 @@ use crate::facts::{CpuRow, Fact, Facts, Lscpu, Numactl, Values, contradict, key}
 /// Fills counts, CPUs and nodes.
 pub(super) fn fill(
     lscpu: &Lscpu,
+    numactl: &Numactl,
     facts: &Facts,
     machine: &mut Machine,
     contradictions: &mut Vec<Contradiction>,
     coverage: &mut Vec<Coverage>,
 ) {
-    let rows = rows(&facts.rows);
+    // The last row of each CPU.
+    let rows: BTreeMap<u32, &CpuRow> = facts.rows.iter().map(|row| (row.cpu, row)).collect();
+    let rows: Vec<&CpuRow> = rows.into_values().collect();
     let counts = &mut machine.counts;
     counts.cpus_present = lscpu.machine.count(key::CPUS).or(counts.cpus_present);
     counts.cpus_online = lscpu.machine.cpus(key::ONLINE).map(|list| list.len() as u32).or(counts.cpus_online);
@@ -31,19 +34,13 @@ pub(super) fn fill(
     } else {
         count_rows(machine);
     }
-    nodes(lscpu, facts, machine, contradictions);
+    nodes(lscpu, numactl, facts, machine, contradictions);
     let unknown = machine.cpus.iter().any(|cpu| cpu.online && cpu.core.is_none());
     if unknown || machine.cpus.is_empty() && machine.counts.cpus_present.is_some() {
         let reason = "the outputs tell how many cores there are, not which CPUs are theirs";
         let remedy = "import the output of lscpu -e too";
         coverage.push(Coverage::impossible("siblings and packages of each CPU", reason).with_remedy(remedy));
     }
-}
-
-/// The last row of each CPU.
-fn rows(all: &[CpuRow]) -> Vec<&CpuRow> {
-    let by_cpu: BTreeMap<u32, &CpuRow> = all.iter().map(|row| (row.cpu, row)).collect();
-    by_cpu.into_values().collect()
 }
 
 fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &mut Vec<Contradiction>) {
@@ -108,7 +105,9 @@ fn from_list(lscpu: &Lscpu) -> Vec<Cpu> {
 /// The core that a row names, and its L1d where that is needed beside: a kernel of Arm may number cores within clusters that lscpu
 /// does not show, so that by their numbers they have as many CPUs as they come to by chance, each with an L1d of its own.
 fn cores_of(rows: &[&CpuRow]) -> impl Fn(&CpuRow) -> Option<(u32, Option<u32>)> {
-    let l1 = |row: &CpuRow| row.caches.iter().find(|(name, _)| name == "L1d").map(|(_, number)| *number);
+    let l1 = |row: &CpuRow| {
+        row.caches.iter().find(|(cache, _)| *cache == (1, CacheKind::Data)).map(|(_, number)| *number)
+    };
     let mut cores: BTreeMap<_, Vec<Option<u32>>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.online && row.core.is_some()) {
         cores.entry((row.socket, row.cluster, row.core)).or_default().push(l1(row));
@@ -208,66 +207,57 @@ fn count_rows(machine: &mut Machine) {
     counts.cpus_online = Some(machine.cpus.iter().filter(|cpu| cpu.online).count() as u32);
 }
 
-fn nodes(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &mut Vec<Contradiction>) {
-    let mut numactl = Numactl::default();
-    for output in &facts.numactl {
-        numactl.available = output.available.clone().or(numactl.available);
-        for (id, node) in &output.nodes {
-            let known = numactl.nodes.entry(*id).or_default();
-            known.cpus = node.cpus.clone().or(known.cpus.take());
-            known.bytes = node.bytes.clone().or(known.bytes.take());
-            known.free = node.free.clone().or(known.free.take());
-        }
-        if !output.distances.is_empty() {
-            (numactl.columns, numactl.distances) = (output.columns.clone(), output.distances.clone());
-        }
-    }
-    let counted = numactl.available.as_ref().map(|fact| (fact.value, &fact.origin));
-    if let (Some(count), Some(fact), Some((nodes, origin))) =
-        (lscpu.machine.count(key::NODES), lscpu.machine.get(key::NODES), counted)
-        && count != nodes
+fn nodes(
+    lscpu: &Lscpu,
+    numactl: &Numactl,
+    facts: &Facts,
+    machine: &mut Machine,
+    contradictions: &mut Vec<Contradiction>,
+) {
+    let told = lscpu.machine.count(key::NODES).zip(lscpu.machine.get(key::NODES));
+    if let (Some((count, fact)), Some(available)) = (told, &numactl.available)
+        && count != available.value
     {
-        let says = format!("lscpu tells {} and numactl {nodes}; the record follows numactl", plural(count));
-        contradictions.push(contradict(says, &fact.origin, origin));
+        let plural = if count == 1 { "" } else { "s" };
+        let says = format!(
+            "lscpu tells {count} NUMA node{plural} and numactl {}; the record follows numactl",
+            available.value
+        );
+        contradictions.push(contradict(says, &fact.origin, &available.origin));
     }
-    let mut ids: Vec<u32> = if numactl.nodes.is_empty() {
-        lscpu.node_cpus.keys().copied().collect()
-    } else {
+    // Their CPUs are told by one of the two.
+    let of_numactl = !numactl.nodes.is_empty();
+    let mut ids: Vec<u32> = if of_numactl {
         numactl.nodes.keys().copied().collect()
+    } else {
+        lscpu.node_cpus.keys().copied().collect()
     };
     if ids.is_empty() {
         ids.clone_from(&numactl.columns);
     }
     let square = ids == numactl.columns;
-    let fact: Vec<Node> = ids
-        .iter()
-        .map(|id| {
-            let fact = numactl.nodes.get(id);
-            let cpus = fact.and_then(|node| Fact::value_of(&node.cpus)).or_else(|| {
-                lscpu.node_cpus.get(id).filter(|_| numactl.nodes.is_empty()).map(|list| list.value.clone())
-            });
-            let row = numactl.distances.get(id).filter(|_| square);
-            Node {
-                id: *id,
-                cpus: cpus.unwrap_or_default(),
-                bytes: fact.and_then(|node| Fact::value_of(&node.bytes)),
-                free_bytes: fact.and_then(|node| Fact::value_of(&node.free)),
-                distances: row.map(|row| row.value.clone()).unwrap_or_default(),
-                allowed: true,
-                ..Node::default()
-            }
-        })
-        .collect();
-    if !fact.is_empty() {
-        machine.nodes = fact;
+    let node = |id: &u32| {
+        let own = numactl.nodes.get(id);
+        let cpus = if of_numactl { own.and_then(|node| node.cpus.as_ref()) } else { lscpu.node_cpus.get(id) };
+        let row = numactl.distances.get(id).filter(|_| square);
+        Node {
+            id: *id,
+            cpus: cpus.map(|cpus| cpus.value.clone()).unwrap_or_default(),
+            bytes: own.and_then(|node| Fact::value_of(&node.bytes)),
+            free_bytes: own.and_then(|node| Fact::value_of(&node.free)),
+            distances: row.map(|row| row.value.clone()).unwrap_or_default(),
+            allowed: true,
+            ..Node::default()
+        }
+    };
+    if !ids.is_empty() {
+        machine.nodes = ids.iter().map(node).collect();
     }
     // Nodes without CPUs are counted, and lscpu may leave them out of its lists.
-    let listed = ids.len() as u32;
     let in_lists: CpuList = lscpu.node_cpus.values().flat_map(|list| list.value.iter()).collect();
     let all = lscpu.machine.cpus(key::ONLINE).is_some_and(|online| online.is_subset(&in_lists));
-    let listed =
-        Some(listed).filter(|_| listed > 0 && (square || all || lscpu.machine.get(key::NODES).is_some()));
-    let nodes = counted.map(|(nodes, _)| nodes).or(listed.max(lscpu.machine.count(key::NODES)));
+    let listed = Some(ids.len() as u32).filter(|count| *count > 0 && (square || all || told.is_some()));
+    let nodes = Fact::value_of(&numactl.available).or(listed.max(told.map(|(count, _)| count)));
     machine.counts.nodes = nodes.or(machine.counts.nodes);
     let by_cpu: BTreeMap<u32, u32> =
         machine.nodes.iter().flat_map(|node| node.cpus.iter().map(move |cpu| (cpu, node.id))).collect();
@@ -276,18 +266,16 @@ fn nodes(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
     }
     if machine.cpus.is_empty() {
         // numactl alone tells which CPUs there are.
-        machine.cpus = by_cpu
-            .iter()
-            .map(|(cpu, node)| Cpu {
-                id: *cpu,
-                online: true,
-                allowed: true,
-                node: Some(*node),
-                ..Cpu::default()
-            })
-            .collect();
+        let cpu = |(id, node): (&u32, &u32)| Cpu {
+            id: *id,
+            online: true,
+            allowed: true,
+            node: Some(*node),
+            ..Cpu::default()
+        };
+        machine.cpus = by_cpu.iter().map(cpu).collect();
     } else {
-        within(lscpu, &numactl, machine, contradictions);
+        within(lscpu, numactl, machine, contradictions);
     }
     let sizes: Option<u64> = machine.nodes.iter().map(|node| node.bytes).sum();
     let complete = !machine.nodes.is_empty() && machine.counts.nodes == Some(machine.nodes.len() as u32);
@@ -311,8 +299,4 @@ fn within(lscpu: &Lscpu, numactl: &Numactl, machine: &mut Machine, contradiction
     for node in &mut machine.nodes {
         node.cpus = node.cpus.intersection(&known);
     }
-}
-
-fn plural(nodes: u32) -> String {
-    if nodes == 1 { "1 NUMA node".to_owned() } else { format!("{nodes} NUMA nodes") }
 }

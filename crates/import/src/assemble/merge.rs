@@ -1,14 +1,10 @@
 //! Several outputs of one tool: of one machine, or of two.
 
-use std::collections::BTreeMap;
-
 use record::CpuList;
 use record::import::{Contradiction, Origin, Withheld};
 
 use crate::error::{Clash, Error};
-use crate::facts::{
-    Datum, Fact, Facts, Lscpu, Numactl, Values, architecture, contradict, key, parse_cache_name,
-};
+use crate::facts::{Datum, Fact, Facts, Lscpu, Numactl, Values, architecture, contradict, key};
 
 /// The outputs of lscpu as one: the later ones add to the first, or say how the machine was then. Two that cannot be of
 /// the same machine are refused.
@@ -31,8 +27,7 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
             same(one, other, &keys)?;
         }
         for (one, other) in merged.caches.iter().zip(&next.caches) {
-            let is_one = (one.value.level, one.value.kind) == (other.value.level, other.value.kind);
-            if is_one && one.value != other.value {
+            if one.value.cache == other.value.cache && one.value != other.value {
                 return Err(several(&one.origin, &other.origin));
             }
         }
@@ -55,16 +50,16 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
 fn add(merged: &mut Lscpu, mut next: Lscpu) {
     // What a package manager is for tells less than the list that counts the CPUs.
     if merged.machine.get(key::ARCHITECTURE).is_some() && next.machine.get(key::CPUS).is_none() {
-        next.machine.remove(key::ARCHITECTURE);
+        next.machine.0.remove(key::ARCHITECTURE);
     }
     if next.machine.get(key::ONLINE).is_some() {
         // Who tells all CPUs online tells none offline.
-        merged.machine.remove(key::OFFLINE);
+        merged.machine.0.remove(key::OFFLINE);
     }
     if next.machine.get(key::FLAGS).is_some() {
-        (merged.glued_flags, merged.cut_flags) = (next.glued_flags, next.cut_flags);
+        merged.cut_flags = next.cut_flags;
     }
-    merged.machine.extend(&next.machine);
+    merged.machine.0.extend(next.machine.0);
     if !next.kinds.is_empty() {
         merged.kinds = next.kinds;
     }
@@ -104,8 +99,8 @@ fn several(one: &Origin, other: &Origin) -> Error {
 /// Refuses caches of `lscpu -C` that are others than the list's.
 pub(super) fn caches(facts: &Facts, lscpu: &Lscpu) -> Result<(), Error> {
     for row in &facts.cache_rows {
-        let (Some((level, kind)), Some(all)) = (parse_cache_name(&row.name), row.bytes.1) else { continue };
-        let of_list = lscpu.caches.iter().find(|fact| (fact.value.level, fact.value.kind) == (level, kind));
+        let Some(all) = row.bytes.1 else { continue };
+        let of_list = lscpu.caches.iter().find(|fact| fact.value.cache == row.cache);
         let Some((fact, bytes)) = of_list.and_then(|fact| Some((fact, fact.value.bytes?))) else { continue };
         if fact.value.instances.is_some_and(|count| !all.counts(bytes).contains(&count)) {
             return Err(several(&fact.origin, &row.origin));
@@ -147,37 +142,39 @@ pub(super) fn rows(facts: &Facts, lscpu: &Lscpu) -> Result<Option<Withheld>, Err
     Ok(None)
 }
 
-/// Refuses what numactl tells of two machines, and what it tells of another than lscpu does.
-pub(super) fn numactl(outputs: &[Numactl], lscpu: &Lscpu) -> Result<(), Error> {
-    let mut known: Option<&Fact<record::CpuList>> = None;
-    let mut sizes: BTreeMap<u32, &Fact<u64>> = BTreeMap::new();
+/// The outputs of numactl and numastat as one. Refuses what they tell of two machines, and of another than lscpu does.
+pub(super) fn numactl(outputs: Vec<Numactl>, lscpu: &Lscpu) -> Result<Numactl, Error> {
+    let mut merged = Numactl::default();
     for output in outputs {
-        let printed = output.nodes.iter().filter_map(|(id, node)| Some((*id, node.bytes.as_ref()?)));
-        for (id, bytes) in printed {
-            let first = *sizes.entry(id).or_insert(bytes);
+        merged.available = output.available.or(merged.available);
+        for (id, node) in output.nodes {
+            let known = merged.nodes.entry(id).or_default();
             // One tool prints whole MB, the other hundredths.
-            if first.value.abs_diff(bytes.value) > 1 << 20 {
-                return Err(several(&first.origin, &bytes.origin));
+            let sizes = known.bytes.as_ref().zip(node.bytes.as_ref());
+            if let Some((one, other)) = sizes.filter(|(one, other)| one.value.abs_diff(other.value) > 1 << 20)
+            {
+                return Err(several(&one.origin, &other.origin));
             }
+            let cpus = known.cpus.as_ref().zip(node.cpus.as_ref());
+            if let Some((one, other)) = cpus.filter(|(one, other)| one.value != other.value) {
+                return Err(several(&one.origin, &other.origin));
+            }
+            known.cpus = node.cpus.or(known.cpus.take());
+            known.bytes = node.bytes.or(known.bytes.take());
+            known.free = node.free.or(known.free.take());
         }
-        let mut count = 0;
-        for node in output.nodes.values() {
-            count += node.cpus.as_ref().map_or(0, |cpus| cpus.value.len());
-        }
-        let Some(first) = output.nodes.values().find_map(|node| node.cpus.as_ref()) else { continue };
-        if let Some(known) = known
-            && known.value != first.value
-        {
-            return Err(several(&known.origin, &first.origin));
-        }
-        known = Some(first);
-        let all_reported = output.nodes.values().all(|node| node.cpus.is_some());
-        if let Some((cpus, fact)) = lscpu.machine.count(key::CPUS).zip(lscpu.machine.get(key::CPUS))
-            && all_reported
-            && count > cpus as usize
-        {
-            return Err(several(&fact.origin, &first.origin));
+        if !output.distances.is_empty() {
+            (merged.columns, merged.distances) = (output.columns, output.distances);
         }
     }
-    Ok(())
+    let cpus: Option<Vec<&Fact<CpuList>>> = merged.nodes.values().map(|node| node.cpus.as_ref()).collect();
+    let cpus = cpus.unwrap_or_default();
+    let count: usize = cpus.iter().map(|cpus| cpus.value.len()).sum();
+    let told = lscpu.machine.count(key::CPUS).zip(lscpu.machine.get(key::CPUS));
+    match (told, cpus.first()) {
+        (Some((told, fact)), Some(first)) if count > told as usize => {
+            Err(several(&fact.origin, &first.origin))
+        }
+        _ => Ok(merged),
+    }
 }

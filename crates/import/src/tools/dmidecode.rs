@@ -1,24 +1,20 @@
 //! dmidecode: the text of any version, whole or searched with grep, its bytes (`-u`), and the table that `--dump-bin` writes.
 
-mod dump;
-mod raw;
-mod structure;
+mod bytes;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use machine::smbios::Populated;
 use record::import::Origin;
+use record::machine::System;
 
-use crate::facts::{self, Fact};
-use crate::line::Line;
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
+use super::memory::{self, Of, Row, Told};
+use crate::facts::{self, Fact, Socket};
+use crate::reading::*;
 
-use raw::{Raw, RawTable};
-use structure::Structure;
+use bytes::{Raw, RawTable};
 
-pub(crate) use dump::{DUMP_MARK, LONGEST_DUMP, dump, is_dump};
+pub(crate) use bytes::{dump, is_dump};
 
 /// The structures that are read, by their type and title.
 const TITLES: &[(u32, &str)] = &[
@@ -31,49 +27,107 @@ const TITLES: &[(u32, &str)] = &[
     (17, "Memory Device"),
 ];
 
+/// What the structures of the machine tell: type, labels, field.
+type SystemRow = (u32, &'static [&'static str], &'static str, fn(&mut System) -> &mut Option<String>);
+const SYSTEM: &[SystemRow] = &[
+    (0, &["Vendor", "Version", "Release Date"], "machine.system.firmware", |system| &mut system.firmware),
+    (1, &["Manufacturer"], "machine.system.vendor", |system| &mut system.vendor),
+    (1, &["Product Name"], "machine.system.product", |system| &mut system.product),
+    (2, &["Manufacturer", "Product Name"], "machine.system.board", |system| &mut system.board),
+];
+
+/// What a memory device tells.
+const DEVICE: &[Row] = &[
+    ("Locator", "locator", Of::Text(|device| &mut device.locator)),
+    ("Bank Locator", "bank", Of::Text(|device| &mut device.bank)),
+    ("Size", "bytes", Of::Bytes),
+    ("Type", "kind", Of::Text(|device| &mut device.kind)),
+    ("Form Factor", "form", Of::Text(|device| &mut device.form)),
+    ("Manufacturer", "vendor", Of::Text(|device| &mut device.vendor)),
+    ("Part Number", "part", Of::Text(|device| &mut device.part)),
+    ("Speed", "rated_mt_s", Of::Speed(|device| &mut device.rated_mt_s)),
+    ("Configured Memory Speed", "configured_mt_s", Of::Speed(|device| &mut device.configured_mt_s)),
+    ("Configured Clock Speed", "configured_mt_s", Of::Speed(|device| &mut device.configured_mt_s)),
+    ("Data Width", "data_bits", Of::Number("bits", |device| &mut device.data_bits)),
+    ("Rank", "ranks", Of::Number("", |device| &mut device.ranks)),
+];
+
 /// The type of the structure that a line begins, and its handle; a title has none (`-q` prints no handles).
 fn begins(text: &str) -> Option<(Option<u32>, u32)> {
     if let Some(rest) = text.strip_prefix("Handle 0x") {
         let (handle, rest) = rest.split_once(',')?;
-        let kind = rest.trim().strip_prefix("DMI type ")?;
-        let digits: String = kind.chars().take_while(char::is_ascii_digit).collect();
-        let handle = u16::from_str_radix(handle, 16).ok()?;
-        return Some((Some(handle.into()), digits.parse().ok()?));
+        let kind = rest.trim().strip_prefix("DMI type ")?.split([',', ' ']).next()?;
+        return Some((Some(u16::from_str_radix(handle, 16).ok()?.into()), kind.parse().ok()?));
     }
     TITLES.iter().find(|(_, title)| *title == text).map(|(kind, _)| (None, *kind))
 }
 
-/// What a command line asks for: `-t memory`, `-t 17`, `--type processor`.
-fn asked(command: &Command) -> Option<u32> {
-    let own = command.text.split('|').next()?;
+/// The type of the structures whose lines grep let through: of `dmidecode -t 17 | grep Speed`.
+fn searched(command: &Command) -> Option<u32> {
+    let (own, _) = command.text.split_once('|')?;
     let mut words = own.split(['=', ' ']).skip_while(|word| !word.ends_with("dmidecode"));
     let option = words.find(|word| word.starts_with("-t") || *word == "--type")?;
     let kind = option.strip_prefix("-t").filter(|kind| !kind.is_empty()).or_else(|| words.next())?;
-    match kind.trim_matches(['"', '\'']) {
-        "memory" | "17" => Some(17),
-        "processor" | "4" => Some(4),
-        "system" | "1" => Some(1),
-        _ => None,
-    }
+    let kinds = [("memory", 17), ("17", 17), ("processor", 4), ("4", 4), ("system", 1), ("1", 1)];
+    scan::find(&kinds, kind.trim_matches(['"', '\'']))
 }
 
 /// dmidecode.
-pub(crate) const DMIDECODE: Tool = Tool { name: "dmidecode", opens, reader };
+pub(crate) const DMIDECODE: Tool = Tool {
+    name: "dmidecode",
+    opens: |line, command| {
+        let text = line.text.trim();
+        // Lines that grep let through have no structure above them.
+        let field = || text.contains(": ") && command.is_some_and(|command| searched(command).is_some());
+        text.starts_with("# dmidecode ") || begins(text).is_some() || field()
+    },
+    reader: |command| Box::new(Text { searched: command.and_then(searched), ..Text::default() }),
+};
 
-fn opens(line: Line, command: Option<&Command>) -> bool {
-    let text = line.text.trim();
-    if text.starts_with("# dmidecode ") || matches!(begins(text), Some((Some(_), _))) {
-        return true;
-    }
-    let title = begins(text).is_some();
-    // Lines that grep let through have no structure above them.
-    let field = command.is_some_and(|c| c.text.contains('|') && asked(c).is_some()) && text.contains(": ");
-    title || field
+/// A structure that is being read.
+#[derive(Default)]
+struct Structure {
+    kind: u32,
+    handle: Option<u32>,
+    titled: bool,
+    /// A line that is a field's has followed.
+    begun: bool,
+    fields: Vec<(String, Fact<String>)>,
+    /// What `-u` prints of it, and the line where that begins.
+    raw: Option<(Raw, Origin)>,
 }
 
-fn reader(command: Option<&Command>) -> Box<dyn Reader> {
-    let searched = command.filter(|command| command.text.contains('|')).and_then(asked);
-    Box::new(Text { searched, ..Text::default() })
+impl Structure {
+    fn get(&self, key: &str) -> Option<&Fact<String>> {
+        self.fields.iter().find(|(name, _)| name == key).map(|(_, fact)| fact)
+    }
+
+    fn is(&self, key: &str, value: &str) -> bool {
+        self.get(key).is_none_or(|fact| fact.value == value)
+    }
+
+    fn count(&self, key: &str) -> Option<u32> {
+        memory::number(&self.get(key)?.value, "")
+    }
+
+    /// A text that says something.
+    fn text(&self, key: &str, path: &str, sink: &mut Sink) -> Option<Fact<String>> {
+        let fact = self.get(key)?;
+        let value = memory::meaningful(&fact.value)?;
+        sink.note_at(path, fact.origin.clone());
+        Some(Fact { value, origin: fact.origin.clone() })
+    }
+
+    /// The clock of a processor.
+    fn hz(&self, sink: &mut Sink) -> Option<Fact<u64>> {
+        const PATH: &str = "machine.processor.base_hz";
+        let fact = self.get("Current Speed")?;
+        let hz = facts::parse_mhz(&fact.value).filter(|_| memory::number(&fact.value, "MHz").is_some());
+        if hz.is_none() {
+            memory::lose(PATH, &fact.value, fact.origin.clone(), sink);
+        }
+        hz.map(|value| Fact { value, origin: fact.origin.clone() })
+    }
 }
 
 #[derive(Default)]
@@ -81,33 +135,31 @@ struct Text {
     /// The type of the structures that single lines without a head are of.
     searched: Option<u32>,
     structure: Option<Structure>,
-    /// Handles of arrays that are no system memory.
-    arrays: BTreeSet<String>,
     /// Handles of the memory arrays, memory devices and processors that have been read.
     seen: BTreeSet<u32>,
-    /// Slots of all arrays.
-    slots: u32,
+    /// Memory arrays by their handles, with the slots of those that are the system's.
+    arrays: BTreeMap<String, Option<u32>>,
+    /// Arrays that devices name.
+    named: BTreeSet<String>,
+    /// The line of the first array of the system.
+    array: Option<Origin>,
     /// A structure has been read.
     closed: bool,
     /// The line that begins a whole output.
     head: Option<Origin>,
     /// The processors so far.
     populated: Populated,
-    /// The line of the first array.
-    array: Option<Origin>,
     /// What `-u` prints.
     raw: RawTable,
-    /// Arrays of system memory that were seen, and those that devices name.
-    memory: (BTreeSet<String>, BTreeSet<String>),
 }
 
 /// What stands above the table.
 const PREAMBLE: &str = "Getting SMBIOS data|SMBIOS |Legacy DMI|Scanning /dev/mem|Reading SMBIOS|Table at|Using SMBIOS|\
-    /dev/mem: |/sys/firmware/dmi/tables/|Can't read memory";
+    /dev/mem: |/sys/firmware/dmi/tables/|Can't read memory|# SMBIOS implementations newer|# fully supported by this version";
 
 /// Most slots that are believed of one array.
 const MOST_SLOTS: u32 = machine::smbios::MAX_DEVICES as u32;
-/// Fields kept of one structure; the longest list (a processor's features) is not kept.
+/// Fields kept of one structure.
 const MOST_FIELDS: usize = 64;
 
 impl Reader for Text {
@@ -122,51 +174,37 @@ impl Reader for Text {
             }
             sink.version(version.trim());
             self.head = Some(sink.origin(line));
-            return Fit::Taken;
-        }
-        match begins(text) {
-            Some((Some(handle), kind)) => {
+        } else if let Some((handle, kind)) = begins(text) {
+            let open =
+                self.structure.as_mut().filter(|open| handle.is_none() && !open.titled && open.kind == kind);
+            if let Some(open) = open {
+                open.titled = true;
+            } else {
                 self.close(sink);
-                self.structure = Some(Structure::new(kind, Some(handle), None));
-                return Fit::Taken;
+                let titled = handle.is_none();
+                self.structure = Some(Structure { kind, handle, titled, ..Structure::default() });
             }
-            Some((None, kind)) => {
-                let title = Some((line.number, text.to_owned()));
-                match &mut self.structure {
-                    Some(open) if open.title.is_none() && open.kind == kind => open.title = title,
-                    _ => {
-                        self.close(sink);
-                        self.structure = Some(Structure::new(kind, None, title));
-                    }
-                }
-                return Fit::Taken;
-            }
-            None => {}
+        } else if self.bytes(text, line, sink)
+            || scan::begins(text, PREAMBLE)
+            || text.contains("structures occupying")
+        {
+        } else if text.starts_with('#') {
+            return Fit::Between;
+        } else {
+            return self.field(text, line, sink);
         }
-        if text.starts_with('#') {
-            let comment = text.trim_start_matches('#').trim();
-            let known = "SMBIOS implementations newer|fully supported by this version";
-            return if scan::begins(comment, known) { Fit::Taken } else { Fit::Between };
-        }
-        if self.bytes(text, line, sink) {
-            return Fit::Taken;
-        }
-        if self.structure.is_none() && self.searched.is_none() {
-            let known = scan::begins(text, PREAMBLE) || text.contains("structures occupying");
-            return if known { Fit::Taken } else { Fit::Over };
-        }
-        self.field(text, line, sink)
+        Fit::Taken
     }
 
     fn end(&mut self, sink: &mut Sink) {
         self.close(sink);
         std::mem::take(&mut self.raw).end(sink);
-        let slots = &mut sink.draft.machine.memory_slots;
-        // Of an array that devices name the number of slots is missing.
-        let all = self.memory.0.is_empty() || self.memory.1.is_subset(&self.memory.0);
-        *slots = (*slots).max((self.slots > 0 && all).then_some(self.slots));
+        // Of an array that devices name the number of slots may be missing.
+        let all = self.arrays.is_empty() || self.named.iter().all(|name| self.arrays.contains_key(name));
         if let Some(origin) = self.array.take().filter(|_| all) {
-            sink.draft.facts.slots.push(Fact { value: self.slots, origin });
+            let value = self.arrays.values().flatten().sum();
+            sink.draft.machine.memory_slots = sink.draft.machine.memory_slots.max(Some(value));
+            sink.draft.facts.slots.push(Fact { value, origin });
         }
         // An excerpt has no head.
         if let Some(origin) = self.head.take().filter(|_| self.populated.sockets > 0) {
@@ -179,135 +217,125 @@ impl Reader for Text {
 impl Text {
     /// A line of what `-u` prints of a structure.
     fn bytes(&mut self, text: &str, line: Line, sink: &Sink) -> bool {
-        let Some(open) = &mut self.structure else { return false };
-        if open.title.is_some() {
-            return false;
-        }
-        if text == "Header and Data:" {
-            // A second time in one structure is another's, whose head is missing.
-            let head = open.handle.filter(|_| !open.begun).map(|handle| (handle, open.kind));
-            open.begun = true;
-            if let Some((raw, origin)) = open.raw.replace((Raw::new(head), sink.origin(line))) {
-                self.raw.close(&raw, origin);
-            }
-            return true;
-        }
+        let Some(open) = self.structure.as_mut().filter(|open| !open.titled) else { return false };
         match &mut open.raw {
+            // A second time in one structure is another's, whose head is missing.
             Some((raw, _)) => raw.line(text),
-            None if open.begun || raw::hex(text).is_none() => return false,
-            None => self.raw.lose(Some(open.kind)),
+            None if text == "Header and Data:" => open.raw = Some((Raw::default(), sink.origin(line))),
+            // The title of a structure that is not read.
+            None if !line.text.starts_with([' ', '\t']) && !text.contains(':') => open.titled = true,
+            None if open.begun || bytes::hex(text).is_none() => return false,
+            None => self.raw.close(None, 0, open.kind, sink.origin(line)),
         }
         true
     }
 
     fn field(&mut self, text: &str, line: Line, sink: &mut Sink) -> Fit {
         let indented = line.text.starts_with([' ', '\t']);
-        let Some((key, value)) = text.split_once(':') else {
-            // Geekbench has such titles, too.
-            if self.structure.as_ref().is_some_and(|s| s.handle.is_none() && !s.begun) {
-                return Fit::Over;
-            }
-            // An entry of a list (`Multi-Core`), or the title of a structure that is not read.
-            return if indented || self.structure.as_ref().is_some_and(|s| s.title.is_none()) {
-                Fit::Taken
-            } else {
-                Fit::Between
+        let is_read = |kind: u32| TITLES.iter().any(|(known, _)| *known == kind);
+        let Some((key, value)) = scan::pair(text) else {
+            return match &self.structure {
+                None => Fit::Over,
+                // Geekbench has such titles, too.
+                Some(open) if open.handle.is_none() && !open.begun => Fit::Over,
+                // An entry of a list (`Multi-Core`), or what is not read.
+                Some(open) if indented || !is_read(open.kind) => Fit::Taken,
+                Some(_) => Fit::Between,
             };
         };
-        let key = key.trim();
-        let value = facts::strip_comment(value);
         let a_key = key.len() <= 40 && key.is_ascii() && key.starts_with(|c: char| c.is_ascii_uppercase());
-        let searched = self.searched;
-        if !a_key || !indented && searched.is_none() && !scan::is_one_of(key, KEYS) {
+        if self.structure.is_none() && self.searched.is_none() {
+            return Fit::Over;
+        }
+        if indented && self.structure.as_ref().is_some_and(|open| !is_read(open.kind)) {
+            return Fit::Taken;
+        }
+        if !a_key || !indented && self.searched.is_none() {
             return Fit::Between;
         }
-        let repeated = |open: &Structure| {
-            open.title.is_none() && open.handle.is_none() && open.fields.iter().any(|(name, _)| name == key)
-        };
-        if let Some(kind) = searched
-            && self.structure.as_ref().is_none_or(repeated)
-        {
+        let again = |open: &Structure| !open.titled && open.handle.is_none() && open.get(key).is_some();
+        if let Some(kind) = self.searched.filter(|_| self.structure.as_ref().is_none_or(again)) {
             self.close(sink);
-            self.structure = Some(Structure::new(kind, None, None));
+            self.structure = Some(Structure { kind, ..Structure::default() });
         }
         if let Some(open) = &mut self.structure {
             open.begun = true;
-        }
-        if let Some(open) = &mut self.structure
-            && open.fields.len() < MOST_FIELDS
-            && open.keeps(key)
-        {
-            let fact = Fact { value: value.to_owned(), origin: sink.origin(line) };
-            open.fields.push((key.to_owned(), fact));
+            if open.fields.len() < MOST_FIELDS {
+                let value = facts::strip_comment(value).to_owned();
+                open.fields.push((key.to_owned(), Fact { value, origin: sink.origin(line) }));
+            }
         }
         Fit::Taken
     }
 
     fn close(&mut self, sink: &mut Sink) {
-        let Some(mut structure) = self.structure.take() else { return };
+        let Some(structure) = self.structure.take() else { return };
         self.closed = true;
-        if let Some((raw, origin)) = structure.raw.take() {
-            return self.raw.close(&raw, origin);
+        let kind = structure.kind;
+        if let Some((raw, origin)) = structure.raw {
+            return self.raw.close(Some(&raw), structure.handle.unwrap_or(u32::MAX), kind, origin);
         }
-        if let Some(handle) = structure.handle.filter(|_| matches!(structure.kind, 4 | 16 | 17)) {
-            // The same table twice in one output.
-            if !self.seen.insert(handle) {
-                return;
-            }
+        let counted = structure.handle.filter(|_| matches!(kind, 4 | 16 | 17));
+        // The same table may stand twice in one output.
+        if counted.is_some_and(|handle| !self.seen.insert(handle)) {
+            return;
         }
-        match structure.kind {
-            0 => {
-                sink.draft.machine.system.firmware =
-                    structure.joined(&["Vendor", "Version", "Release Date"], "machine.system.firmware", sink)
-            }
-            1 => {
-                sink.draft.machine.system.vendor =
-                    structure.text("Manufacturer", "machine.system.vendor", sink).map(|t| t.value);
-                sink.draft.machine.system.product =
-                    structure.text("Product Name", "machine.system.product", sink).map(|t| t.value);
-            }
-            2 => {
-                sink.draft.machine.system.board =
-                    structure.joined(&["Manufacturer", "Product Name"], "machine.system.board", sink)
-            }
-            4 => {
-                if let Some((cores, threads)) = structure.socket(sink) {
-                    self.populated = self.populated.and(cores, threads);
-                }
-            }
+        match kind {
+            4 => self.processor(&structure, sink),
             16 => {
-                if structure.get("Use").is_none_or(|used| used.value == "System Memory") {
-                    self.memory.0.extend(structure.handle.map(|handle| format!("0x{handle:04X}")));
-                    let count =
-                        structure.number("Number Of Devices", "").filter(|count| count.value <= MOST_SLOTS);
-                    if let Some(count) = count {
-                        self.array.get_or_insert_with(|| count.origin.clone());
-                        sink.note_at("machine.memory_slots", count.origin);
-                        self.slots += count.value;
-                    }
-                } else if let Some(handle) = structure.handle {
-                    self.arrays.insert(format!("0x{handle:04X}"));
+                let own = structure.is("Use", "System Memory");
+                let slots = structure.count("Number Of Devices").filter(|count| own && *count <= MOST_SLOTS);
+                if let Some(fact) = structure.get("Number Of Devices").filter(|_| slots.is_some()) {
+                    self.array.get_or_insert_with(|| fact.origin.clone());
+                    sink.note_at("machine.memory_slots", fact.origin.clone());
+                }
+                if slots.is_some() || !own {
+                    let number = self.arrays.len();
+                    let handle = structure.handle.map(|handle| format!("0x{handle:04X}"));
+                    self.arrays.insert(handle.unwrap_or_else(|| format!("array {number}")), slots);
                 }
             }
             17 => {
-                let other =
-                    structure.get("Array Handle").is_some_and(|handle| self.arrays.contains(&handle.value));
-                if !other {
-                    self.memory.1.extend(structure.get("Array Handle").map(|handle| handle.value.clone()));
-                    structure.device(sink);
+                let array = structure.get("Array Handle").map(|fact| fact.value.clone());
+                if array.as_ref().is_some_and(|array| self.arrays.get(array) == Some(&None)) {
+                    return;
+                }
+                self.named.extend(array);
+                let mut told = Told::default();
+                for row in DEVICE {
+                    if let Some(fact) = structure.get(row.0) {
+                        told.take(*row, &fact.value, fact.origin.clone(), sink);
+                    }
+                }
+                told.push(sink);
+            }
+            _ => {
+                for (_, keys, path, field) in SYSTEM.iter().filter(|row| row.0 == kind) {
+                    let parts = keys.iter().filter_map(|key| Some(structure.text(key, path, sink)?.value));
+                    let parts: Vec<String> = parts.collect();
+                    if !parts.is_empty() {
+                        *field(&mut sink.draft.machine.system) = Some(parts.join(" "));
+                    }
                 }
             }
-            _ => {}
+        }
+    }
+
+    /// A processor. Those in populated sockets are counted where their whole structures are there.
+    fn processor(&mut self, structure: &Structure, sink: &mut Sink) {
+        let empty = structure.get("Status").is_some_and(|status| status.value.starts_with("Unpopulated"));
+        if empty || !structure.is("Type", "Central Processor") {
+            return;
+        }
+        let name = structure.text("Version", "machine.processor.firmware_name", sink);
+        let hz = structure.hz(sink);
+        sink.draft.facts.sockets.push(Socket { name, hz, whole: structure.titled });
+        if structure.titled {
+            let cores = structure.count("Core Enabled").or(structure.count("Core Count"));
+            self.populated = self.populated.and(cores, structure.count("Thread Count"));
         }
     }
 }
-
-/// Keys that are believed without indentation, as where a mail or a page lost it.
-const KEYS: &str = "Array Handle|Error Information Handle|Total Width|Data Width|Size|Form Factor|Set|Locator|Bank Locator|\
-    Type|Type Detail|Speed|Manufacturer|Serial Number|Asset Tag|Part Number|Rank|Configured Clock Speed|\
-    Configured Memory Speed|Minimum Voltage|Maximum Voltage|Configured Voltage|Memory Technology|Version|\
-    Socket Designation|Family|ID|Voltage|External Clock|Max Speed|Current Speed|Status|Upgrade|Core Count|\
-    Core Enabled|Thread Count|Product Name|Vendor|Release Date";
 
 #[cfg(test)]
 mod tests;

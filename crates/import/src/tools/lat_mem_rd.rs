@@ -1,13 +1,9 @@
 //! lmbench's `lat_mem_rd`: latencies by the size of what is read, in MiB.
 
 use record::command_line::CommandLine;
-use record::{Label, Labels, Measurement, detail, metrics};
 
 use super::lmbench::{above, processes};
-use crate::line::Line;
-use crate::numbers::{parse_decimal, parse_whole};
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
+use crate::reading::*;
 
 /// lmbench's `lat_mem_rd`.
 pub(super) const LAT_MEM_RD: Tool = Tool {

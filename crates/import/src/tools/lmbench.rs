@@ -2,13 +2,8 @@
 //! `stream.ns_per_element`. Its MB are 10^6 bytes.
 
 use record::command_line::CommandLine;
-use record::{Label, Labels, Measurement, detail, metrics};
 
-use crate::line::Line;
-use crate::numbers::parse_whole;
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
+use crate::reading::*;
 
 /// What a line of `stream` says: its family, whether it is the time of an element (ns) or else a rate (B/s), the
 /// operation and the figure.

@@ -1,18 +1,10 @@
 //! Intel Memory Latency Checker, versions 2 to 3.11: idle latencies and bandwidths between nodes, peak bandwidths, latency
 //! under load, transfers between caches. Its MB are 10^6 bytes.
 
-use record::{Label, Labels, Measurement, detail, metrics};
+use crate::reading::*;
 
-use crate::line::Line;
-use crate::numbers::{parse_decimal, parse_scaled, parse_whole};
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    #[default]
-    None,
     Latency,
     Peak,
     Between,
@@ -31,15 +23,7 @@ const PARTS: &[(&str, Part)] = &[
 ];
 
 /// What stands before the nodes of a matrix's columns.
-const HEADS: &[(&str, ())] = &[
-    ("Writer Numa Node", ()),
-    ("Reader Numa Node", ()),
-    ("Numa node", ()),
-    ("Numa Node", ()),
-    ("Memory node", ()),
-    ("Socket", ()),
-    ("Node", ()),
-];
+const HEADS: &str = "Writer Numa Node|Reader Numa Node|Numa node|Numa Node|Memory node|Socket|Node";
 
 /// Mixes of reads and writes by the words of the peak bandwidths, in lower case.
 const MIXES: &[(&str, &str)] = &[
@@ -78,7 +62,7 @@ pub(super) const MLC: Tool = Tool {
 #[derive(Default)]
 struct MlcReader {
     version: Option<String>,
-    part: Part,
+    part: Option<Part>,
     done: Vec<Part>,
     /// Node numbers of the matrix's columns.
     columns: Vec<u64>,
@@ -94,102 +78,105 @@ struct MlcReader {
 }
 
 impl MlcReader {
-    fn push(&mut self, metric: &'static str, place: Labels, value: f64) -> Measurement {
-        self.begun = true;
+    fn figure(&self, metric: &'static str, place: Labels, value: f64) -> Measurement {
         let mut m = Measurement::exact(metric, place, vec![value]);
-        m.method = Some(match &self.version {
-            Some(version) => format!("Intel MLC {version}"),
-            None => "Intel MLC".to_owned(),
-        });
+        let version = self.version.iter().map(|version| format!(" {version}"));
+        m.method = Some(format!("Intel MLC{}", version.collect::<String>()));
         m
     }
 
     /// `Numa node         0         1`, or above it a head of rows alone.
-    fn head(&mut self, text: &str) -> Option<()> {
-        let ((), rest) = scan::find_start(HEADS, text)?;
-        if let Some(nodes) = scan::all(scan::words(rest), parse_whole).filter(|nodes| !nodes.is_empty()) {
+    fn head(&mut self, text: &str) -> bool {
+        let words = text.split_whitespace().skip_while(|word| parse_whole(word).is_none());
+        if let Some(nodes) = scan::all(words, parse_whole).filter(|nodes| !nodes.is_empty()) {
             self.columns = nodes;
-            self.in_second |= self.has_rows && self.part != Part::Caches;
+            self.in_second |= self.has_rows && self.part != Some(Part::Caches);
         }
-        Some(())
+        true
     }
 
     /// A row of a matrix: its node, then a figure or `-` for each column.
-    fn row(&mut self, line: Line, sink: &mut Sink) -> Option<()> {
+    fn row(&mut self, part: Part, line: Line, sink: &mut Sink) -> Option<()> {
         let words = scan::words(line.text);
         let (from, cells) = words.split_first()?;
         let from = parse_whole(from)?;
-        let exponent = if self.part == Part::Between { 6 } else { 0 };
+        let exponent = if part == Part::Between { 6 } else { 0 };
         let cell = |cell: &str| match cell {
             "-" | "N/A" => Some(None),
             cell => parse_scaled(cell, exponent).map(Some),
         };
         let cells = scan::all(cells.iter().copied(), cell)?;
         (!cells.is_empty() && cells.len() == self.columns.len()).then_some(())?;
-        self.has_rows = true;
+        let metric = match part {
+            Part::Between => metrics::NUMA_BANDWIDTH,
+            Part::Caches => metrics::CORE_TO_CORE_LATENCY,
+            _ => metrics::NUMA_LATENCY,
+        };
+        (self.has_rows, self.begun) = (true, true);
         if self.in_second {
-            let metric =
-                if self.part == Part::Between { metrics::NUMA_BANDWIDTH } else { metrics::NUMA_LATENCY };
             let why = "a second table under one heading: what its figures are of is not known".to_owned();
             sink.withhold(metric, why, line);
             return Some(());
         }
-        for (to, value) in self.columns.clone().into_iter().zip(cells) {
+        for (to, value) in self.columns.iter().zip(cells) {
             let Some(value) = value else { continue };
-            let place = Labels::new();
-            let between = |place: Labels| place.with_label(Label::From, from).with_label(Label::To, to);
-            let m = match self.part {
-                Part::Latency => self.push(metrics::NUMA_LATENCY, between(place), value),
-                Part::Between => {
-                    let op = self.traffic.unwrap_or("read");
-                    self.push(metrics::NUMA_BANDWIDTH, between(place).with_label(Label::Op, op), value)
-                }
-                _ => {
-                    let home = self.writer_owns.map(|writer| if writer { from } else { to });
-                    let place = place
-                        .with_label(Label::State, "hitm")
-                        .with_label(Label::WriterNode, from)
-                        .with_label(Label::ReaderNode, to)
-                        .with_known(Label::Home, home);
-                    self.push(metrics::CORE_TO_CORE_LATENCY, place, value)
-                }
+            let place = if part == Part::Caches {
+                let home = self.writer_owns.map(|writer| if writer { from } else { *to });
+                Labels::new()
+                    .with_label(Label::State, "hitm")
+                    .with_label(Label::WriterNode, from)
+                    .with_label(Label::ReaderNode, *to)
+                    .with_known(Label::Home, home)
+            } else {
+                let op = self.traffic.or(Some("read")).filter(|_| part == Part::Between);
+                Labels::new()
+                    .with_label(Label::From, from)
+                    .with_label(Label::To, *to)
+                    .with_known(Label::Op, op)
             };
-            sink.add_figure(m.with_known_detail(detail::ACCESS, self.random.then_some("random")), line);
+            let access = self.random.then_some("random");
+            sink.add_figure(
+                self.figure(metric, place, value).with_known_detail(detail::ACCESS, access),
+                line,
+            );
         }
         Some(())
     }
 
-    /// `ALL Reads        :    225097.1`: of all threads of the machine; how many they are is not told. Of writes it counts what
-    /// memory carries.
-    fn peak(&mut self, text: &str) -> Option<Measurement> {
-        let (front, value) = text.rsplit_once(':')?;
-        let op = scan::find(MIXES, front.trim().to_ascii_lowercase().as_str())?;
-        Some(self.push(
-            metrics::MEMORY_BANDWIDTH,
-            Labels::new().with_label(Label::Op, op),
-            parse_scaled(value, 6)?,
-        ))
-    }
-
-    /// ` 00000    261.50     225452.5`: delay, ns, MB/s.
-    fn loaded(&mut self, text: &str) -> Option<Measurement> {
+    /// A line with one figure.
+    fn single(&self, text: &str) -> Option<Measurement> {
+        if let Some(ns) = iteration(text) {
+            return Some(self.figure(metrics::NUMA_LATENCY, Labels::new(), ns));
+        }
         let words = scan::words(text);
-        let [delay, ns, rate] = words[..] else { return None };
-        let rate = parse_scaled(rate, 6).filter(|rate| *rate >= 0.0 && delay.len() == 5)?;
-        parse_whole(&format!("1{delay}"))?;
-        let place = Labels::new().with_label(Label::Bandwidth, rate.round());
-        let m = self.push(metrics::MEMORY_LOADED_LATENCY, place, parse_decimal(ns)?);
-        Some(m.with_detail(detail::DELAY, delay).with_detail(detail::TRAFFIC, self.traffic.unwrap_or("read")))
-    }
-
-    /// `Local Socket L2->L2 HIT  latency    51.6`
-    fn local(&mut self, text: &str) -> Option<Measurement> {
-        let words = scan::words(text.strip_prefix("Local Socket L2->L2 ")?);
-        let [state, "latency", value] = words[..] else { return None };
-        let state = scan::find(&[("HIT", "hit"), ("HITM", "hitm")], state)?;
-        let place = Labels::new().with_label(Label::State, state);
-        let m = self.push(metrics::CORE_TO_CORE_LATENCY, place, parse_decimal(value)?);
-        Some(m.with_detail(detail::WITHIN, "package"))
+        match (self.part?, words.as_slice()) {
+            // `ALL Reads        :    225097.1`: of all threads of the machine; how many they are is not told. Of writes it counts
+            // what memory carries.
+            (Part::Peak, _) => {
+                let (front, value) = text.rsplit_once(':')?;
+                let op = scan::find(MIXES, front.trim().to_ascii_lowercase().as_str())?;
+                let place = Labels::new().with_label(Label::Op, op);
+                Some(self.figure(metrics::MEMORY_BANDWIDTH, place, parse_scaled(value, 6)?))
+            }
+            // ` 00000    261.50     225452.5`: delay, ns, MB/s.
+            (Part::Loaded, [delay, ns, rate])
+                if delay.len() == 5 && delay.bytes().all(|b| b.is_ascii_digit()) =>
+            {
+                let rate = parse_scaled(rate, 6).filter(|rate| *rate >= 0.0)?;
+                let place = Labels::new().with_label(Label::Bandwidth, rate.round());
+                let m = self.figure(metrics::MEMORY_LOADED_LATENCY, place, parse_decimal(ns)?);
+                let traffic = self.traffic.unwrap_or("read");
+                Some(m.with_detail(detail::DELAY, *delay).with_detail(detail::TRAFFIC, traffic))
+            }
+            // `Local Socket L2->L2 HIT  latency    51.6`
+            (Part::Caches, ["Local", "Socket", "L2->L2", state, "latency", value]) => {
+                let state = scan::find(&[("HIT", "hit"), ("HITM", "hitm")], state)?;
+                let place = Labels::new().with_label(Label::State, state);
+                let m = self.figure(metrics::CORE_TO_CORE_LATENCY, place, parse_decimal(value)?);
+                Some(m.with_detail(detail::WITHIN, "package"))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -205,52 +192,37 @@ impl Reader for MlcReader {
             }
             sink.version(version);
             self.version = Some(version.to_owned());
-            return Fit::Taken;
-        }
-        if let Some((part, rest)) = scan::find_start(PARTS, text) {
+        } else if let Some((part, rest)) = scan::find_start(PARTS, text) {
             if self.done.contains(&part) {
                 return Fit::Over;
             }
             self.done.push(part);
             self.columns.clear();
-            (self.part, self.has_rows, self.in_second) = (part, false, false);
+            (self.part, self.has_rows, self.in_second) = (Some(part), false, false);
             (self.traffic, self.random) = (None, rest.contains("random"));
-            return Fit::Taken;
-        }
-        if text.to_ascii_lowercase().starts_with("using read-only traffic") {
+        } else if text.to_ascii_lowercase().starts_with("using read-only traffic") {
             self.traffic = Some("read");
             (self.has_rows, self.in_second) = (false, false);
             // An excerpt without headings: what traffic is said of are no idle latencies.
-            if self.part == Part::Latency {
-                self.part = Part::Between;
+            if self.part == Some(Part::Latency) {
+                self.part = Some(Part::Between);
                 self.columns.clear();
             }
-            return Fit::Taken;
-        }
-        if text.starts_with("Bandwidths are in") && self.part == Part::Latency {
-            self.part = Part::None;
-        }
-        if text.starts_with("Remote Socket L2->L2") {
+        } else if text.starts_with("Remote Socket L2->L2") {
             self.writer_owns = Some(text.contains("writer"));
             self.columns.clear();
-            return Fit::Taken;
-        }
-        let figure = match self.part {
-            _ if iteration(text).is_some() => {
-                iteration(text).map(|ns| self.push(metrics::NUMA_LATENCY, Labels::new(), ns))
-            }
-            Part::Peak => self.peak(text),
-            Part::Loaded => self.loaded(text),
-            Part::Caches => self.local(text),
-            _ => None,
-        };
-        let matrix = matches!(self.part, Part::Latency | Part::Between | Part::Caches);
-        if let Some(m) = figure {
+        } else if let Some(m) = self.single(text) {
+            self.begun = true;
             sink.add_figure(m, line);
-        } else if !scan::begins(text, TALK)
-            && !(matrix && (self.head(text).is_some() || self.row(line, sink).is_some()))
-        {
-            return Fit::Between;
+        } else {
+            if text.starts_with("Bandwidths are in") && self.part == Some(Part::Latency) {
+                self.part = None;
+            }
+            let matrix = self.part.filter(|part| !matches!(part, Part::Peak | Part::Loaded));
+            let known = scan::begins(text, TALK)
+                || matrix.is_some() && scan::begins(text, HEADS) && self.head(text)
+                || matrix.is_some_and(|part| self.row(part, line, sink).is_some());
+            return if known { Fit::Taken } else { Fit::Between };
         }
         Fit::Taken
     }

@@ -5,9 +5,9 @@ pub(crate) mod dmidecode;
 mod hyperfine;
 mod lat_mem_rd;
 mod lmbench;
-mod lmbench_summary;
 mod lscpu;
 mod lshw;
+mod memory;
 mod mlc;
 mod numactl;
 mod numactl_show;
@@ -38,7 +38,6 @@ pub(crate) const TOOLS: &[Tool] = &[
     stress_ng::STRESS_NG_YAML,
     lmbench::STREAM,
     lat_mem_rd::LAT_MEM_RD,
-    lmbench_summary::LMBENCH_SUMMARY,
     stream::MC_CALPIN,
     mlc::MLC,
     openssl::OPENSSL_SPEED,

@@ -3,10 +3,7 @@
 use record::CpuList;
 
 use super::numactl::cpus;
-use crate::line::Line;
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
+use crate::reading::*;
 
 /// Its labels whose values are lists of numbers.
 const LISTS: &str =

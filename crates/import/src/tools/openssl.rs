@@ -4,22 +4,14 @@
 use std::collections::BTreeSet;
 
 use record::command_line::CommandLine;
-use record::{Label, Labels, Measurement, detail, metrics};
 
-use crate::line::{Line, PendingLine};
-use crate::numbers::{parse_plain, parse_scaled, parse_whole};
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
+use crate::reading::*;
 
 /// Block sizes in bytes that every version takes where no option says other: up to 1.0.2 without the last.
 const SIZES: &[u64] = &[16, 64, 256, 1024, 8192, 16384];
 
 /// Most block sizes of a row.
 const MOST_SIZES: usize = 16;
-
-/// Rows of one output; `openssl speed` of everything has about 100, and a child of `-multi` sends each again.
-const MOST_ROWS: usize = 8192;
 
 /// What columns of a table of signatures are, by what stands before `/s`.
 const WORKS: &[(&str, &str)] = &[
@@ -39,27 +31,27 @@ const WORKS: &[(&str, &str)] = &[
     ("op", "exchanges"),
 ];
 
-/// A family of keys, what its figures are (RSA encrypts, too, since 3.2), and the field of the first.
-type Family = (&'static str, &'static [&'static str], usize);
-
-/// Lines of `-mr` for keys.
+/// Lines of `-mr` for keys: the family, what its figures are (RSA encrypts, too, since 3.2), and the field of the first.
 const FAMILIES: &[(&str, Family)] = &[
-    ("F2", ("rsa", &["signatures", "verifications", "encryptions", "decryptions"], 3)),
-    ("F3", ("dsa", &["signatures", "verifications"], 3)),
-    ("F4", ("ecdsa", &["signatures", "verifications"], 3)),
+    ("F2", ("rsa", RSA, 3)),
+    ("F3", ("dsa", SIGNATURES, 3)),
+    ("F4", ("ecdsa", SIGNATURES, 3)),
     ("F5", ("ecdh", &["exchanges"], 3)),
-    ("F6", ("eddsa", &["signatures", "verifications"], 4)),
-    ("F7", ("sm2", &["signatures", "verifications"], 4)),
+    ("F6", ("eddsa", SIGNATURES, 4)),
+    ("F7", ("sm2", SIGNATURES, 4)),
     ("F8", ("ffdh", &["exchanges"], 3)),
 ];
+type Family = (&'static str, &'static [&'static str], usize);
+const RSA: &[&str] = &["signatures", "verifications", "encryptions", "decryptions"];
+const SIGNATURES: &[&str] = &["signatures", "verifications"];
 
 /// What it prints while it works, and of itself.
 const TALK: &str = "Doing |built on: |options:|compiler: |CPUINFO: |The 'numbers' are in|available timing options|\
-    timing function used|You have chosen to measure|You will get|instead of user CPU|options: |Forked child |version: |OpenSSL ";
+    timing function used|You have chosen to measure|You will get|instead of user CPU|Forked child |Got: |version: |OpenSSL ";
 
 /// A row of rates: `aes-256 ige      89602.86k    97498.37k …`, with its name and bytes a second by column.
 fn row(text: &str) -> Option<(String, Vec<f64>)> {
-    if !text.contains("k") || !text.contains('.') {
+    if !text.contains('k') || !text.contains('.') {
         return None;
     }
     let words: Vec<&str> = text.split_whitespace().take(MOST_SIZES + 12).collect();
@@ -67,7 +59,7 @@ fn row(text: &str) -> Option<(String, Vec<f64>)> {
     let rate = |word: &str| {
         let digits = word.strip_suffix('k').unwrap_or(word);
         digits.split_once('.').filter(|(_, fraction)| fraction.len() == 2)?;
-        parse_plain(digits).filter(|rate| *rate >= 0.0).and_then(|_| parse_scaled(digits, 3))
+        parse_scaled(digits, 3).filter(|rate| *rate >= 0.0 && !digits.contains(','))
     };
     let count = words.iter().rev().take_while(|word| rate(word).is_some()).count();
     let (name, rates) = words.split_at(words.len() - count);
@@ -76,9 +68,8 @@ fn row(text: &str) -> Option<(String, Vec<f64>)> {
     let named = (1..=4).contains(&name.len())
         && name[0].starts_with(|c: char| c.is_ascii_alphabetic())
         && name.iter().all(readable);
-    let fits = named && (1..=MOST_SIZES).contains(&count) && marked > 0 && marked + 1 >= count;
-    fits.then_some(())?;
-    Some((name.join(" "), scan::all(rates.iter().copied(), rate)?))
+    let fits = named && count <= MOST_SIZES && marked > 0 && marked + 1 >= count;
+    Some((name.join(" "), scan::all(rates.iter().copied(), rate).filter(|_| fits)?))
 }
 
 /// The block sizes of `type             16 bytes     64 bytes`.
@@ -116,27 +107,25 @@ fn key_head(text: &str) -> Option<Vec<&'static str>> {
     (text.split_whitespace().count() <= 2 * works.len()).then_some(works)
 }
 
-/// A line of `-mr`, or of what a child of `-multi` sent: `+F:22:aes-256-ige:89602860.00:…`, `Got: +F:… from 0`.
-fn machine_line(text: &str) -> Option<(Vec<&str>, Option<u64>)> {
-    let sent = text.strip_prefix("Got: ").and_then(|rest| rest.rsplit_once(" from "));
-    let (rest, child) = match sent {
-        Some((rest, child)) => (rest, Some(parse_whole(child)?)),
-        None => (text, None),
+/// The fields of a line of `-mr`, or of what a child of `-multi` does: `+F:22:aes-256-ige:89602860.00:…`.
+fn machine_line(text: &str) -> Option<Vec<&str>> {
+    let fields: Vec<&str> = text.strip_prefix('+')?.split(':').take(MOST_SIZES + 4).collect();
+    let (letter, number) = fields[0].split_at_checked(1)?;
+    let known = match letter {
+        "D" => number.len() <= 3,
+        "H" => number.is_empty(),
+        "F" | "R" => number.bytes().all(|b| b.is_ascii_digit()),
+        _ => false,
     };
-    let fields: Vec<&str> = rest.strip_prefix('+')?.split(':').take(MOST_SIZES + 4).collect();
-    let numbered = |letter: char| {
-        fields[0].strip_prefix(letter).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
-    };
-    let doing = fields[0].len() <= 4 && fields[0].starts_with('D');
-    let known = fields[0] == "H" || doing || numbered('F') || numbered('R');
-    (known && fields.len() > 1).then_some((fields, child))
+    (known && fields.len() > 1).then_some(fields)
 }
 
 /// `16801049 aes-256 ige's in 3.00s`: the end of a line that began with `Doing`.
 fn is_count(text: &str) -> bool {
-    let Some((number, rest)) = text.split_once(' ') else { return false };
-    let seconds = rest.rsplit_once(" in ").and_then(|(_, seconds)| seconds.strip_suffix('s'));
-    number.bytes().all(|b| b.is_ascii_digit()) && seconds.and_then(parse_plain).is_some()
+    let parts = text.split_once(' ').and_then(|(number, rest)| Some((number, rest.rsplit_once(" in ")?.1)));
+    parts.is_some_and(|(number, time)| {
+        parse_whole(number).is_some() && time.strip_suffix('s').and_then(parse_plain).is_some()
+    })
 }
 
 /// `openssl speed`.
@@ -149,16 +138,15 @@ pub(super) const OPENSSL_SPEED: Tool = Tool {
     },
 };
 
+const HEADS: &str = "The 'numbers' are in 1000s of bytes per second|You have chosen to measure elapsed time";
+
 fn opens(line: Line, command: Option<&Command>) -> bool {
     let text = line.text.trim();
     let speed = || command.is_some_and(|command| command.text.contains("speed"));
     row(text).is_some_and(|(name, rates)| rates.len() >= 5 || name.contains('-') || speed())
-        || machine_line(text).is_some_and(|(fields, _)| fields[0].starts_with(['F', 'H', 'D']) || speed())
-        || scan::begins(
-            text,
-            "The 'numbers' are in 1000s of bytes per second|You have chosen to measure elapsed time",
-        )
+        || machine_line(text).is_some_and(|fields| !fields[0].starts_with('R') || speed())
         || head(text).is_some()
+        || scan::begins(text, HEADS)
         || scan::begins(text, TALK) && speed()
         || text.starts_with("Doing ") && text.contains("size blocks")
         || keys(text).is_some()
@@ -186,8 +174,8 @@ struct SpeedReader {
     rates: Vec<Rate>,
     seen: BTreeSet<String>,
     forked: u64,
-    /// A line that a child sent was cut, so that what follows may be its figures.
-    cut: bool,
+    /// What a child sent stands on a line of its own.
+    sent: bool,
     /// It told while it worked what it was doing, which children of `-multi` do in another form.
     alone: bool,
     /// Wall-clock time and not that of CPUs was measured.
@@ -199,19 +187,20 @@ impl SpeedReader {
         let asked = self.command.option(&["-bytes"]).and_then(parse_whole);
         let assumed = self.sizes.is_empty() && asked.is_none() && matches!(rates.len(), 5 | 6);
         let sizes = if assumed { SIZES } else { &self.sizes };
-        for (at, value) in rates.iter().enumerate() {
+        let of_size = |(at, value): (usize, &f64)| {
             let printed = sizes.get(at).copied().filter(|_| assumed || sizes.len() == rates.len());
             let bytes = printed.or(asked.filter(|_| rates.len() == 1));
-            let (name, line) = (name.to_owned(), line.into());
-            self.rates.push(Rate { name, bytes, work: None, value: *value, line, assumed });
-        }
+            Rate { name: name.to_owned(), bytes, work: None, value: *value, line: line.into(), assumed }
+        };
+        self.rates.extend(rates.iter().enumerate().map(of_size));
     }
 
     fn take_keys(&mut self, name: &str, works: &[&'static str], rates: &[f64], line: Line) {
-        for (work, value) in works.iter().zip(rates) {
+        let of_work = |(work, value): (&&'static str, &f64)| {
             let (name, work, line) = (name.to_owned(), Some(*work), line.into());
-            self.rates.push(Rate { name, bytes: None, work, value: *value, line, assumed: false });
-        }
+            Rate { name, bytes: None, work, value: *value, line, assumed: false }
+        };
+        self.rates.extend(works.iter().zip(rates).map(of_work));
     }
 
     fn machine(&mut self, fields: &[&str], line: Line) -> Option<()> {
@@ -232,6 +221,22 @@ impl SpeedReader {
         Some(())
     }
 
+    /// What a row of keys is of: its name, and what its rates are.
+    fn keys(&self, name: String, named: bool, rates: &[f64]) -> Option<(String, Vec<&'static str>)> {
+        let columns = match self.columns.as_slice() {
+            [] if rates.len() > 1 => RSA.to_vec(),
+            [] => vec!["exchanges"],
+            columns => columns.to_vec(),
+        };
+        let name = match named {
+            false => name,
+            // Keys of RSA are made for either.
+            true if columns.contains(&"encapsulations") => format!("kem {name}"),
+            true => Some(format!("signature {name}")).filter(|_| self.columns.len() == 3)?,
+        };
+        Some((name, columns))
+    }
+
     /// How many processes ran, where it is told.
     fn threads(&self) -> Option<u64> {
         let multi = self.command.option(&["-multi"]).and_then(parse_whole);
@@ -247,20 +252,25 @@ impl SpeedReader {
         if self.command.words.len() > 1 {
             return self.command.has("-evp");
         }
-        let upper =
-            name.bytes().any(|b| b.is_ascii_uppercase()) && !name.bytes().any(|b| b.is_ascii_lowercase());
+        let has = |of: fn(&u8) -> bool| name.bytes().any(|b| of(&b));
         let old = self.version.as_deref().is_some_and(|version| scan::begins(version, "1.|0."));
-        upper || old && ["-cbc", "-ige", "-gcm", "-ctr", "-ecb"].iter().any(|mode| name.ends_with(mode))
+        has(u8::is_ascii_uppercase) && !has(u8::is_ascii_lowercase)
+            || old && ["-cbc", "-ige", "-gcm", "-ctr", "-ecb"].iter().any(|mode| name.ends_with(mode))
     }
 
     fn workload(&self, name: &str) -> String {
         let bits = name.contains(" bits");
         let canonical = if bits { name.to_owned() } else { name.replace(' ', "-") };
         // What is done to the bytes is another work.
-        let decrypt = if self.command.has("-decrypt") { "-decrypt " } else { "" };
-        let aead = if self.command.has("-aead") { "-aead " } else { "" };
+        let option =
+            |name: &'static str| if self.command.has(name) { format!("{name} ") } else { String::new() };
         let evp = if self.evp(name) && !bits { "-evp " } else { "" };
-        format!("openssl speed {decrypt}{aead}{evp}{}", canonical.to_ascii_lowercase())
+        format!(
+            "openssl speed {}{}{evp}{}",
+            option("-decrypt"),
+            option("-aead"),
+            canonical.to_ascii_lowercase()
+        )
     }
 }
 
@@ -270,9 +280,8 @@ impl Reader for SpeedReader {
         if text.is_empty() {
             return Fit::Between;
         }
-        if self.seen.len() >= MOST_ROWS || self.rates.len() >= MOST_ROWS * 4 {
-            return Fit::Over;
-        }
+        // A row that is there already, or what is done after the figures of one run, is the next one's.
+        let again = !self.rates.is_empty();
         if let Some((name, rates)) = row(text) {
             if !self.seen.insert(name.clone()) {
                 return Fit::Over;
@@ -282,20 +291,16 @@ impl Reader for SpeedReader {
                 return Fit::Between;
             }
             self.take_row(&name, &rates, line);
-        } else if let Some((fields, child)) = machine_line(text) {
-            // What is done next is another run's where rates stand already.
-            if fields[0].starts_with('D') && !self.rates.is_empty() {
+        } else if let Some(fields) = machine_line(text) {
+            if fields[0].starts_with('D') && again {
                 return Fit::Over;
             }
-            // What the children did together stands in a table behind.
-            self.forked = self.forked.max(child.map_or(0, |child| child.saturating_add(1)));
-            let several = self.cut || self.forked > 0 && !self.command.has("-mr");
-            if child.is_none() && fields[0] == "F" && several {
+            // What several processes did together stands in a table behind.
+            let several = self.sent || self.forked > 0 && !self.command.has("-mr");
+            if several && fields[0].starts_with('F') {
                 let why = "of several processes it may be one's alone, whose mark is lost".to_owned();
                 sink.withhold(metrics::WORKLOAD_THROUGHPUT, why, line);
-                return Fit::Taken;
-            }
-            if child.is_none() && self.machine(&fields, line).is_none() {
+            } else if self.machine(&fields, line).is_none() {
                 return Fit::Between;
             }
         } else if let Some(sizes) = head(text) {
@@ -303,43 +308,34 @@ impl Reader for SpeedReader {
         } else if let Some(columns) = key_head(text) {
             self.columns = columns;
         } else if let Some((name, named, rates)) = keys(text) {
-            let name = match named {
-                // Keys of RSA are made for either.
-                true if self.columns.contains(&"encapsulations") => format!("kem {name}"),
-                true if self.columns.len() == 3 => format!("signature {name}"),
-                true => return Fit::Between,
-                false => name,
-            };
+            let Some((name, works)) = self.keys(name, named, &rates) else { return Fit::Between };
             if !self.seen.insert(name.clone()) {
                 return Fit::Over;
             }
-            let columns = match self.columns.len() {
-                0 if rates.len() > 1 => FAMILIES[0].1.1.to_vec(),
-                0 => vec!["exchanges"],
-                _ => self.columns.clone(),
-            };
-            self.take_keys(&name, &columns, &rates, line);
+            self.take_keys(&name, &works, &rates, line);
         } else if let Some(((), rest)) = scan::find_start(&[("version: ", ()), ("OpenSSL ", ())], text) {
             if self.version.is_some() {
                 return Fit::Over;
             }
-            let version =
-                rest.split(' ').next().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-            version.into_iter().for_each(|version| sink.version(version));
-            self.version = version.map(str::to_owned);
-        } else if let Some(child) = text.strip_prefix("Forked child ").and_then(parse_whole) {
-            self.forked = self.forked.max(child.saturating_add(1));
-        } else if text.starts_with("Doing ") {
-            // After the figures of one run, this is the next one's.
-            if !self.rates.is_empty() {
+            let word = rest.split(' ').next().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+            word.into_iter().for_each(|version| sink.version(version));
+            self.version = word.map(str::to_owned);
+        } else if scan::begins(text, TALK) {
+            let doing = text.starts_with("Doing ");
+            if doing && again {
                 return Fit::Over;
             }
-            self.alone = true;
-        } else if !scan::begins(text, TALK) && !is_count(text) {
-            self.cut |= text.starts_with("Got:");
+            self.alone |= doing;
+            self.elapsed |= text.starts_with("You have chosen to measure elapsed time");
+            // `Forked child 0`; and `Got: +F:… from 0`: what the children did together stands in a table behind.
+            let child = text.strip_prefix("Forked child ");
+            let child = child.or_else(|| Some(text.strip_prefix("Got: ")?.rsplit_once(" from ")?.1));
+            let forked = child.and_then(parse_whole).map_or(0, |child| child.saturating_add(1));
+            self.forked = self.forked.max(forked);
+        } else if !is_count(text) {
+            self.sent |= text == "Got:";
             return Fit::Between;
         }
-        self.elapsed |= text.starts_with("You have chosen to measure elapsed time");
         Fit::Taken
     }
 
@@ -347,9 +343,8 @@ impl Reader for SpeedReader {
         let threads = self.threads();
         for rate in &self.rates {
             let name = self.workload(&rate.name);
-            let workload = rate.work.map_or(name.clone(), |work| format!("{name} {work}"));
             let place = Labels::new()
-                .with_label(Label::Workload, workload)
+                .with_label(Label::Workload, rate.work.map_or(name.clone(), |work| format!("{name} {work}")))
                 .with_known(Label::Bytes, rate.bytes)
                 .with_known(Label::Threads, threads);
             let assumed = rate.assumed.then_some("the block sizes that OpenSSL takes by itself");

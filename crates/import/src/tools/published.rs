@@ -2,14 +2,11 @@
 //! form is described in `docs/published.md`.
 
 use record::metrics::Metric;
-use record::{Key, Labels, Machine, Measurement, detail, metrics, units};
+use record::{Key, Machine, units};
 use serde_json::Value;
 
-use crate::facts;
-use crate::line::{Line, PendingLine};
-use crate::numbers;
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
+use super::memory;
+use crate::reading::*;
 
 const HEAD: &str = "published figures:";
 
@@ -23,115 +20,72 @@ pub(super) const PUBLISHED: Tool = Tool {
 #[derive(Default)]
 struct PublishedReader {
     source: Option<String>,
-    /// Inventory facts, with their paths.
-    facts: Vec<(Vec<String>, Value, PendingLine)>,
+    /// Facts of the inventory so far.
+    facts: usize,
 }
+
+/// Most facts of one list, each of which is tried in the whole inventory.
+const MOST_FACTS: usize = 1000;
 
 impl Reader for PublishedReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let text = line.text.trim();
+        let name = text.split([' ', '\t', '=']).next().unwrap_or_default();
         if let Some(source) = text.strip_prefix(HEAD) {
             if self.source.is_some() {
                 return Fit::Over;
             }
             self.source = Some(source.trim().to_owned());
-            return Fit::Taken;
-        }
-        if text.is_empty() {
+        } else if text.is_empty() {
             return Fit::Between;
-        }
-        if text.starts_with('#') {
-            return Fit::Taken;
-        }
-        if let Some(says) = text.strip_prefix("contradiction:") {
+        } else if let Some(says) = text.strip_prefix("contradiction:") {
             let origins = vec![sink.origin(line)];
             sink.contradict(says.trim().to_owned(), origins);
-            return Fit::Taken;
-        }
-        if let Some(note) = text.strip_prefix("note:") {
+        } else if let Some(note) = text.strip_prefix("note:") {
             sink.draft.machine.notes.push(note.trim().into());
-            return Fit::Taken;
-        }
-        if self.facts.len() >= crate::limits::MOST_ENTRIES {
+        } else if self.facts >= MOST_FACTS {
             return Fit::Between;
-        }
-        if let Some(fact) = text.strip_prefix("machine.") {
-            match parse_fact(fact) {
-                Ok((path, value)) => self.facts.push((path, value, line.into())),
-                Err(why) => sink.withhold(
-                    &format!("machine.{}", fact.split([' ', '=']).next().unwrap_or_default()),
-                    why,
-                    line,
-                ),
+        } else if let Some(fact) = text.strip_prefix("machine.") {
+            self.facts += 1;
+            match take_fact(fact, &sink.draft.machine) {
+                Ok((path, machine)) => {
+                    sink.draft.machine = machine;
+                    sink.note(format!("machine.{}", print_path(&path)), line);
+                }
+                Err(why) => sink.withhold(name, why, line),
             }
-            return Fit::Taken;
-        }
-        let name = text.split_whitespace().next().unwrap_or_default();
-        let Some(metric) = metrics::find(name) else {
+        } else if let Some(metric) = metrics::find(name) {
+            let source = self.source.as_deref().filter(|source| !source.is_empty());
+            match parse_figure(metric, &text[name.len()..]) {
+                Ok(m) => sink.add_figure(m.with_known_detail(detail::PUBLISHED_IN, source), line),
+                Err(why) => sink.withhold(name, why, line),
+            }
+        } else if name.contains('.') && name.bytes().all(|b| b.is_ascii_lowercase() || b"._".contains(&b)) {
             // A name like a metric's is one that was mistyped; anything else is not ours.
-            if name.contains('.') && name.bytes().all(|b| b.is_ascii_lowercase() || b"._".contains(&b)) {
-                let near = record::glossary::find_nearest(name, metrics::all().map(|metric| metric.name));
-                let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
-                sink.withhold(name, format!("there is no metric {name}{hint}"), line);
-                return Fit::Taken;
-            }
+            let near = record::glossary::find_nearest(name, metrics::all().map(|metric| metric.name));
+            let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+            sink.withhold(name, format!("there is no metric {name}{hint}"), line);
+        } else if !text.starts_with('#') {
             return Fit::Between;
-        };
-        match parse_figure(metric, &text[name.len()..]) {
-            Ok(m) => {
-                let source = self.source.as_deref().filter(|source| !source.is_empty());
-                sink.add_figure(m.with_known_detail(detail::PUBLISHED_IN, source), line);
-            }
-            Err(why) => sink.withhold(name, why, line),
         }
         Fit::Taken
-    }
-
-    fn end(&mut self, sink: &mut Sink) {
-        if self.facts.is_empty() {
-            return;
-        }
-        let Ok(mut machine) = serde_json::to_value(&sink.draft.machine) else { return };
-        for (path, value, line) in &self.facts {
-            if !put_at(&mut machine, path, value.clone()) {
-                let why = "the entry before it is missing; lists are filled from [0] on".to_owned();
-                sink.withhold(&format!("machine.{}", print_path(path)), why, line.line());
-                continue;
-            }
-            sink.note(format!("machine.{}", print_path(path)), line.line());
-        }
-        // Each fact was tried alone; together they can only fail by a list that one makes and another enters.
-        match serde_json::from_value::<Machine>(machine) {
-            Ok(machine) => sink.draft.machine = machine,
-            Err(error) => {
-                if let Some((_, _, line)) = self.facts.last() {
-                    sink.withhold("machine", format!("the facts do not fit together: {error}"), line.line());
-                }
-            }
-        }
     }
 }
 
 /// Why a line is no figure and no fact.
 type Why = String;
 
-fn list_keys(metric: &Metric) -> String {
-    metric.keys.iter().map(|label| label.name()).collect::<Vec<_>>().join(", ")
-}
-
-/// `counts.packages = 2` as a path and its value, proven to be a part of an inventory.
-fn parse_fact(text: &str) -> Result<(Vec<String>, Value), Why> {
+/// `counts.packages = 2`: its path, and the inventory with it.
+fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Why> {
     let (path, value) =
         text.split_once('=').ok_or("write machine.PATH = VALUE, as in machine.counts.packages = 2")?;
     // `memory_devices[0].ranks` is `memory_devices.0.ranks`.
     let path = path.trim().replace('[', ".").replace(']', "");
     let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-    let value = value.trim();
-    let last = path.last().map_or("", String::as_str);
+    let (last, value) = (path.last().map_or("", String::as_str), value.trim());
     let parsed = if last.ends_with("_hz") && last != "current_hz" {
-        let (number, unit) =
-            split_quantity(value).ok_or_else(|| format!("{value:?} is not a clock; write 2.5 GHz"))?;
-        let hertz = scale(number, unit, "Hz").ok_or_else(|| format!("{unit:?} is no unit of a clock"))?;
+        let hertz =
+            quantity(value, "Hz").ok_or_else(|| format!("{value:?} is not a clock; write 2.5 GHz"))?;
         Value::from(hertz.max(0.0).round() as u64)
     } else if (last == "bytes" || last.ends_with("_bytes")) && !value.starts_with('[') {
         Value::from(units::parse_bytes(value).map_err(|error| error.to_string())?)
@@ -149,26 +103,19 @@ fn parse_fact(text: &str) -> Result<(Vec<String>, Value), Why> {
     if parsed.as_f64().is_some_and(|number| !is_possible(&path, number)) {
         return Err(format!("{value} is more or less than a machine can have"));
     }
-    // An entry of a list is tried as its first; whether it follows on the others is seen when all facts are put in.
-    let index = |key: &String| if key.parse::<usize>().is_ok() { "0".to_owned() } else { key.clone() };
-    let trial: Vec<String> = path.iter().map(index).collect();
-    let no_such_path =
-        || format!("an inventory has no {}; `linespeed schema` prints what it has", print_path(&path));
-    let mut whole = serde_json::to_value(Machine::default()).map_err(|error| error.to_string())?;
-    if !put_at(&mut whole, &trial, parsed.clone()) {
-        return Err(no_such_path());
+    let mut whole = serde_json::to_value(machine).map_err(|error| error.to_string())?;
+    if !put_at(&mut whole, &path, parsed) {
+        return Err("the entry before it is missing; lists are filled from [0] on".to_owned());
     }
     let machine: Machine =
         serde_json::from_value(whole).map_err(|error| format!("{value} does not fit there: {error}"))?;
-    let back = serde_json::to_value(machine).map_err(|error| error.to_string())?;
+    let back = serde_json::to_value(&machine).map_err(|error| error.to_string())?;
     // What is no part of an inventory does not come back.
-    let kept = trial.iter().try_fold(&back, |value, key| match value {
-        Value::Array(list) => list.get(key.parse::<usize>().ok()?),
-        value => value.get(key),
-    });
-    match kept {
-        Some(_) => Ok((path, parsed)),
-        None => Err(no_such_path()),
+    match back.pointer(&format!("/{}", path.join("/"))) {
+        Some(_) => Ok((path, machine)),
+        None => {
+            Err(format!("an inventory has no {}; `linespeed schema` prints what it has", print_path(&path)))
+        }
     }
 }
 
@@ -177,27 +124,18 @@ fn is_possible(path: &[String], number: f64) -> bool {
     match path {
         [first, ..] if first == "counts" => (1.0..=65_536.0).contains(&number),
         [.., last] if last.ends_with("_hz") => (1e6..=1e10).contains(&number),
-        [.., last] if last.ends_with("_mt_s") => facts::is_memory_speed(number),
+        [.., last] if last.ends_with("_mt_s") => memory::is_speed(number),
         _ => true,
     }
 }
 
 /// `memory_devices[0].ranks`.
 fn print_path(path: &[String]) -> String {
-    let mut text = String::new();
-    for key in path {
-        if key.parse::<usize>().is_ok() {
-            text.push_str(&format!("[{key}]"));
-        } else {
-            text.push_str(if text.is_empty() { "" } else { "." });
-            text.push_str(key);
-        }
-    }
-    text
+    let step = |key: &String| {
+        if key.parse::<usize>().is_ok() { format!("[{key}]") } else { format!(".{key}") }
+    };
+    path.iter().map(step).collect::<String>().trim_start_matches('.').to_owned()
 }
-
-/// Most entries of a list that facts may make one by one.
-const MOST_ENTRIES: usize = 4096;
 
 /// Puts a value at a path; lists grow by one at most. Whether it could be done.
 fn put_at(value: &mut Value, path: &[String], new: Value) -> bool {
@@ -205,23 +143,19 @@ fn put_at(value: &mut Value, path: &[String], new: Value) -> bool {
         *value = new;
         return true;
     };
-    match value {
-        Value::Array(list) => {
-            let Some(at) = key.parse::<usize>().ok().filter(|at| *at <= list.len() && *at < MOST_ENTRIES)
-            else {
-                return false;
-            };
+    let index = key.parse::<usize>().ok();
+    if value.is_null() && index.is_none() {
+        *value = Value::Object(serde_json::Map::new());
+    }
+    match (value, index) {
+        (Value::Array(list), Some(at)) if at <= list.len() => {
             if at == list.len() {
                 // CPUs and nodes are numbered as they stand; other lists have no such field.
                 list.push(serde_json::json!({ "id": at }));
             }
             put_at(&mut list[at], rest, new)
         }
-        Value::Object(object) => put_at(object.entry(key.as_str()).or_insert(Value::Null), rest, new),
-        Value::Null if key.parse::<usize>().is_err() => {
-            *value = Value::Object(serde_json::Map::new());
-            put_at(value, path, new)
-        }
+        (Value::Object(object), _) => put_at(object.entry(key.as_str()).or_insert(Value::Null), rest, new),
         _ => false,
     }
 }
@@ -232,12 +166,11 @@ fn parse_figure(metric: &'static Metric, rest: &str) -> Result<Measurement, Why>
     let mut words = words.iter();
     let number = words.next().ok_or("the value is missing")?;
     let unit = words.next().ok_or("the unit is missing")?;
-    let bare =
-        numbers::parse_plain(number).or_else(|| numbers::parse_whole(number).map(|value| value as f64));
-    let exact = bare.ok_or_else(|| format!("{number:?} is not a number"))?;
-    let (value, work) = convert(exact, number, unit, metric)
+    if plain(number, 0).is_none() {
+        return Err(format!("{number:?} is not a number"));
+    }
+    let (value, work) = convert(number, unit, metric)
         .ok_or_else(|| format!("{unit:?} is no unit of {}, which is in {}", metric.name, metric.unit))?;
-    let mut place = Labels::new();
     let mut m =
         Measurement::exact(metric.name, Labels::new(), vec![value]).with_known_detail(detail::WORK, work);
     for word in words {
@@ -251,39 +184,33 @@ fn parse_figure(metric: &'static Metric, rest: &str) -> Result<Measurement, Why>
             "class" if metric.name == metrics::CORE_TO_CORE_LATENCY => {
                 m = m.with_detail(detail::CLASS, value)
             }
-            key => match metric.keys.iter().find(|known| known.name() == key) {
-                Some(known) => place = place.with_label(*known, parse_label(key, value)?),
-                None => {
-                    let (name, keys) = (metric.name, list_keys(metric));
-                    return Err(format!("{name} has no key {key}; it has {keys}, method, note, doubt"));
-                }
-            },
+            key => {
+                let known = metric.keys.iter().find(|known| known.name() == key).ok_or_else(|| {
+                    let keys: Vec<&str> = metric.keys.iter().map(|label| label.name()).collect();
+                    format!(
+                        "{} has no key {key}; it has {}, method, note, doubt",
+                        metric.name,
+                        keys.join(", ")
+                    )
+                })?;
+                m.labels = m.labels.with_label(*known, parse_label(key, value)?);
+            }
         }
     }
-    m.labels = place;
     Ok(m)
 }
 
 /// A key's value: a number, a size, a switch or a word, as records of measured figures have it.
 fn parse_label(key: &str, value: &str) -> Result<Key, Why> {
-    if key == "bytes" {
-        return Ok(Key::Count(units::parse_bytes(value).map_err(|error| error.to_string())?));
-    }
-    if key == "bandwidth" {
-        let (number, unit) =
-            split_quantity(value).ok_or_else(|| format!("{value:?} is no bandwidth; write 2867.2MB/s"))?;
+    Ok(match (key, value) {
+        ("bytes", _) => Key::Count(units::parse_bytes(value).map_err(|error| error.to_string())?),
         // As in records, a bare number is bytes a second.
-        let unit = if unit.is_empty() { "B/s" } else { unit };
-        let rate = scale(number, unit, "B/s").ok_or_else(|| format!("{unit:?} is no unit of bandwidth"))?;
-        return Ok(Key::Number(rate));
-    }
-    // Lists of CPUs are words, even of one CPU; so are names of pages and workloads.
-    if matches!(key, "cpus" | "page" | "workload" | "event" | "thread") {
-        return Ok(Key::from(value));
-    }
-    Ok(match value {
-        "true" => Key::Switch(true),
-        "false" => Key::Switch(false),
+        ("bandwidth", _) => Key::Number(
+            quantity(value, "B/s").ok_or_else(|| format!("{value:?} is no bandwidth; write 2867.2MB/s"))?,
+        ),
+        // Lists of CPUs are words, even of one CPU; so are names of pages and workloads.
+        ("cpus" | "page" | "workload" | "event" | "thread", _) => Key::from(value),
+        (_, "true" | "false") => Key::Switch(value == "true"),
         _ => match (value.parse::<u64>(), numbers::parse_plain(value)) {
             (Ok(count), _) => Key::Count(count),
             (_, Some(number)) => Key::Number(number),
@@ -292,83 +219,97 @@ fn parse_label(key: &str, value: &str) -> Result<Key, Why> {
     })
 }
 
-/// `2.5GHz`, `2.5 GHz` as a number's text and its unit.
-fn split_quantity(text: &str) -> Option<(&str, &str)> {
+/// `2.5GHz`, `2.5 GHz` in another unit; without one it is in that unit.
+fn quantity(text: &str, into: &str) -> Option<f64> {
     let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
-    (!number.is_empty()).then_some((number, unit.trim()))
+    scale(number, Some(unit.trim()).filter(|unit| !unit.is_empty()).unwrap_or(into), into)
 }
 
 /// A value in the metric's unit, and what a unit of work is where the unit told it.
-fn convert<'a>(value: f64, number: &str, unit: &'a str, metric: &Metric) -> Option<(f64, Option<&'a str>)> {
-    if metric.unit == "work/s" {
-        if let Some(rate) = scale(number, unit, "B/s") {
-            return Some((rate, Some("B")));
-        }
-        return match unit.rsplit_once('/') {
-            Some((work, "s")) => Some((value, Some(work).filter(|work| !work.is_empty() && *work != "work"))),
-            Some((work, "min")) => Some((value / 60.0, Some(work).filter(|work| !work.is_empty()))),
-            // New orders a minute of TPC-C.
-            None if unit == "tpmC" => Some((value / 60.0, Some("new orders"))),
-            _ => None,
-        };
+fn convert<'a>(number: &str, unit: &'a str, metric: &Metric) -> Option<(f64, Option<&'a str>)> {
+    if metric.unit != "work/s" {
+        return scale(number, unit, metric.unit).map(|value| (value, None));
     }
-    scale(number, unit, metric.unit).map(|value| (value, None))
+    if let Some(rate) = scale(number, unit, "B/s") {
+        return Some((rate, Some("B")));
+    }
+    let (work, seconds) = match unit.rsplit_once('/') {
+        Some((work, "s")) => (work, 1.0),
+        Some((work, "min")) => (work, 60.0),
+        // New orders a minute of TPC-C.
+        None if unit == "tpmC" => ("new orders", 60.0),
+        _ => return None,
+    };
+    Some((plain(number, 0)? / seconds, Some(work).filter(|work| !work.is_empty() && *work != "work")))
 }
 
-/// Units by what they are multiples of: a power of ten, or a factor.
+/// What a unit is of another: a power of ten, and a factor.
+const SCALES: &[(&str, &str, i32, f64)] = &[
+    ("Hz", "kHz", 3, 1.0),
+    ("Hz", "MHz", 6, 1.0),
+    ("Hz", "GHz", 9, 1.0),
+    ("B/s", "kB/s", 3, 1.0),
+    ("B/s", "KB/s", 3, 1.0),
+    ("B/s", "MB/s", 6, 1.0),
+    ("B/s", "GB/s", 9, 1.0),
+    ("B/s", "TB/s", 12, 1.0),
+    ("B/s", "KiB/s", 0, 1024.0),
+    ("B/s", "MiB/s", 0, 1_048_576.0),
+    ("B/s", "GiB/s", 0, 1_073_741_824.0),
+    ("ns", "us", 3, 1.0),
+    ("ns", "µs", 3, 1.0),
+    ("ns", "ms", 6, 1.0),
+    ("ns", "s", 9, 1.0),
+    ("s", "ms", -3, 1.0),
+    ("s", "us", -6, 1.0),
+    ("s", "µs", -6, 1.0),
+    ("s", "ns", -9, 1.0),
+    ("s", "min", 0, 60.0),
+    ("ratio", "%", -2, 1.0),
+    ("ratio", "x", 0, 1.0),
+    ("instructions/cycle", "IPC", 0, 1.0),
+    ("instructions/cycle", "insn/cycle", 0, 1.0),
+    ("cycles", "ticks", 0, 1.0),
+];
+
+/// A number in another unit.
 fn scale(number: &str, unit: &str, into: &str) -> Option<f64> {
-    let plain = |exponent: i32| match numbers::parse_whole(number) {
-        Some(_) if number.contains(',') => numbers::parse_scaled(&number.replace(',', ""), exponent),
-        _ => numbers::parse_plain(number).and_then(|_| format!("{number}e{exponent}").parse().ok()),
-    };
-    let times = |factor: f64| plain(0).map(|value: f64| value * factor);
-    match (into, unit) {
-        (into, unit) if into == unit => plain(0),
-        ("Hz", "kHz") | ("B/s", "kB/s" | "KB/s") | ("ns", "us" | "µs") => plain(3),
-        ("Hz", "MHz") | ("B/s", "MB/s") | ("ns", "ms") => plain(6),
-        ("Hz", "GHz") | ("B/s", "GB/s") | ("ns", "s") => plain(9),
-        ("B/s", "TB/s") => plain(12),
-        ("B/s", "KiB/s") => times(1024.0),
-        ("B/s", "MiB/s") => times(1_048_576.0),
-        ("B/s", "GiB/s") => times(1_073_741_824.0),
-        ("s", "ms") => plain(-3),
-        ("s", "us" | "µs") => plain(-6),
-        ("s", "ns") => plain(-9),
-        ("s", "min") => times(60.0),
-        ("ratio", "%") => plain(-2),
-        ("ratio", "x") | ("instructions/cycle", "IPC" | "insn/cycle") => plain(0),
-        ("cycles", "ticks") => plain(0),
-        _ => None,
+    let known = SCALES.iter().find(|(to, from, ..)| (*to, *from) == (into, unit));
+    let same = (unit == into).then_some((0, 1.0));
+    let (exponent, factor) = same.or(known.map(|(.., exponent, factor)| (*exponent, *factor)))?;
+    plain(number, exponent).map(|value| value * factor)
+}
+
+/// A number, perhaps with commas between groups of digits, times a power of ten.
+fn plain(number: &str, exponent: i32) -> Option<f64> {
+    let bare = number.replace(',', "");
+    if bare != number {
+        return numbers::parse_whole(number).and_then(|_| numbers::parse_scaled(&bare, exponent));
     }
-    .filter(|value: &f64| value.is_finite())
+    numbers::parse_plain(number)?;
+    format!("{number}e{exponent}")
+        .parse()
+        .ok()
+        .or(numbers::parse_plain(number))
+        .filter(|value: &f64| value.is_finite())
 }
 
 /// Words; blanks within quotes (`"…"`, `'…'`) belong to a word.
 fn split_words(text: &str) -> Result<Vec<String>, Why> {
-    let mut words = Vec::new();
-    let mut word = String::new();
+    let mut words = vec![String::new()];
     let mut inside = None;
     for c in text.chars() {
-        match (inside, c) {
-            (Some(quote), c) if c == quote => inside = None,
-            (Some(_), c) => word.push(c),
-            (None, '"' | '\'') => inside = Some(c),
-            (None, c) if c.is_whitespace() => {
-                if !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-            }
-            (None, c) => word.push(c),
+        match (inside, c, words.last_mut()) {
+            (Some(quote), c, _) if c == quote => inside = None,
+            (None, '"' | '\'', _) => inside = Some(c),
+            (None, c, _) if c.is_whitespace() => words.push(String::new()),
+            (_, c, Some(word)) => word.push(c),
+            _ => {}
         }
     }
-    if inside.is_some() {
-        return Err("a quotation has no end".to_owned());
-    }
-    if !word.is_empty() {
-        words.push(word);
-    }
-    Ok(words)
+    words.retain(|word| !word.is_empty());
+    if inside.is_some() { Err("a quotation has no end".to_owned()) } else { Ok(words) }
 }
 
 #[cfg(test)]

@@ -1,13 +1,10 @@
 //! John McCalpin's STREAM, versions 5.x: the table of best rates, with what the program says of its arrays and threads.
 
-use record::command_line::CommandLine;
-use record::{Label, Labels, Measurement, detail, metrics};
+use std::collections::BTreeMap;
 
-use crate::line::{Line, PendingLine};
-use crate::numbers::{parse_decimal, parse_scaled, parse_whole};
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
+use record::command_line::CommandLine;
+
+use crate::reading::*;
 
 const OPS: &[(&str, &str)] = &[("Copy:", "copy"), ("Scale:", "scale"), ("Add:", "add"), ("Triad:", "triad")];
 
@@ -54,13 +51,20 @@ const TALK: &str = "Memory per array|Total memory|Each kernel will|The *best*|wi
     granularity|Each test |(= |Increase the size|you are not getting|WARNING|For best results|precision of your|\
     Checking|The total memory|Printing one line|Solution Validates|-----";
 
+/// Lines that tell a number.
+const NUMBERS: &[(&str, &str)] = &[
+    ("Array size =", "elements"),
+    ("This system uses", "element bytes"),
+    ("Number of Threads counted =", "threads"),
+    ("Number of Threads requested =", "requested"),
+];
+
 #[derive(Default)]
 struct StreamReader {
     line: CommandLine,
     version: Option<String>,
-    elements: Option<u64>,
-    element_bytes: Option<u64>,
-    threads: Option<u64>,
+    /// By [`NUMBERS`].
+    numbers: BTreeMap<&'static str, u64>,
     /// What is done, its rate and its average time.
     rows: Vec<(&'static str, f64, f64, PendingLine)>,
     /// The unit of the rates, where there is a head.
@@ -72,7 +76,6 @@ struct StreamReader {
 impl Reader for StreamReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let text = line.text.trim();
-        let number = || text.split([' ', ',']).find_map(parse_whole);
         if text.starts_with(VERSION) {
             if self.begun {
                 return Fit::Over;
@@ -90,14 +93,8 @@ impl Reader for StreamReader {
                 return Fit::Over;
             }
             self.unit = Some(unit);
-        } else if text.starts_with("Array size =") {
-            self.elements = number();
-        } else if text.starts_with("This system uses") && text.contains(" per ") {
-            self.element_bytes = number();
-        } else if text.starts_with("Number of Threads counted =") {
-            self.threads = number();
-        } else if text.starts_with("Number of Threads requested =") {
-            self.threads = self.threads.or(number());
+        } else if let Some((name, rest)) = scan::find_start(NUMBERS, text) {
+            self.numbers.extend(rest.split([' ', ',']).find_map(parse_whole).map(|number| (name, number)));
         } else if text.starts_with("Failed Validation") {
             self.failed = true;
         } else if !scan::begins(text, TALK) {
@@ -109,8 +106,10 @@ impl Reader for StreamReader {
 
     fn end(&mut self, sink: &mut Sink) {
         // Built without OpenMP it has one thread, and says nothing of threads.
-        let threads = self.threads.or(self.elements.map(|_| 1));
-        let bytes = self.elements.map(|elements| elements.saturating_mul(self.element_bytes.unwrap_or(8)));
+        let number = |name: &str| self.numbers.get(name).copied();
+        let elements = number("elements");
+        let threads = number("threads").or(number("requested")).or(elements.map(|_| 1));
+        let bytes = elements.map(|elements| elements.saturating_mul(number("element bytes").unwrap_or(8)));
         let small = self.rows.iter().any(|(_, rate, ..)| *rate < LEAST_HEADLESS);
         for (op, rate, average, line) in &self.rows {
             let why = match self.unit {

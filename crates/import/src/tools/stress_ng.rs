@@ -2,13 +2,7 @@
 
 use std::collections::HashMap;
 
-use record::{Label, Labels, Measurement, detail, metrics};
-
-use crate::line::{Line, PendingLine};
-use crate::numbers::{parse_plain, parse_whole};
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
+use crate::reading::*;
 
 /// Its messages.
 pub(super) const STRESS_NG: Tool = Tool {

@@ -2,19 +2,13 @@
 
 use record::command_line::{CommandLine, comparable_name, conditions};
 
-use crate::line::{Line, PendingLine};
-use crate::numbers::parse_decimal;
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
+use crate::reading::*;
 
-/// A part of what it prints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Real,
-    User,
-    System,
-}
+/// Where a time was spent: on CPUs in this state, or else it is the clock's.
+type Part = Option<&'static str>;
+const REAL: Part = None;
+const USER: Part = Some("user");
+const SYSTEM: Part = Some("system");
 
 /// `time`.
 pub(super) const TIME: Tool = Tool {
@@ -33,15 +27,15 @@ type Form = (Part, fn(&str) -> Option<f64>);
 
 /// Bash, ksh and POSIX (`real    0m39.763s`, `real 2,57`), fish (`usr time    0.92 millis`), GNU's `-v`.
 const LABELLED: &[(&str, Form)] = &[
-    ("real", (Part::Real, seconds)),
-    ("user", (Part::User, seconds)),
-    ("usr time", (Part::User, fish)),
-    ("sys time", (Part::System, fish)),
-    ("sys", (Part::System, seconds)),
-    ("Executed in ", (Part::Real, fish)),
-    ("User time (seconds):", (Part::User, seconds)),
-    ("System time (seconds):", (Part::System, seconds)),
-    ("Elapsed (wall clock) time (h:mm:ss or m:ss):", (Part::Real, gnu_clock)),
+    ("real", (REAL, seconds)),
+    ("user", (USER, seconds)),
+    ("usr time", (USER, fish)),
+    ("sys time", (SYSTEM, fish)),
+    ("sys", (SYSTEM, seconds)),
+    ("Executed in ", (REAL, fish)),
+    ("User time (seconds):", (USER, seconds)),
+    ("System time (seconds):", (SYSTEM, seconds)),
+    ("Elapsed (wall clock) time (h:mm:ss or m:ss):", (REAL, gnu_clock)),
 ];
 
 /// The seconds that a line tells, in the order of the line. Empty for any other line.
@@ -59,23 +53,20 @@ fn parts(text: &str) -> Vec<(Part, f64)> {
 fn in_one_line(text: &str) -> Option<Vec<(Part, f64)>> {
     // Of zsh the command stands before it, whatever it begins with.
     if let Some((_, [user, system, total])) = zsh(text) {
-        return in_order([(Part::User, user), (Part::System, system), (Part::Real, total)]);
+        return in_order([(USER, user), (SYSTEM, system), (REAL, total)]);
     }
     // Most lines begin with no figure.
     text.starts_with(|c: char| c.is_ascii_digit()).then_some(())?;
-    let words: Vec<&str> = text.split_whitespace().take(16).collect();
-    match words[..] {
+    match scan::words(text)[..] {
         // `0.01 real         0.00 user         0.00 sys`
         [real, "real", user, "user", system, "sys" | "system"] => {
-            in_order([(Part::Real, real), (Part::User, user), (Part::System, system)])
+            in_order([(REAL, real), (USER, user), (SYSTEM, system)])
         }
         // `0.00user 0.00system 0:00.01elapsed 9%CPU (…`, `0.000u 0.001s 0:00.00 0.0%    0+0k 0+0io 0pf+0w`
         [user, system, elapsed, share, ..] if share.contains('%') => {
-            let gnu = elapsed.strip_suffix("elapsed");
-            let (of_user, of_system) = if gnu.is_some() { ("user", "system") } else { ("u", "s") };
-            let (user, system) = (user.strip_suffix(of_user)?, system.strip_suffix(of_system)?);
-            let elapsed = gnu.unwrap_or(elapsed);
-            in_order([(Part::User, user), (Part::System, system), (Part::Real, elapsed)])
+            let user = user.strip_suffix("user").or(user.strip_suffix('u'))?;
+            let system = system.strip_suffix("system").or(system.strip_suffix('s'))?;
+            in_order([(USER, user), (SYSTEM, system), (REAL, elapsed.trim_end_matches("elapsed"))])
         }
         _ => None,
     }
@@ -173,12 +164,7 @@ impl Reader for TimeReader {
 
     fn end(&mut self, sink: &mut Sink) {
         sink.under = sink.under.take().or(self.under.take());
-        for (part, seconds, line) in std::mem::take(&mut self.times) {
-            let state = match part {
-                Part::Real => None,
-                Part::User => Some("user"),
-                Part::System => Some("system"),
-            };
+        for (state, seconds, line) in std::mem::take(&mut self.times) {
             let mut m = scan::run_time(self.workload.as_deref(), state, seconds);
             m.doubt = self.workload.is_none().then(|| "what was timed is not told".into());
             sink.add_figure(m, line.line());
@@ -197,7 +183,7 @@ mod tests {
         let of = |part: Part| {
             parts(text).into_iter().find(|(known, _)| *known == part).map(|(_, seconds)| seconds)
         };
-        [of(Part::Real), of(Part::User), of(Part::System)]
+        [of(REAL), of(USER), of(SYSTEM)]
     }
 
     #[test]

@@ -2,17 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use record::{Bucket, Label, Labels, Measurement, Summary, detail, metrics};
+use record::{Bucket, Summary};
 
 use super::options::Options;
-use crate::line::PendingLine;
-use crate::sink::Sink;
-
-/// Different latencies of all threads of one output that are kept.
-const MOST_LATENCIES: usize = 4_000_000;
-
-/// Latencies of each thread, by its number.
-pub(super) type ByThread = BTreeMap<u32, (u64, Distribution)>;
+use crate::reading::*;
 
 /// One thread's line.
 #[derive(Clone, Debug, Default)]
@@ -38,25 +31,15 @@ pub(super) struct Distribution {
     counts: BTreeMap<u64, u64>,
     /// Longer than the histogram is.
     pub overflow: u64,
-    /// Not kept: of any length.
-    lost: u64,
 }
 
 impl Distribution {
-    /// Adds `count` times a latency. `kept` counts the different latencies of the whole output.
-    pub(super) fn add(&mut self, latency: u64, count: u64, kept: &mut usize) {
-        if count == 0 {
-            return;
+    /// Adds `count` times a latency.
+    pub(super) fn add(&mut self, latency: u64, count: u64) {
+        if count > 0 {
+            let slot = self.counts.entry(latency).or_default();
+            *slot = slot.saturating_add(count);
         }
-        if *kept >= MOST_LATENCIES && !self.counts.contains_key(&latency) {
-            self.lost = self.lost.saturating_add(count);
-            return;
-        }
-        let slot = self.counts.entry(latency).or_insert_with(|| {
-            *kept += 1;
-            0
-        });
-        *slot = slot.saturating_add(count);
     }
 
     /// Those that are not overflow.
@@ -78,22 +61,21 @@ impl Distribution {
     /// Median absolute deviation × 1.4826, in the printed unit.
     fn mad(&self, median: u64) -> Option<f64> {
         let mut deviations = Distribution { overflow: self.overflow, ..Self::default() };
-        for (latency, count) in &self.counts {
-            deviations.add(latency.abs_diff(median), *count, &mut 0);
-        }
+        self.counts.iter().for_each(|(latency, count)| deviations.add(latency.abs_diff(median), *count));
         Some(deviations.at(0.5)? as f64 * record::statistics::MAD_SCALE)
     }
 }
+
+/// The lines behind the histogram's rows, each with a number a column.
+pub(super) const ENDS: [&str; 5] =
+    ["Total", "Min Latencies", "Avg Latencies", "Max Latencies", "Histogram Overflows"];
 
 /// The histogram's table.
 #[derive(Debug, Default)]
 pub(super) struct Histogram {
     pub columns: Vec<Distribution>,
-    pub totals: Vec<u64>,
-    pub minima: Vec<u64>,
-    pub averages: Vec<u64>,
-    pub maxima: Vec<u64>,
-    pub overflows: Vec<u64>,
+    /// In the order of [`ENDS`].
+    pub ends: [Vec<u64>; 5],
     pub line: Option<PendingLine>,
 }
 
@@ -101,22 +83,20 @@ impl Histogram {
     /// Why the table is not whole; `None` when it is, or there is none. Its end tells how many wake-ups are in its rows, and
     /// the overflows follow the maxima.
     fn cut_off(&self) -> Option<String> {
+        let [totals, minima, averages, maxima, overflows] = &self.ends;
+        let other = self.columns.iter().zip(totals).find(|(column, total)| column.inside() != **total);
         if self.columns.is_empty() {
-            return None;
-        }
-        if self.totals.len() != self.columns.len() {
-            return Some("the end of the histogram (# Total) is missing, so rows may be, too".to_owned());
-        }
-        let other = self.columns.iter().zip(&self.totals).find(|(column, total)| column.inside() != **total);
-        if let Some((column, total)) = other {
+            None
+        } else if totals.len() != self.columns.len() {
+            Some("the end of the histogram (# Total) is missing, so rows may be, too".to_owned())
+        } else if let Some((column, total)) = other {
             let inside = column.inside();
-            return Some(format!("the histogram's rows hold {inside} wake-ups, and its # Total is {total}"));
+            Some(format!("the histogram's rows hold {inside} wake-ups, and its # Total is {total}"))
+        } else {
+            // The maxima have one more where all threads are summed up.
+            let uneven = averages.len() != minima.len() || maxima.len() < minima.len();
+            (uneven || overflows.is_empty()).then(|| "the last lines of the histogram are missing".to_owned())
         }
-        // The maxima have one more where all threads are summed up.
-        let threads = self.minima.len();
-        let uneven = self.averages.len() != threads || self.maxima.len() < threads;
-        (uneven || self.overflows.is_empty())
-            .then(|| "the last lines of the histogram are missing".to_owned())
     }
 }
 
@@ -132,9 +112,8 @@ pub(super) struct Seen {
     pub lost: bool,
     pub distributions: BTreeMap<u32, Distribution>,
     pub histogram: Histogram,
-    pub wake_ups: ByThread,
-    /// Different latencies that are kept, over all threads.
-    pub kept: usize,
+    /// The last cycle of each thread whose wake-ups are printed.
+    pub last_cycles: BTreeMap<u32, u64>,
     pub wake_up_line: Option<PendingLine>,
 }
 
@@ -142,10 +121,11 @@ impl Seen {
     /// Everything as measurements.
     pub(super) fn into_sink(mut self, sink: &mut Sink) {
         self.unfold_histogram(sink);
-        for (thread, (_, distribution)) in std::mem::take(&mut self.wake_ups) {
-            self.distributions.insert(thread, distribution);
-        }
-        if let Some(thread) = self.in_nanoseconds() {
+        // Microseconds are cyclictest's own, and then a thread would have missed each of its wake-ups.
+        let longer = |thread: &&Thread| {
+            thread.cycles > 0 && thread.interval.is_some_and(|interval| interval > 0 && thread.min > interval)
+        };
+        if let Some(thread) = self.threads.values().find(longer).filter(|_| !self.options.known) {
             let why = format!(
                 "every wake-up of thread {} took longer than its interval of {} µs: nanoseconds (-N), which no command line \
                  says",
@@ -168,24 +148,16 @@ impl Seen {
         }
     }
 
-    /// A thread whose shortest latency is longer than its interval, where nothing tells the unit: microseconds are
-    /// cyclictest's own, and then it would have missed each of its wake-ups.
-    fn in_nanoseconds(&self) -> Option<&Thread> {
-        let longer = |thread: &&Thread| {
-            thread.cycles > 0 && thread.interval.is_some_and(|interval| interval > 0 && thread.min > interval)
-        };
-        self.threads.values().find(longer).filter(|_| !self.options.known)
-    }
-
     /// The table as threads, by how many wake-ups each had and their extremes, and where its rows are all there their
     /// distributions.
     fn unfold_histogram(&mut self, sink: &mut Sink) {
         let Some(line) = self.histogram.line.clone() else { return };
         let cut = self.histogram.cut_off();
-        let Histogram { columns, totals, minima, averages, maxima, overflows, .. } = &mut self.histogram;
+        let columns = std::mem::take(&mut self.histogram.columns);
+        let [totals, minima, averages, maxima, overflows] = &self.histogram.ends;
         let overflow = |at: usize| overflows.get(at).copied().unwrap_or(0);
         if totals.len() >= minima.len() && !overflows.is_empty() {
-            let printed = totals.iter().zip(minima.iter()).zip(averages.iter().zip(maxima)).enumerate();
+            let printed = totals.iter().zip(minima).zip(averages.iter().zip(maxima)).enumerate();
             for (at, ((total, min), (average, max))) in printed {
                 let cycles = total.saturating_add(overflow(at));
                 let (number, min, average, max) = (at as u32, *min, *average as f64, *max);
@@ -199,7 +171,7 @@ impl Seen {
         }
         let summed = usize::from(self.options.summed);
         let threads = if minima.is_empty() { columns.len().saturating_sub(summed) } else { minima.len() };
-        for (at, mut column) in std::mem::take(columns).into_iter().take(threads).enumerate() {
+        for (at, mut column) in columns.into_iter().take(threads).enumerate() {
             column.overflow = column.overflow.saturating_add(overflow(at));
             self.distributions.insert(at as u32, column);
         }
@@ -211,20 +183,15 @@ impl Seen {
     }
 
     fn place(&self, cpu: Option<u32>, priority: Option<u64>) -> Labels {
-        let by_priority = match priority {
-            Some(0) => Some("other"),
-            Some(_) => Some("fifo"),
-            None => None,
-        };
-        // A thread of priority 0 runs as an ordinary one, whatever was asked for.
+        let real_time = |policy: &&str| matches!(*policy, "fifo" | "rr");
+        let printed = self.policy.as_deref();
         let policy = match priority {
-            Some(0) => {
-                self.policy.as_deref().filter(|policy| !matches!(*policy, "fifo" | "rr")).or(by_priority)
-            }
-            _ => self.policy.as_deref().or(self.options.policy()).or(by_priority),
+            // A thread of priority 0 runs as an ordinary one, whatever was asked for.
+            Some(0) => printed.filter(|policy| !real_time(policy)).or(Some("other")),
+            _ => printed.or(self.options.policy()).or(priority.map(|_| "fifo")),
         };
         let setting = policy.filter(|_| self.dma_latency == Some(0));
-        let setting = setting.map(|policy| if matches!(policy, "fifo" | "rr") { "tuned" } else { "awake" });
+        let setting = setting.map(|policy| if real_time(&policy) { "tuned" } else { "awake" });
         Labels::new()
             .with_known(Label::Cpu, cpu)
             .with_known(Label::Policy, policy)
@@ -232,60 +199,55 @@ impl Seen {
             .with_known(Label::Priority, priority.or(self.options.priority))
     }
 
-    fn detailed(&self, m: Measurement) -> Measurement {
-        m.with_known_detail(detail::DMA_LATENCY_US, self.dma_latency)
-            .with_known_detail(detail::LOADAVG, self.load.as_deref())
+    fn push(&self, m: Measurement, line: &PendingLine, sink: &mut Sink) {
+        let m = m
+            .with_known_detail(detail::DMA_LATENCY_US, self.dma_latency)
+            .with_known_detail(detail::LOADAVG, self.load.as_deref());
+        sink.add_figure(m, line.line());
     }
 
     /// The minimum, average and maximum of threads that share a place.
     fn lines(&self, cpu: Option<u32>, of: &[&Thread], sink: &mut Sink) {
         let Some(first) = of.first() else { return };
         let ran: Vec<&&Thread> = of.iter().filter(|thread| thread.cycles > 0).collect();
-        let cycles: f64 = ran.iter().map(|thread| thread.cycles as f64).sum();
-        if ran.is_empty() || cycles <= 0.0 {
-            let why = "no cycle had ended, so its minimum, average and maximum are none".to_owned();
-            return sink.withhold(metrics::WAKEUP_AVERAGE, why, first.line.line());
-        }
         // They are one figure together, of which a missing thread's would be a part.
         let gap = self.threads.keys().zip(0..).any(|(number, expected)| *number != expected);
-        if cpu.is_none() && (gap || self.lost) {
-            let why = "a thread's line is missing".to_owned();
-            return sink.withhold(metrics::WAKEUP_AVERAGE, why, first.line.line());
+        let why = match ran.first() {
+            None => "no cycle had ended, so its minimum, average and maximum are none",
+            Some(_) if cpu.is_none() && (gap || self.lost) => "a thread's line is missing",
+            Some(_) => "",
+        };
+        if !why.is_empty() {
+            return sink.withhold(metrics::WAKEUP_AVERAGE, why.to_owned(), first.line.line());
         }
         let unit = self.unit();
-        let min = ran.iter().map(|thread| thread.min).min().unwrap_or(0) as f64;
-        let max = ran.iter().map(|thread| thread.max).max().unwrap_or(0) as f64;
+        let cycles: f64 = ran.iter().map(|thread| thread.cycles as f64).sum();
         let average = match ran[..] {
             [one] => one.average,
             _ => ran.iter().map(|thread| thread.average * thread.cycles as f64).sum::<f64>() / cycles,
         };
+        let several = Some(ran.len()).filter(|threads| *threads > 1);
+        let act = first.act.filter(|_| several.is_none()).map(|act| act as f64 * unit);
         for (metric, value) in [
-            (metrics::WAKEUP_MINIMUM, min),
+            (metrics::WAKEUP_MINIMUM, ran.iter().map(|thread| thread.min).min().unwrap_or(0) as f64),
             (metrics::WAKEUP_AVERAGE, average),
-            (metrics::WAKEUP_MAXIMUM, max),
+            (metrics::WAKEUP_MAXIMUM, ran.iter().map(|thread| thread.max).max().unwrap_or(0) as f64),
         ] {
-            let place = self.place(cpu, first.priority);
-            let several = Some(ran.len()).filter(|threads| *threads > 1);
-            let act = first.act.filter(|_| several.is_none()).map(|act| act as f64 * unit);
-            let m = Measurement::exact(metric, place, vec![value * unit])
+            let m = Measurement::exact(metric, self.place(cpu, first.priority), vec![value * unit])
                 .with_detail(detail::CYCLES, cycles)
                 .with_known_detail(detail::INTERVAL_US, first.interval)
                 .with_known_detail(detail::THREADS, several)
                 .with_known_detail(detail::ACT_NS, act);
-            sink.add_figure(self.detailed(m), first.line.line());
+            self.push(m, &first.line, sink);
         }
     }
 
     /// The distribution of one thread, with a real median.
     fn distribution(&self, number: u32, of: &Distribution, sink: &mut Sink) {
         let thread = self.threads.get(&number);
-        let line = thread.map(|thread| &thread.line).or(self.wake_up_line.as_ref());
-        let none = PendingLine::default();
-        let line = line.or(self.histogram.line.as_ref()).unwrap_or(&none);
-        if of.lost > 0 {
-            let why = format!("there are more than {MOST_LATENCIES} different latencies");
-            return sink.withhold(metrics::WAKEUP_LATENCY, why, line.line());
-        }
+        let lines =
+            [thread.map(|thread| &thread.line), self.wake_up_line.as_ref(), self.histogram.line.as_ref()];
+        let Some(line) = lines.into_iter().flatten().next() else { return };
         let n = of.inside().saturating_add(of.overflow);
         let Some(median) = of.at(0.5) else {
             if n > 0 {
@@ -317,20 +279,19 @@ impl Seen {
         let cpu = thread.and_then(|thread| thread.cpu).or(self.options.cpu(number));
         let place =
             self.place(cpu, thread.and_then(|thread| thread.priority)).with_label(Label::Corrected, false);
-        let mut m = Measurement { summary, ..Measurement::exact(metrics::WAKEUP_LATENCY, place, Vec::new()) };
+        let apart = cpu.is_none() && self.distributions.len() > 1;
         // What was printed is cut to whole units.
         let bucket = |(latency, count): (&u64, &u64)| Bucket {
             from: ns(*latency),
             to: ns(latency.saturating_add(1)),
             count: *count,
         };
-        m.distribution = of.counts.iter().map(bucket).collect();
-        let apart = cpu.is_none() && self.distributions.len() > 1;
-        let m = m
+        let mut m = Measurement { summary, ..Measurement::exact(metrics::WAKEUP_LATENCY, place, Vec::new()) }
             .with_detail(detail::RESOLUTION_NS, unit)
             .with_known_detail(detail::OVERFLOW, Some(of.overflow).filter(|overflow| *overflow > 0))
             .with_known_detail(detail::THREAD, apart.then_some(number))
             .with_known_detail(detail::INTERVAL_US, thread.and_then(|thread| thread.interval));
-        sink.add_figure(self.detailed(m), line.line());
+        m.distribution = of.counts.iter().map(bucket).collect();
+        self.push(m, line, sink);
     }
 }

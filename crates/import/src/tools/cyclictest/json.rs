@@ -1,13 +1,10 @@
 //! cyclictest's `--json`.
 
-use record::metrics;
 use serde_json::Value;
 
 use super::figures::{Distribution, Seen, Thread};
 use super::options::Options;
-use crate::numbers::parse_whole;
-use crate::scan::Document;
-use crate::sink::Sink;
+use crate::reading::*;
 
 /// Reads a whole file. One that is cut or damaged gives nothing but the note that it is so.
 pub(super) fn read(document: &Document, seen: &mut Seen, sink: &mut Sink) {
@@ -62,7 +59,7 @@ pub(super) fn read(document: &Document, seen: &mut Seen, sink: &mut Sink) {
         let mut distribution = Distribution::default();
         for (latency, count) in figures.get("histogram").and_then(Value::as_object).into_iter().flatten() {
             if let (Some(latency), Some(count)) = (parse_whole(latency), count.as_u64()) {
-                distribution.add(latency, count, &mut seen.kept);
+                distribution.add(latency, count);
             }
         }
         distribution.overflow = cycles.saturating_sub(distribution.inside());

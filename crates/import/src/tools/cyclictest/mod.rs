@@ -12,16 +12,9 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-use self::figures::{Seen, Thread};
+use self::figures::{ENDS, Seen, Thread};
 use self::options::Options;
-use crate::line::{Line, PendingLine};
-use crate::numbers::parse_whole;
-use crate::scan::{self, Document};
-use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
-
-/// Most columns of a histogram: threads.
-const MOST_THREADS: usize = 8192;
+use crate::reading::*;
 
 /// Digits that each number of a histogram's row has at least.
 const LEAST_DIGITS: usize = 6;
@@ -59,8 +52,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
 
 /// `T: 0 ( 9136) P: 0 I:1000 C: 299848 Min:      5 Act:   11 Avg:   11 Max:   21205`
 fn thread(line: Line) -> Option<Thread> {
-    let (number, rest) = line.text.trim().strip_prefix("T:")?.split_once('(')?;
-    let (tid, mut rest) = rest.split_once(')')?;
+    let mut rest = line.text.trim();
     let mut value = |label: &str| {
         let after = rest.trim_start().strip_prefix(label)?.trim_start();
         let end = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
@@ -68,23 +60,24 @@ fn thread(line: Line) -> Option<Thread> {
         after[..end].parse::<u64>().ok()
     };
     let thread = Thread {
-        priority: Some(value("P:")?),
+        number: u32::try_from(value("T:")?).ok()?,
+        tid: value("(")?,
+        priority: value(") P:").or_else(|| value(")P:")),
         interval: value("I:"),
         cycles: value("C:")?,
         min: value("Min:")?,
         act: value("Act:"),
         average: value("Avg:")? as f64,
         max: value("Max:")?,
-        number: u32::try_from(parse_whole(number)?).ok()?,
-        tid: parse_whole(tid)?,
-        line: PendingLine::from(line),
         cpu: None,
+        line: line.into(),
     };
     // What no thread has is a line of which something was lost. A unit would make the last value another number.
     let between = |value: f64| thread.min as f64 <= value && value <= thread.max as f64;
     let ordered = between(thread.average) && thread.act.is_none_or(|act| between(act as f64));
+    let priority = thread.priority.is_some_and(|priority| priority <= 99);
     let ends = rest.is_empty() || rest.starts_with(' ') && !rest.contains(|c: char| c.is_ascii_digit());
-    (ends && thread.priority <= Some(99) && (thread.cycles == 0 || ordered)).then_some(thread)
+    (ends && priority && (thread.cycles == 0 || ordered)).then_some(thread)
 }
 
 /// `       0:       4:      66`: thread, cycle, latency.
@@ -113,19 +106,12 @@ impl CyclicReader {
         let (label, rest) = scan::pair(text.trim_start_matches(['#', ' ']))?;
         // Five digits are the least that it prints, and two of them without a blank between are more than it has.
         let whole = |word: &str| parse_whole(word).filter(|_| (5..10).contains(&word.len()));
-        let values = scan::all(rest.split_whitespace().take(MOST_THREADS), whole);
-        let histogram = &mut self.seen.histogram;
-        *match label {
-            "Total" => &mut histogram.totals,
-            "Min Latencies" => &mut histogram.minima,
-            "Avg Latencies" => &mut histogram.averages,
-            "Max Latencies" => &mut histogram.maxima,
-            "Histogram Overflows" => &mut histogram.overflows,
-            label => {
-                let known = label.starts_with("Thread ") && !histogram.totals.is_empty();
-                return (known || label == "Histogram Overflow at cycle number").then_some(());
-            }
-        } = values?;
+        let ends = &mut self.seen.histogram.ends;
+        let Some(at) = ENDS.iter().position(|end| *end == label) else {
+            let known = label.starts_with("Thread ") && !ends[0].is_empty();
+            return (known || label == "Histogram Overflow at cycle number").then_some(());
+        };
+        ends[at] = scan::all(rest.split_whitespace(), whole)?;
         Some(())
     }
 
@@ -136,14 +122,14 @@ impl CyclicReader {
             |word: &str| parse_whole(word).filter(|_| word.len() <= LEAST_DIGITS || !word.starts_with('0'));
         let (first, counts) = line.text.trim().split_once([' ', '\t'])?;
         let latency = parse_whole(first).filter(|_| first.len() >= LEAST_DIGITS)?;
-        let counts = scan::all(counts.split_whitespace().take(MOST_THREADS), whole)?;
+        let counts = scan::all(counts.split_whitespace(), whole)?;
         let histogram = &mut self.seen.histogram;
         let columns = histogram.columns.len();
         (!counts.is_empty() && (columns == 0 || columns == counts.len())).then_some(())?;
         histogram.columns.resize_with(counts.len(), Default::default);
         histogram.line.get_or_insert_with(|| PendingLine::from(line));
         for (column, count) in histogram.columns.iter_mut().zip(counts) {
-            column.add(latency, count, &mut self.seen.kept);
+            column.add(latency, count);
         }
         Some(())
     }
@@ -152,7 +138,7 @@ impl CyclicReader {
     fn begun(&self) -> bool {
         !self.seen.threads.is_empty()
             || !self.seen.histogram.columns.is_empty()
-            || !self.seen.wake_ups.is_empty()
+            || !self.seen.last_cycles.is_empty()
     }
 }
 
@@ -180,19 +166,12 @@ impl Reader for CyclicReader {
             if seen.threads.get(&thread.number).is_some_and(is_of_another) {
                 return Fit::Over;
             }
-            if seen.threads.len() < MOST_THREADS {
-                seen.threads.insert(thread.number, thread);
-            }
+            seen.threads.insert(thread.number, thread);
         } else if let Some((thread, cycle, latency)) = wake_up(text) {
-            if seen.wake_ups.len() >= MOST_THREADS && !seen.wake_ups.contains_key(&thread) {
-                return Fit::Between;
-            }
-            let (last, distribution) = seen.wake_ups.entry(thread).or_default();
-            if *last > cycle && cycle == 0 {
+            if seen.last_cycles.insert(thread, cycle).is_some_and(|last| last > cycle && cycle == 0) {
                 return Fit::Over;
             }
-            *last = cycle;
-            distribution.add(latency, 1, &mut seen.kept);
+            seen.distributions.entry(thread).or_default().add(latency, 1);
             seen.wake_up_line.get_or_insert_with(|| PendingLine::from(line));
         } else if let Some((_, value)) = text.split_once(LATENCY).filter(|_| text.starts_with('#')) {
             if self.begun() || self.seen.dma_latency.is_some() {

@@ -3,8 +3,7 @@
 use record::CpuList;
 use record::command_line::CommandLine;
 
-use crate::numbers::parse_whole;
-use crate::scan;
+use crate::reading::*;
 
 /// The options that matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

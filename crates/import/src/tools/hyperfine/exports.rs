@@ -1,14 +1,9 @@
 //! hyperfine's exports: JSON with every run, CSV and the table in Markdown.
 
-use record::{Measurement, detail, metrics};
 use serde_json::Value;
 
 use super::time;
-use crate::line::Line;
-use crate::numbers::{parse_plain, parse_scaled};
-use crate::scan::{self, Document};
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
+use crate::reading::*;
 
 /// What `--export-csv` prints first; columns of parameters follow.
 const COLUMNS: &str = "command,mean,stddev,median,user,system,min,max";

@@ -6,13 +6,8 @@ mod exports;
 pub(super) use exports::{HYPERFINE_CSV, HYPERFINE_JSON, HYPERFINE_MARKDOWN};
 
 use record::command_line::{comparable_name, conditions};
-use record::{Measurement, detail};
 
-use crate::line::{Line, PendingLine};
-use crate::numbers::parse_whole;
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
+use crate::reading::*;
 
 /// Its units of time.
 const UNITS: &[(&str, i32)] = &[("s", 0), ("ms", -3), ("µs", -6), ("us", -6), ("ns", -9)];

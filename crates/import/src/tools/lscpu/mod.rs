@@ -12,10 +12,7 @@ use labels::split_label;
 use values::List;
 
 use crate::facts::key;
-use crate::line::{Line, PendingLine};
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
+use crate::reading::*;
 
 /// lscpu's list.
 pub(super) const LSCPU: Tool = Tool {
@@ -60,10 +57,8 @@ impl Reader for ListReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let Some((label, value)) = split_label(line.text) else {
             let text = line.text.trim();
-            let is_flag = |word: &str| {
-                word.len() <= 24
-                    && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
-            };
+            let is_flag =
+                |word: &str| word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
             if self.flags && !text.is_empty() && text.split(' ').all(is_flag) {
                 self.list.more_flags(text);
                 return Fit::Taken;
@@ -94,9 +89,7 @@ impl Reader for ListReader {
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        if self.list.begun {
-            sink.draft.facts.lscpu.push(std::mem::take(&mut self.list.output));
-        }
+        std::mem::take(&mut self.list).end(sink);
     }
 }
 

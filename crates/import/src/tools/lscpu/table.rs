@@ -3,11 +3,8 @@
 use std::ops::Range;
 
 use crate::cache_size::Printed;
-use crate::facts::{self, CacheRow, CpuRow};
-use crate::line::Line;
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Fit, Reader, Tool};
+use crate::facts::{self, CacheRow, CpuRow, parse_cache_name};
+use crate::reading::*;
 
 /// Columns of `-e` and `-p` beside the caches, in lower case.
 const CPU_COLUMNS: &str = "bogomips|cpu|core|socket|cluster|node|book|drawer|polarization|address|configured|online|\
@@ -20,132 +17,35 @@ const CACHE_COLUMNS: &str =
 /// `lscpu -e`.
 pub(crate) const LSCPU_EXTENDED: Tool = Tool {
     name: "lscpu -e",
-    opens: |line, _| extended(line.text).is_some(),
-    reader: |_| Box::new(Cpus { columns: Vec::new(), commas: false }),
+    opens: |line, _| Form::Extended.head(line.text).is_some(),
+    reader: |_| Box::new(Table { form: Form::Extended, columns: Vec::new() }),
 };
 
 /// `lscpu -p`.
 pub(crate) const LSCPU_PARSABLE: Tool = Tool {
     name: "lscpu -p",
     opens: |line, _| {
-        line.text.starts_with("# The following is the parsable format") || parsable(line.text).is_some()
+        line.text.starts_with("# The following is the parsable format")
+            || Form::Parsable.head(line.text).is_some()
     },
-    reader: |_| Box::new(Cpus { columns: Vec::new(), commas: true }),
+    reader: |_| Box::new(Table { form: Form::Parsable, columns: Vec::new() }),
 };
-
-/// The columns that a head names, in lower case; `-p` has an empty one before the caches.
-fn columns<'a>(names: impl Iterator<Item = &'a str>) -> Option<Vec<String>> {
-    let columns: Vec<String> = names.map(str::to_ascii_lowercase).collect();
-    let known = |column: &String| {
-        scan::is_one_of(column, CPU_COLUMNS) || column.split(':').all(|name| cache(name).is_some())
-    };
-    let cpu = columns.len() > 1 && columns.iter().any(|column| column == "cpu");
-    (cpu && columns.iter().all(known)).then_some(columns)
-}
-
-/// The columns of `lscpu -e`, whose heads are in capitals.
-fn extended(text: &str) -> Option<Vec<String>> {
-    let names = || text.split_whitespace();
-    names().any(|name| name == "CPU").then(|| columns(names())).flatten()
-}
-
-/// The columns of `lscpu -p`.
-fn parsable(text: &str) -> Option<Vec<String>> {
-    columns(text.strip_prefix('#')?.split(',').map(str::trim))
-}
-
-struct Cpus {
-    columns: Vec<String>,
-    commas: bool,
-}
-
-impl Reader for Cpus {
-    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        let text = line.text.trim();
-        if self.commas && text.starts_with('#') {
-            let begun = !self.columns.is_empty();
-            return match parsable(text) {
-                None if begun => Fit::Over,
-                None => Fit::Taken,
-                Some(columns) => {
-                    self.columns = columns;
-                    Fit::Taken
-                }
-            };
-        }
-        if self.columns.is_empty() {
-            let Some(columns) = extended(text) else { return Fit::Over };
-            self.columns = columns;
-            return Fit::Taken;
-        }
-        if text.is_empty() {
-            return Fit::Between;
-        }
-        let mut cells: Vec<&str> = match self.commas {
-            true => text.split(',').map(str::trim).collect(),
-            false => text.split_whitespace().collect(),
-        };
-        // A model's name has blanks.
-        let named = self.columns.iter().position(|column| column == "modelname");
-        if let (Some(at), Some(more)) = (named, cells.len().checked_sub(self.columns.len())) {
-            cells.drain(at..at + more);
-        }
-        // Where a cell is gone, or two have become one, nothing says which.
-        if cells.len() != self.columns.len() {
-            if text.starts_with(|c: char| c.is_ascii_digit()) && !sink.draft.facts.rows.is_empty() {
-                sink.draft.facts.broken_row = Some(sink.origin(line));
-            }
-            return Fit::Over;
-        }
-        let pairs: Vec<(&str, &str)> = self.columns.iter().map(String::as_str).zip(cells).collect();
-        if cpu(&pairs, !self.commas, line, sink) { Fit::Taken } else { Fit::Over }
-    }
-}
-
-/// A row of a CPU, by the names of the columns in lower case; whether it is one. `of_all` tables have CPUs offline, too.
-pub(super) fn cpu<T: AsRef<str>>(cells: &[(T, T)], of_all: bool, line: Line, sink: &mut Sink) -> bool {
-    let cell =
-        |name: &str| cells.iter().find(|(column, _)| column.as_ref() == name).map(|(_, cell)| cell.as_ref());
-    let number = |name: &str| cell(name)?.parse::<u32>().ok();
-    let Some(cpu) = number("cpu").filter(|cpu| *cpu <= record::cpu_list::MAX_CPU) else { return false };
-    // `-e` has the caches in one column, `-p` in one each.
-    let of_caches = |(names, numbers): &'_ (T, T)| {
-        let pairs = names.as_ref().split(':').zip(numbers.as_ref().split(':'));
-        pairs.filter_map(|(name, number)| Some((cache(name)?, number.parse().ok()?))).collect::<Vec<_>>()
-    };
-    let hz = |name: &str| cell(name).and_then(facts::parse_mhz);
-    sink.draft.facts.rows.push(CpuRow {
-        cpu,
-        core: number("core"),
-        socket: number("socket"),
-        cluster: number("cluster"),
-        node: number("node"),
-        caches: cells.iter().flat_map(of_caches).collect(),
-        online: !cell("online").is_some_and(|word| scan::is_one_of(word, "no|N|n|nein|non|否")),
-        of_all,
-        hz: (hz("maxmhz"), hz("minmhz")),
-        origin: sink.origin(line),
-    });
-    sink.note(format!("machine.cpus[{cpu}]"), line);
-    true
-}
-
-fn cache(name: &str) -> Option<String> {
-    facts::parse_cache_name(name).map(|_| name.replace('l', "L"))
-}
 
 /// `lscpu -C`.
 pub(crate) const LSCPU_CACHES: Tool = Tool {
     name: "lscpu -C",
-    opens: |line, _| caches_head(line.text).is_some(),
-    reader: |_| Box::new(Caches { columns: Vec::new() }),
+    opens: |line, _| Form::Caches.head(line.text).is_some(),
+    reader: |_| Box::new(Table { form: Form::Caches, columns: Vec::new() }),
 };
 
-/// A column, and where it stands in the head, bytes from its first.
+/// A column in lower case, and where it stands in the head, bytes from its first.
 type Column = (Range<usize>, String);
 
-struct Caches {
-    columns: Vec<Column>,
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Extended,
+    Parsable,
+    Caches,
 }
 
 /// The words of a row, each with where it stands, bytes from the first.
@@ -155,57 +55,134 @@ fn places(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
     text.split_whitespace().map(move |word| (place(word)..place(word) + word.len(), word))
 }
 
-/// The cells of a row by their columns. One that has no word is left out where every other begins or ends where its column
-/// does: kernels of Arm tell no partitions of a line.
-fn in_columns<'a>(columns: &'a [Column], text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
-    let cells: Vec<(Range<usize>, &str)> = places(text).collect();
-    let whole = cells.len() == columns.len();
-    let mut left = columns.iter();
-    let mut column = |place: &Range<usize>| {
-        let stands = |(head, _): &&Column| whole || head.start == place.start || head.end == place.end;
-        left.find(stands).map(|(_, name)| name.as_str())
-    };
-    cells.iter().map(|(place, cell)| Some((column(place)?, *cell))).collect()
-}
-
-/// The columns of `lscpu -C`, in lower case: all are known, so that none is misread.
-fn caches_head(text: &str) -> Option<Vec<Column>> {
-    let columns: Vec<Column> = places(text).map(|(place, word)| (place, word.to_ascii_lowercase())).collect();
-    let all = columns.iter().all(|(_, column)| scan::is_one_of(column, CACHE_COLUMNS));
-    let has = |name: &str| columns.iter().any(|(_, column)| column == name);
-    (all && has("name") && has("one-size")).then_some(columns)
-}
-
-impl Reader for Caches {
-    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        if self.columns.is_empty() {
-            let Some(columns) = caches_head(line.text) else { return Fit::Over };
-            self.columns = columns;
-            return Fit::Taken;
-        }
-        let Some(first) = line.text.split_whitespace().next() else { return Fit::Between };
-        let cells = in_columns(&self.columns, line.text);
-        let Some(cells) = cells.filter(|_| facts::parse_cache_name(first).is_some()) else {
-            return Fit::Over;
+impl Form {
+    /// The columns that a head names: all are known, so that none is misread. `-p` has an empty one before the caches.
+    fn head(self, text: &str) -> Option<Vec<Column>> {
+        let words: Vec<(Range<usize>, &str)> = match self {
+            Form::Parsable => text.strip_prefix('#')?.split(',').map(|word| (0..0, word.trim())).collect(),
+            Form::Extended | Form::Caches => places(text).collect(),
         };
-        cache_row(&cells, line, sink);
-        Fit::Taken
+        let known = |name: &str| match self {
+            Form::Caches => scan::is_one_of(name, CACHE_COLUMNS),
+            _ => {
+                scan::is_one_of(name, CPU_COLUMNS)
+                    || name.split(':').all(|name| parse_cache_name(name).is_some())
+            }
+        };
+        let needed: &[&str] = match self {
+            Form::Caches => &["NAME", "ONE-SIZE"],
+            _ => &["CPU"],
+        };
+        let has = |name: &&str| words.iter().any(|(_, word)| word == name);
+        (words.len() > 1 && needed.iter().all(has)).then_some(())?;
+        let columns: Vec<Column> =
+            words.into_iter().map(|(place, word)| (place, word.to_ascii_lowercase())).collect();
+        columns.iter().all(|(_, name)| known(name)).then_some(columns)
+    }
+
+    /// The cells of a row by their columns; where one is gone, or two have become one, nothing says which.
+    fn cells<'a>(self, columns: &'a [Column], text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
+        let mut cells: Vec<(Range<usize>, &str)> = match self {
+            Form::Parsable => text.split(',').map(|cell| (0..0, cell.trim())).collect(),
+            Form::Extended | Form::Caches => places(text).collect(),
+        };
+        // A model's name has blanks.
+        let named = columns.iter().position(|(_, column)| column == "modelname");
+        if let (Some(at), Some(more)) = (named, cells.len().checked_sub(columns.len())) {
+            cells.drain(at..at + more);
+        }
+        // Kernels of Arm tell no partitions of a line: there every other cell begins or ends where its column does.
+        let whole = cells.len() == columns.len();
+        let mut left = columns.iter();
+        let mut column = |place: &Range<usize>| {
+            let stands = |(head, _): &&Column| whole || head.start == place.start || head.end == place.end;
+            left.find(stands).map(|(_, name)| name.as_str())
+        };
+        (whole || self == Form::Caches).then_some(())?;
+        cells.iter().map(|(place, cell)| Some((column(place)?, *cell))).collect()
     }
 }
 
-/// A row of a kind of cache, by the names of the columns in lower case.
-pub(super) fn cache_row<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) {
-    let cell =
-        |name: &str| cells.iter().find(|(column, _)| column.as_ref() == name).map(|(_, cell)| cell.as_ref());
-    let Some(name) = cell("name").filter(|name| facts::parse_cache_name(name).is_some()) else { return };
-    let bytes = |name: &str| cell(name).and_then(Printed::read);
-    let number = |name: &str| cell(name)?.parse::<u32>().ok().filter(|number| *number > 0);
+struct Table {
+    form: Form,
+    columns: Vec<Column>,
+}
+
+impl Reader for Table {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let text = line.text.trim();
+        if self.columns.is_empty() || self.form == Form::Parsable && text.starts_with('#') {
+            let comment = self.columns.is_empty() && text.starts_with('#');
+            return match self.form.head(text) {
+                Some(columns) => {
+                    self.columns = columns;
+                    Fit::Taken
+                }
+                None if comment => Fit::Taken,
+                None => Fit::Over,
+            };
+        }
+        if text.is_empty() {
+            return Fit::Between;
+        }
+        let Some(cells) = self.form.cells(&self.columns, line.text) else {
+            let begun = !sink.draft.facts.rows.is_empty() && self.form != Form::Caches;
+            if begun && text.starts_with(|c: char| c.is_ascii_digit()) {
+                sink.draft.facts.broken_row = Some(sink.origin(line));
+            }
+            return Fit::Over;
+        };
+        let taken = match self.form {
+            Form::Caches => take_cache(&cells, line, sink),
+            form => take_cpu(&cells, form == Form::Extended, line, sink),
+        };
+        if taken { Fit::Taken } else { Fit::Over }
+    }
+}
+
+/// What a row has in a column.
+fn find<'a>(cells: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
+    cells.iter().find(|(column, _)| *column == name).map(|(_, cell)| *cell)
+}
+
+/// A row of a CPU, by the names of the columns in lower case; whether it is one. `of_all` tables have CPUs offline, too.
+fn take_cpu(cells: &[(&str, &str)], of_all: bool, line: Line, sink: &mut Sink) -> bool {
+    let number = |name: &str| find(cells, name)?.parse::<u32>().ok();
+    let Some(cpu) = number("cpu").filter(|cpu| *cpu <= record::cpu_list::MAX_CPU) else { return false };
+    // `-e` has the caches in one column, `-p` in one each.
+    let pairs = cells.iter().flat_map(|(names, numbers)| names.split(':').zip(numbers.split(':')));
+    let hz = |name: &str| find(cells, name).and_then(facts::parse_mhz);
+    sink.draft.facts.rows.push(CpuRow {
+        cpu,
+        core: number("core"),
+        socket: number("socket"),
+        cluster: number("cluster"),
+        node: number("node"),
+        caches: pairs
+            .filter_map(|(name, number)| Some((parse_cache_name(name)?, number.parse().ok()?)))
+            .collect(),
+        online: !find(cells, "online").is_some_and(|word| scan::is_one_of(word, "no|N|n|nein|non|否")),
+        of_all,
+        hz: (hz("maxmhz"), hz("minmhz")),
+        origin: sink.origin(line),
+    });
+    sink.note(format!("machine.cpus[{cpu}]"), line);
+    true
+}
+
+/// A row of a kind of cache, by the names of the columns in lower case; whether it is one.
+fn take_cache(cells: &[(&str, &str)], line: Line, sink: &mut Sink) -> bool {
+    let named = find(cells, "name").and_then(|name| Some((name, parse_cache_name(name)?)));
+    let Some((name, cache)) = named else { return false };
+    let bytes = |name: &str| find(cells, name).and_then(Printed::read);
+    let number = |name: &str| find(cells, name)?.parse::<u32>().ok().filter(|number| *number > 0);
     sink.note(format!("machine.caches.{name}"), line);
     sink.draft.facts.cache_rows.push(CacheRow {
-        name: name.to_owned(),
+        cache,
         bytes: (bytes("one-size"), bytes("all-size")),
         ways: number("ways"),
         line: number("coherency-size"),
         origin: sink.origin(line),
     });
+    true
 }

@@ -175,34 +175,22 @@ fn flags_go_on_where_a_mail_was_wrapped() {
         (imported.machine.processor.counter_invariant, imported.import.not_understood.lines),
         (Some(true), 1)
     );
-    assert_eq!(imported.machine.virtualization.hypervisor.as_deref(), Some("none"));
+    // What is not among them may have been broken in two.
+    assert_eq!(imported.machine.virtualization.hypervisor, None);
 }
 
 #[test]
-fn tables_as_json_tell_what_the_tables_tell() {
-    let text = "{\n   \"cpus\": [\n      {\n         \"cpu\": 0,\n         \"node\": 0,\n         \"socket\": 0,\n         \"core\": 0,\n         \
-        \"l1d:l1i:l2:l3\": \"0:0:0:0\",\n         \"online\": true\n      },{\n         \"cpu\": 1,\n         \"node\": 0,\n         \"socket\": 0,\n         \
-        \"core\": 0,\n         \"l1d:l1i:l2:l3\": \"0:0:0:0\",\n         \"online\": true\n      }\n   ]\n}\n{\n   \"caches\": [\n      {\n         \"name\": \
-        \"L1d\",\n         \"one-size\": \"32K\",\n         \"all-size\": \"32K\",\n         \"ways\": 8,\n         \"coherency-size\": 64\n      }\n   ]\n}\n";
-    let imported = import(text);
-    let machine = &imported.machine;
-    assert_eq!((machine.counts.cores, machine.counts.cpus_online), (Some(1), Some(2)));
-    let l1d = machine.caches.iter().find(|cache| cache.kind == CacheKind::Data).unwrap();
-    assert_eq!((l1d.bytes, l1d.ways, l1d.cpus.len()), (Some(32 << 10), Some(8), 2));
-    assert_eq!(imported.import.inventory["machine.cpus[1]"].line, 11);
-    assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
-    let other = import("Architecture: x86_64\n{\n  \"cpus\": [\n    {\n  \"usage\": 3\n    }\n  ]\n}\n");
-    assert!(other.import.withheld.is_empty() && other.machine.counts.cpus_online.is_none());
-}
-
-#[test]
-fn bytes_and_masks_are_sizes_and_lists() {
+fn bytes_are_sizes_and_masks_are_not_read() {
     let imported =
         import("Architecture: x86_64\nCPU(s): 2\nL2 cache: 2097152 (2 instances)\nNUMA node0 CPU(s): 0x3\n");
     assert_eq!(imported.machine.caches.first().and_then(|cache| cache.bytes), Some(1 << 20));
-    assert_eq!(imported.machine.nodes[0].cpus.to_string(), "0-1");
-    let imported = import("Architecture: x86_64\nCPU(s): 2\nNUMA node0 CPU(s): 0xfx\n");
-    assert!(imported.import.withheld[0].why.contains("mask"), "{:?}", imported.import);
+    assert!(
+        imported.machine.nodes.is_empty() && imported.import.withheld.len() == 1,
+        "{:?}",
+        imported.import
+    );
+    let mask = "Architecture: x86_64\nCPU(s): 2\nOn-line CPU(s) mask: 3\nNUMA node0 CPU(s): 3\n";
+    assert!(import(mask).import.withheld[0].why.contains("mask"), "{:?}", import(mask).import);
     let imported = import("Architecture: x86_64\nCPU(s): 2\nOn-line CPU(s) list: ,\n");
     assert_eq!((imported.machine.counts.cpus_online, imported.import.withheld.len()), (None, 1));
 }

@@ -5,9 +5,7 @@ use record::CpuList;
 use super::labels::{Label, is_on};
 use crate::cache_size::Printed;
 use crate::facts::{self, CacheFact, Datum, Fact, Lscpu, Values, key};
-use crate::line::Line;
-use crate::scan;
-use crate::sink::Sink;
+use crate::reading::*;
 
 /// The longest text of flags kept.
 const LONGEST_FLAGS: usize = 32 << 10;
@@ -77,7 +75,7 @@ pub(super) struct List {
     pub(super) output: Lscpu,
     /// Whether anything was told.
     pub(super) begun: bool,
-    /// It was asked for masks (`--hex`), which stand without 0x.
+    /// Its lists are masks (`--hex`), which are not read.
     masks: bool,
 }
 
@@ -90,12 +88,17 @@ impl List {
     }
 
     pub(super) fn more_flags(&mut self, more: &str) {
-        let Some(Datum::Text(flags)) = self.output.machine.value_mut(key::FLAGS) else { return };
-        if flags.len() < LONGEST_FLAGS {
-            let (last, first) = (flags.rsplit(' ').next(), more.split(' ').next());
-            self.output.glued_flags.push(last.into_iter().chain(first).collect());
-            flags.push(' ');
-            flags.push_str(more);
+        let flags = self.output.machine.0.get_mut(key::FLAGS).map(|fact| &mut fact.value);
+        if let Some(Datum::Text(flags)) = flags.filter(|_| more.len() < LONGEST_FLAGS) {
+            // One may have been broken in two.
+            self.output.cut_flags = true;
+            *flags = format!("{flags} {more}");
+        }
+    }
+
+    pub(super) fn end(self, sink: &mut Sink) {
+        if self.begun {
+            sink.draft.facts.lscpu.push(self.output);
         }
     }
 
@@ -104,45 +107,32 @@ impl List {
         let none = value.is_empty() || value == "-";
         self.begun |= !none;
         self.masks |= label.key.ends_with("_mask");
-        match label.key {
+        let result = match label.key {
             key::NODE_CPUS => self.node(label.part, value, line, sink),
-            _ if none => {}
-            key::CACHE => match cache(label.part, value) {
-                Ok((new, doubt)) => {
-                    let path = format!("machine.caches.{}", label.part);
-                    if let Some(why) = doubt {
-                        sink.withhold(&path, why, line);
-                    }
-                    let of = |known: &&Fact<CacheFact>| {
-                        (known.value.level, known.value.kind) == (new.level, new.kind)
-                    };
-                    let differs = self.output.caches.iter().find(of).is_some_and(|known| known.value != new);
-                    self.part_where(differs, sink);
-                    self.output.caches.push(sink.fact(path, new, line));
-                }
-                Err(why) => sink.withhold(&format!("machine.caches.{}", label.part), why, line),
-            },
+            _ if none => Ok(()),
+            key::CACHE => self.cache(label.part, value, line, sink),
             key::VULNERABILITY => {
                 let name = label.part.to_lowercase().replace(' ', "_");
-                let path = format!("machine.kernel.mitigations.{name}");
-                if self.output.vulnerabilities.len() < 128 {
-                    let text = machine::text::clean_to(value, 1000);
-                    self.output.vulnerabilities.insert(name, sink.fact(path, text, line));
-                }
+                let text = machine::text::clean_to(value, 1000);
+                let fact = sink.fact(format!("machine.kernel.mitigations.{name}"), text, line);
+                self.output.vulnerabilities.insert(name, fact);
+                Ok(())
             }
-            // What holds for a mask holds for a list.
-            key => {
-                let key = key.strip_suffix("_mask").unwrap_or(key);
-                let Some((of, path, how)) = scan::find(VALUES, key) else { return };
-                match read(how, value, self.masks) {
+            key => match scan::find(VALUES, key) {
+                Some((of, path, how)) => match read(how, value) {
                     Ok(Some(datum)) => {
                         let fact = sink.fact(path, datum, line);
                         self.put(key, of, matches!(how, How::Count(_) | How::Cpus), fact, sink);
+                        Ok(())
                     }
-                    Ok(None) => {}
-                    Err(why) => sink.withhold(path, why, line),
-                }
-            }
+                    Ok(None) => Ok(()),
+                    Err(why) => Err((path.to_owned(), why)),
+                },
+                None => Ok(()),
+            },
+        };
+        if let Err((path, why)) = result {
+            sink.withhold(&path, why, line);
         }
     }
 
@@ -163,38 +153,64 @@ impl List {
             kinds.push(Values::default());
         }
         let values = kinds.last_mut().filter(|_| of == Of::Kind).unwrap_or(&mut self.output.machine);
-        values.put(key, fact);
+        values.0.insert(key, fact);
     }
 
     /// The CPUs of a node, of which there may be none.
-    fn node(&mut self, part: &str, value: &str, line: Line, sink: &mut Sink) {
-        let Ok(node) = part.parse::<u32>() else { return };
+    fn node(&mut self, part: &str, value: &str, line: Line, sink: &mut Sink) -> Result<(), Why> {
+        let Ok(node) = part.parse::<u32>() else { return Ok(()) };
         let path = format!("machine.nodes[{node}].cpus");
-        if value.is_empty() || value == "-" {
-            let none = sink.fact(path, CpuList::new(), line);
-            self.output.node_cpus.entry(node).or_insert(none);
-            return;
-        }
-        // Of `-x` whose line of all CPUs is lost, one number may be a mask.
+        let none = value.is_empty() || value == "-";
+        // Where the line of all CPUs is lost one number may be a mask.
         let number = value.bytes().all(|b| b.is_ascii_hexdigit()) && value != "0";
-        if number && !self.masks && self.output.machine.get(key::ONLINE).is_none() {
-            let why = format!("{value:.60} may be a mask: the list of CPUs online is missing");
-            return sink.withhold("machine.nodes[].cpus", why, line);
+        if !none && (self.masks || number && self.output.machine.get(key::ONLINE).is_none()) {
+            return Err((path, format!("{value:.60} may be a mask of CPUs; lists are read")));
         }
-        match cpus(value, self.masks) {
-            Ok(list) => {
-                let list = sink.fact(path, list, line);
-                let known = self.output.node_cpus.get(&node);
-                self.part_where(known.is_some_and(|known| known.value != list.value), sink);
-                self.output.node_cpus.insert(node, list);
-            }
-            Err(why) => sink.withhold(&path, why, line),
+        let list = if none { CpuList::new() } else { cpus(value).map_err(|why| (path.clone(), why))? };
+        let list = sink.fact(path, list, line);
+        let known = self.output.node_cpus.get(&node);
+        self.part_where(!none && known.is_some_and(|known| known.value != list.value), sink);
+        if !none || !self.output.node_cpus.contains_key(&node) {
+            self.output.node_cpus.insert(node, list);
         }
+        Ok(())
+    }
+
+    /// One kind of cache. Before 2.34 lscpu told the size of one cache (`32K`), until 2.36 the sum of all (`1.5 MiB`), since
+    /// then the sum and how many they are.
+    fn cache(&mut self, name: &str, value: &str, line: Line, sink: &mut Sink) -> Result<(), Why> {
+        let path = format!("machine.caches.{name}");
+        let printed = value.split_once('(').map(|(_, behind)| behind.split(' ').next().unwrap_or_default());
+        let instances =
+            printed.and_then(|count| count.parse().ok()).filter(|count| (1..=65_536).contains(count));
+        let unit = facts::parse_size(value);
+        let is_counted = if printed.is_some() { instances.is_some() } else { unit.is_some() };
+        let size = Printed::read(value).filter(|_| is_counted).zip(facts::parse_cache_name(name));
+        let Some((size, cache)) = size else {
+            // Without a unit and a number of instances (`--bytes` of old) nothing tells one from the sum.
+            return Err((path, format!("{value:.60} does not tell whether it is one cache or all of them")));
+        };
+        let sum = printed.is_none() && unit.is_some_and(|(_, iec)| iec);
+        let bytes = if sum { None } else { size.one(cache.0, instances.unwrap_or(1)) };
+        let why = || format!("{value:.60} is not a size that caches can have");
+        match bytes {
+            None if instances.is_none() && !sum => return Err((path, why())),
+            None if !sum => sink.withhold(&path, why(), line),
+            _ => {}
+        }
+        let new = CacheFact { cache, bytes, instances };
+        let known = self.output.caches.iter().find(|known| known.value.cache == cache);
+        self.part_where(known.is_some_and(|known| known.value != new), sink);
+        self.output.caches.push(sink.fact(path, new, line));
+        Ok(())
     }
 }
 
+/// What is not read, and why.
+type Why = (String, String);
+
 /// A value; `None` where it tells nothing, and why where it cannot be true.
-fn read(how: How, value: &str, masks: bool) -> Result<Option<Datum>, String> {
+fn read(how: How, value: &str) -> Result<Option<Datum>, String> {
     Ok(match how {
         How::Text => {
             Some(machine::text::clean_to(value, 1000)).filter(|text| !text.is_empty()).map(Datum::Text)
@@ -206,7 +222,7 @@ fn read(how: How, value: &str, masks: bool) -> Result<Option<Datum>, String> {
             Some(Datum::Number(count.ok_or_else(why)?))
         }
         How::Id => value.parse::<u32>().ok().map(|id| Datum::Number(id.into())),
-        How::Cpus => Some(Datum::Cpus(cpus(value, masks)?)),
+        How::Cpus => Some(Datum::Cpus(cpus(value)?)),
         How::Mhz => {
             let why = || format!("{value:.60} MHz is not a clock that a processor can have");
             Some(Datum::Number(facts::parse_mhz(value).ok_or_else(why)?))
@@ -216,43 +232,8 @@ fn read(how: How, value: &str, masks: bool) -> Result<Option<Datum>, String> {
     })
 }
 
-/// A list of CPUs, or a mask of them in hexadecimal digits; util-linux 2.38 writes no `0x` before them.
-fn cpus(value: &str, masks: bool) -> Result<CpuList, String> {
-    let Some(digits) = value.strip_prefix("0x").or(masks.then_some(value)) else {
-        let list = facts::parse_cpus(value).map_err(|error| error.to_string())?;
-        return if list.is_empty() { Err(format!("{value:.60} names no CPU")) } else { Ok(list) };
-    };
-    let mut list = CpuList::new();
-    for (at, digit) in (0..).zip(digits.chars().rev().filter(|c| *c != ',')) {
-        let bits = digit.to_digit(16).ok_or_else(|| format!("{value:.60} is no mask of CPUs"))?;
-        for cpu in (0..4).filter(|bit| bits >> bit & 1 == 1).map(|bit| at * 4 + bit) {
-            if cpu > record::cpu_list::MAX_CPU {
-                return Err(format!("CPU {cpu} of the mask is beyond what Linux has"));
-            }
-            list.insert(cpu);
-        }
-    }
+/// A list of CPUs; masks of them (`--hex`) are not read.
+fn cpus(value: &str) -> Result<CpuList, String> {
+    let list = facts::parse_cpus(value).map_err(|error| error.to_string())?;
     if list.is_empty() { Err(format!("{value:.60} names no CPU")) } else { Ok(list) }
-}
-
-/// One kind of cache, and why its size is not read. Before 2.34 lscpu told the size of one cache (`32K`), until 2.36 the sum of
-/// all (`1.5 MiB`), since then the sum and how many they are.
-fn cache(name: &str, value: &str) -> Result<(CacheFact, Option<String>), String> {
-    let instances = value.split_once('(').map(|(_, behind)| behind.split(' ').next().unwrap_or_default());
-    let count = instances.and_then(|count| count.parse().ok()).filter(|count| (1..=65_536).contains(count));
-    let unit = facts::parse_size(value);
-    let is_counted = if instances.is_some() { count.is_some() } else { unit.is_some() };
-    let printed = Printed::read(value).filter(|_| is_counted);
-    let (Some(printed), Some((level, kind))) = (printed, facts::parse_cache_name(name)) else {
-        // Without a unit and a number of instances (`--bytes` of old) nothing tells one from the sum.
-        return Err(format!("{value:.60} does not tell whether it is one cache or all of them"));
-    };
-    let sum = instances.is_none() && unit.is_some_and(|(_, iec)| iec);
-    let bytes = if sum { None } else { printed.one(level, count.unwrap_or(1)) };
-    let why = format!("{value:.60} is not a size that caches can have");
-    let doubt = (bytes.is_none() && !sum).then_some(why);
-    match doubt {
-        Some(why) if count.is_none() => Err(why),
-        doubt => Ok((CacheFact { level, kind, bytes, instances: count }, doubt)),
-    }
 }

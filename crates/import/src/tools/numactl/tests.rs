@@ -34,7 +34,7 @@ fn a_table_of_distances_alone_belongs_to_the_nodes_that_lscpu_tells() {
 
 #[test]
 fn lines_that_a_mail_broke_are_joined() {
-    let text = "> available: 2 nodes (0-1)\n> node 0 cpus: 0 1 2\n> 3 4\n> node 0 size: 100 MB\n> node 1 cpus:\n> node 1 size: 50 MB\n> node distances:\n> node   0\n> 1\n>   0:  10\n> 21\n>   1:  21  10\n";
+    let text = "> available: 2 nodes (0-1)\n> node 0 cpus: 0 1 2\n> 3 4\n> node 0 size: 100 MB\n> node 1 cpus:\n> node 1 size: 50 MB\n> node distances:\n> node   0   1\n>   0:  10  21\n>   1:  21  10\n";
     let machine = import(text).machine;
     assert_eq!(machine.nodes[0].cpus.to_string(), "0-4");
     assert!(machine.nodes[1].cpus.is_empty());

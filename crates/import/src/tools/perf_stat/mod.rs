@@ -9,16 +9,9 @@ mod topdown;
 #[cfg(test)]
 mod tests;
 
-use record::detail;
-use record::metrics;
-
 use self::counts::Counts;
 use self::text::Counter;
-use crate::line::{Line, PendingLine};
-use crate::numbers;
-use crate::scan;
-use crate::sink::Sink;
-use crate::tool::{Command, Fit, Reader, Tool};
+use crate::reading::*;
 use record::command_line::{CommandLine, comparable_name, conditions};
 
 /// How an output begins.
@@ -51,36 +44,31 @@ pub(super) const PERF_STAT: Tool =
 
 fn opens(line: Line, command: Option<&Command>) -> bool {
     let text = line.text;
-    if text.contains(HEAD)
-        || is_interval_head(text)
-        || ["tma_", "topdown-"].iter().any(|mark| text.contains(mark)) && topdown::share(text).is_some()
-    {
+    let is_share =
+        || ["tma_", "topdown-"].iter().any(|mark| text.contains(mark)) && topdown::share(text).is_some();
+    if text.contains(HEAD) || is_interval_head(text) || is_share() {
         return true;
     }
     // Of a counter's line every layout has letters and begins with a figure, a part's name or a brace.
     if !text.trim_start().starts_with(|c: char| c.is_ascii_alphanumeric() || "<{".contains(c)) {
         return false;
     }
-    if fields::json(text).is_some() {
-        return true;
-    }
     let of_perf =
-        || command.is_some_and(|command| command.text.contains("perf") && command.text.contains("stat"));
-    let known = |counter: Counter| {
+        command.is_some_and(|command| command.text.contains("perf") && command.text.contains("stat"));
+    let known = |counter: &Counter| {
         let name = counter.event.split(':').next().unwrap_or_default();
         scan::is_one_of(name, KNOWN) || name.starts_with("power/energy-")
     };
-    let named =
-        |counter: &Counter| counter.event.contains("cycles") || counter.event.contains("instructions");
-    // What stands before the first separator is one word.
-    let one_word = || {
-        let front = text.trim_start().split(fields::USUAL).next().unwrap_or_default();
-        front.len() < 64 && !front.contains(' ') || front.starts_with("<not ")
+    let named = |counter: &Counter| {
+        counter.event.contains("cycles") || counter.event.contains("instructions") || known(counter)
     };
-    of_perf() && text::counter(text).is_some_and(known)
-        || fields::fields(text, None)
-            .is_some_and(|counter| (named(&counter) || known(counter) || of_perf()) && one_word())
-        || fields::blanks(text).is_some_and(|counter| named(&counter) || known(counter))
+    // What stands before the first separator is one word.
+    let front = text.trim_start().split(fields::USUAL).next().unwrap_or_default();
+    let one_word = front.len() < 64 && !front.contains(' ') || front.starts_with("<not ");
+    fields::json(text).is_some()
+        || of_perf && text::counter(text).as_ref().is_some_and(known)
+        || one_word && fields::fields(text, None).is_some_and(|counter| of_perf || named(&counter))
+        || fields::blanks(text).as_ref().is_some_and(named)
 }
 
 fn is_interval_head(text: &str) -> bool {
@@ -170,7 +158,7 @@ impl PerfReader {
         Some(())
     }
 
-    fn counter<'a>(&self, text: &'a str) -> Option<Counter<'a>> {
+    fn counter(&self, text: &str) -> Option<Counter> {
         let separator = self.command.as_ref().and_then(|line| line.perf.as_ref()?.separator.as_deref());
         let separator = separator.map(|separator| if separator == "\\t" { "\t" } else { separator });
         let named = separator.and_then(|separator| fields::fields(text, Some(separator)));
@@ -224,15 +212,15 @@ impl Reader for PerfReader {
         if is_interval_head(text) || text.starts_with("# started on ") {
             return Fit::Taken;
         }
-        if self.shares.take_table(line) {
+        if self.shares.take_table(line, sink) {
             return Fit::Taken;
         }
-        let share = self.shares.take(line);
+        let share = self.shares.take(line, sink);
         if let Some(counter) = self.counter(line.text) {
             if self.counts.is_of_another(&counter) {
                 return Fit::Over;
             }
-            return if self.counts.take(counter, line, sink) { Fit::Taken } else { Fit::Between };
+            return if self.counts.take(&counter, line, sink) { Fit::Taken } else { Fit::Between };
         }
         if share {
             self.counts.leave();

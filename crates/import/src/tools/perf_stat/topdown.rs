@@ -1,12 +1,8 @@
 //! Top-down metrics of levels 1 and 2 as perf prints them: `#     25.5 %  tma_backend_bound`, in fields `25.5,%  tma_backend_bound`,
 //! in JSON `"metric-value" : "25.5", "metric-unit" : "%  tma_backend_bound"`.
 
-use record::{Label, Labels, Measurement, metrics};
-
 use super::Run;
-use crate::line::{Line, PendingLine};
-use crate::numbers;
-use crate::sink::Sink;
+use crate::reading::*;
 
 /// The categories of levels 1 and 2 as records have them. perf has underscores for the dashes and `tma_` before; before 6.3 it had
 /// blanks and capitals: `Bad Speculation`.
@@ -27,43 +23,30 @@ const CATEGORIES: &[&str] = &[
 
 /// The category and the share of a line.
 pub(super) fn share(text: &str) -> Option<(&'static str, f64)> {
-    of_percent(text).or_else(|| of_fields(text))
-}
-
-/// In fields without a percent sign: `300000000,,topdown-retiring,1000500000,100.00,30.0,Retiring`.
-fn of_fields(text: &str) -> Option<(&'static str, f64)> {
-    let (_, rest) = text.split_once("topdown-")?;
-    let fields: Vec<&str> = rest.split([',', ';']).take(32).collect();
-    fields.windows(2).find_map(|pair| {
-        let [figure, name] = pair else { return None };
-        Some((category(name)?, numbers::parse_decimal(figure)? / 100.0))
-    })
-}
-
-fn of_percent(text: &str) -> Option<(&'static str, f64)> {
+    // In fields without a percent sign: `300000000,,topdown-retiring,1000500000,100.00,30.0,Retiring`.
+    if let Some((_, rest)) = text.split_once("topdown-").filter(|_| !text.contains('%')) {
+        let fields: Vec<&str> = rest.split([',', ';']).take(32).collect();
+        let [.., figure, name] = fields[..] else { return None };
+        return Some((category(name)?, numbers::parse_decimal(figure)? / 100.0));
+    }
     // Standard errors and shares of time have a percent sign, too.
     let mut percents = text.match_indices('%');
     let (front, category) =
         percents.find_map(|(at, _)| Some((&text[..at], category(text.get(at + 1..)?)?)))?;
     let number = front.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let at = number.rfind(|c: char| !c.is_ascii_digit() && c != '.').map_or(0, |at| at + 1);
-    // A decimal comma parts two numbers in a line of fields.
-    let at = match number[..at].strip_suffix(',') {
-        Some(whole) if text.contains('#') => {
-            whole.rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1)
-        }
-        _ => at,
-    };
-    Some((category, numbers::parse_decimal(&number[at..])? / 100.0))
+    // A comma parts two numbers in a line of fields.
+    let marks = if text.contains('#') { ".," } else { "." };
+    let at = number.rfind(|c: char| !c.is_ascii_digit() && !marks.contains(c)).map_or(0, |at| at + 1);
+    Some((category, numbers::parse_decimal(number.get(at..)?)? / 100.0))
 }
 
 fn category(text: &str) -> Option<&'static str> {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || "\",;|}".contains(c));
     let text = text.strip_prefix("tma_").unwrap_or(text);
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || "_ ".contains(c))).unwrap_or(text.len());
-    // perf 5.11 to 6.2 have one mispredict.
     let name = text[..end].trim_end().to_ascii_lowercase().replace([' ', '_'], "-");
-    let name = name.strip_suffix("mispredict").map_or(name.clone(), |front| format!("{front}mispredicts"));
+    // perf 5.11 to 6.2 have one mispredict.
+    let name = if name == "branch-mispredict" { "branch-mispredicts" } else { &name };
     CATEGORIES.iter().find(|known| **known == name).copied()
 }
 
@@ -71,21 +54,18 @@ fn category(text: &str) -> Option<&'static str> {
 fn head(text: &str) -> Option<Vec<&'static str>> {
     let text = text.replace('%', " ");
     let names = text.split("  ").map(str::trim).filter(|name| !name.is_empty());
-    let columns: Option<Vec<_>> = names.map(category).collect();
-    columns.filter(|columns| columns.len() > 1)
+    scan::all(names, category).filter(|columns| columns.len() > 1)
 }
 
 /// The shares of a row, and whether it is of a group of CPUs or an interval: `S0-D0-C0  2  38.7%  2.0%  17.0%  42.3%`.
 fn row(text: &str, columns: usize) -> Option<(Vec<f64>, bool)> {
     let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "%").take(64).collect();
     let front = words.len().checked_sub(columns).filter(|front| *front <= 3)?;
-    let share = |word: &&str| {
-        let figure = word.strip_suffix('%').unwrap_or(word);
-        let printed = figure.contains(['.', ',']).then_some(figure)?;
-        Some(numbers::parse_decimal(printed)? / 100.0)
+    let share = |word: &str| {
+        let figure = Some(word.trim_end_matches('%')).filter(|figure| figure.contains(['.', ',']))?;
+        Some(numbers::parse_decimal(figure)? / 100.0)
     };
-    let shares: Option<Vec<f64>> = words[front..].iter().map(share).collect();
-    Some((shares?, front > 0))
+    Some((scan::all(words[front..].iter().copied(), share)?, front > 0))
 }
 
 /// Whether a line has a metric and no counter: `TopdownL1 (cpu_core)   #   17.4 %  tma_backend_bound`.
@@ -99,12 +79,8 @@ pub(super) struct Shares {
     /// The lines are of one kind of core of several, which the metric does not tell apart.
     of_a_kind: bool,
     all: Vec<(&'static str, f64, PendingLine)>,
-    /// Of a kind of core.
-    kinds: Vec<PendingLine>,
     /// The columns of a table that has begun.
     columns: Vec<&'static str>,
-    /// Rows of groups of CPUs and of intervals.
-    parts: Vec<PendingLine>,
 }
 
 /// Shares of one output that are kept.
@@ -112,18 +88,17 @@ const MOST: usize = 4096;
 
 impl Shares {
     /// Whether the line is the head of a table, or a row of one.
-    pub(super) fn take_table(&mut self, line: Line) -> bool {
+    pub(super) fn take_table(&mut self, line: Line, sink: &mut Sink) -> bool {
         let text = line.text.trim();
         if let Some(columns) = head(text) {
             self.columns = columns;
             return true;
         }
-        if self.columns.is_empty() || self.all.len() + self.parts.len() >= MOST {
-            return false;
-        }
-        let Some((shares, of_a_part)) = row(text, self.columns.len()) else { return false };
+        let fits = !self.columns.is_empty() && self.all.len() < MOST;
+        let Some((shares, of_a_part)) = row(text, self.columns.len()).filter(|_| fits) else { return false };
         if of_a_part {
-            self.parts.push(line.into());
+            let why = "it is of a group of CPUs or an interval".to_owned();
+            sink.withhold(metrics::COUNTER_SHARE, why, line);
         } else {
             let columns = self.columns.iter().zip(shares);
             self.all.extend(columns.map(|(category, share)| (*category, share, line.into())));
@@ -132,16 +107,15 @@ impl Shares {
     }
 
     /// Whether the line tells one.
-    pub(super) fn take(&mut self, line: Line) -> bool {
+    pub(super) fn take(&mut self, line: Line, sink: &mut Sink) -> bool {
         let text = line.text.trim();
-        if text.starts_with("TopdownL") || text.starts_with("PipelineL") {
+        if scan::begins(text, "TopdownL|PipelineL") {
             self.of_a_kind = text.contains("(cpu_");
         }
-        let Some((category, share)) = share(text).filter(|_| self.all.len() + self.kinds.len() < MOST) else {
-            return false;
-        };
+        let Some((category, share)) = share(text).filter(|_| self.all.len() < MOST) else { return false };
         if self.of_a_kind {
-            self.kinds.push(line.into());
+            let why = "it is of one kind of core of several".to_owned();
+            sink.withhold(metrics::COUNTER_SHARE, why, line);
         } else {
             self.all.push((category, share, line.into()));
         }
@@ -150,20 +124,6 @@ impl Shares {
 
     /// Each as a figure; of several of one category, of intervals or groups of CPUs, none is the run's.
     pub(super) fn into_sink(self, run: &Run, sink: &mut Sink) {
-        for line in &self.kinds {
-            sink.withhold(
-                metrics::COUNTER_SHARE,
-                "it is of one kind of core of several".to_owned(),
-                line.line(),
-            );
-        }
-        for line in &self.parts {
-            sink.withhold(
-                metrics::COUNTER_SHARE,
-                "it is of a group of CPUs or an interval".to_owned(),
-                line.line(),
-            );
-        }
         for (category, share, line) in &self.all {
             if self.all.iter().filter(|(other, ..)| other == category).count() > 1 {
                 let why = format!("{category} is told several times, of intervals or groups of CPUs");

@@ -1,0 +1,96 @@
+//! A text into plain numbered lines: encodings, colours, quoting and markup are gone.
+
+mod markup;
+mod plain;
+
+use crate::limits::LONGEST_LINE;
+
+/// What a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Text, perhaps blank.
+    Text,
+    /// A row of a Markdown table: [`Cleaned::text`] holds the cells, and [`Cleaned::label()`] tells the first where there are more.
+    Row,
+    /// The frame of a code block.
+    Frame,
+    /// The ruler below a Markdown table's head.
+    Ruler,
+    /// Not text: bytes of a binary file, or a line longer than [`LONGEST_LINE`].
+    Unreadable,
+}
+
+/// A line without line end, colours, quoting and markup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cleaned {
+    /// Its number in the text, from 1. Pieces of one line (`<br>`) have the same.
+    pub number: u64,
+    /// What it says, indentation kept.
+    pub text: String,
+    /// How long the first cell of a table row that has others is, in bytes: [`Cleaned::text`] begins with it.
+    pub label: Option<usize>,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether it stands in a code block.
+    pub in_fence: bool,
+}
+
+impl Cleaned {
+    /// The first cell of a table row that has others.
+    pub(crate) fn label(&self) -> Option<&str> {
+        self.label.map(|length| &self.text[..length])
+    }
+}
+
+/// The characters of a text in UTF-8, or in UTF-16 as Windows has it.
+pub(crate) fn decode(bytes: &[u8]) -> String {
+    let wide = |unit: fn([u8; 2]) -> u16| {
+        let units = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+        char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, text @ ..] | text => String::from_utf8_lossy(text).into_owned(),
+    }
+}
+
+/// The lines of a text.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = Cleaned> {
+    let mut in_fence = false;
+    (1..).zip(text.lines()).flat_map(move |(number, raw)| clean(number, raw, &mut in_fence))
+}
+
+/// A line, which `<br>` may part.
+fn clean(number: u64, raw: &str, in_fence: &mut bool) -> Vec<Cleaned> {
+    let line =
+        |text: String, kind: Kind, in_fence: bool| Cleaned { number, text, label: None, kind, in_fence };
+    if raw.len() > LONGEST_LINE {
+        return vec![line(format!("a line of over {} MiB", LONGEST_LINE >> 20), Kind::Unreadable, *in_fence)];
+    }
+    if plain::is_binary(raw) {
+        let seen: String = raw.chars().filter(|c| !c.is_control() && *c != '\u{fffd}').take(40).collect();
+        return vec![line(format!("binary data: {seen}"), Kind::Unreadable, *in_fence)];
+    }
+    let of_piece = |piece: std::borrow::Cow<str>| {
+        let text = markup::without_quotes(plain::without_keys(&piece));
+        let stood = *in_fence;
+        let kind = match markup::row(text) {
+            _ if markup::is_fence(text) => {
+                *in_fence = !stood;
+                Kind::Frame
+            }
+            Some(cells) if markup::is_ruler(&cells) => Kind::Ruler,
+            Some(cells) => {
+                let label = cells.first().filter(|_| cells.len() > 1).map(|first| first.len());
+                return Cleaned { label, ..line(cells.join("  "), Kind::Row, stood) };
+            }
+            None => Kind::Text,
+        };
+        line(text.trim_end().to_owned(), kind, stood)
+    };
+    markup::without_tags(plain::last_state(&plain::without_codes(raw))).into_iter().map(of_piece).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! Memory devices as tools list them: each format is a table of its labels and of the fields that they tell.
+
+use std::fmt::Display;
+
+use record::import::Origin;
+use record::machine::MemoryDevice;
+
+use crate::facts;
+use crate::reading::*;
+
+/// How the value of a label is written, and which field it is.
+#[derive(Clone, Copy)]
+pub(super) enum Of {
+    Text(fn(&mut MemoryDevice) -> &mut Option<String>),
+    /// A number of at least 1, and the unit behind it.
+    Number(&'static str, fn(&mut MemoryDevice) -> &mut Option<u32>),
+    /// Transfers: the number was always theirs; before dmidecode 3.0 its unit was called MHz, and its period stood behind it.
+    Speed(fn(&mut MemoryDevice) -> &mut Option<u32>),
+    Bytes,
+}
+
+/// A label, the field in a record, and how the value is written.
+pub(super) type Row = (&'static str, &'static str, Of);
+
+/// The clock in a description, which is what a module is rated for.
+pub(super) const RATED: Row = ("", "rated_mt_s", Of::Speed(|device| &mut device.rated_mt_s));
+
+/// Values that firmware and tools write where there is nothing to say.
+const NOTHING: &str = "NULL|NO DIMM|Other|[Empty]|[empty]";
+
+/// A text that says something.
+pub(super) fn meaningful(value: &str) -> Option<String> {
+    machine::system::meaningful_name(value)
+        .filter(|_| !value.starts_with('<') && !scan::is_one_of(value, NOTHING))
+}
+
+/// A size with its unit, or in bytes as JSON has it.
+pub(super) fn size(value: &str) -> Option<u64> {
+    let bare = || value.parse().ok().filter(|bytes| (1 << 20..1 << 60).contains(bytes));
+    facts::parse_size(value).map(|(bytes, _)| bytes).or_else(bare).filter(|bytes| *bytes > 0)
+}
+
+/// A whole number before a unit, at least 1.
+pub(super) fn number(value: &str, unit: &str) -> Option<u32> {
+    let (value, rest) = numbers::parse_number(value)?;
+    let fits = value.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&value);
+    (fits && (rest == unit || rest.is_empty())).then_some(value as u32)
+}
+
+/// A device as one output tells of it, with the line of each field.
+#[derive(Default)]
+pub(super) struct Told {
+    pub device: MemoryDevice,
+    origins: Vec<(&'static str, Origin)>,
+}
+
+impl Told {
+    /// A whole device of a table.
+    pub(super) fn of_table(device: MemoryDevice, origin: Origin) -> Self {
+        Self { device, origins: vec![("", origin)] }
+    }
+
+    /// Notes where a field stood.
+    pub(super) fn note(&mut self, field: &'static str, origin: Origin) {
+        self.origins.push((field, origin));
+    }
+
+    /// Takes what a label says. What begins as a number and is none is withheld; `Unknown` and 0 tell nothing.
+    pub(super) fn take(&mut self, (_, field, of): Row, value: &str, origin: Origin, sink: &mut Sink) {
+        let device = &mut self.device;
+        let told = match of {
+            Of::Text(slot) => {
+                let Some(text) = meaningful(value) else { return };
+                *slot(device) = Some(text);
+                true
+            }
+            Of::Number(unit, slot) => {
+                *slot(device) = number(value, unit).filter(|number| *number < 0xffff);
+                if slot(device).is_some() {
+                    return;
+                }
+                false
+            }
+            Of::Speed(slot) => {
+                let is_unit = |rest: &str| matches!(rest.split(' ').next(), Some("MT/s" | "MHz"));
+                let speed = numbers::parse_number(value).filter(|(_, rest)| is_unit(rest));
+                *slot(device) = speed.map(|(mt_s, _)| mt_s as u32);
+                if let Some((mt_s, _)) = speed.filter(|(mt_s, _)| mt_s.fract() != 0.0 || !is_speed(*mt_s)) {
+                    *slot(device) = None;
+                    return withhold_speed(mt_s, field, origin, sink);
+                }
+                speed.is_some()
+            }
+            Of::Bytes => {
+                device.bytes = size(value);
+                device.bytes.is_some()
+            }
+        };
+        if told {
+            self.note(field, origin);
+        } else {
+            lose(&path(field, sink), value, origin, sink);
+        }
+    }
+
+    /// Adds a device of which something was told. A slot with the same locator as one of an earlier output is the same slot;
+    /// where they tell it differently, the record follows the later one and says so.
+    pub(super) fn push(self, sink: &mut Sink) {
+        let Told { device, origins } = self;
+        let all = &mut sink.draft.machine.memory_devices;
+        let (before, matched) = &mut sink.draft.devices;
+        let earlier = all.iter().take(*before).enumerate();
+        let same = earlier.filter(|(at, _)| !matched.contains(at)).find(|(_, known)| is_same(known, &device));
+        let at = match same.map(|(at, _)| at) {
+            _ if device == MemoryDevice::default() => return,
+            None if all.len() >= machine::smbios::MAX_DEVICES => {
+                let note = format!("memory devices after the first {} were left out", all.len()).into();
+                if !sink.draft.machine.notes.contains(&note) {
+                    sink.draft.machine.notes.push(note);
+                }
+                return;
+            }
+            None => {
+                all.push(device);
+                all.len() - 1
+            }
+            Some(at) => {
+                matched.insert(at);
+                let says = differs(&all[at], &device);
+                all[at] = joined(std::mem::take(&mut all[at]), device);
+                if let Some(says) = says {
+                    let prefix = format!("machine.memory_devices[{at}]");
+                    let known = sink.draft.inventory.iter().find(|(path, _)| path.starts_with(&prefix));
+                    let known = known.map(|(_, origin)| origin.clone());
+                    let both = known.into_iter().chain(origins.first().map(|(_, origin)| origin.clone()));
+                    sink.contradict(says, both.collect());
+                }
+                at
+            }
+        };
+        for (field, origin) in origins {
+            let dot = if field.is_empty() { "" } else { "." };
+            sink.note_at(format!("machine.memory_devices[{at}]{dot}{field}"), origin);
+        }
+    }
+}
+
+/// The path of a field of the device that is added next.
+pub(super) fn path(field: &str, sink: &Sink) -> String {
+    format!("machine.memory_devices[{}].{field}", sink.draft.machine.memory_devices.len())
+}
+
+/// Memory speeds that there are, MT/s: SDRAM's slowest to above HBM4's and GDDR7's. Firmware that does not know writes 32,768.
+pub(super) fn is_speed(mt_s: f64) -> bool {
+    mt_s != 32_768.0 && (10.0..=40_000.0).contains(&mt_s)
+}
+
+/// Says that no memory has such a speed.
+pub(super) fn withhold_speed(mt_s: impl Display, field: &str, origin: Origin, sink: &mut Sink) {
+    sink.withhold_at(&path(field, sink), format!("{mt_s} MT/s is not a speed that memory has"), origin);
+}
+
+/// Says that a value which begins as a number is not read.
+pub(super) fn lose(path: &str, value: &str, origin: Origin, sink: &mut Sink) {
+    if value.starts_with(|c: char| c.is_ascii_digit()) && value.contains(|c: char| ('1'..='9').contains(&c)) {
+        sink.withhold_at(path, format!("{value:.60} is not understood"), origin);
+    }
+}
+
+fn is_same(one: &MemoryDevice, other: &MemoryDevice) -> bool {
+    let banks = one.bank.is_none() || other.bank.is_none() || one.bank == other.bank;
+    one.locator.is_some() && one.locator == other.locator && banks
+}
+
+/// What two outputs tell differently of one slot.
+fn differs(one: &MemoryDevice, other: &MemoryDevice) -> Option<String> {
+    let speeds =
+        |device: &MemoryDevice| [device.configured_mt_s, device.rated_mt_s].map(|mt_s| mt_s.map(u64::from));
+    let (one_speeds, other_speeds) = (speeds(one), speeds(other));
+    let told = [
+        ("bytes", one.bytes, other.bytes),
+        ("MT/s configured", one_speeds[0], other_speeds[0]),
+        ("MT/s rated", one_speeds[1], other_speeds[1]),
+    ];
+    let slot = one.locator.as_deref().unwrap_or_default();
+    told.into_iter().find_map(|(what, one, other)| {
+        let (one, other) = one.zip(other).filter(|(one, other)| one != other)?;
+        Some(format!(
+            "the memory in {slot} is told as {one} and later as {other} {what}; the record follows the later output"
+        ))
+    })
+}
+
+/// The later one, with what only the earlier one told.
+fn joined(one: MemoryDevice, other: MemoryDevice) -> MemoryDevice {
+    MemoryDevice {
+        locator: other.locator.or(one.locator),
+        bank: other.bank.or(one.bank),
+        bytes: other.bytes.or(one.bytes),
+        kind: other.kind.or(one.kind),
+        form: other.form.or(one.form),
+        rated_mt_s: other.rated_mt_s.or(one.rated_mt_s),
+        configured_mt_s: other.configured_mt_s.or(one.configured_mt_s),
+        data_bits: other.data_bits.or(one.data_bits),
+        ranks: other.ranks.or(one.ranks),
+        vendor: other.vendor.or(one.vendor),
+        part: other.part.or(one.part),
+        channel: other.channel.or(one.channel),
+        node: other.node.or(one.node),
+    }
+}
