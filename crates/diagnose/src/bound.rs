@@ -310,8 +310,8 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     }
     // What one thread waits for goes before that it was one.
     // Time in the kernel of which nobody knows what for is no answer.
-    let is_told = |cause: &Cause| cause.by != BoundBy::Kernel || cause.kind.is_some();
-    let is_cause = |cause: &Cause| cause.share >= FIRST && CAUSES.contains(&cause.by) && is_told(cause);
+    let is_known = |cause: &Cause| cause.by != BoundBy::Kernel || cause.kind.is_some();
+    let is_cause = |cause: &Cause| cause.share >= FIRST && CAUSES.contains(&cause.by) && is_known(cause);
     if causes.first().is_some_and(|first| SHAPES.contains(&first.by))
         && let Some(at) = causes.iter().position(is_cause)
     {

@@ -43,11 +43,17 @@ pub(crate) fn unit(root: &Root, pid: i32) -> Option<String> {
     let text = root.text(&format!("/proc/{pid}/cgroup"))?;
     // `0::/system.slice/docker-0123….scope`, `4:cpu:/kubepods/burstable/pod…/0123…`.
     let group = text.lines().filter_map(|line| line.splitn(3, ':').nth(2)).max_by_key(|group| group.len())?;
+    let is_id = |part: &str| part.len() >= 32 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_unit = |part: &&str| {
-        let is_id = part.len() >= 32 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_id || [".service", ".scope"].iter().any(|end| part.ends_with(end)) && !part.starts_with("session-")
+        let of_systemd = part.ends_with(".service") || part.ends_with(".scope");
+        is_id(part) || (of_systemd && !part.starts_with("session-"))
     };
-    group.rsplit('/').find(is_unit).map(|unit| record::phrase::visible(std::path::Path::new(unit)))
+    let unit = group.rsplit('/').find(is_unit)?;
+    // Engines call a container by the first twelve digits of its number.
+    let begin = unit.rfind('-').map_or(0, |dash| dash + 1);
+    let number = unit[begin..].trim_end_matches(".scope");
+    let shown = if is_id(number) { &unit[..begin + 12] } else { unit };
+    Some(record::phrase::visible(std::path::Path::new(shown)))
 }
 
 #[cfg(test)]
@@ -63,10 +69,10 @@ mod tests {
             unit(&tree.root(), 7)
         };
         let docker = format!("docker-{id}.scope");
-        assert_eq!(of(&format!("0::/system.slice/{docker}\n")), Some(docker));
+        assert_eq!(of(&format!("0::/system.slice/{docker}\n")), Some("docker-0123456789ab".to_owned()));
         assert_eq!(
             of(&format!("4:cpu:/kubepods/burstable/pod7/{id}\n1:name=systemd:/\n")),
-            Some(id.to_owned())
+            Some("0123456789ab".to_owned())
         );
         assert_eq!(of("0::/system.slice/nginx.service\n"), Some("nginx.service".to_owned()));
         assert_eq!(of("0::/user.slice/user-0.slice/session-3.scope\n"), None);

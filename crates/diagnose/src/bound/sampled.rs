@@ -24,7 +24,7 @@ const AT_STREAMS: Template = Template {
 };
 const AT_LOADS: Template = Template {
     code: "bound-sampled-loads",
-    words: "{who}, bound by memory latency ({level}, about {bytes}): {time}{share} of user time.",
+    words: "{who}, bound by memory latency ({level}{size}): {time}{share} of user time.",
 };
 const LEVELS: [(MemoryLevel, BoundKind, Template); 5] = [
     (MemoryLevel::L2, BoundKind::L2, Template { code: "", words: "L2" }),
@@ -37,6 +37,9 @@ const LEVELS: [(MemoryLevel, BoundKind, Template); 5] = [
         Template { code: "", words: "last-level cache or DRAM" },
     ),
 ];
+
+/// Less memory than this is not told, bytes.
+const LEAST_BYTES: f64 = 4096.0;
 
 /// Samples that tell something.
 fn enough(facts: &Facts) -> Option<Sampled> {
@@ -156,6 +159,9 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     // No process goes through more memory than it had at the most.
     let most = facts.time.detail.get(place::MAX_RSS_BYTES).map_or(f64::INFINITY, |bytes| bytes as f64);
     let bytes = sampled.working_set.filter(|bytes| bytes.is_finite()).unwrap_or(0.0).min(most);
+    // Lines that are taken out of the caches are as far, however few they are.
+    let size = (bytes >= LEAST_BYTES)
+        .then(|| text!(", about {bytes}", bytes = Value::Figure(first_digit(bytes), "B")));
     let time = sampled
         .load_ns
         .map(|ns| text!("{ns} a load, ", ns = Value::Rounded(Box::new(Value::Figure(ns, "ns")), 3)));
@@ -163,7 +169,7 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
         AT_LOADS,
         who = who(facts),
         level = Text::from(level),
-        bytes = Value::Figure(first_digit(bytes), "B"),
+        size = size.unwrap_or_else(|| text!("")),
         time = time.unwrap_or_else(|| text!("")),
         share = share(at)
     );

@@ -94,58 +94,75 @@ fn gone_through(touches: &mut Vec<Placed>) -> (Set, Vec<Vec<Placed>>) {
 /// Known addresses of a load from which on those that are not known are taken to be of the same memory.
 const ALIKE: usize = 8;
 
-/// What holds the memory of loads whose own addresses are not known, by their numbers: what holds that of most others at the same
-/// place; and whether these go through it in order.
-fn alike(all: &[Seen], places: &[Option<(Touch, Fits)>]) -> Vec<Option<(Fits, bool)>> {
-    let mut known: HashMap<(i32, u64), Vec<(Fits, bool)>> = HashMap::new();
-    for (one, place) in all.iter().zip(places) {
-        if let (Some(load), Some((touch, fits))) = (one.load, place)
+/// What holds the memory that a sample is at, and whether that is gone through in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Held {
+    by: Fits,
+    sequential: bool,
+}
+
+/// A sample, the memory that it touches, and what holds that.
+struct Judged<'a> {
+    seen: &'a Seen,
+    place: Option<(Touch, Fits)>,
+    held: Option<Held>,
+}
+
+impl Judged<'_> {
+    fn is_held_by(&self, by: Fits) -> bool {
+        self.held.is_some_and(|held| held.by == by)
+    }
+
+    fn is_far(&self) -> bool {
+        self.seen.flushed || self.is_held_by(Fits::Nothing)
+    }
+}
+
+/// All samples with what holds their memory. Of loads whose own address is not known that is what holds the memory of most others at
+/// the same place.
+fn hold<'a>(all: &'a [Seen], caches: &Caches) -> Vec<Judged<'a>> {
+    let places = places(all, caches);
+    let mut known: HashMap<(i32, u64), Vec<Held>> = HashMap::new();
+    for (one, place) in all.iter().zip(&places) {
+        if let (Some(load), Some((touch, by))) = (one.load, place)
             && touch.place == load
         {
-            known.entry((one.pid, load)).or_default().push((*fits, touch.sequential));
+            known.entry((one.pid, load)).or_default().push(Held { by: *by, sequential: touch.sequential });
         }
     }
     known.values_mut().for_each(|of_place| of_place.sort_unstable());
-    let middle = |of_place: &Vec<(Fits, bool)>| of_place.get(of_place.len() / 2).copied();
-    let of_one = |one: &Seen| {
+    let alike = |one: &Seen| {
         let of_place = known.get(&(one.pid, one.load.filter(|_| one.hidden)?))?;
-        if of_place.len() < ALIKE { None } else { middle(of_place) }
+        if of_place.len() < ALIKE { None } else { of_place.get(of_place.len() / 2).copied() }
     };
-    all.iter().map(of_one).collect()
+    let judged = |(seen, place): (&'a Seen, Option<(Touch, Fits)>)| {
+        let own = place.map(|(touch, by)| Held { by, sequential: touch.sequential });
+        Judged { seen, place, held: own.or_else(|| alike(seen)) }
+    };
+    all.iter().zip(places).map(judged).collect()
 }
 
 /// What samples say of some of them, `of`; what the others touch takes its part of the caches.
 pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches: &Caches) -> Sampled {
-    let places = places(all, caches);
-    let alike = alike(all, &places);
-    let held = places
-        .iter()
-        .zip(&alike)
-        .map(|(place, alike)| place.map(|(touch, fits)| (fits, touch.sequential)).or(*alike));
-    let held: Vec<Option<(Fits, bool)>> = held.collect();
-    let of_these = all.iter().zip(places.iter().zip(held)).filter(|(one, _)| of(one));
-    let (all, (places, held)): (Vec<&Seen>, (Vec<&Option<(Touch, Fits)>>, Vec<Option<(Fits, bool)>>)) =
-        of_these.unzip();
-    let decoded = all.iter().filter(|one| one.decoded).count() as u64;
-    let count = |is: &dyn Fn(&Seen, Option<(Fits, bool)>) -> bool| {
-        all.iter().zip(&held).filter(|(one, held)| is(one, **held)).count() as u64
-    };
-    let fits = |held: Option<(Fits, bool)>, fits: Fits| held.is_some_and(|(of, _)| of == fits);
-    let is_far = |one: &Seen, held: Option<(Fits, bool)>| fits(held, Fits::Nothing) || one.flushed;
-    let hidden = count(&|one, held| one.hidden && held.is_none() && !one.flushed);
+    let mut all = hold(all, caches);
+    all.retain(|one| of(one.seen));
+    let count = |is: &dyn Fn(&Judged) -> bool| all.iter().filter(|one| is(one)).count() as u64;
+    let decoded = count(&|one| one.seen.decoded);
+    let hidden = count(&|one| one.seen.hidden && one.held.is_none() && !one.seen.flushed);
     // What could not be told may be any of them.
     let share = |count: u64| Share::of(count, decoded, hidden);
     let sure = |count: u64| Share::of(count, decoded, 0);
-    let waits = |what: Waits| sure(count(&|one, _| one.waits == what && one.load.is_none()));
+    let waits = |what: Waits| sure(count(&|one| one.seen.waits == what && one.seen.load.is_none()));
     let memory = |level: Fits| {
-        let of_level = all.iter().zip(&places).filter_map(|(one, place)| {
-            place.as_ref().filter(|(_, fits)| *fits == level).map(|(touch, _)| (owner(one, touch), *touch))
+        let of_level = all.iter().filter_map(|one| {
+            one.place.filter(|(_, fits)| *fits == level).map(|(touch, _)| (owner(one.seen, &touch), touch))
         });
         working_set(of_level.collect())
     };
-    let far = share(count(&is_far));
-    let cached =
-        |level: Fits| share(count(&|one, held| one.load.is_some() && !one.flushed && fits(held, level)));
+    let far = share(count(&|one| one.is_far()));
+    let cached = |level: Fits| {
+        share(count(&|one| one.seen.load.is_some() && !one.seen.flushed && one.is_held_by(level)))
+    };
     let (last_cache, own_cache) = (cached(Fits::LastCache), cached(Fits::OwnCache));
     // The level of most of them; far ones cost most.
     let main =
@@ -154,19 +171,22 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
     let main = main.iter().find(|(count, _)| Some(*count) >= most.map(|most| most.div_ceil(2)) && *count > 0);
     let main = main.filter(|_| most.is_some()).map(|(_, fits)| *fits);
     let bytes = main.and_then(memory);
+    let seen: Vec<&Seen> = all.iter().map(|one| one.seen).collect();
     Sampled {
         samples: all.len() as u64,
         undecoded: all.len() as u64 - decoded,
         lost,
-        loads: sure(count(&|one, _| one.load.is_some())),
+        loads: sure(count(&|one| one.seen.load.is_some())),
         far,
-        sequential: sure(count(&|one, held| !one.flushed && held == Some((Fits::Nothing, true)))),
+        sequential: sure(count(&|one| {
+            !one.seen.flushed && one.held == Some(Held { by: Fits::Nothing, sequential: true })
+        })),
         last_cache,
         own_cache,
         hidden: sure(hidden),
-        shared: sure(at_shared_lines(&all).into_iter().filter(|shared| *shared).count() as u64),
-        spinning: sure(count(&|one, _| one.spins)),
-        atomic: sure(count(&|one, _| one.waits == Waits::Atomic)),
+        shared: sure(at_shared_lines(&seen).into_iter().filter(|shared| *shared).count() as u64),
+        spinning: sure(count(&|one| one.seen.spins)),
+        atomic: sure(count(&|one| one.seen.waits == Waits::Atomic)),
         long: waits(Waits::Long),
         float: waits(Waits::Float),
         jumps: waits(Waits::Jump),
