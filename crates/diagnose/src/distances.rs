@@ -90,16 +90,13 @@ impl Verdict {
                 text!("distances-rank", "The firmware's distances rank the nodes as measured.")
             }
             (false, true) => text!(
-                "The firmware's distances rank the nodes nearly as measured (rank correlation {correlation}).",
-                correlation
+                "The firmware's distances rank the nodes nearly as measured (rank correlation {correlation})."
             ),
             (false, false) if agreement >= NEARLY => text!(
-                "The firmware's distances rank the nodes as measured, with a few exceptions (rank correlation {correlation}).",
-                correlation
+                "The firmware's distances rank the nodes as measured, with a few exceptions (rank correlation {correlation})."
             ),
             (false, false) => text!(
-                "The firmware's distances contradict the measured latencies (rank correlation {correlation}).",
-                correlation
+                "The firmware's distances contradict the measured latencies (rank correlation {correlation})."
             ),
         })
     }
@@ -151,7 +148,7 @@ pub(crate) fn judge(latency: &Cells, distances: &Table) -> Verdict {
     let mut mismatches: Vec<Text> =
         mismatches.into_iter().take(MOST_SENTENCES).map(|mismatch| mismatch.says).collect();
     if more > 0 {
-        mismatches.push(text!("distances-more", "{more} more likewise", more));
+        mismatches.push(text!("distances-more", "{more} more likewise"));
     }
     Verdict { agreement: gamma(&rated), mismatches, worst, default_table }
 }
@@ -182,8 +179,8 @@ fn apart(a: &RatedCell, b: &RatedCell) -> bool {
 fn pair(rated: &RatedCell) -> Text {
     let ns = Value::Figure(rated.cell.value, "ns");
     match rated.at {
-        (from, to) if from == to => text!("node {from} itself ({ns})", from, ns),
-        (from, to) => text!("node {from} to {to} ({ns})", from, to, ns),
+        (from, to) if from == to => text!("node {from} itself ({ns})"),
+        (from, to) => text!("node {from} to {to} ({ns})"),
     }
 }
 
@@ -233,8 +230,7 @@ fn one_distance(rated: &[RatedCell]) -> Vec<Mismatch> {
                     "distances-alike",
                     "{fast} and {slow} both have distance {distance}",
                     fast = pair(fast),
-                    slow = pair(slow),
-                    distance
+                    slow = pair(slow)
                 );
                 Mismatch::new(fast, slow, text)
             })

@@ -184,7 +184,7 @@ pub(crate) fn name_cpus(cpus: &CpuList) -> Option<Text> {
     match cpus.len() {
         0 => None,
         1 => Some(text!("CPU {cpu}", cpu = cpus)),
-        _ => Some(text!("CPUs {cpus}", cpus)),
+        _ => Some(text!("CPUs {cpus}")),
     }
 }
 

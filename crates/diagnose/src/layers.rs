@@ -47,7 +47,7 @@ pub(crate) fn label(m: &Measurement) -> String {
 fn beside(m: &Measurement) -> Vec<Text> {
     let count = |(key, says)| Some(text!(says, rate = significant(m.detail.get(key)?)));
     let stolen = m.detail.get(detail::STOLEN_SHARE).map(Value::Share);
-    let stolen = stolen.map(|share| text!("{share} stolen", share));
+    let stolen = stolen.map(|share| text!("{share} stolen"));
     COUNTED.into_iter().filter_map(count).chain(stolen).collect()
 }
 

@@ -271,17 +271,15 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
         text!(
             "between {left} and {gone}, {advertised} advertised: no size in between was measured",
             left = left_at,
-            gone = Value::Bytes(plateau.gone_at.unwrap_or(left)),
-            advertised
+            gone = Value::Bytes(plateau.gone_at.unwrap_or(left))
         )
     } else if share < AS_ADVERTISED {
-        text!("level-seen-at", "seen at {left} of {advertised} advertised", left = left_at, advertised)
+        text!("level-seen-at", "seen at {left} of {advertised} advertised", left = left_at)
     } else if (left as f64) <= with_before {
         text!("level-as-advertised", "as advertised")
     } else {
         text!(
             "advertised {advertised}, left only at {left}: larger than the kernel's tables say",
-            advertised,
             left = left_at
         )
     };
@@ -332,10 +330,10 @@ fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     }
     let largest = Value::Bytes(plateau.flat.1);
     let judgement = if plateau.flat.1 / 2 < caches {
-        text!("largest working set {largest}: partly in the caches", largest)
+        text!("largest working set {largest}: partly in the caches")
     } else {
         let smallest = Value::Bytes(plateau.flat.0);
-        text!("working sets of {smallest} to {largest}", smallest, largest)
+        text!("working sets of {smallest} to {largest}")
     };
     Named::from_plateau(MEMORY.to_owned(), &plateau, None, judgement)
 }

@@ -66,7 +66,6 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
         numa.meaning.push(text!(
             "numa-latencies-in-doubt",
             "In doubt and not compared with distances: {doubtful} of {all} latencies.",
-            doubtful,
             all = latency.len()
         ));
     }
@@ -106,7 +105,7 @@ fn meaning(numa: &Numa, verdict: &Verdict) -> Text {
     }
     if let Some(share) = numa.bandwidth_factor {
         let share = Value::Share(share);
-        says.push(text!("numa-ignored-bandwidth", "It reads at {share} of the local bandwidth.", share));
+        says.push(text!("numa-ignored-bandwidth", "It reads at {share} of the local bandwidth."));
     }
     says.push(verdict.says().unwrap_or_default());
     says

@@ -6,14 +6,13 @@ use record::glossary::{Glossary, Group};
 pub fn all() -> Glossary {
     let measurements = measure::MEASUREMENTS.iter().map(|one| (one.name, one.glossary)).collect();
     let knobs = quiet::knobs::KNOBS.iter().map(|knob| (knob.name, knob.glossary)).collect();
-    let findings = diagnose::RULES.iter().map(|rule| (rule.name, rule.glossary)).collect();
     Glossary::new([
         Group::metrics(),
         Group { name: "Measurements", entries: measurements },
         Group::inventory(),
         Group { name: "Knobs", entries: knobs },
         Group { name: "Proofs", entries: experiment::prove::GLOSSARY.to_vec() },
-        Group { name: "Findings", entries: findings },
+        Group::from_sections("Findings", diagnose::GLOSSARY),
         Group::words(),
     ])
 }

@@ -28,21 +28,22 @@ impl Group {
         Self { name: "Metrics", entries }
     }
 
+    /// The sections of a text, each of which begins with `### name`.
+    pub fn from_sections(name: &'static str, text: &'static str) -> Self {
+        let sections = text.split("### ").skip(1);
+        let entries = sections.map(|section| section.split_once('\n').unwrap_or((section, "")));
+        Self { name, entries: entries.collect() }
+    }
+
     /// What a record says of a machine and its state.
     pub fn inventory() -> Self {
-        Self { name: "Inventory", entries: sections(INVENTORY) }
+        Self::from_sections("Inventory", INVENTORY)
     }
 
     /// Terms of the field and of reports.
     pub fn words() -> Self {
-        Self { name: "Words", entries: sections(WORDS) }
+        Self::from_sections("Words", WORDS)
     }
-}
-
-/// Name and text of each section that begins with `### name`.
-fn sections(text: &'static str) -> Vec<(&'static str, &'static str)> {
-    let all = text.split("### ").skip(1);
-    all.map(|section| section.split_once('\n').unwrap_or((section, ""))).collect()
 }
 
 /// One entry.
@@ -378,7 +379,7 @@ mod tests {
                 "### c\nA Halt.",
             ]
             .iter()
-            .flat_map(|text| sections(text))
+            .flat_map(|text| Group::from_sections("Words", text).entries)
             .map(|(name, text)| Term::parse(name, "", text))
             .collect(),
         };
@@ -407,7 +408,10 @@ mod tests {
             (term.how.as_deref(), term.usual.as_deref(), term.moves.as_deref()),
             (Some("x y."), Some("z."), None)
         );
-        assert_eq!(sections("### a\nOne.\n\n### c d\nTwo.\n"), [("a", "One.\n\n"), ("c d", "Two.\n")]);
+        assert_eq!(
+            Group::from_sections("Words", "### a\nOne.\n\n### c d\nTwo.\n").entries,
+            [("a", "One.\n\n"), ("c d", "Two.\n")]
+        );
     }
 
     proptest! {

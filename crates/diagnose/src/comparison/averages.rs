@@ -79,8 +79,7 @@ pub(super) fn note_sampling(known: &[Known], rows: &[TableRow]) -> Option<Text> 
     differ.then(|| {
         text!(
             "comparison-averages-differ",
-            "Averages of wake-ups weigh rare long delays, of which a longer run has more. {each}",
-            each
+            "Averages of wake-ups weigh rare long delays, of which a longer run has more. {each}"
         )
     })
 }

@@ -176,8 +176,7 @@ impl Datum {
         datum.over = Some(format!("median of {} {over}", all.len()).into());
         let doubtful = all.iter().filter(|m| m.doubt.is_some()).count();
         datum.doubt = (doubtful * 2 > all.len()).then(|| {
-            text!("comparison-mostly-in-doubt", "{doubtful} of {all} unreliable", doubtful, all = all.len())
-                .into()
+            text!("comparison-mostly-in-doubt", "{doubtful} of {all} unreliable", all = all.len()).into()
         });
         if let Some(other) = all.iter().find(|m| m.method != first.method) {
             datum.unfit = Some(Unfit::Because(text!(

@@ -197,8 +197,8 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
     let figures = count_noun(held.len(), "figure");
     let bound = terms.bound_in_percent();
     let failed = [
-        (terms.slower && slower > 0).then(|| text!("{slower} slower", slower)),
-        (terms.noisy && noisy > 0).then(|| text!("{noisy} too noisy to exclude that it is slower", noisy)),
+        (terms.slower && slower > 0).then(|| text!("{slower} slower")),
+        (terms.noisy && noisy > 0).then(|| text!("{noisy} too noisy to exclude that it is slower")),
     ];
     let failed: Vec<Text> = failed.into_iter().flatten().collect();
     let undecided = (noisy > 0 && !terms.noisy).then(|| text!(UNDECIDED, noisy));

@@ -184,7 +184,7 @@ fn note_record(record: &Record) -> Vec<Text> {
         Ended::Complete => None,
         Ended::Interrupted { signal } => {
             let signal = signal.to_string();
-            Some(text!("comparison-ended-by-signal", "ended early by signal {signal}", signal))
+            Some(text!("comparison-ended-by-signal", "ended early by signal {signal}"))
         }
         Ended::Failed { reason } => {
             Some(text!("comparison-ended-early", "ended early: {reason}", reason = reason.to_string()))
@@ -194,7 +194,7 @@ fn note_record(record: &Record) -> Vec<Text> {
     let withheld = record.coverage.iter().filter(|line| line.is_for(&Coverage::CHANGED_OR_DAMAGED)).count();
     let withheld = (withheld > 0).then(|| {
         let figures = count_noun(withheld, "figure");
-        text!("comparison-figures-withheld", "changed or damaged: {figures} withheld", figures)
+        text!("comparison-figures-withheld", "changed or damaged: {figures} withheld")
     });
     let empty = text!("comparison-inventory-only", "inventory only, no figures");
     let notes = [
@@ -259,7 +259,7 @@ fn note_whole(comparison: &Comparison) -> Vec<Text> {
     let different = subjects.iter().filter(|_| comparison.relation != Relation::SameRecord);
     notes.extend(different.filter_map(|subject| {
         let (name, other) = (&subject.name, &subjects.get(subject.same_as?)?.name);
-        Some(text!("comparison-same-as", "{name} is the same record as {other}.", name, other))
+        Some(text!("comparison-same-as", "{name} is the same record as {other}."))
     }));
     let of_commands = comparison.refused.iter().filter(|refusal| refusal.why.is(&table::OTHER_COMMAND));
     let of_commands: Vec<Text> =

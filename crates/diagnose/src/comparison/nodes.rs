@@ -231,7 +231,7 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
             None => m.labels.get(Label::Op).is_none(),
         });
         let what = match op {
-            Some(op) => text!("comparison-reach-stream-of", "lmbench {op}, per element", op),
+            Some(op) => text!("comparison-reach-stream-of", "lmbench {op}, per element"),
             None => text!("comparison-reach-stream", "lmbench stream, per element"),
         };
         let of_op: Vec<&Measurement> = of_op.collect();
@@ -338,7 +338,7 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
         let ignoring = reach.other.as_ref().map(|other| {
             let mut datum = Datum::derived(reach.average(), None, &reach.own.unit, reach.own.from.clone());
             let share = Value::Share(reach.remote_share);
-            datum.over = Some(text!("comparison-of-remote-accesses", "{share} of accesses remote", share));
+            datum.over = Some(text!("comparison-of-remote-accesses", "{share} of accesses remote"));
             datum.method = reach.own.method.clone().or_else(|| other.method.clone());
             datum
         });

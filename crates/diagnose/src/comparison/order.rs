@@ -169,7 +169,6 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
                 "comparison-order-same",
                 "{falls} in this order: {fact}{level}.",
                 falls = if load { "Rises" } else { "Falls" },
-                fact,
                 level = match level {
                     0 => String::new(),
                     _ => format!(" ({level} of {} pairs equal)", all + level),
@@ -178,9 +177,6 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
             Some((fast, slow)) => text!(
                 "comparison-order-contradicted",
                 "Contradicted by {against} of {all} pairs: {fact} ({fast} is faster than {slow} with {less}).",
-                fact,
-                against,
-                all,
                 fast = name(fast),
                 slow = name(slow),
                 less = if load { "more" } else { "less" }

@@ -124,7 +124,7 @@ fn project_all_memory(
         true => text!("comparison-set-all-memory", "memory devices and node binding together"),
         false => text!("comparison-set-binding-alone", "node binding, as a whole"),
     };
-    let states = [as_it_is(), text!("comparison-memory-of", "memory of {who}", who)];
+    let states = [as_it_is(), text!("comparison-memory-of", "memory of {who}")];
     let acts_on = match &held.held_back {
         Some(held) => text!("comparison-acts-on-work", "{work}", work = &held.work),
         None => held.result.clone(),
@@ -178,7 +178,6 @@ fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
         None => text!(
             "comparison-devices-unrated",
             "Requires devices rated for it (rating not recorded); {who} runs at {best}.",
-            who,
             best = mt_s(best)
         ),
     };
@@ -216,7 +215,7 @@ fn project_binding(this: &Known) -> Option<WhatIf> {
         what = &reach.what
     );
     let share = Value::Share(reach.remote_share);
-    let now = text!("comparison-remote-now", "{share} of accesses remote", share);
+    let now = text!("comparison-remote-now", "{share} of accesses remote");
     let states = [now, text!("comparison-none-remote", "none remote")];
     let evidence = [Some(&reach.own), reach.other.as_ref()].into_iter().flatten().map(cite_datum).collect();
     let what = what_if(text!(BINDING), states, acts_on(&reach), reach.ignoring(), says);
@@ -233,14 +232,13 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
     };
     let (states, gain, says, evidence) = if is_off(this.record) {
         let (who, gain) = find_most(known, |record| find_yield(record).filter(|_| smt(record) == "on"))?;
-        let says = text!("comparison-smt-elsewhere", "SMT yield of {who}; not measured here.", who);
+        let says = text!("comparison-smt-elsewhere", "SMT yield of {who}; not measured here.");
         ([false, true].map(name_switch), gain, says, cite(who, Value::Factor(gain), metrics::SMT_YIELD))
     } else {
         let own = find_yield(this.record).filter(|own| *own < 1.0)?;
         find_first(known, |record| is_off(record).then_some(()))?;
         let both = Value::Factor(own);
-        let says =
-            text!("comparison-smt-loses", "Both siblings together do {both} of what one does alone.", both);
+        let says = text!("comparison-smt-loses", "Both siblings together do {both} of what one does alone.");
         ([true, false].map(name_switch), 1.0 / own, says, cite_fact(significant(own), metrics::SMT_YIELD))
     };
     let acts_on = text!("comparison-acts-on-all-cpus", "throughput of all CPUs");
@@ -263,7 +261,6 @@ fn project_highest_clock(
     let says = text!(
         "comparison-highest-clock-of",
         "As on {who}: at most the advertised {most} instead of {now}.",
-        who,
         most = Value::Figure(most, "Hz"),
         now = Value::Figure(clock.value, "Hz")
     );
@@ -301,7 +298,6 @@ fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let says = text!(
         "comparison-huge-pages-of",
         "As on {who}, for large working sets: {huge} instead of {small} (measured here).",
-        who,
         huge = figure(huge.value, "ns"),
         small = figure(small.value, "ns")
     );
@@ -351,7 +347,6 @@ fn project_clock_source(this: &Known, known: &[Known]) -> Option<WhatIf> {
         "comparison-clock-source-of",
         "A read takes {theirs} on {who}, {mine} here.",
         theirs = figure(theirs.value, "ns"),
-        who,
         mine = figure(mine.value, "ns")
     );
     let setting = text!("comparison-set-clock-source", "clock source");

@@ -63,10 +63,7 @@ pub(super) fn suggest_runs(
                 text!(
                     "{record} has figures of {tools}. To compare, run the same on {on} and import the output: linespeed \
                      import FILE.",
-                    record,
-                    tools = tools.join("; "),
-                    on
-                )
+                    tools = tools.join("; "))
             });
         }
         let recipes = list_recipes(side.record);
@@ -77,11 +74,7 @@ pub(super) fn suggest_runs(
             return Some(
                 text!(
                     "compare-run-same-recipes",
-                    "To compare with {record}, run on {on}: {commands}.",
-                    record,
-                    on,
-                    commands
-                )
+                    "To compare with {record}, run on {on}: {commands}.")
             );
         }
         // What none of the others can measure is no advice.
@@ -90,8 +83,6 @@ pub(super) fn suggest_runs(
         (!measured.is_empty()).then(|| {
             text!(
                 "To compare with {record}, run on {on}: linespeed run {measurements}.",
-                record,
-                on,
                 measurements = measured.join(" ")
             )
         })

@@ -45,12 +45,7 @@ pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     if let (Some(this), Some(base)) = (&this.settings, &base.settings)
         && this != base
     {
-        return Some(text!(
-            "comparison-other-work",
-            "different work: run with {base} against {this}",
-            base,
-            this
-        ));
+        return Some(text!("comparison-other-work", "different work: run with {base} against {this}"));
     }
     match (this.size, base.size) {
         (Some(this), Some(base)) if this != base => Some(text!(

@@ -269,23 +269,17 @@ fn answer(rows: &[Row], subjects: &[record::comparison::Subject], baseline: usiz
             let (now, before) = (value(row, cell.value?), value(row, before));
             let base = base.clone();
             Some(if row.metric == "watch.bound" {
-                text!(
-                    "bound by {what} {now} of the time ({base}: {before})",
-                    what = row.what.clone(),
-                    now,
-                    base,
-                    before
-                )
+                text!("bound by {what} {now} of the time ({base}: {before})", what = row.what.clone())
             } else {
-                text!("{what} {now} ({base}: {before})", what = row.what.clone(), now, base, before)
+                text!("{what} {now} ({base}: {before})", what = row.what.clone())
             })
         })
         .collect();
     match words.is_empty() {
         false => {
-            text!("watch-changes", "{this} against {base}: {words}.", this, base, words = Value::List(words))
+            text!("watch-changes", "{this} against {base}: {words}.", words = Value::List(words))
         }
-        true => text!("watch-same", "No difference between {this} and {base} is resolved.", this, base),
+        true => text!("watch-same", "No difference between {this} and {base} is resolved."),
     }
 }
 

@@ -10,20 +10,11 @@ use super::{other_load, steal_time};
 /// issue slots that waited.
 pub(super) const RULE: Rule = Rule {
     name: "busy-stalled",
-    glossary: "
-        CPUs are busy and get little done: they wait for memory or for each other, which the CPU time does not
-        show.
-        How: `core.ipc` of the same work on many cores against one; of a command, more issue slots that waited
-        than worked.
-    ",
     resource: None,
-    needs: &[Need {
-        what: Template {
-            code: "needs-command-ipc",
-            words: "instructions per cycle of a command, or at several thread counts (PMU, linespeed stat or scale)",
-        },
-        is_met: |case| !steps(case).is_empty() || slots(case, "backend-bound").is_some(),
-    }],
+    needs: &[Need::new(
+        "instructions per cycle of a command, or at several thread counts (PMU, linespeed stat or scale)",
+        |case| !steps(case).is_empty() || slots(case, "backend-bound").is_some(),
+    )],
     find,
 };
 
@@ -73,7 +64,6 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
     let what = text!(
         "{workload} is busy on {threads} CPUs but stalled: {many} instructions per cycle instead of {one}",
         workload = &workload,
-        threads,
         many = Value::Figure(many.value(), ""),
         one = Value::Figure(one.value(), "")
     );
@@ -81,9 +71,9 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
     let finding = RULE
         .report_loss(loss, what)
         .felt_by(Relevance::Some)
-        .locate(text!("{workload} on {threads} threads", workload, threads))
-        .cite(text!("{many} on {threads} threads, a core each", many, threads), many)
-        .cite(text!("{one} on one thread", one), one)
+        .locate(text!("{workload} on {threads} threads"))
+        .cite(text!("{many} on {threads} threads, a core each"), many)
+        .cite(text!("{one} on one thread"), one)
         .advise(text!(
             "a shared resource may be saturated (memory bandwidth, last-level cache, node interconnect): bind a process \
              to each node, touch less memory, or use fewer threads"
@@ -114,8 +104,8 @@ fn find_stalled_command(case: &Case) -> Option<Finding> {
         "the command is busy but stalled: {share} of its issue slots are back-end bound",
         share = Value::Share(waited.value())
     );
-    let waiting = text!("{waited} of the issue slots back-end bound", waited);
-    let retiring = text!("{worked} of the issue slots retiring", worked);
+    let waiting = text!("{waited} of the issue slots back-end bound");
+    let retiring = text!("{worked} of the issue slots retiring");
     let mut finding = RULE
         .report_loss(loss, what)
         .felt_by(Relevance::Some)
@@ -128,7 +118,7 @@ fn find_stalled_command(case: &Case) -> Option<Finding> {
     if let Some(m) = case.figures_of(metrics::CORE_IPC).find(|m| has_labels(m, &[(Label::Workload, COMMAND)]))
     {
         let ipc = Value::Figure(m.value(), "");
-        finding = finding.cite(text!("{ipc} instructions per cycle", ipc), m);
+        finding = finding.cite(text!("{ipc} instructions per cycle"), m);
     }
     Some(finding)
 }
@@ -183,6 +173,11 @@ mod tests {
     #[test]
     fn work_that_keeps_its_pace_is_silence_and_no_counters_are_missing() {
         assert_eq!(found(&scaled(2.0, 1.99), RULE), []);
-        assert_eq!(missing(&machine(1), RULE), Some("needs-command-ipc"));
+        assert_eq!(
+            missing(&machine(1), RULE),
+            Some(
+                "instructions per cycle of a command, or at several thread counts (PMU, linespeed stat or scale)"
+            )
+        );
     }
 }

@@ -156,8 +156,8 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
 fn preferred(setting: &Setting, _: f64) -> Option<Cause> {
     let epp = setting.setting.epp.as_ref();
     let epp = epp.filter(|epp| !matches!(epp.as_str(), "performance" | "default" | "0"))?;
-    let what = text!("clock-cause-energy-preference", "the energy-performance preference is {epp}", epp);
-    let says = text!("energy-performance preference {epp}", epp);
+    let what = text!("clock-cause-energy-preference", "the energy-performance preference is {epp}");
+    let says = text!("energy-performance preference {epp}");
     Some(setting.explain(
         what,
         says,
@@ -168,8 +168,8 @@ fn preferred(setting: &Setting, _: f64) -> Option<Cause> {
 
 fn governed(setting: &Setting, _: f64) -> Option<Cause> {
     let governor = setting.setting.governor.as_ref().filter(|governor| *governor != "performance")?;
-    let what = text!("clock-cause-governor", "the governor is {governor}", governor);
-    let says = text!("governor {governor}", governor);
+    let what = text!("clock-cause-governor", "the governor is {governor}");
+    let says = text!("governor {governor}");
     Some(setting.explain(
         what,
         says,
@@ -181,8 +181,8 @@ fn governed(setting: &Setting, _: f64) -> Option<Cause> {
 /// The energy-performance bias: 0 is performance, 15 saves the most.
 fn biased(setting: &Setting, _: f64) -> Option<Cause> {
     let bias = setting.setting.epb.filter(|bias| *bias > 0)?;
-    let what = text!("clock-cause-energy-bias", "the energy-performance bias is {bias} of 15", bias);
-    let says = text!("energy-performance bias {bias} (0 is performance)", bias);
+    let what = text!("clock-cause-energy-bias", "the energy-performance bias is {bias} of 15");
+    let says = text!("energy-performance bias {bias} (0 is performance)");
     let write = |bias: &str| write_for_cpus(bias, &setting.setting.cpus, "power/energy_perf_bias");
     Some(setting.explain(
         what,

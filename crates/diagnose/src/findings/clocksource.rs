@@ -8,17 +8,10 @@ use record::metrics;
 /// Modelled: the loss is against what reading costs in user space by published figures.
 pub(super) const RULE: Rule = Rule {
     name: "clocksource",
-    glossary: "",
     resource: None,
-    needs: &[Need {
-        what: Template {
-            code: "needs-clocksource",
-            words: "the clocksource, or the cost of reading the clock",
-        },
-        is_met: |case| {
-            case.record.conditions.before.clocksource.is_some() || case.has(metrics::COST_CLOCK_READ)
-        },
-    }],
+    needs: &[Need::new("the clocksource, or the cost of reading the clock", |case| {
+        case.record.conditions.before.clocksource.is_some() || case.has(metrics::COST_CLOCK_READ)
+    })],
     find,
 };
 
@@ -46,9 +39,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss = read.map_or_else(unmeasured, |read| cost_above(&read.summary, VDSO_NS));
     let what = match (source.map(str::to_owned), read) {
         (Some(source), Some(read)) => {
-            text!("reading the clock ({source}) costs {read}: not read in user space", source, read)
+            text!("reading the clock ({source}) costs {read}: not read in user space")
         }
-        (Some(source), None) => text!("clocksource {source} requires a system call for each reading", source),
+        (Some(source), None) => text!("clocksource {source} requires a system call for each reading"),
         (None, _) => text!("reading the clock costs a system call"),
     };
     let finding = RULE
@@ -79,7 +72,7 @@ pub(super) fn cite_source(source: &str) -> Evidence {
 /// stands in the words instead of at the figure's place.
 fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
     let Some(doubt) = read.doubt.as_ref().filter(|_| known_slow) else {
-        return cite_fact(text!("reading the clock takes {read}", read), read);
+        return cite_fact(text!("reading the clock takes {read}"), read);
     };
     let (low, high) = spread(&read.summary);
     let says = text!(
@@ -157,7 +150,7 @@ mod tests {
         assert_eq!(found(&record_with(Some("tsc"), Some(25.0), 100.0), RULE), []);
         assert_eq!(found(&record_with(Some("kvm-clock"), Some(130.0), 60.0), RULE), []);
         assert_eq!(found(&record_with(Some("tsc"), None, 100.0), RULE), []);
-        let nothing = Some("needs-clocksource");
+        let nothing = Some("the clocksource, or the cost of reading the clock");
         assert_eq!(missing(&machine(1), RULE), nothing);
     }
 }

@@ -8,16 +8,10 @@ use record::metrics;
 /// Whether the cycle counter keeps its rate in every state.
 pub(super) const RULE: Rule = Rule {
     name: "counter-not-invariant",
-    glossary: "
-        The cycle counter changes its rate with the clock or stops in idle states, so that clocks that read it
-        go wrong.
-        How: `counter_invariant`.
-    ",
     resource: None,
-    needs: &[Need {
-        what: Template { code: "needs-counter-invariant", words: "whether the cycle counter is invariant" },
-        is_met: |case| case.record.machine.processor.counter_invariant.is_some(),
-    }],
+    needs: &[Need::new("whether the cycle counter is invariant", |case| {
+        case.record.machine.processor.counter_invariant.is_some()
+    })],
     find,
 };
 
@@ -29,7 +23,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let slow = !clocksource::RULE.findings(case).is_empty();
     let read = middle(case.figures_of(metrics::COST_CLOCK_READ)).filter(|_| !slow);
     let cite_read = |read| {
-        let says = text!("reading the clock takes {read} (in user space)", read);
+        let says = text!("reading the clock takes {read} (in user space)");
         cite_fact(says, read)
     };
     let cost =
@@ -63,7 +57,7 @@ mod tests {
     #[test]
     fn only_a_counter_that_is_known_to_change_is_found() {
         let mut record = machine(1);
-        assert_eq!(missing(&record, RULE), Some("needs-counter-invariant"));
+        assert_eq!(missing(&record, RULE), Some("whether the cycle counter is invariant"));
         record.machine.processor.counter_invariant = Some(true);
         assert_eq!(found(&record, RULE), []);
         record.machine.processor.counter_invariant = Some(false);

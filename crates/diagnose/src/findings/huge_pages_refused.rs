@@ -15,26 +15,16 @@ use crate::resources::{MEMORY_LATENCY, Walk, beyond, last_cache};
 /// smaller sets lie nearer, those of larger ones in memory.
 pub(super) const RULE: Rule = Rule {
     name: "huge-pages-refused",
-    glossary: "
-        This process is refused huge pages (PR_SET_THP_DISABLE), or transparent huge pages are off and none are reserved.
-        How: Load latency on 4 KiB against 2 MiB pages, where the measurement could lift the refusal. Else modelled: each
-        load from a large working set reads the page table once in the last cache, under a hypervisor twice; half and twice
-        that bound the interval. Where both page sizes were measured it is `page-walk`.
-    ",
     resource: Some(MEMORY_LATENCY),
     needs: &[
         // What was measured on both sizes needs no model.
-        Need {
-            what: Template { code: "needs-huge-pages", words: "whether huge pages are available" },
-            is_met: |case| {
-                let reported = case.record.conditions.before.thp.is_some();
-                reported || ["2MiB", "4KiB"].iter().any(|page| on(case, page).next().is_some())
-            },
-        },
-        Need {
-            what: needs::LOAD_LATENCY.what,
-            is_met: |case| on(case, "2MiB").next().is_some() || needs::LOAD_LATENCY.is_met(case),
-        },
+        Need::new("whether huge pages are available", |case| {
+            let reported = case.record.conditions.before.thp.is_some();
+            reported || ["2MiB", "4KiB"].iter().any(|page| on(case, page).next().is_some())
+        }),
+        Need::new(needs::LOAD_LATENCY.what, |case| {
+            on(case, "2MiB").next().is_some() || needs::LOAD_LATENCY.is_met(case)
+        }),
     ],
     find,
 };
@@ -92,7 +82,7 @@ fn describe_place(m: &Measurement) -> Text {
 /// What a load takes without them.
 fn cite_small_pages(latency: &Measurement) -> Evidence {
     let size = working_set(latency);
-    let says = text!("a load from {size} on 4 KiB pages: {latency}", size, latency);
+    let says = text!("a load from {size} on 4 KiB pages: {latency}");
     cite_fact(says, latency)
 }
 
@@ -106,7 +96,7 @@ fn cite_refusal(case: &Case) -> Option<Evidence> {
         coverage.what == what && matches!(coverage.state, State::Impossible | State::Degraded)
     })?;
     let reason = said.reason.as_ref().map_or(Value::from("unavailable"), Value::from);
-    let says = text!("2 MiB pages: {reason}", reason);
+    let says = text!("2 MiB pages: {reason}");
     Some(cite_fact(says, format!("coverage[] {what}")))
 }
 
@@ -228,9 +218,9 @@ mod tests {
         add_curve(&mut record, "2MiB", &[(512 << 20, 130.0)]);
         assert_eq!(found(&record, RULE), []);
         assert_eq!(missing(&record, RULE), None);
-        assert_eq!(missing(&machine(1), RULE), Some("needs-huge-pages"));
+        assert_eq!(missing(&machine(1), RULE), Some("whether huge pages are available"));
         let mut inventory = machine(1);
         inventory.conditions.before.thp = Some("never".to_owned());
-        assert_eq!(missing(&inventory, RULE), Some("needs-load-latency"));
+        assert_eq!(missing(&inventory, RULE), Some("load latency"));
     }
 }

@@ -23,11 +23,11 @@ pub(crate) fn found(record: &Record, rule: Rule) -> Vec<Finding> {
     all
 }
 
-/// The code of what a rule misses in a record; then it must find nothing in it either.
+/// What a rule misses in a record; then it must find nothing in it either.
 pub(crate) fn missing(record: &Record, rule: Rule) -> Option<&'static str> {
     let index = RecordIndex::new(record);
     let numa = crate::numa::numa(&index);
-    rule.missing(&Case::new(&index, numa.as_ref())).map(|need| need.code)
+    rule.missing(&Case::new(&index, numa.as_ref()))
 }
 
 /// Panics, with the finding, where one misses something that a user needs of it.

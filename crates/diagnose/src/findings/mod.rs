@@ -51,7 +51,7 @@ use std::collections::HashSet;
 
 use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Severity};
 use record::difference::Verdict;
-use record::{DoubtKind, Level, Measurement, Record, Template, text};
+use record::{DoubtKind, Level, Measurement, Record, text};
 
 use crate::figures::{cite_fact, locate_figure, severity, share_of, weight};
 
@@ -59,6 +59,9 @@ use draft::Draft;
 pub use needs::Need;
 
 use crate::record_index::RecordIndex;
+
+/// What each rule looks for, and how, in the form of [`record::glossary`]; where a metric's entry says it already, none.
+pub const GLOSSARY: &str = include_str!("glossary.md");
 
 /// What a rule sees.
 #[derive(Debug)]
@@ -112,8 +115,6 @@ fn has_figure(m: &&Measurement) -> bool {
 pub struct Rule {
     /// Its name, stable: findings carry it.
     pub name: &'static str,
-    /// What it finds, for the glossary, in the form of [`record::glossary`]; empty where another entry has it.
-    pub glossary: &'static str,
     /// The resource of which its findings take, as in `diagnosis.resources[].name`; `None` where they take CPU time or
     /// something that is none of the resources.
     pub resource: Option<&'static str>,
@@ -126,7 +127,7 @@ pub struct Rule {
 impl Rule {
     /// The first of its needs that the record does not meet; `None` when it can look, and when this machine cannot have what
     /// it looks for.
-    pub fn missing(&self, case: &Case) -> Option<Template> {
+    pub fn missing(&self, case: &Case) -> Option<&'static str> {
         self.needs.iter().find(|need| !need.is_met(case)).map(|need| need.what)
     }
 

@@ -10,24 +10,14 @@ use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 /// beyond the caches.
 pub(super) const RULE: Rule = Rule {
     name: "page-walk",
-    glossary: "",
     resource: Some(MEMORY_LATENCY),
     needs: &[
         needs::LOAD_LATENCY,
-        Need {
-            what: Template {
-                code: "needs-both-page-sizes",
-                words: "load latency on 2 MiB and on 4 KiB pages",
-            },
-            is_met: |case| size_on_both(case).is_some(),
-        },
-        Need {
-            what: Template {
-                code: "needs-both-page-sizes-in-memory",
-                words: "load latency beyond the caches on both page sizes (linespeed run latency --full)",
-            },
-            is_met: |case| size_on_both(case) >= Some(beyond(case.record, case.levels, Walk::Loads)),
-        },
+        Need::new("load latency on 2 MiB and on 4 KiB pages", |case| size_on_both(case).is_some()),
+        Need::new(
+            "load latency beyond the caches on both page sizes (linespeed run latency --full)",
+            |case| size_on_both(case) >= Some(beyond(case.record, case.levels, Walk::Loads)),
+        ),
     ],
     find,
 };
@@ -57,7 +47,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let on_huge = text!("on 2 MiB pages: {latency}", latency = huge);
     let what = match case.record.machine.is_virtual() {
         true => text!(NESTED, size),
-        false => text!("random loads from {size} lose time to page walks", size),
+        false => text!("random loads from {size} lose time to page walks"),
     };
     let (remedy, undo) = huge_pages::remedy(thp.map(String::as_str));
     let mut finding = RULE
@@ -69,7 +59,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .mend(remedy)
         .undo(undo);
     if let Some(setting) = thp {
-        finding = finding.cite(text!("THP: {setting}", setting), "conditions.before.thp");
+        finding = finding.cite(text!("THP: {setting}"), "conditions.before.thp");
     }
     let sets = small.detail.get(detail::SETS_OF_PAGES);
     let sets = sets.and_then(|sets| sets.as_array().map(Vec::len)).unwrap_or(1);
@@ -169,10 +159,13 @@ mod tests {
     fn one_page_size_or_a_working_set_within_the_caches_is_missing() {
         let mut record = record_with(Some("madvise"), 140.0, 100.0);
         add_cache(&mut record, 3, 1 << 30, 1);
-        assert_eq!(missing(&record, RULE), Some("needs-both-page-sizes-in-memory"));
+        assert_eq!(
+            missing(&record, RULE),
+            Some("load latency beyond the caches on both page sizes (linespeed run latency --full)")
+        );
         assert_eq!(found(&record, RULE), []);
         record.measurements.retain(|m| m.labels.word(Label::Page) == Some("4KiB"));
-        assert_eq!(missing(&record, RULE), Some("needs-both-page-sizes"));
-        assert_eq!(missing(&machine(1), RULE), Some("needs-load-latency"));
+        assert_eq!(missing(&record, RULE), Some("load latency on 2 MiB and on 4 KiB pages"));
+        assert_eq!(missing(&machine(1), RULE), Some("load latency"));
     }
 }

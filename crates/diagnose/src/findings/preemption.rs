@@ -11,21 +11,11 @@ use record::metrics;
 /// rare wake-up is lost.
 pub(super) const RULE: Rule = Rule {
     name: "preemption",
-    glossary: "",
     resource: Some(WAKE_UP),
     needs: &[
-        Need {
-            what: Template { code: "needs-preemption-model", words: "the kernel's preemption model" },
-            is_met: |case| case.record.machine.kernel.preemption.is_some(),
-        },
+        Need::new("the kernel's preemption model", |case| case.record.machine.kernel.preemption.is_some()),
         needs::WAKE_UP,
-        Need {
-            what: Template {
-                code: "needs-real-time-tails",
-                words: "tail latency of real-time wake-ups (requires root)",
-            },
-            is_met: |case| worst(case).is_some(),
-        },
+        Need::new("tail latency of real-time wake-ups (requires root)", |case| worst(case).is_some()),
     ],
     find,
 };
@@ -67,20 +57,17 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     let share = 1.0 - median / p99;
     let p99 = Value::Figure(p99, "ns");
-    let what = text!(
-        "1 % of real-time wake-ups take {p99} or longer; preemption model: {model}",
-        p99 = p99.clone(),
-        model
-    );
+    let what =
+        text!("1 % of real-time wake-ups take {p99} or longer; preemption model: {model}", p99 = p99.clone());
     let median = Value::Figure(median, "ns");
-    let median = text!("median wake-up of a real-time thread: {median}", median);
+    let median = text!("median wake-up of a real-time thread: {median}");
     let mut finding = RULE
         .report_model(verdict(share, (share, share)), what)
         .felt_by(Relevance::Few)
         .locate_cpus(&cpus_of([wakeups]))
         .cite(median, wakeups)
-        .cite(text!("99th percentile: {p99}", p99), wakeups)
-        .cite(text!("preemption model: {model}", model), "machine.kernel.preemption")
+        .cite(text!("99th percentile: {p99}"), wakeups)
+        .cite(text!("preemption model: {model}"), "machine.kernel.preemption")
         .advise(text!(
             "with PREEMPT_DYNAMIC and debugfs mounted: {command}",
             command = write_command("full", MODEL)
@@ -91,7 +78,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         ))
         .undo([Remedy::command(write_command(model, MODEL))]);
     if let Some(hz) = kernel.hz {
-        finding = finding.cite(text!("timer tick: {hz} Hz", hz), "machine.kernel.hz");
+        finding = finding.cite(text!("timer tick: {hz} Hz"), "machine.kernel.hz");
     }
     Some(vec![Finding { confidence: Confidence::Low, ..finding }])
 }
@@ -139,13 +126,13 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        assert_eq!(missing(&machine(1), RULE), Some("needs-preemption-model"));
+        assert_eq!(missing(&machine(1), RULE), Some("the kernel's preemption model"));
         let mut record = record_with("none", 200e3);
         for m in &mut record.measurements {
             m.summary.p99 = None;
         }
-        assert_eq!(missing(&record, RULE), Some("needs-real-time-tails"));
+        assert_eq!(missing(&record, RULE), Some("tail latency of real-time wake-ups (requires root)"));
         record.measurements.clear();
-        assert_eq!(missing(&record, RULE), Some("needs-wake-up"));
+        assert_eq!(missing(&record, RULE), Some("wake-up latency"));
     }
 }

@@ -8,17 +8,8 @@ use record::metrics;
 
 /// The share stolen with no interrupt or switch of this kernel behind it; and, where the share is small, gaps that are
 /// longer than the quickest wake-ups here.
-pub(super) const RULE: Rule = Rule {
-    name: "stolen-below",
-    glossary: "
-        Firmware or hypervisor took time from a program that never stops. The cost is the mean of the CPUs that lose at least half as
-        much as the worst. A note where the share is small, but gaps are longer than the quickest wake-ups.
-        How: `stolen.share` and `stolen.gap` with `cause=below`.
-    ",
-    resource: None,
-    needs: &[steal_time::SHARE, steal_time::CAUSE],
-    find,
-};
+pub(super) const RULE: Rule =
+    Rule { name: "stolen-below", resource: None, needs: &[steal_time::SHARE, steal_time::CAUSE], find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let found = find_share(case).or_else(|| find_gaps(case))?;
@@ -46,8 +37,8 @@ fn find_share(case: &Case) -> Option<Finding> {
     let stolen = worst(case, "below")?;
     let taken = stolen.describe();
     let what = match case.record.machine.is_virtual() {
-        true => text!("stolen-below-hypervisor", "the hypervisor takes {taken}", taken),
-        false => text!("stolen-below-firmware", "the firmware takes {taken}", taken),
+        true => text!("stolen-below-hypervisor", "the hypervisor takes {taken}"),
+        false => text!("stolen-below-firmware", "the firmware takes {taken}"),
     };
     let mut finding =
         RULE.report_loss(stolen.loss.clone(), what).locate_cpus(&stolen.cpus).cite_all(stolen.evidence());
@@ -55,7 +46,7 @@ fn find_share(case: &Case) -> Option<Finding> {
         finding = finding.cite_all(stolen.gap.filter(|gap| is_a_cap(gap)).map(steal_time::cite_cap));
         if let Some(share) = case.record.conditions.after.as_ref().and_then(|after| after.steal_share) {
             let share = Value::Rounded(Box::new(Value::Share(share)), 2);
-            let says = text!("steal time reported by the hypervisor: {share}", share);
+            let says = text!("steal time reported by the hypervisor: {share}");
             finding = finding.cite(says, "conditions.after.steal_share");
         }
     }
@@ -82,9 +73,7 @@ fn find_gaps(case: &Case) -> Option<Finding> {
     shares.sort_by(|a, b| a.value().total_cmp(&b.value()));
     // The longest gap need not be that of the CPU that loses most.
     let of_all = match shares[..] {
-        [least, .., most] if least.value() < most.value() => {
-            Value::from(text!("{least} to {most}", least, most))
-        }
+        [least, .., most] if least.value() < most.value() => Value::from(text!("{least} to {most}")),
         _ => taken.clone(),
     };
     let gaps = text!(
@@ -93,18 +82,16 @@ fn find_gaps(case: &Case) -> Option<Finding> {
         median = gap,
         longest = longest.clone()
     );
-    let sum = text!("all gaps: {taken} of the CPU's time", taken);
+    let sum = text!("all gaps: {taken} of the CPU's time");
     let what = if case.record.machine.is_virtual() {
         text!(
             "the hypervisor stops a busy CPU for up to {longest} at a time, {taken} of its time",
-            longest,
             taken = of_all
         )
     } else {
         text!(
             "stolen-below-gaps-firmware",
             "the firmware stops a busy CPU for up to {longest} at a time, {taken} of its time",
-            longest,
             taken = of_all
         )
     };
@@ -179,6 +166,6 @@ mod tests {
             *m = measured("stolen.gap", m.labels.clone(), 20e3);
         }
         assert_eq!(found(&short, RULE), []);
-        assert_eq!(missing(&machine(2), RULE), Some("needs-stolen-time"));
+        assert_eq!(missing(&machine(2), RULE), Some("stolen time"));
     }
 }

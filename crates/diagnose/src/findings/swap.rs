@@ -5,18 +5,11 @@ use super::prelude::*;
 /// Pages swapped during the run, or more memory swapped out than could be taken back.
 pub(super) const RULE: Rule = Rule {
     name: "swap-in-use",
-    glossary: "
-        Memory was swapped during the run, or more lies in swap than there is room for.
-        How: The kernel's counts of pages, before and after.
-    ",
     resource: None,
-    needs: &[Need {
-        what: Template { code: "needs-swap", words: "swap in use" },
-        is_met: |case| {
-            let before = &case.record.conditions.before;
-            before.swap_used_bytes.is_some() || before.swapped_pages.is_some()
-        },
-    }],
+    needs: &[Need::new("swap in use", |case| {
+        let before = &case.record.conditions.before;
+        before.swap_used_bytes.is_some() || before.swapped_pages.is_some()
+    })],
     find,
 };
 
@@ -34,7 +27,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let mut finding = match moved {
         Some(pages) if pages > 0 => {
             let what = text!("memory was swapped during the run");
-            let says = text!("pages swapped in or out during the run: {pages}", pages);
+            let says = text!("pages swapped in or out during the run: {pages}");
             RULE.report_fact(Severity::Warning, cost, what).cite(says, "conditions.after.swapped_pages")
         }
         _ if no_room => {
@@ -49,7 +42,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     if let Some(available) = before.memory_available_bytes {
         let available = Value::Bytes(available);
-        let says = text!("available memory: {available}", available);
+        let says = text!("available memory: {available}");
         finding = finding.cite(says, "conditions.before.memory_available_bytes");
     }
     let processes = text!("find the processes in swap");
@@ -84,6 +77,6 @@ mod tests {
     #[test]
     fn swap_that_lies_still_is_silence() {
         assert_eq!(found(&record_with(0, 100 << 20), RULE), []);
-        assert_eq!(missing(&machine(1), RULE), Some("needs-swap"));
+        assert_eq!(missing(&machine(1), RULE), Some("swap in use"));
     }
 }

@@ -6,16 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use super::prelude::*;
 
 /// The core clock beside 512-bit or 256-bit work against the clock beside plain work.
-pub(super) const RULE: Rule = Rule {
-    name: "vector-clock",
-    glossary: "
-        Wide vector work lowers the clock of all code on the core.
-        How: `core.clock` beside vector work (512 and 256 bits on x86-64, NEON on aarch64) against plain work.
-    ",
-    resource: None,
-    needs: &[needs::CORE_CLOCK],
-    find,
-};
+pub(super) const RULE: Rule =
+    Rule { name: "vector-clock", resource: None, needs: &[needs::CORE_CLOCK], find };
 
 const NARROWER: Template = Template {
     code: "vector-clock-narrower",
@@ -81,12 +73,7 @@ fn find_slow_vectors(
     };
     let beside = text!("clock beside {vectors} work: {clock}", vectors = &vectors, clock = wide);
     let scalar = text!("clock beside scalar work: {clock}", clock = plain);
-    let what = text!(
-        "{vectors} vectors lower the clock of all code from {scalar} to {wide}",
-        vectors,
-        scalar = plain,
-        wide
-    );
+    let what = text!("{vectors} vectors lower the clock of all code from {scalar} to {wide}", scalar = plain);
     let finding = RULE
         .report_loss(costs(loss)?, what)
         .felt_by(Relevance::Some)
@@ -136,6 +123,6 @@ mod tests {
     fn the_same_clock_or_no_wide_measurement_is_silence() {
         assert_eq!(found(&record_with("512", 2.99e9), RULE), []);
         assert_eq!(found(&record_with("neon", 2.99e9), RULE), []);
-        assert_eq!(missing(&machine(1), RULE), Some("needs-core-clock"));
+        assert_eq!(missing(&machine(1), RULE), Some("core clock"));
     }
 }

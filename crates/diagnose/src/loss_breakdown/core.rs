@@ -26,7 +26,7 @@ fn limit(inputs: BreakdownInputs, steps: &mut Steps, alone: Option<&Measurement>
     let base = inputs.index.record.machine.processor.base_hz.filter(|_| before.boost == Some(false));
     let upper = upper.map(|hz| {
         let limit = Value::Figure(hz, "Hz");
-        (hz, text!("the clock is limited to {limit}", limit))
+        (hz, text!("the clock is limited to {limit}"))
     });
     let base = base.map(|hz| (hz as f64, text!("boost is off")));
     let least = upper.into_iter().chain(base).min_by(|a, b| a.0.total_cmp(&b.0));

@@ -20,7 +20,7 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
         return None;
     }
     let share = Value::Share(numa.remote_share);
-    let cause = text!("{share} of loads from other nodes' memory", share);
+    let cause = text!("{share} of loads from other nodes' memory");
     if !steps.take(cause, Some("numa-latency"), takes, None, false) {
         return None;
     }

@@ -92,8 +92,7 @@ pub(super) fn claims(rows: &Rows, together: Together, floor: Option<&Verdict>) -
             ((_, why), Some(noise)) => cannot(text!(
                 "overhead-claim-within-noise",
                 "the noise floor is too high (A/A control: {noise}): {why}",
-                noise = state(noise),
-                why
+                noise = state(noise)
             )),
             (judged, None) => judged,
         };
@@ -149,7 +148,7 @@ fn conclude<const N: usize>(together: Together, parts: [(Pair, Size, Template); 
         supported &= is == wanted;
         contradicted |= is != wanted && is != Size::Unclear;
         why = Some(match why {
-            Some(one) => text!("{one}; {other}", one, other = says),
+            Some(one) => text!("{one}; {other}", other = says),
             None => says,
         });
     }
@@ -181,13 +180,12 @@ fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, Text) {
     match free.rate(record::detail::MIGRATIONS_PER_S) {
         Some(rate) if rate > 0.0 => {
             let rate = format!("{rate:.2}");
-            (answer, text!("{why}, with {rate} migrations/s", why, rate))
+            (answer, text!("{why}, with {rate} migrations/s"))
         }
-        Some(_) => cannot(text!("no migration while not bound ({why})", why)),
-        None => cannot(text!(
-            "migrations not counted by the kernel: the cost may have another cause ({why})",
-            why
-        )),
+        Some(_) => cannot(text!("no migration while not bound ({why})")),
+        None => {
+            cannot(text!("migrations not counted by the kernel: the cost may have another cause ({why})"))
+        }
     }
 }
 

@@ -72,7 +72,7 @@ fn pairs<'a>(rows: &'a Rows<'a>) -> Vec<Pair<'a>> {
     let quiet_guest = rows.without_interrupts("guest OS kernel");
     add(text!("overhead-step-not-bound", "not bound to a CPU"), free("user"), user, Events::Migrations);
     if let (Some(other), Some(here)) = (rows.elsewhere().and_then(|row| row.cpu), cpu) {
-        let what = text!("overhead-step-other-cpu", "on CPU {other} instead of CPU {here}", other, here);
+        let what = text!("overhead-step-other-cpu", "on CPU {other} instead of CPU {here}");
         add(what, rows.elsewhere(), user, Events::Interrupts);
     }
     let what = text!("overhead-step-other-tasks", "other tasks on the same CPU");
@@ -149,7 +149,7 @@ pub(super) fn state(verdict: &Verdict) -> Text {
         ),
         Verdict::TooNoisy { rounds_needed: None } => text!("too noisy"),
         Verdict::NotMeasurable { reason } => {
-            text!("not measurable: {reason}", reason)
+            text!("not measurable: {reason}")
         }
     }
 }
@@ -170,7 +170,6 @@ fn each(pair: &Pair, verdict: &Verdict) -> Option<Text> {
     let counted = text!(
         "{with} {events}/s with it, {without} without",
         with = significant(with),
-        events,
         without = significant(without)
     );
     let Verdict::Costs { share, .. } = verdict else { return Some(counted) };
@@ -181,7 +180,7 @@ fn each(pair: &Pair, verdict: &Verdict) -> Option<Text> {
     }
     // What comes no more often only has more time to come in.
     if with <= without || more <= 0.0 {
-        return Some(text!("overhead-events-no-more", "{counted}: not the cause of this cost", counted));
+        return Some(text!("overhead-events-no-more", "{counted}: not the cause of this cost"));
     }
     let seconds = share / more;
     let each = Value::Figure(seconds * 1e9, "ns");
@@ -189,10 +188,8 @@ fn each(pair: &Pair, verdict: &Verdict) -> Option<Text> {
         return Some(text!(
             "overhead-events-too-long",
             "{counted}: {each} each, too much for interrupts alone ({most} at most)",
-            counted,
-            each,
             most = Value::Figure(LONGEST_INTERRUPT * 1e9, "ns")
         ));
     }
-    Some(text!("overhead-events-each", "{counted}: {each} each", counted, each))
+    Some(text!("overhead-events-each", "{counted}: {each} each"))
 }

@@ -84,11 +84,7 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
                 .map(|share| Value::Rounded(Box::new(Value::Share(share)), digits));
             advice.says = text!(
                 "plan-huge-pages-gain",
-                "Random loads over {size} take {share} less time on 2 MiB pages ({low} to {high}).",
-                size,
-                share,
-                low,
-                high
+                "Random loads over {size} take {share} less time on 2 MiB pages ({low} to {high})."
             );
             if thp == Some("always") {
                 advice

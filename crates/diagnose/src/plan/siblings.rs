@@ -68,7 +68,7 @@ pub(super) fn choose(
         (_, None) => {
             if let Some(SiblingsAdd { workload, adds, says, .. }) = extrapolated(index) {
                 siblings.used = adds > RESOLUTION;
-                siblings.why = text!("{workload}: {says}", workload, says);
+                siblings.why = text!("{workload}: {says}");
                 siblings.why.push(if siblings.used { text!("So they are used.") } else { text!(ONE_A_CORE) });
                 return Some(siblings);
             }
@@ -98,22 +98,17 @@ fn why(yields: &[Yield], value: f64, used: bool, per_core: u32) -> Text {
     let mut says = if used {
         text!(
             "plan-siblings-add",
-            "SMT siblings ({per_core} per core) add {gain} to the throughput of a core.",
-            per_core,
-            gain
+            "SMT siblings ({per_core} per core) add {gain} to the throughput of a core."
         )
     } else if value < 1.0 - RESOLUTION {
         text!(
             "plan-siblings-cost",
-            "SMT siblings ({per_core} per core) cost {gain} of the throughput of a core.",
-            per_core,
-            gain
+            "SMT siblings ({per_core} per core) cost {gain} of the throughput of a core."
         )
     } else {
         text!(
             "plan-siblings-no-gain",
-            "SMT siblings ({per_core} per core) add nothing to the throughput of a core clearly above the spread of the figures.",
-            per_core
+            "SMT siblings ({per_core} per core) add nothing to the throughput of a core clearly above the spread of the figures."
         )
     };
     says.push(match yields {
@@ -194,10 +189,9 @@ fn from_scaling(index: &RecordIndex) -> Vec<Yield> {
         let of_cores = text!(
             "{workload}, one thread on each of {cores} cores: {rate}",
             workload = &workload,
-            cores,
             rate = one
         );
-        let of_cpus = text!("{workload}, all {cpus} CPUs: {rate}", workload = &workload, cpus, rate = all);
+        let of_cpus = text!("{workload}, all {cpus} CPUs: {rate}", workload = &workload, rate = all);
         let evidence = vec![cite_fact(of_cores, one), cite_fact(of_cpus, all)];
         let value = all.value() / one.value();
         // Of one workload on blocks of several sizes the largest is the least of call overhead.

@@ -133,9 +133,9 @@ fn core(index: &RecordIndex) -> Option<Headline> {
         ..Resource::default()
     };
     let delivered_is = if all {
-        text!("core-clock-of-all", "median clock of {cpus}, all cores busy", cpus)
+        text!("core-clock-of-all", "median clock of {cpus}, all cores busy")
     } else {
-        text!("median clock of {cpus}, one core busy", cpus)
+        text!("median clock of {cpus}, one core busy")
     };
     let ceiling_is = ceiling_text(
         source,

@@ -35,9 +35,7 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
                 "memory-bandwidth-not-reached",
                 "memory bandwidth not reached: the largest arrays were {size} together, within the caches; linespeed run \
                  bandwidth{full}",
-                size = Value::Bytes(most),
-                full
-            )
+                size = Value::Bytes(most))
         });
     }
     let least = beyond(record, index.levels(), Walk::Loads);
@@ -57,8 +55,6 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
                     "memory-latency-not-reached-on-small-pages",
                     "memory latency on ordinary pages not reached: the largest working set was {size}, within the caches \
                      ({latency} on {page} pages); linespeed run latency{full}",
-                    size,
-                    full,
                     latency = Value::Figure(memory.map_or(m.value(), |level| level.latency_ns), "ns"),
                     page = page.map_or(Value::from("other"), Value::Bytes)
                 )
@@ -70,10 +66,7 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
             None => text!(
                 "memory-latency-not-reached",
                 "memory latency not reached: the largest working set was {size}, within the caches; linespeed run \
-                 latency{full}",
-                size,
-                full
-            ),
+                 latency{full}"),
         });
     }
     said

@@ -81,9 +81,9 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
     let policy = if real_time.is_some() { "SCHED_FIFO" } else { "SCHED_OTHER" };
     let mut delivered_is = match delivered.labels.count(Label::Cpu) {
         Some(cpu) => {
-            text!("median of {policy} on CPU {cpu}, current settings", policy, cpu)
+            text!("median of {policy} on CPU {cpu}, current settings")
         }
-        None => text!("median of {policy}, current settings", policy),
+        None => text!("median of {policy}, current settings"),
     };
     if let Some(p99) = delivered.summary.p99 {
         delivered_is.push(text!("(p99 {p99})", p99 = Value::Figure(p99, "ns")));
@@ -108,12 +108,12 @@ fn state_slack(ordinary: &Measurement, is_beside: bool) -> Option<Text> {
     let raised = ns > DEFAULT_SLACK_NS;
     Some(match (is_beside, raised) {
         (true, false) => {
-            text!("SCHED_OTHER {median} (+{slack} default timer slack)", median, slack)
+            text!("SCHED_OTHER {median} (+{slack} default timer slack)")
         }
         (true, true) => {
-            text!("SCHED_OTHER {median} (+{slack} raised timer slack)", median, slack)
+            text!("SCHED_OTHER {median} (+{slack} raised timer slack)")
         }
-        (false, false) => text!("of it {slack} timer slack, Linux's default", slack),
-        (false, true) => text!("of it {slack} timer slack, raised", slack),
+        (false, false) => text!("of it {slack} timer slack, Linux's default"),
+        (false, true) => text!("of it {slack} timer slack, raised"),
     })
 }

@@ -42,7 +42,7 @@ impl Clock {
     /// The figure, with what is to be known of it.
     fn describe(&self) -> Value {
         match &self.note {
-            Some(note) => text!("comparison-clock-noted", "{hz} {note}", hz = self.hertz(), note).into(),
+            Some(note) => text!("comparison-clock-noted", "{hz} {note}", hz = self.hertz()).into(),
             None => self.hertz(),
         }
     }
@@ -151,7 +151,7 @@ pub(super) fn clock_cause(pair: &Pair, this: &Clock, base: &Clock) -> Option<Cau
     let says = match &this.note {
         Some(note) if this.note == base.note => {
             let against = against(this.hertz(), base.hertz());
-            text!("comparison-clocks-noted", "{against}, {note}", against, note)
+            text!("comparison-clocks-noted", "{against}, {note}")
         }
         _ => against(this.describe(), base.describe()),
     };

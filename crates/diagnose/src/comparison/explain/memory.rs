@@ -104,7 +104,7 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     let says = if base.guessed || this.guessed {
         text!(LOCAL_GUESSED, what, averages, shares)
     } else {
-        text!("comparison-all-nodes", "{what} over all nodes: {averages}; {shares}", what, averages, shares)
+        text!("comparison-all-nodes", "{what} over all nodes: {averages}; {shares}")
     };
     let mut parts: Vec<Cause> = [own, other].into_iter().flatten().collect();
     parts.sort_by(|a, b| b.factor.ln().abs().total_cmp(&a.factor.ln().abs()));
@@ -121,7 +121,7 @@ fn describe_remote(reach: &Reach) -> Text {
     let (share, factor) = (Value::Share(reach.remote_share), Value::Factor(reach.factor()));
     match reach.other {
         Some(_) => {
-            text!("comparison-remote-share", "{share} of accesses remote at {factor} local", share, factor)
+            text!("comparison-remote-share", "{share} of accesses remote at {factor} local")
         }
         None => text!("comparison-no-remote-share", "no remote accesses"),
     }
@@ -141,7 +141,7 @@ pub(super) fn level_cause(pair: &Pair) -> Option<Cause> {
     let cause = figure_cause(pair, MEMORY_LATENCY, this, base, Better::Lower)?;
     // On other pages than the headlines' it has other figures.
     let Some(page) = page.map(str::to_owned) else { return Some(cause) };
-    let says = text!("comparison-against-on-pages", "{says} on {page} pages", says = &cause.says, page);
+    let says = text!("comparison-against-on-pages", "{says} on {page} pages", says = &cause.says);
     Some(Cause { says, ..cause })
 }
 
@@ -167,7 +167,6 @@ pub(super) fn devices_cause(pair: &Pair) -> Option<Cause> {
         Some((base, this)) => text!(
             "comparison-devices-on-channels",
             "{speeds} per channel, {channels} channels",
-            speeds,
             channels = against(this, base)
         ),
         None => speeds,
@@ -179,14 +178,14 @@ pub(super) fn devices_cause(pair: &Pair) -> Option<Cause> {
 
 /// A transfer rate.
 pub(crate) fn mt_s(speed: u32) -> Text {
-    text!("comparison-mt-s", "{speed} MT/s", speed)
+    text!("comparison-mt-s", "{speed} MT/s")
 }
 
 /// The speed of devices, with the one that they are made for where they run clearly below it.
 fn describe_speed(record: &Record, now: u32) -> Text {
     match rated_speed(&record.machine) {
         Some(rated) if f64::from(now) < f64::from(rated) * BELOW_RATED => {
-            text!("comparison-below-rated", "{now} of rated {rated} MT/s", now, rated)
+            text!("comparison-below-rated", "{now} of rated {rated} MT/s")
         }
         _ => mt_s(now),
     }

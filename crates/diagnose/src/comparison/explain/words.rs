@@ -131,7 +131,7 @@ pub(crate) fn with_own_factor(cause: &Cause) -> Text {
 
 fn with_factor(cause: &Cause, factor: f64) -> Text {
     let factor = Value::Factor(factor);
-    text!("comparison-cause-factor", "{cause} ({factor})", cause = &cause.name, factor)
+    text!("comparison-cause-factor", "{cause} ({factor})", cause = &cause.name)
 }
 
 /// A cause with the figures behind it.
@@ -153,15 +153,8 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
         let beside = if lead.is_some() { "Not included in this factor" } else { "Effect not measured" };
         let of_side = |(slower, side): (bool, &'static str)| {
             let causes = list_side(others, slower, most, &say);
-            (!causes.is_empty()).then(|| {
-                text!(
-                    "comparison-beside",
-                    "{beside}, favouring the {side} one: {causes}.",
-                    beside,
-                    side,
-                    causes
-                )
-            })
+            (!causes.is_empty())
+                .then(|| text!("comparison-beside", "{beside}, favouring the {side} one: {causes}."))
         };
         let sides = [(false, "faster"), (true, "slower")].into_iter().filter_map(of_side);
         return Text::sequence(lead.map(|lead| text!(CAUSE, cause = say(lead))).into_iter().chain(sides));
@@ -172,7 +165,7 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
         0 => Text::default(),
         _ if is_little(e) => text!(LITTLE_OF_IT, causes),
         1 => text!(CAUSE, cause = causes.remove(0)),
-        _ => text!("comparison-causes", "Causes, largest first: {causes}.", causes),
+        _ => text!("comparison-causes", "Causes, largest first: {causes}."),
     };
     Text::sequence([main, list_opposing(&e.causes, most, say), state_rest(e)])
 }
