@@ -1,14 +1,13 @@
 //! The levels of the memory hierarchy: the latency curve of one CPU, held against the caches that the kernel
 //! advertises for it.
 
-use record::Label;
 use std::collections::HashMap;
 
 use record::machine::Cache;
 use record::statistics::median_of_sorted;
 use record::text::Value;
 use record::units::parse_bytes;
-use record::{Labels, Level, Measurement, Record, Template, Text, metrics, text};
+use record::{Label, Labels, Level, Measurement, Record, Template, Text, metrics, text};
 
 use crate::curve::{Curve, Edge, Plateau};
 use crate::latency_curve::{LEAST_POINTS, LatencyCurve, size_of};

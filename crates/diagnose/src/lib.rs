@@ -57,7 +57,7 @@ pub use bound::bound;
 pub use bound::machine::{Reference, watched};
 pub use bound::service::watched_service;
 pub use check::{check, check_nearest};
-pub use class::{Fact, Kind, MEMORY_DEVICES, facts, tell_differences, tell_facts};
+pub use class::{Fact, Kind, MEMORY_DEVICES, facts, tell_facts};
 pub use comparison::{
     Extent, LEAST_BOUND, OTHER_COMMAND, RowFigure, Side, Ungated, compare, describe_machine, drop_uncompared,
     gate, gate_turns, ignore_commands, remark_scope, row_figures, suggest,

@@ -1,11 +1,10 @@
 //! A record as everything here reads it: its figures by metric, and what several want to know of them, found out once.
 
-use record::Label;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::CurvePlace;
-use record::{Level, Measurement, Record, metrics};
+use record::{Label, Level, Measurement, Record, metrics};
 
 use crate::figures::labels_without;
 use crate::latency_curve::LatencyCurve;

@@ -1,14 +1,12 @@
 //! What siblings add to a workload's throughput, from steps of threads alone: also where no step of exactly one
 //! thread a core was measured.
 
-use record::Label;
-use record::detail;
 use std::collections::BTreeMap;
 
 use record::diagnosis::{Basis, SiblingsAdd};
 use record::text::Value;
 use record::units::figure;
-use record::{Measurement, metrics, text};
+use record::{Label, Measurement, detail, metrics, text};
 
 use crate::block_sizes::BlockSizes;
 use crate::record_index::RecordIndex;

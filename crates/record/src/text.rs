@@ -64,9 +64,9 @@ impl fmt::Display for Value {
     }
 }
 
-impl From<&'static str> for Value {
-    fn from(text: &'static str) -> Self {
-        Value::Text(Cow::Borrowed(text))
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::Text(text.to_owned().into())
     }
 }
 
@@ -87,6 +87,12 @@ macro_rules! counts {
         $(impl From<$type> for Value {
             fn from(count: $type) -> Self {
                 Value::Count(count as u64)
+            }
+        }
+
+        impl From<&$type> for Value {
+            fn from(count: &$type) -> Self {
+                Value::from(*count)
             }
         })*
     };

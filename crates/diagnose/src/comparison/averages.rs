@@ -56,8 +56,7 @@ fn average(all: &[&Measurement]) -> Option<Datum> {
     }
     let deviation = Some(variance.sqrt() / sum).filter(|deviation| deviation.is_finite());
     let mut datum = Datum::derived(sum / wakeups, deviation, &first.unit, locate_figure(first));
-    datum.over =
-        Some(text!("comparison-mean-of-wakeups", "mean of {wakeups} wake-ups", wakeups = wakeups as u64));
+    datum.over = Some(text!("mean of {wakeups} wake-ups", wakeups = wakeups as u64));
     datum.doubt = all.iter().find_map(|m| m.doubt.clone());
     datum.is_some().then_some(datum)
 }

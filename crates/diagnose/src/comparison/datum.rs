@@ -1,10 +1,8 @@
 //! One figure of one record, as a comparison needs it: its value, what it was taken from, and what stands against it.
 
-use record::Label;
-use record::detail;
 use record::metrics::{self, Metric, Whole};
 use record::statistics::{Summary, is_unknown};
-use record::{Doubt, Measurement, Text, text};
+use record::{Doubt, Label, Measurement, Text, detail, text};
 
 use super::method::{self, Unfit};
 use crate::figures::locate_figure;
@@ -76,7 +74,7 @@ impl Size {
     pub(crate) fn describe(self) -> Text {
         match self {
             Size::Cached => text!("comparison-size-cached", "within the caches"),
-            Size::Between => text!("comparison-size-between", "partly in the caches"),
+            Size::Between => text!("partly in the caches"),
             Size::Memory => text!("comparison-size-memory", "beyond the caches"),
         }
     }
@@ -192,7 +190,7 @@ impl Datum {
     pub(crate) fn derived(value: f64, deviation: Option<f64>, unit: &str, from: impl Into<String>) -> Self {
         Self {
             value,
-            interval: deviation.map(|deviation| interval_around(value, deviation)),
+            interval: deviation.map(|one| (value * (-Z * one).exp(), value * (Z * one).exp())),
             n: if deviation.is_some() { 2 } else { 1 },
             unit: unit.to_owned(),
             from: from.into(),
@@ -277,11 +275,6 @@ fn locate_all(all: &[&Measurement]) -> String {
 fn find_unit(m: &Measurement) -> String {
     let bytes = m.unit == "work/s" && m.detail.get(detail::WORK) == Some("B");
     if bytes { "B/s".to_owned() } else { m.unit.to_string() }
-}
-
-/// An interval around a value from a standard deviation on the scale of logarithms.
-pub(crate) fn interval_around(value: f64, deviation: f64) -> (f64, f64) {
-    (value * (-Z * deviation).exp(), value * (Z * deviation).exp())
 }
 
 /// Whether it is a share of a time, of which a difference in points tells more than a ratio.

@@ -26,7 +26,7 @@ pub(super) fn add_efficiency(rows: &mut Rows) {
             continue;
         };
         let mut datum = entry.datum.over_another(&one.datum, f64::from(threads).recip(), "ratio");
-        datum.over = Some(text!("comparison-threads-against-one", "{threads} threads against one"));
+        datum.over = Some(text!("{threads} threads against one"));
         if datum.value > 1.0 + POOR {
             let why = text!(SUPERLINEAR, share = Value::Share(datum.value));
             datum.unfit.get_or_insert(Unfit::Because(why));
@@ -73,7 +73,7 @@ pub(super) fn add_loaded(record: &Record, rows: &mut Rows) {
     if let Some(best) = best.max_by(|a, b| a.value().total_cmp(&b.value())) {
         let chains = best.labels.count(record::Label::Chains).unwrap_or(0);
         let mut datum = Datum::from_measurement(best);
-        datum.over = Some(text!("comparison-of-chains", "{chains} chains"));
+        datum.over = Some(text!("{chains} chains"));
         add_row(rows, RowKey::new(metrics::LOAD_PARALLELISM, 50, "loads in flight, maximum"), datum);
     }
     let Some(curve) = record.measurements_of(metrics::MEMORY_LOADED_LATENCY).next() else { return };
@@ -83,7 +83,7 @@ pub(super) fn add_loaded(record: &Record, rows: &mut Rows) {
         if let Some(ns) = curve.detail.get(key) {
             let from = format!("memory.loaded_latency detail.{}", key.name());
             let mut datum = Datum::derived(ns, None, "ns", from);
-            datum.over = Some(text!("comparison-from-a-curve", "from a curve"));
+            datum.over = Some(text!("from a curve"));
             let name = format!("latency at {load} of the loaders' maximum bandwidth");
             add_row(rows, RowKey::new(metrics::MEMORY_LOADED_LATENCY, order, name), datum);
         }

@@ -13,23 +13,12 @@ use record::{Better, Template, Text, metrics, text};
 /// The least bound: smaller losses are not resolved.
 pub const LEAST_BOUND: f64 = WORTH_TELLING;
 
-const PASSED: Template = Template {
-    code: "gate-passed",
-    words: "Gate passed: {figures} held, no loss of {bound} or more {outcome}.",
-};
-const FAILED: Template =
-    Template { code: "gate-failed", words: "Gate FAILED: of {figures} {failed} by {bound} or more." };
-const UNDECIDED: Template = Template {
-    code: "gate-undecided",
-    words: "{noisy} of them too noisy or unreliable to exclude that; --fail-on noisy fails on that.",
-};
 /// The comparison counts these figures, too.
 const LEFT_OUT: Template =
     Template { code: "gate-left-out", words: "Not held: {figures} of what others took." };
 
 /// The metric of a command's time.
 const TIME: &str = metrics::WORKLOAD_TIME;
-const TIME_OF: Template = Template { code: "gate-time-of", words: "time of {command}" };
 
 /// Why a gate has nothing to hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,7 +115,7 @@ pub fn gate_turns(turns: &Turns, terms: Terms) -> Result<Gate, Ungated> {
             subject: number,
             row: 0,
             metric: TIME.to_owned(),
-            what: text!(TIME_OF, command = &command.workload),
+            what: text!("time of {command}", command = &command.workload),
             outcome,
             unreliable: false,
             loss: Some(1.0 - 1.0 / against.ratio),
@@ -201,12 +190,16 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
         (terms.noisy && noisy > 0).then(|| text!("{noisy} too noisy to exclude that it is slower")),
     ];
     let failed: Vec<Text> = failed.into_iter().flatten().collect();
-    let undecided = (noisy > 0 && !terms.noisy).then(|| text!(UNDECIDED, noisy));
+    let undecided = (noisy > 0 && !terms.noisy).then(|| {
+        text!("{noisy} of them too noisy or unreliable to exclude that; --fail-on noisy fails on that.")
+    });
     let outcome = match failed.is_empty() {
-        false => text!(FAILED, figures, failed = Value::List(failed), bound),
+        false => {
+            text!("Gate FAILED: of {figures} {failed} by {bound} or more.", failed = Value::List(failed))
+        }
         true => {
             let outcome = if terms.slower { "resolved" } else { "hidden by noise" };
-            text!(PASSED, figures, bound, outcome)
+            text!("Gate passed: {figures} held, no loss of {bound} or more {outcome}.")
         }
     };
     Text::sequence([outcome].into_iter().chain(undecided))

@@ -184,19 +184,17 @@ fn note_record(record: &Record) -> Vec<Text> {
         Ended::Complete => None,
         Ended::Interrupted { signal } => {
             let signal = signal.to_string();
-            Some(text!("comparison-ended-by-signal", "ended early by signal {signal}"))
+            Some(text!("ended early by signal {signal}"))
         }
-        Ended::Failed { reason } => {
-            Some(text!("comparison-ended-early", "ended early: {reason}", reason = reason.to_string()))
-        }
+        Ended::Failed { reason } => Some(text!("ended early: {reason}", reason = reason.to_string())),
     };
-    let imported = text!("comparison-imported", "imported from other tools' output");
+    let imported = text!("imported from other tools' output");
     let withheld = record.coverage.iter().filter(|line| line.is_for(&Coverage::CHANGED_OR_DAMAGED)).count();
     let withheld = (withheld > 0).then(|| {
         let figures = count_noun(withheld, "figure");
-        text!("comparison-figures-withheld", "changed or damaged: {figures} withheld")
+        text!("changed or damaged: {figures} withheld")
     });
-    let empty = text!("comparison-inventory-only", "inventory only, no figures");
+    let empty = text!("inventory only, no figures");
     let notes = [
         emulated.then(|| text!(Coverage::EMULATED)),
         ended,
@@ -236,11 +234,6 @@ const NO_SHARED_METRIC: Template = Template {
     code: "comparison-no-shared-metric",
     words: "No shared metric: only the inventories are compared.",
 };
-/// The records ran two commands.
-const COMMANDS_DIFFER: Template = Template {
-    code: "comparison-commands-differ",
-    words: "They ran {why}. Those results are not compared; --different-commands compares them.",
-};
 /// What the records share cannot be compared.
 const NOTHING_COMPARABLE: Template =
     Template { code: "comparison-nothing-comparable", words: "No shared figure is comparable: {why}." };
@@ -250,20 +243,26 @@ fn note_whole(comparison: &Comparison) -> Vec<Text> {
     let mut notes = Vec::new();
     match comparison.relation {
         Relation::SameRecord => notes.push(text!(SAME_RECORD)),
-        Relation::SameMachine => notes.push(text!(
-            "comparison-same-machine",
-            "Records of the same machine: differences are changes over time."
-        )),
+        Relation::SameMachine => {
+            notes.push(text!("Records of the same machine: differences are changes over time."))
+        }
         Relation::Machines => {}
     }
     let different = subjects.iter().filter(|_| comparison.relation != Relation::SameRecord);
     notes.extend(different.filter_map(|subject| {
         let (name, other) = (&subject.name, &subjects.get(subject.same_as?)?.name);
-        Some(text!("comparison-same-as", "{name} is the same record as {other}."))
+        Some(text!("{name} is the same record as {other}."))
     }));
     let of_commands = comparison.refused.iter().filter(|refusal| refusal.why.is(&table::OTHER_COMMAND));
-    let of_commands: Vec<Text> =
-        of_commands.map(|refusal| text!(COMMANDS_DIFFER, why = &refusal.why)).collect();
+    let of_commands: Vec<Text> = of_commands
+        .map(|refusal| {
+            text!(
+                "comparison-commands-differ",
+                "They ran {why}. Those results are not compared; --different-commands compares them.",
+                why = &refusal.why
+            )
+        })
+        .collect();
     if !of_commands.is_empty() {
         notes.extend(of_commands);
     } else if comparison.rows.is_empty() {
@@ -272,10 +271,7 @@ fn note_whole(comparison: &Comparison) -> Vec<Text> {
         notes.push(match (comparison.refused.first(), all_have_figures) {
             (Some(refusal), _) => text!(NOTHING_COMPARABLE, why = refusal.why.clone()),
             (None, true) => text!(NO_SHARED_METRIC),
-            (None, false) => text!(
-                "comparison-one-has-figures",
-                "At most one record has figures: only the inventories are compared."
-            ),
+            (None, false) => text!("At most one record has figures: only the inventories are compared."),
         });
     }
     notes

@@ -53,7 +53,7 @@ impl<'a> Nodes<'a> {
     }
 
     /// The node of the CPU that asked, or of the CPUs where all are on one.
-    fn find_own(&self, m: &Measurement) -> Option<u32> {
+    pub(crate) fn find_own(&self, m: &Measurement) -> Option<u32> {
         if let Some(cpu) = m.labels.count(Label::Cpu).or_else(|| m.labels.count(Label::Cpus)) {
             return self.of_cpu.get(&u32::try_from(cpu).ok()?).copied();
         }
@@ -218,8 +218,7 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
         .filter(|m| m.labels.count(Label::Bytes) == large && m.labels.get(Label::Node).is_some())
         .collect();
     if let Some(bytes) = large.filter(|bytes| *bytes > cache) {
-        let what =
-            text!("comparison-reach-loads-of-size", "load latency, {size}", size = Value::Bytes(bytes));
+        let what = text!("load latency, {size}", size = Value::Bytes(bytes));
         if let Some(mut reach) = find_reach(&nodes, &points, Timed::Loads, what) {
             reach.own.size = Size::classify(bytes, cache);
             all.push(reach);
@@ -231,7 +230,7 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
             None => m.labels.get(Label::Op).is_none(),
         });
         let what = match op {
-            Some(op) => text!("comparison-reach-stream-of", "lmbench {op}, per element"),
+            Some(op) => text!("lmbench {op}, per element"),
             None => text!("comparison-reach-stream", "lmbench stream, per element"),
         };
         let of_op: Vec<&Measurement> = of_op.collect();
@@ -338,7 +337,7 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
         let ignoring = reach.other.as_ref().map(|other| {
             let mut datum = Datum::derived(reach.average(), None, &reach.own.unit, reach.own.from.clone());
             let share = Value::Share(reach.remote_share);
-            datum.over = Some(text!("comparison-of-remote-accesses", "{share} of accesses remote"));
+            datum.over = Some(text!("{share} of accesses remote"));
             datum.method = reach.own.method.clone().or_else(|| other.method.clone());
             datum
         });

@@ -87,7 +87,7 @@ fn mark_outliers(ranks: &mut [Rank], better: Better) {
 
 /// The row of a wake-up latency outside its group, which says itself what it is about.
 pub(super) fn name_wakeup(row: &str) -> Text {
-    text!("comparison-result-wakeup", "wake-up, {row}", row = row.to_owned())
+    text!("comparison-result-wakeup", "wake-up, {row}")
 }
 
 /// How many CPUs there are, for which one thread has no use.
@@ -166,7 +166,6 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
         let fact = Text::from(*fact);
         Some(match contradicting {
             None => text!(
-                "comparison-order-same",
                 "{falls} in this order: {fact}{level}.",
                 falls = if load { "Rises" } else { "Falls" },
                 level = match level {

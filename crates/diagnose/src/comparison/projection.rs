@@ -124,9 +124,9 @@ fn project_all_memory(
         true => text!("comparison-set-all-memory", "memory devices and node binding together"),
         false => text!("comparison-set-binding-alone", "node binding, as a whole"),
     };
-    let states = [as_it_is(), text!("comparison-memory-of", "memory of {who}")];
+    let states = [as_it_is(), text!("memory of {who}")];
     let acts_on = match &held.held_back {
-        Some(held) => text!("comparison-acts-on-work", "{work}", work = &held.work),
+        Some(held) => text!("{work}", work = &held.work),
         None => held.result.clone(),
     };
     let mut says = text!(ESTIMATE, least, most, who);
@@ -146,11 +146,11 @@ fn project_all_memory(
 }
 
 fn as_it_is() -> Text {
-    text!("comparison-as-is", "as is")
+    text!("as is")
 }
 
 fn name_switch(on: bool) -> Text {
-    if on { text!("comparison-on", "on") } else { text!("comparison-off", "off") }
+    if on { text!("comparison-on", "on") } else { text!("off") }
 }
 
 /// A figure that may be held against others.
@@ -176,7 +176,6 @@ fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let mut says = match rated {
         Some(rated) => text!(RATED, rated = mt_s(rated), who, best = mt_s(best)),
         None => text!(
-            "comparison-devices-unrated",
             "Requires devices rated for it (rating not recorded); {who} runs at {best}.",
             best = mt_s(best)
         ),
@@ -188,7 +187,6 @@ fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
     };
     if let Some((_, read)) = this.rows.iter().find(|(key, entry)| of_all(key) && is_read(entry)) {
         says.push(text!(
-            "comparison-devices-bandwidth",
             "Read bandwidth: at most {then} instead of {now}.",
             then = figure(read.datum.value * gain, "B/s"),
             now = figure(read.datum.value, "B/s")
@@ -196,7 +194,7 @@ fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
     }
     let from = "machine.memory_devices[].configured_mt_s";
     let evidence = vec![cite_fact(mt_s(now), from), cite(who, mt_s(best), from)];
-    let acts_on = text!("comparison-acts-on-bandwidth", "memory bandwidth");
+    let acts_on = text!("memory bandwidth");
     let what = what_if(text!(DEVICES), [mt_s(now), mt_s(then)], acts_on, gain, says);
     Some(WhatIf { at_most: true, evidence, ..what })
 }
@@ -207,7 +205,6 @@ fn project_binding(this: &Known) -> Option<WhatIf> {
         .into_iter()
         .find(|reach| reach.other.is_some() && reach.own.unfit.is_none())?;
     let says = text!(
-        "comparison-one-process-per-node",
         "{nodes} processes, one per node: {own} instead of {average} ({what}).",
         nodes = reach.nodes,
         own = figure(reach.own.value, &reach.own.unit),
@@ -215,8 +212,8 @@ fn project_binding(this: &Known) -> Option<WhatIf> {
         what = &reach.what
     );
     let share = Value::Share(reach.remote_share);
-    let now = text!("comparison-remote-now", "{share} of accesses remote");
-    let states = [now, text!("comparison-none-remote", "none remote")];
+    let now = text!("{share} of accesses remote");
+    let states = [now, text!("none remote")];
     let evidence = [Some(&reach.own), reach.other.as_ref()].into_iter().flatten().map(cite_datum).collect();
     let what = what_if(text!(BINDING), states, acts_on(&reach), reach.ignoring(), says);
     Some(WhatIf { at_most: true, evidence, ..what })
@@ -232,16 +229,16 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
     };
     let (states, gain, says, evidence) = if is_off(this.record) {
         let (who, gain) = find_most(known, |record| find_yield(record).filter(|_| smt(record) == "on"))?;
-        let says = text!("comparison-smt-elsewhere", "SMT yield of {who}; not measured here.");
+        let says = text!("SMT yield of {who}; not measured here.");
         ([false, true].map(name_switch), gain, says, cite(who, Value::Factor(gain), metrics::SMT_YIELD))
     } else {
         let own = find_yield(this.record).filter(|own| *own < 1.0)?;
         find_first(known, |record| is_off(record).then_some(()))?;
         let both = Value::Factor(own);
-        let says = text!("comparison-smt-loses", "Both siblings together do {both} of what one does alone.");
+        let says = text!("Both siblings together do {both} of what one does alone.");
         ([true, false].map(name_switch), 1.0 / own, says, cite_fact(significant(own), metrics::SMT_YIELD))
     };
-    let acts_on = text!("comparison-acts-on-all-cpus", "throughput of all CPUs");
+    let acts_on = text!("throughput of all CPUs");
     let what = what_if(text!("comparison-set-smt", "SMT"), states, acts_on, gain, says);
     Some(WhatIf { evidence: vec![evidence], ..what })
 }
@@ -259,7 +256,6 @@ fn project_highest_clock(
     let clock = filter_usable(find_clock(&this.rows))?;
     let most = this.record.machine.processor.max_hz? as f64;
     let says = text!(
-        "comparison-highest-clock-of",
         "As on {who}: at most the advertised {most} instead of {now}.",
         most = Value::Figure(most, "Hz"),
         now = Value::Figure(clock.value, "Hz")
@@ -296,7 +292,6 @@ fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
         filter_usable(find_row(&this.rows, metrics::LOAD_LATENCY, RowKind::Memory))?,
     );
     let says = text!(
-        "comparison-huge-pages-of",
         "As on {who}, for large working sets: {huge} instead of {small} (measured here).",
         huge = figure(huge.value, "ns"),
         small = figure(small.value, "ns")
@@ -319,14 +314,13 @@ fn project_idle_states(this: &Known) -> Option<WhatIf> {
         return None;
     }
     let says = text!(
-        "comparison-idle-states-measured",
         "{then} instead of {now} (measured here).",
         then = figure(then.value, "ns"),
         now = figure(now.value, "ns")
     );
     let setting = text!(IDLE_STATES);
-    let states = [as_it_is(), text!("comparison-disabled", "disabled")];
-    let acts_on = text!("comparison-acts-on-wakeup", "wake-up");
+    let states = [as_it_is(), text!("disabled")];
+    let acts_on = text!("wake-up");
     let what = what_if(setting, states, acts_on, now.value / then.value, says);
     Some(WhatIf { evidence: vec![cite_datum(now), cite_datum(then)], ..what })
 }
@@ -344,14 +338,13 @@ fn project_clock_source(this: &Known, known: &[Known]) -> Option<WhatIf> {
     });
     let (who, then, theirs) = cheaper.min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
     let says = text!(
-        "comparison-clock-source-of",
         "A read takes {theirs} on {who}, {mine} here.",
         theirs = figure(theirs.value, "ns"),
         mine = figure(mine.value, "ns")
     );
     let setting = text!("comparison-set-clock-source", "clock source");
     let states = [now.clone().into(), then.clone().into()];
-    let acts_on = text!("comparison-acts-on-clock-reads", "reading the clock");
+    let acts_on = text!("reading the clock");
     let what = what_if(setting, states, acts_on, mine.value / theirs.value, says);
     Some(WhatIf { evidence: vec![cite_datum(mine), cite_datum(theirs)], ..what })
 }

@@ -143,7 +143,6 @@ pub(super) fn suggest_works(sides: &[Side], newer: &[(String, Record)]) -> Vec<T
             text!(
                 "To compare more of {record}, run on {on}: {commands}.",
                 record = side.name.to_owned(),
-                on = on.to_owned(),
                 commands = commands.into_iter().collect::<Vec<_>>().join("; ")
             )
         })

@@ -164,7 +164,7 @@ pub(super) fn compare(sides: &[Side], baseline: usize, tool: Tool) -> Comparison
     }
     let of = |watch: &&Watch| match watch.of.as_str() {
         "" => text!("the whole machine"),
-        of => text!("{of}", of = of.to_owned()),
+        of => text!("{of}"),
     };
     if watches.windows(2).any(|pair| pair[0].of != pair[1].of) {
         let all: Vec<Text> = watches.iter().map(of).collect();

@@ -23,15 +23,13 @@ const TURBO: f64 = 1.0 / 3.0;
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let (found, against, what) = below_base(case).or_else(|| below_one(case))?;
     let Below { measured: worst, cpu, promised, ref loss } = *found.first()?;
-    let says = text!("CPU {cpu} runs at {worst} with all cores busy");
     let finding = RULE
         .report_loss(loss.clone(), what)
         .locate_cpus(&cpus_of(found.iter().map(|found| found.measured)))
-        .cite(says, worst)
+        .cite(text!("CPU {cpu} runs at {worst} with all cores busy"), worst)
         .cite_all([against])
         .cite_all(find_hottest(&case.record.conditions.before).map(|(sensor, hottest)| {
-            let says = text!("hottest sensor {hottest}");
-            cite_fact(says, format!("conditions.before.temperatures.{sensor}"))
+            cite_fact(text!("hottest sensor {hottest}"), format!("conditions.before.temperatures.{sensor}"))
         }));
     let cause = cause(case, cpu, promised);
     let finding = if cause.is_set {
@@ -50,10 +48,9 @@ fn remedy(case: &Case) -> Vec<Remedy> {
             "the host allots less than full cores: choose another instance type or a dedicated host"
         ))];
     }
-    let power_cap = text!("a power cap");
     vec![
         Remedy::advice(text!("check heat and power limits: cooling, fans, the firmware's power profile")),
-        Remedy::both(power_cap, "grep . /sys/class/powercap/*/constraint_*_power_limit_uw"),
+        Remedy::both(text!("a power cap"), "grep . /sys/class/powercap/*/constraint_*_power_limit_uw"),
     ]
 }
 

@@ -3,7 +3,6 @@
 use super::prelude::*;
 use crate::memory_channels;
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
-use record::metrics;
 
 /// The best bandwidth measured with all CPUs against channels × MT/s × 8 B.
 pub(super) const RULE: Rule = Rule {
@@ -56,19 +55,17 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         share = Value::Share(share),
         could_be = could_be.clone()
     );
-    let best_says = text!("best bandwidth on all CPUs: {best}");
     let channels_say = text!(
         "{channels} memory channels at {rate} MT/s or more carry {could_be}",
         channels = channels.populated,
         rate = channels.mt_s.0
     );
-    let which = text!("check that memory of all nodes was used");
     let interleave = text!("for one program, interleave over all nodes");
     Some(vec![
         RULE.report_loss(loss, what)
-            .cite(best_says, best)
+            .cite(text!("best bandwidth on all CPUs: {best}"), best)
             .cite(channels_say, "machine.memory_devices[].channel and .configured_mt_s")
-            .suggest(which, "numastat -m")
+            .suggest(text!("check that memory of all nodes was used"), "numastat -m")
             .suggest(interleave, "numactl --interleave=all COMMAND")
             .advise(text!(
                 "in the firmware: memory interleaving on; mirroring, sparing and power saving of memory and uncore off"

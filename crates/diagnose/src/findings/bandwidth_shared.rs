@@ -1,7 +1,5 @@
 //! Memory bandwidth that a program does not get because others run on its CPUs meanwhile.
 
-use record::{Coverage, detail, metrics};
-
 use super::prelude::*;
 use super::steal_time;
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
@@ -68,8 +66,7 @@ fn remedy(case: &Case) -> Vec<Remedy> {
         let streams = text!("count its cache misses");
         all.push(Remedy::both(streams, "sudo perf stat -a -e LLC-load-misses sleep 1"));
     }
-    let resctrl = text!("with resctrl, limit its bandwidth: MB in its schemata");
-    all.push(Remedy::advice(resctrl));
+    all.push(Remedy::advice(text!("with resctrl, limit its bandwidth: MB in its schemata")));
     all
 }
 
@@ -138,12 +135,11 @@ fn by_time(case: &Case) -> Option<Finding> {
         "other tasks take about {lost} of the memory bandwidth by their CPU time",
         lost = lost_share(&loss)
     );
-    let says = text!("meanwhile memory delivered {best} with the most threads");
     let found = RULE
         .report_model(loss, what)
         .locate(text!(ON_CPUS, cpus))
         .felt_by(Relevance::Some)
-        .cite(says, best)
+        .cite(text!("meanwhile memory delivered {best} with the most threads"), best)
         .cite_all(stolen.evidence());
     Some(Finding { confidence: Confidence::Low, ..found })
 }

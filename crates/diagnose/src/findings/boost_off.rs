@@ -4,7 +4,6 @@ use super::clock_cause::no_boost;
 use super::clock_limit;
 use super::prelude::*;
 use crate::resources::CORE;
-use record::metrics;
 
 /// Boost by the kernel's account. Where a core was measured below the clock that it advertises, `clock-limit` names it with
 /// what it costs; but drivers lower the advertised clock with boost, so that nothing is left to be measured against.
@@ -46,8 +45,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let most_says = text!("maximum clock {most}", most = most.clone());
         cause.evidence.push(cite_fact(base_says, "machine.processor.base_hz"));
         cause.evidence.push(cite_fact(most_says, "machine.processor.max_hz"));
-        let what = text!("boost is off: at most {base} instead of {most}");
-        RULE.report_model(loss, what)
+        RULE.report_model(loss, text!("boost is off: at most {base} instead of {most}"))
     } else {
         RULE.report_fact(
             Severity::Note,

@@ -1,6 +1,5 @@
 //! CPUs that are busy and get little done: they wait for memory or for each other, which the CPU time does not show.
 
-use record::metrics;
 use std::collections::BTreeMap;
 
 use super::prelude::*;
@@ -104,14 +103,12 @@ fn find_stalled_command(case: &Case) -> Option<Finding> {
         "the command is busy but stalled: {share} of its issue slots are back-end bound",
         share = Value::Share(waited.value())
     );
-    let waiting = text!("{waited} of the issue slots back-end bound");
-    let retiring = text!("{worked} of the issue slots retiring");
     let mut finding = RULE
         .report_loss(loss, what)
         .felt_by(Relevance::Some)
         .locate(text!("the command"))
-        .cite(waiting, waited)
-        .cite(retiring, worked)
+        .cite(text!("{waited} of the issue slots back-end bound"), waited)
+        .cite(text!("{worked} of the issue slots retiring"), worked)
         .advise(text!(
             "improve locality, touch less memory, use huge pages; perf mem record COMMAND shows where"
         ));

@@ -1,7 +1,6 @@
 //! A cache of which this machine gets much less than it advertises.
 
 use record::Level;
-use record::metrics;
 
 use super::prelude::*;
 use crate::levels::MUCH_SMALLER;
@@ -89,8 +88,7 @@ fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Findi
 }
 
 fn advertises(size: u64) -> Evidence {
-    let says = text!("the kernel reports {size}", size = Value::Bytes(size));
-    cite_fact(says, "machine.caches[].bytes")
+    cite_fact(text!("the kernel reports {size}", size = Value::Bytes(size)), "machine.caches[].bytes")
 }
 
 fn remedy(case: &Case) -> Vec<Remedy> {

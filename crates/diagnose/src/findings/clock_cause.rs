@@ -91,10 +91,9 @@ fn decided_by_host(case: &Case) -> Option<Cause> {
 }
 
 fn on_battery(snapshot: &Snapshot) -> Option<Cause> {
-    let says = text!("on battery");
     (snapshot.power_supply.as_deref() == Some("battery")).then(|| Cause {
         what: text!("the machine runs on battery"),
-        evidence: vec![cite_fact(says, "conditions.before.power_supply")],
+        evidence: vec![cite_fact(text!("on battery"), "conditions.before.power_supply")],
         remedy: vec![Remedy::advice(text!("connect mains power"))],
         is_set: true,
         ..Cause::default()
@@ -146,8 +145,7 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
         cause.remedy.push(Remedy::command(write_command(on, path)).sets(boost));
         cause.undo.push(Remedy::command(write_command(off, path)));
     } else {
-        let firmware = text!("enable boost (turbo) in the firmware");
-        cause.remedy.push(Remedy::advice(firmware));
+        cause.remedy.push(Remedy::advice(text!("enable boost (turbo) in the firmware")));
     }
     Some(cause)
 }

@@ -1,7 +1,6 @@
 //! A clock that programs cannot read without a system call.
 
 use super::prelude::*;
-use record::metrics;
 
 /// The cost of reading the clock, and the clocksource behind it.
 ///
@@ -53,7 +52,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     });
     Some(vec![match fast {
         Some(fast) => finding
-            .mend([record::Remedy::command(write_command(fast, PATH))])
+            .mend([Remedy::command(write_command(fast, PATH))])
             .undo([restore_command(source.unwrap_or_default(), PATH)]),
         None => finding.suggest(
             text!("why the kernel rejected the fast clocksource"),
@@ -64,8 +63,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 
 /// The clocksource as evidence.
 pub(super) fn cite_source(source: &str) -> Evidence {
-    let says = text!("clocksource {source}", source = source.to_owned());
-    cite_fact(says, "conditions.before.clocksource")
+    cite_fact(text!("clocksource {source}"), "conditions.before.clocksource")
 }
 
 /// What a reading costs. Where the name alone says that it is slow, a doubt about how slow does not weaken the finding: it

@@ -49,11 +49,10 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
     }
     let set_unit =
         |value: &str| Remedy::command(format!("sudo systemctl set-property UNIT CPUQuota={value}"));
-    let container = text!("raise or lift the quota of a container");
     let finding = RULE
         .report_model(loss, what)
         .cite_all(seen)
-        .suggest(container, "docker update --cpus=N CONTAINER")
+        .suggest(text!("raise or lift the quota of a container"), "docker update --cpus=N CONTAINER")
         .mend([Remedy { text: Some(text!("of a service")), ..set_unit("") }])
         .advise(text!(
             "in Kubernetes resources.limits.cpu; elsewhere cpu.max of the cgroup"
@@ -67,8 +66,7 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
 }
 
 fn cite_quota(quota: f64) -> Evidence {
-    let says = text!("quota of {quota} CPUs", quota = significant(quota));
-    cite_fact(says, "machine.limits.cpu_quota")
+    cite_fact(text!("quota of {quota} CPUs", quota = significant(quota)), "machine.limits.cpu_quota")
 }
 
 fn cite_periods(periods: u64) -> Evidence {

@@ -27,25 +27,21 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let finding = RULE.report_model(loss, what).locate_cpus(&machine.allowed_cpus());
     let (now, undo, finding) = if by_cpuset {
         let now = &limits.cpuset;
-        let says = text!("cpuset-smaller-by-cpuset", "{cpus} allowed by the cpuset");
-        let widen = text!("widen the cpuset of a container");
         let finding = finding
-            .cite(says, "machine.limits.cpuset")
-            .suggest(widen, "docker update --cpuset-cpus=LIST CONTAINER")
+            .cite(text!("cpuset-smaller-by-cpuset", "{cpus} allowed by the cpuset"), "machine.limits.cpuset")
+            .suggest(text!("widen the cpuset of a container"), "docker update --cpuset-cpus=LIST CONTAINER")
             .advise(text!("elsewhere: cpuset.cpus of the cgroup"));
         (now, format!("docker update --cpuset-cpus={now} CONTAINER"), finding)
     } else {
         let now = &limits.affinity;
-        let says = text!("{cpus} allowed by the affinity");
         let finding = finding
-            .cite(says, "machine.limits.affinity")
+            .cite(text!("{cpus} allowed by the affinity"), "machine.limits.affinity")
             .suggest(text!("start it on all CPUs"), "taskset -c LIST COMMAND")
             .suggest(text!("a running process"), "taskset -acp LIST PID");
         (now, format!("taskset -acp {now} PID"), finding)
     };
-    let says = text!("{online} CPUs online, the number that many programs use");
     let finding = finding
-        .cite(says, "machine.counts.cpus_online")
+        .cite(text!("{online} CPUs online, the number that many programs use"), "machine.counts.cpus_online")
         .advise(text!(
             "set the thread count of programs that size themselves by the machine (nproc shows the CPUs allowed)"
         ))

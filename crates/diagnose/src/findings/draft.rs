@@ -44,6 +44,10 @@ pub(super) trait Draft: Sized {
     fn locate(self, place: impl Into<Option<Text>>) -> Self;
     /// Adds evidence: what it says, and where in the record it stands.
     fn cite(self, says: Text, from: impl Into<Place>) -> Self;
+    /// Adds what is said of something, where it is there.
+    fn cite_some<T>(self, seen: Option<T>, from: &str, says: impl FnOnce(T) -> Text) -> Self {
+        self.cite_all(seen.map(|seen| cite_fact(says(seen), from)))
+    }
     /// Adds evidence.
     fn cite_all(self, evidence: impl IntoIterator<Item = Evidence>) -> Self;
     /// Adds ways to mend it.

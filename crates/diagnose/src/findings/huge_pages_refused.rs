@@ -1,7 +1,5 @@
 //! Huge pages that this machine or this process does not get: every large working set is walked for.
 
-use record::{Coverage, State, metrics};
-
 use super::huge_pages;
 use super::huge_pages::{LIFTED, is_refusal_lifted};
 use super::prelude::*;
@@ -58,14 +56,12 @@ fn measure_refusal(case: &Case) -> Option<Finding> {
         return None;
     }
     let loss = costs(loss(&small.summary, &huge.summary, Better::Lower))?;
-    let refused = text!("refused to this process (PR_SET_THP_DISABLE)");
-    let on_huge = text!("on 2 MiB pages, with the refusal lifted: {latency}", latency = huge);
     Some(
         RULE.report_loss(loss, WHAT)
             .locate(describe_place(small))
-            .cite(refused, format!("coverage[] {LIFTED}"))
+            .cite(text!("refused to this process (PR_SET_THP_DISABLE)"), format!("coverage[] {LIFTED}"))
             .cite_all([cite_small_pages(small)])
-            .cite(on_huge, huge)
+            .cite(text!("on 2 MiB pages, with the refusal lifted: {latency}", latency = huge), huge)
             .advise(BY_PARENT.into()),
     )
 }
@@ -82,8 +78,7 @@ fn describe_place(m: &Measurement) -> Text {
 /// What a load takes without them.
 fn cite_small_pages(latency: &Measurement) -> Evidence {
     let size = working_set(latency);
-    let says = text!("a load from {size} on 4 KiB pages: {latency}");
-    cite_fact(says, latency)
+    cite_fact(text!("a load from {size} on 4 KiB pages: {latency}"), latency)
 }
 
 /// What says that they are refused.
@@ -96,8 +91,7 @@ fn cite_refusal(case: &Case) -> Option<Evidence> {
         coverage.what == what && matches!(coverage.state, State::Impossible | State::Degraded)
     })?;
     let reason = said.reason.as_ref().map_or(Value::from("unavailable"), Value::from);
-    let says = text!("2 MiB pages: {reason}");
-    Some(cite_fact(says, format!("coverage[] {what}")))
+    Some(cite_fact(text!("2 MiB pages: {reason}"), format!("coverage[] {what}")))
 }
 
 fn model_refusal(case: &Case) -> Option<Finding> {

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use record::Machine;
-
 use super::prelude::*;
 use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
@@ -77,8 +75,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let count: usize = speeds.values().sum();
     let sum: f64 = speeds.iter().map(|(speed, count)| f64::from(*speed) * *count as f64).sum();
     let loss = modelled(1.0 - f64::from(slowest) / (sum / count as f64))?;
-    let group =
-        |(speed, count): (&u32, &usize)| text!("{count} at {speed} MT/s", count = *count, speed = *speed);
+    let group = |(speed, count): (&u32, &usize)| text!("{count} at {speed} MT/s");
     let groups: Vec<Text> = speeds.iter().map(group).collect();
     Some(vec![
         RULE.report_model(loss, text!(what, slowest)).cite(text!("{count} devices: {groups}"), from).advise(

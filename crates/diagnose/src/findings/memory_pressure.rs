@@ -18,9 +18,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss = modelled(share)?;
     let share = Value::Share(share);
     let says = text!("some task waited {share} of the time", share = share.clone());
-    let what = text!("tasks wait for memory {share} of the time");
     let finding = RULE
-        .report_loss(loss, what)
+        .report_loss(loss, text!("tasks wait for memory {share} of the time"))
         .cite(says, "conditions.before.pressure.memory")
         .suggest(text!("who"), "ps -eo rss,comm --sort=-rss | head")
         .advise(text!("raise its memory limit, move it, or add memory"));

@@ -55,12 +55,11 @@ fn find_slow_devices((rated, configured): (u32, u32), names: &[String]) -> Optio
         0 => text!("{shown}"),
         more => text!("{shown} and {more} more"),
     };
-    let is = text!("configured to {configured} MT/s");
     Some(
         RULE.report_model(loss, what)
             .locate(place)
             .cite(text!("rated for {rated} MT/s"), "machine.memory_devices[].rated_mt_s")
-            .cite(is, "machine.memory_devices[].configured_mt_s")
+            .cite(text!("configured to {configured} MT/s"), "machine.memory_devices[].configured_mt_s")
             .advise(text!(
                 "in the firmware: memory speed automatic or maximum performance, no power saving for memory"
             ))

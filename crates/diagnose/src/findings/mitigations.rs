@@ -1,7 +1,6 @@
 //! Mitigations of processor flaws that lengthen each way into the kernel and back.
 
 use super::prelude::*;
-use record::metrics;
 
 /// The cost of a system call, where mitigations on its way are active.
 ///

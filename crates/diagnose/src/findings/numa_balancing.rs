@@ -20,13 +20,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         "helps programs that ignore NUMA nodes; costs programs bound to a node page faults and migrations"
     );
     let what = text!("automatic NUMA balancing is on: the kernel migrates memory between NUMA nodes");
-    let says = text!("kernel.numa_balancing = {setting}");
-    let bound = text!("for programs bound to their nodes");
     let finding = RULE
         .report_fact(Severity::Note, cost, what)
-        .cite(says, "conditions.before.numa_balancing")
-        .mend([Remedy::both(bound, "sudo sysctl kernel.numa_balancing=0")
-            .sets(KnobValue::new(KnobName::NumaBalancing, "0"))])
+        .cite(text!("kernel.numa_balancing = {setting}"), "conditions.before.numa_balancing")
+        .mend([Remedy::both(
+            text!("for programs bound to their nodes"),
+            "sudo sysctl kernel.numa_balancing=0",
+        )
+        .sets(KnobValue::new(KnobName::NumaBalancing, "0"))])
         .undo([Remedy::command(format!("sudo sysctl kernel.numa_balancing={setting}"))]);
     Some(vec![finding])
 }

@@ -26,16 +26,15 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         text!("numa-distances-wrong", "the firmware's NUMA distances contradict the measured latencies");
     let pairs = numa.distance_mismatches.iter();
     let place = text!("place memory by the measured latencies, not by the distances of numactl -H");
-    let mut finding = RULE
+    let finding = RULE
         .report_loss(loss, what)
         .cite_all(pairs.map(|says| cite_fact(says.clone(), "diagnosis.numa.distance_mismatches")))
         .suggest(place, "numactl --cpunodebind=N --membind=M COMMAND")
-        .advise(text!("newer firmware; in a guest, the hypervisor's distance table (QEMU: -numa dist)"));
-    if let Some(agreement) = numa.distance_agreement {
-        let agreement = format!("{agreement:.2}");
-        let says = text!("rank correlation of distances and latencies: {agreement}");
-        finding = finding.cite(says, "diagnosis.numa.distance_agreement");
-    }
+        .advise(text!("newer firmware; in a guest, the hypervisor's distance table (QEMU: -numa dist)"))
+        .cite_some(numa.distance_agreement, "diagnosis.numa.distance_agreement", |agreement| {
+            let agreement = format!("{agreement:.2}");
+            text!("rank correlation of distances and latencies: {agreement}")
+        });
     Some(vec![Finding { severity: finding.severity.max(Severity::Warning), ..finding }])
 }
 

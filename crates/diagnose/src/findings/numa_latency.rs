@@ -1,7 +1,6 @@
 //! What a program pays that ignores nodes: most of its accesses go to other nodes' memory.
 
 use record::diagnosis::Numa;
-use record::metrics;
 
 use super::prelude::*;
 use crate::comparison::datum::Datum;
@@ -35,11 +34,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         Some(numa) => find_node_cost(case, numa)?,
         None => find_single_cost(case, &find_reach(case)?)?,
     };
-    let bind = text!("one process per node, bound to it");
     let interleave = text!("interleaved memory, for one process larger than a node");
     let found = found
         .felt_by(Relevance::Some)
-        .suggest(bind, "numactl --cpunodebind=N --membind=N COMMAND")
+        .suggest(text!("one process per node, bound to it"), "numactl --cpunodebind=N --membind=N COMMAND")
         .suggest(interleave, "numactl --interleave=all COMMAND");
     Some(vec![found])
 }
@@ -131,21 +129,18 @@ fn find_node_cost(case: &Case, numa: &Numa) -> Option<Finding> {
         let resource = Some(MEMORY_BANDWIDTH.to_owned());
         Some(Finding { resource, ..RULE.report_model(loss, describe_bandwidth(factor)) })
     };
-    let mut finding = by_latency.or_else(by_bandwidth)?;
-    finding = finding.cite(describe_share(numa.remote_share), "diagnosis.numa.remote_share");
-    if let (Some(local), Some(remote)) = (numa.local_ns, numa.remote_ns) {
-        let (local, remote) = (Value::Figure(local, "ns"), Value::Figure(remote, "ns"));
-        let says = text!("median latency: local {local}, remote {remote}");
-        finding = finding.cite(says, "diagnosis.numa.local_ns and .remote_ns");
-    }
-    if let Some((from, to, ns)) = numa.slowest {
-        let latency = Value::Figure(ns, "ns");
-        let says = text!("slowest pair: node {from} to node {to}, {latency}");
-        finding = finding.cite(says, "diagnosis.numa.slowest");
-    }
-    if let Some(factor) = numa.bandwidth_factor {
-        finding = finding.cite(describe_bandwidth(factor), "diagnosis.numa.bandwidth_factor");
-    }
+    let ns = |ns: f64| Value::Figure(ns, "ns");
+    let medians = numa.local_ns.map(ns).zip(numa.remote_ns.map(ns));
+    let finding = by_latency
+        .or_else(by_bandwidth)?
+        .cite(describe_share(numa.remote_share), "diagnosis.numa.remote_share")
+        .cite_some(medians, "diagnosis.numa.local_ns and .remote_ns", |(local, remote)| {
+            text!("median latency: local {local}, remote {remote}")
+        })
+        .cite_some(numa.slowest, "diagnosis.numa.slowest", |(from, to, latency)| {
+            text!("slowest pair: node {from} to node {to}, {latency}", latency = ns(latency))
+        })
+        .cite_some(numa.bandwidth_factor, "diagnosis.numa.bandwidth_factor", describe_bandwidth);
     Some(finding)
 }
 

@@ -64,16 +64,15 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         )
     };
     let counts = text!("{packages} sockets, 1 NUMA node");
-    let mut finding = RULE
+    let finding = RULE
         .report_model(loss, what)
         .felt_by(Relevance::Some)
         .cite(counts, "machine.counts.packages and .nodes")
         .advise(remedy)
-        .undo([Remedy::advice(undo)]);
-    if by_kernel {
-        let says = text!("kernel command line: numa=off");
-        finding = finding.cite(says, "machine.kernel.options");
-    }
+        .undo([Remedy::advice(undo)])
+        .cite_some(by_kernel.then_some(()), "machine.kernel.options", |()| {
+            text!("kernel command line: numa=off")
+        });
     Some(vec![finding])
 }
 

@@ -1,8 +1,5 @@
 //! Work of others on the machine while it was measured.
 
-use record::detail;
-use record::metrics;
-
 use super::prelude::*;
 use super::{quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
@@ -134,8 +131,7 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
         seen.push(cite_fact(says, "conditions.before.pressure.cpu"));
     }
     if let Some(most) = yielded(case) {
-        let says = text!("other work took {share} of a busy thread's time", share = most);
-        seen.push(cite_fact(says, most));
+        seen.push(cite_fact(text!("other work took {share} of a busy thread's time", share = most), most));
     }
     let what = text!(USED, used = Value::Figure(used.used, "CPUs"), cpus);
     let found = match (used.waited.is_some(), used.own.is_some()) {
@@ -181,8 +177,7 @@ fn is_elsewhere(case: &Case) -> bool {
 
 fn cite_load(average: f64) -> Evidence {
     let average = Value::Figure(average, "ratio");
-    let says = text!("1-minute load average before the run: {average}");
-    cite_fact(says, "conditions.before.load")
+    cite_fact(text!("1-minute load average before the run: {average}"), "conditions.before.load")
 }
 
 /// What others used during the run.

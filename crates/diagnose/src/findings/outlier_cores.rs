@@ -73,8 +73,7 @@ fn find_kinds(clocks: &[(&Measurement, Option<&Cpu>)]) -> Option<Finding> {
         let (kind, clock, count) = ((*kind).to_owned(), Value::Figure(*hz, "Hz"), clocks.len());
         let cpus = name_cpus(&cpus_of(clocks.iter().copied())).unwrap_or_default();
         groups.push(text!("{count} {kind} at {clock}", kind = &kind, clock = clock.clone()));
-        let says = text!("{kind}: {cpus}, median clock {clock}");
-        seen.push(cite_fact(says, CLOCKS));
+        seen.push(cite_fact(text!("{kind}: {cpus}, median clock {clock}"), CLOCKS));
     }
     let cost =
         text!("the cost depends on the instructions per cycle of each kind and on how work is divided");

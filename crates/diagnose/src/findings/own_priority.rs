@@ -14,9 +14,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         true => Severity::Note,
         false => Severity::Warning,
     };
-    let cost = text!("the cost is part of what other work took");
     let what = text!("linespeed ran at a low priority: other programs had the CPU first");
-    let mut finding = RULE.report_fact(severity, cost, what);
+    let mut finding = RULE.report_fact(severity, text!("the cost is part of what other work took"), what);
     let Snapshot { own_nice, own_policy, own_cpu_weight, .. } = &case.record.conditions.before;
     if let Some(nice) = own_nice.filter(|nice| *nice > 0) {
         let says = text!("nice value: {nice}", nice = nice.to_string());
@@ -24,9 +23,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         finding = finding.cite(says, "conditions.before.own_nice").advise(advice);
     }
     if let Some(policy) = own_policy.as_ref().filter(|policy| ["batch", "idle"].contains(&policy.as_str())) {
-        let says = text!("scheduling policy: {policy}");
         finding = finding
-            .cite(says, "conditions.before.own_policy")
+            .cite(text!("scheduling policy: {policy}"), "conditions.before.own_policy")
             .advise(text!("measure again under SCHED_OTHER (without chrt -b or -i)"));
     }
     if let Some(weight) = own_cpu_weight.filter(|weight| *weight < 1.0) {

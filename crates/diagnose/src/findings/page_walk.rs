@@ -1,7 +1,5 @@
 //! Page walks: what loads from large working sets lose on 4 KiB pages, where programs do not get larger ones.
 
-use record::detail;
-
 use super::huge_pages;
 use super::prelude::*;
 use crate::resources::{MEMORY_LATENCY, Walk, beyond};
@@ -44,7 +42,6 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let size = Value::Bytes(small.labels.count(Label::Bytes)?);
     let on_small =
         text!("random loads from {size} on 4 KiB pages: {latency}", size = size.clone(), latency = small);
-    let on_huge = text!("on 2 MiB pages: {latency}", latency = huge);
     let what = match case.record.machine.is_virtual() {
         true => text!(NESTED, size),
         false => text!("random loads from {size} lose time to page walks"),
@@ -55,12 +52,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         // Only programs whose data are large and scattered feel it.
         .felt_by(Relevance::Some)
         .cite(on_small, small)
-        .cite(on_huge, huge)
+        .cite(text!("on 2 MiB pages: {latency}", latency = huge), huge)
         .mend(remedy)
-        .undo(undo);
-    if let Some(setting) = thp {
-        finding = finding.cite(text!("THP: {setting}"), "conditions.before.thp");
-    }
+        .undo(undo)
+        .cite_some(thp, "conditions.before.thp", |setting| text!("THP: {setting}"));
     let sets = small.detail.get(detail::SETS_OF_PAGES);
     let sets = sets.and_then(|sets| sets.as_array().map(Vec::len)).unwrap_or(1);
     if sets < 2 {

@@ -3,7 +3,6 @@
 use super::prelude::*;
 use super::steal_time;
 use crate::resources::WAKE_UP;
-use record::metrics;
 
 /// The tail of real-time wake-ups with idle states held off, on a kernel built or booted without full preemption.
 ///
@@ -27,7 +26,7 @@ const MODEL: &str = "/sys/kernel/debug/sched/preempt";
 const TAIL: f64 = 4.0;
 
 /// The real-time wake-ups with the longest 99th percentile, tuned where that was measured, with that percentile.
-fn worst<'a>(case: &Case<'a>) -> Option<(&'a record::Measurement, f64)> {
+fn worst<'a>(case: &Case<'a>) -> Option<(&'a Measurement, f64)> {
     let at = |setting: &str| {
         case.wakeups("fifo", setting)
             .filter(|m| m.value() > 0.0)
@@ -60,12 +59,11 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let what =
         text!("1 % of real-time wake-ups take {p99} or longer; preemption model: {model}", p99 = p99.clone());
     let median = Value::Figure(median, "ns");
-    let median = text!("median wake-up of a real-time thread: {median}");
-    let mut finding = RULE
+    let finding = RULE
         .report_model(verdict(share, (share, share)), what)
         .felt_by(Relevance::Few)
         .locate_cpus(&cpus_of([wakeups]))
-        .cite(median, wakeups)
+        .cite(text!("median wake-up of a real-time thread: {median}"), wakeups)
         .cite(text!("99th percentile: {p99}"), wakeups)
         .cite(text!("preemption model: {model}"), "machine.kernel.preemption")
         .advise(text!(
@@ -76,10 +74,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             "preemption-boot-option",
             "permanently: preempt=full at boot, or a PREEMPT_RT kernel for latency bounds below 100 µs"
         ))
-        .undo([Remedy::command(write_command(model, MODEL))]);
-    if let Some(hz) = kernel.hz {
-        finding = finding.cite(text!("timer tick: {hz} Hz"), "machine.kernel.hz");
-    }
+        .undo([Remedy::command(write_command(model, MODEL))])
+        .cite_some(kernel.hz, "machine.kernel.hz", |hz| text!("timer tick: {hz} Hz"));
     Some(vec![Finding { confidence: Confidence::Low, ..finding }])
 }
 

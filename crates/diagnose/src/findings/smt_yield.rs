@@ -1,7 +1,6 @@
 //! What siblings are worth: the kernel counts each as a CPU.
 
 use super::prelude::*;
-use record::metrics;
 
 /// Throughput of all siblings of a core against one alone: less than one is a loss, hardly more than one means that
 /// capacity should be counted in cores, and much more that it should be counted in CPUs.
@@ -88,8 +87,7 @@ fn find_worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
     }
     let what =
         text!("smt-yield-much", "an SMT sibling adds {share} of a core: idle siblings are unused capacity");
-    let advice = text!("use all CPUs: one thread per sibling");
-    (each > MUCH).then(|| report(what).advise(advice))
+    (each > MUCH).then(|| report(what).advise(text!("use all CPUs: one thread per sibling")))
 }
 
 #[cfg(test)]

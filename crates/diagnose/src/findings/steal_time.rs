@@ -2,7 +2,6 @@
 
 use super::prelude::*;
 use super::quota;
-use record::metrics;
 
 /// Time stolen from a thread that never stops.
 pub(super) const SHARE: Need = Need::new("stolen time", |case| case.has(metrics::STOLEN_SHARE));
@@ -61,8 +60,7 @@ impl StealTime<'_> {
         let mut seen = vec![cite_fact(text!("worst CPU: {share} of its time"), self.worst)];
         if let Some(gap) = self.gap {
             let longest = Value::Figure(gap.summary.max, "ns");
-            let says = text!("gaps: median {median}, longest {longest}", median = gap);
-            seen.push(cite_fact(says, gap));
+            seen.push(cite_fact(text!("gaps: median {median}, longest {longest}", median = gap), gap));
         }
         if let (mean, count @ 2..) = self.of_all {
             let share = Value::Share(mean);
@@ -166,6 +164,5 @@ pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 
 /// The quickest wake-ups as evidence.
 pub(super) fn cite_quickest(wakeups: &Measurement) -> Evidence {
-    let says = text!("shortest median wake-up latency: {latency}", latency = wakeups);
-    cite_fact(says, wakeups)
+    cite_fact(text!("shortest median wake-up latency: {latency}", latency = wakeups), wakeups)
 }

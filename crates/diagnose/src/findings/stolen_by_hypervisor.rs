@@ -4,7 +4,6 @@ use super::prelude::*;
 use super::steal_time;
 use super::steal_time::{cite_quickest, is_a_cap, quickest, worst};
 use crate::resources::DEFAULT_SLACK_NS;
-use record::metrics;
 
 /// The share stolen with no interrupt or switch of this kernel behind it; and, where the share is small, gaps that are
 /// longer than the quickest wake-ups here.
@@ -43,12 +42,13 @@ fn find_share(case: &Case) -> Option<Finding> {
     let mut finding =
         RULE.report_loss(stolen.loss.clone(), what).locate_cpus(&stolen.cpus).cite_all(stolen.evidence());
     if case.record.machine.is_virtual() {
-        finding = finding.cite_all(stolen.gap.filter(|gap| is_a_cap(gap)).map(steal_time::cite_cap));
-        if let Some(share) = case.record.conditions.after.as_ref().and_then(|after| after.steal_share) {
-            let share = Value::Rounded(Box::new(Value::Share(share)), 2);
-            let says = text!("steal time reported by the hypervisor: {share}");
-            finding = finding.cite(says, "conditions.after.steal_share");
-        }
+        let reported = case.record.conditions.after.as_ref().and_then(|after| after.steal_share);
+        finding = finding
+            .cite_all(stolen.gap.filter(|gap| is_a_cap(gap)).map(steal_time::cite_cap))
+            .cite_some(reported, "conditions.after.steal_share", |share| {
+                let share = Value::Rounded(Box::new(Value::Share(share)), 2);
+                text!("steal time reported by the hypervisor: {share}")
+            });
     }
     Some(finding)
 }
@@ -82,7 +82,6 @@ fn find_gaps(case: &Case) -> Option<Finding> {
         median = gap,
         longest = longest.clone()
     );
-    let sum = text!("all gaps: {taken} of the CPU's time");
     let what = if case.record.machine.is_virtual() {
         text!(
             "the hypervisor stops a busy CPU for up to {longest} at a time, {taken} of its time",
@@ -95,12 +94,11 @@ fn find_gaps(case: &Case) -> Option<Finding> {
             taken = of_all
         )
     };
-    let cost = text!("rare gaps delay single responses, not throughput");
     let finding = RULE
-        .report_fact(Severity::Note, cost, what)
+        .report_fact(Severity::Note, text!("rare gaps delay single responses, not throughput"), what)
         .locate_cpus(&cpus_of(long.iter().copied()))
         .cite(gaps, gap)
-        .cite(sum, share)
+        .cite(text!("all gaps: {taken} of the CPU's time"), share)
         .cite_all(wakeups.map(cite_quickest));
     Some(finding)
 }

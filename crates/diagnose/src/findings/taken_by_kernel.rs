@@ -12,10 +12,9 @@ pub(super) const RULE: Rule =
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let stolen = steal_time::by_others(case)?;
     let taken = stolen.describe();
-    let what = text!("other tasks and interrupts take {taken}");
     let tasks = text!("find the tasks by CPU");
     let finding = RULE
-        .report_loss(stolen.loss.clone(), what)
+        .report_loss(stolen.loss.clone(), text!("other tasks and interrupts take {taken}"))
         .locate_cpus(&stolen.cpus)
         .cite_all(stolen.evidence())
         .suggest(tasks, "ps -eo psr,pcpu,comm --sort=-pcpu | head")

@@ -25,15 +25,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let times = after.throttled?.checked_sub(conditions.before.throttled?).filter(|times| *times > 0)?;
     let cost = text!("the duration of throttling is unknown; the measured clocks include it");
     let what = text!("heat throttled the CPU clock; events during the run: {times}");
-    let says = text!("thermal throttling events during the run: {times}");
-    let mut finding = RULE
+    let finding = RULE
         .report_fact(Severity::Warning, cost, what)
-        .cite(says, "conditions.after.throttled")
-        .advise(text!("check fans, dust, airflow, thermal paste and the firmware's cooling profile"));
-    if let Some((sensor, temperature)) = find_hottest(after) {
-        let says = text!("hottest sensor: {temperature}");
-        finding = finding.cite(says, format!("conditions.after.temperatures.{sensor}"));
-    }
+        .cite(text!("thermal throttling events during the run: {times}"), "conditions.after.throttled")
+        .advise(text!("check fans, dust, airflow, thermal paste and the firmware's cooling profile"))
+        .cite_all(find_hottest(after).map(|(sensor, temperature)| {
+            let from = format!("conditions.after.temperatures.{sensor}");
+            cite_fact(text!("hottest sensor: {temperature}"), from)
+        }));
     Some(vec![finding])
 }
 

@@ -1,7 +1,6 @@
 //! Ordinary threads wake late because somebody raised the timer slack above Linux's default.
 
 use record::statistics::Summary;
-use record::{Coverage, detail, metrics};
 
 use super::prelude::*;
 use crate::resources::{DEFAULT_SLACK_NS, WAKE_UP, wake_up_cpu};
@@ -48,22 +47,20 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     };
     let process = text!("a running process");
     let default = Value::Figure(DEFAULT_SLACK_NS, "ns");
-    let above = text!("above the kernel's default of {default}");
-    let mut finding = RULE
+    let finding = RULE
         .report_loss(costs(gain.loss)?, what)
         .locate_cpus(&gain.cpus)
         .cite(as_is, gain.as_is)
         .cite(tuned, gain.tuned)
-        .cite(above, gain.as_is)
+        .cite(text!("above the kernel's default of {default}"), gain.as_is)
         .advise(text!("in the program: prctl(PR_SET_TIMERSLACK, 1) in each sleeping thread"))
         .mend([Remedy { text: Some(process), ..set_slack("1") }])
         .advise(text!("a service: TimerSlackNSec=1 in its [Service] section"))
-        .undo([set_slack("0")]);
-    if let Some(idle) = idle.filter(|idle| idle.ns > 0.0) {
-        let part = Value::Figure(idle.ns, "ns");
-        let says = text!("part of idle states: {part} (from real-time wake-ups)");
-        finding = finding.cite(says, "wakeup.latency policy=fifo");
-    }
+        .undo([set_slack("0")])
+        .cite_some(idle.filter(|idle| idle.ns > 0.0), "wakeup.latency policy=fifo", |idle| {
+            let part = Value::Figure(idle.ns, "ns");
+            text!("part of idle states: {part} (from real-time wake-ups)")
+        });
     Some(vec![finding])
 }
 
@@ -120,7 +117,7 @@ pub(super) struct Gain<'a> {
     /// The loss from one to the other.
     pub loss: Verdict,
     /// The CPU.
-    pub cpus: record::CpuList,
+    pub cpus: CpuList,
 }
 
 /// The CPU and the priority of wake-ups.

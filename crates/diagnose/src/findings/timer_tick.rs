@@ -41,24 +41,21 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss =
         verdict(share(DEFAULT_SLACK_NS), (share(DEFAULT_SLACK_NS * 2.0), share(DEFAULT_SLACK_NS / 2.0)));
     let (late, tick) = (Value::Figure(late, "ns"), Value::Figure(tick, "ns"));
-    let length = text!("timer tick: {tick} ({hz} Hz)", tick = tick.clone());
-    let what = text!("sleeping threads wake only at the timer tick, every {tick}: no high-resolution timers");
-    let mut finding = RULE
+    let what = text!(
+        "sleeping threads wake only at the timer tick, every {tick}: no high-resolution timers",
+        tick = tick.clone()
+    );
+    let off = kernel.options.iter().find(|option| *option == "highres=off");
+    let source = case.record.conditions.before.clocksource.as_ref();
+    let finding = RULE
         .report_model(loss, what)
         .felt_by(Relevance::Some)
         .locate_cpus(&cpus_of([wakeups]))
         .cite_all([cite_quickest(wakeups)])
         .cite(text!("99th percentile: {late}"), wakeups)
-        .cite(length, "machine.kernel.hz");
-    let off = kernel.options.iter().find(|option| *option == "highres=off");
-    if let Some(option) = off {
-        let says = text!("kernel command line: {option}");
-        finding = finding.cite(says, "machine.kernel.options");
-    }
-    if let Some(source) = &case.record.conditions.before.clocksource {
-        let says = text!("clocksource: {source}");
-        finding = finding.cite(says, "conditions.before.clocksource");
-    }
+        .cite(text!("timer tick: {tick} ({hz} Hz)"), "machine.kernel.hz")
+        .cite_some(off, "machine.kernel.options", |option| text!("kernel command line: {option}"))
+        .cite_some(source, "conditions.before.clocksource", |source| text!("clocksource: {source}"));
     Some(vec![if off.is_some() {
         let undo = text!("add highres=off to the kernel command line and reboot");
         let advice = text!("timer-tick-remove", "remove highres=off from the kernel command line and reboot");

@@ -1,6 +1,5 @@
 //! Wide vector work that pulls the core clock down.
 
-use record::metrics;
 use std::collections::{BTreeMap, HashMap};
 
 use super::prelude::*;
@@ -8,12 +7,6 @@ use super::prelude::*;
 /// The core clock beside 512-bit or 256-bit work against the clock beside plain work.
 pub(super) const RULE: Rule =
     Rule { name: "vector-clock", resource: None, needs: &[needs::CORE_CLOCK], find };
-
-const NARROWER: Template = Template {
-    code: "vector-clock-narrower",
-    words: "where only part of the code is vectorised: run it on CPUs of its own, or compile it with \
-            -mprefer-vector-width={width}",
-};
 
 /// More kinds of vectors than this no processor has; a record made by hand may name any number.
 const MOST_VECTORS: usize = 16;
@@ -63,7 +56,11 @@ fn find_slow_vectors(
         other => (other.to_uppercase(), None),
     };
     let remedy = match narrower {
-        Some(width) => text!(NARROWER, width = width),
+        Some(width) => text!(
+            "where only part of the code is vectorised: run it on CPUs of its own, or compile it with \
+            -mprefer-vector-width={width}",
+            width = width
+        ),
         None => {
             text!(
                 "vector-clock-apart",

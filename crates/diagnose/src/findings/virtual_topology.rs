@@ -25,10 +25,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     );
     let what =
         text!("all {cpus} CPUs appear as single-core sockets: shared caches are hidden from the scheduler");
-    let says = text!("{packages} sockets, {cpus} CPUs");
     let finding = RULE
         .report_fact(Severity::Note, cost, what)
-        .cite(says, "machine.counts.packages and .cpus_online")
+        .cite(text!("{packages} sockets, {cpus} CPUs"), "machine.counts.packages and .cpus_online")
         .advise(text!(
             "in the hypervisor: one socket with all cores (QEMU: -smp cpus=N,sockets=1; libvirt: <topology>), siblings as threads where virtual CPUs are pinned to them"
         ));

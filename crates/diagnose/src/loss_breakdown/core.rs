@@ -1,8 +1,7 @@
 //! The clock of each core, with all of them at work.
 
-use record::Measurement;
 use record::text::Value;
-use record::{Text, text};
+use record::{Measurement, Text, text};
 
 use super::{BreakdownInputs, Steps};
 use crate::figures::{median, middle};

@@ -6,10 +6,9 @@ mod core;
 mod latency;
 mod wakeup;
 
-use record::Text;
 use record::diagnosis::{CeilingSource, Numa};
 use record::loss_breakdown::{LossBreakdown, LossStep};
-use record::{Better, Measurement};
+use record::{Better, Measurement, Text};
 
 use crate::figures::{RESOLUTION, spread};
 use crate::findings::Case;

@@ -1,12 +1,10 @@
 //! Steps between two layers in which one thing differs, and what the cost of each would mean for what was counted.
 
-use record::DetailKey;
-use record::detail;
 use record::diagnosis::LayerStep;
 use record::difference::Verdict;
 use record::text::Value;
 use record::units::{self, digits_within, significant};
-use record::{Text, text};
+use record::{DetailKey, Text, detail, text};
 
 use super::rows::{Row, Rows, Together};
 use crate::layers::REAL_TIME;

@@ -11,11 +11,10 @@ mod snippets;
 mod sources;
 mod verified;
 
-use record::Label;
 use record::difference::Verdict;
 use record::plan::{CacheDomains, Plan, Policy, Process, Purpose, Siblings};
 use record::text::Value;
-use record::{CpuList, Handover, Measurement, Record, Template, Text, metrics, text};
+use record::{CpuList, Handover, Label, Measurement, Record, Template, Text, metrics, text};
 
 use crate::comparison::nodes::find_reaches;
 use crate::figures::{cite_fact, middle, name_cpus};
@@ -308,7 +307,6 @@ fn cautions(
             "plan-memory-only-node",
             "Node {node} has memory ({size}) and no usable CPU: bound processes do not use it. Add it to --membind where \
              capacity counts more than latency.",
-            node = *node,
             size = size.map_or(Value::from("size unknown"), Value::Bytes)
         ));
     }
@@ -316,8 +314,7 @@ fn cautions(
         let memory = available.seats.iter().find(|seat| seat.node == *node).map_or(0, |seat| seat.memory);
         all.push(text!(
             "plan-node-without-memory",
-            "Node {node} has CPUs and no usable memory: its process uses the nearest memory, that of node {memory}.",
-            node = *node));
+            "Node {node} has CPUs and no usable memory: its process uses the nearest memory, that of node {memory}."));
     }
     if let [(_, fast), _, ..] = available.kinds.as_slice() {
         let kinds = available.kinds.iter();

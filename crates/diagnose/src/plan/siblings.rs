@@ -1,12 +1,11 @@
 //! Whether the siblings of a core are worth using.
 
-use record::Label;
 use std::collections::BTreeMap;
 
 use record::diagnosis::{Evidence, SiblingsAdd};
 use record::plan::{Purpose, Siblings};
 use record::text::Value;
-use record::{CpuList, Measurement, Template, Text, metrics, text};
+use record::{CpuList, Label, Measurement, Template, Text, metrics, text};
 
 use super::available_resources::AvailableResources;
 use crate::figures::{RESOLUTION, cite_fact, median, spread};
@@ -165,11 +164,7 @@ fn measured(index: &RecordIndex) -> Vec<Yield> {
     let one = |(workload, all): (&str, Vec<&Measurement>)| {
         let m = crate::figures::middle(all.iter().copied())?;
         let between = (m.summary.n > 1).then(|| spread(&m.summary));
-        let says = text!(
-            "{workload}, all siblings of a core over one: {ratio}",
-            workload = workload.to_owned(),
-            ratio = m
-        );
+        let says = text!("{workload}, all siblings of a core over one: {ratio}", ratio = m);
         let evidence = vec![cite_fact(says, m)];
         Some(Yield { workload: workload.to_owned(), value: m.value(), between, evidence })
     };

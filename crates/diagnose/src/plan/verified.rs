@@ -93,7 +93,6 @@ fn says(found: &Difference, slower: bool, plan: &Plan) -> Text {
                     "plan-verified-rounds-needed",
                     "If further rounds scatter alike, about {more} more (-r {all}) resolve a difference, or show that it is \
                      smaller than {worth}.",
-                    more = *more,
                     all = rounds + more,
                     worth = Value::Share(MUCH)
                 ),

@@ -3,12 +3,10 @@
 
 mod meaning;
 
-use record::Label;
-use record::detail;
 use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::{Scaling, Step};
-use record::{Mark, Measurement, metrics};
+use record::{Label, Mark, Measurement, detail, metrics};
 
 use crate::figures::{RESOLUTION, median};
 use crate::record_index::RecordIndex;
