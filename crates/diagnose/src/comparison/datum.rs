@@ -80,18 +80,6 @@ impl Size {
     }
 }
 
-/// What several measurements of one thing are of.
-pub(crate) mod over {
-    pub(crate) const RUNS: &str = "runs";
-    pub(crate) const CPUS: &str = "CPUs";
-    pub(crate) const CORES: &str = "cores";
-    pub(crate) const CPU_PAIRS: &str = "pairs of CPUs";
-    pub(crate) const NODES: &str = "NUMA nodes";
-    pub(crate) const NODE_PAIRS: &str = "pairs of NUMA nodes";
-    pub(crate) const PLACES: &str = "places";
-    pub(crate) const WORKING_SETS: &str = "working sets";
-}
-
 impl Datum {
     /// One measurement.
     pub(crate) fn from_measurement(m: &Measurement) -> Self {
@@ -117,7 +105,7 @@ impl Datum {
 
     /// The mean over places of what adds up, as shares of time do, between the means of the ends of their intervals. `None` for none.
     pub(crate) fn mean_of(all: &[&Measurement]) -> Option<Self> {
-        let mut datum = Self::from_several(all, over::CPUS)?;
+        let mut datum = Self::from_several(all, "CPUs")?;
         if all.len() < 2 {
             return Some(datum);
         }
@@ -136,7 +124,7 @@ impl Datum {
         Some(datum)
     }
 
-    /// Several measurements of the same thing at different places. `None` for none.
+    /// Several measurements of the same thing at different places, which `over` names: `CPUs`. `None` for none.
     pub(crate) fn from_several(all: &[&Measurement], over: &str) -> Option<Self> {
         let (first, rest) = all.split_first()?;
         let mut datum = Self::from_measurement(first);

@@ -2,7 +2,7 @@
 
 use record::{Label, Labels, Level, Measurement, Record, metrics, units};
 
-use super::datum::{Datum, Size, over};
+use super::datum::{Datum, Size};
 use super::nodes::{Nodes, last_level_cache};
 use super::rows::{RowEntry, RowKey, RowKind, Rows, add_row};
 use crate::RecordIndex;
@@ -94,7 +94,7 @@ fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> D
         .collect();
     let off = |m: &Measurement| (m.value() - level.latency_ns).abs();
     let near = on.iter().min_by(|a, b| off(a).total_cmp(&off(b)));
-    let of_plateau = Datum::from_several(&on, over::WORKING_SETS).filter(|_| on.len() >= ENOUGH);
+    let of_plateau = Datum::from_several(&on, "working sets").filter(|_| on.len() >= ENOUGH);
     let mut datum =
         of_plateau.or_else(|| near.map(|near| Datum::from_measurement(near))).unwrap_or_else(|| {
             Datum::derived(level.latency_ns, None, "ns", format!("diagnosis.levels {}", level.name))
@@ -125,7 +125,7 @@ fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) 
             // What lies on no known node is taken for the own one's.
             let is = |m: &&&Measurement| nodes.is_own(m).unwrap_or(true) == own;
             let all: Vec<&Measurement> = points.iter().filter(here).filter(is).copied().collect();
-            if let Some(mut datum) = Datum::from_several(&all, over::PLACES) {
+            if let Some(mut datum) = Datum::from_several(&all, "places") {
                 datum.size = Size::classify(bytes, cache);
                 let whose = if own { "" } else { ", other nodes' memory" };
                 let what = format!("load from {}{whose}", units::bytes(bytes));
@@ -156,7 +156,7 @@ fn add_points_of_levels(record: &Record, points: &[&Measurement], rows: &mut Row
                 && nodes.is_own(m).unwrap_or(true)
         };
         let within: Vec<&Measurement> = points.iter().copied().filter(is_within).collect();
-        let Some(datum) = Datum::from_several(&within, over::WORKING_SETS) else { continue };
+        let Some(datum) = Datum::from_several(&within, "working sets") else { continue };
         if datum.method.is_some() {
             continue;
         }

@@ -9,7 +9,7 @@ use record::units::figure;
 use record::{CpuList, Label, Machine, Measurement, Record, Template, Text, metrics, text};
 
 use super::Known;
-use super::datum::{Datum, Size, over};
+use super::datum::{Datum, Size};
 use super::rows::{RowKey, RowKind, Rows, add_row};
 use crate::figures::cite_fact;
 
@@ -243,7 +243,7 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
 fn find_far(nodes: &Nodes, other: &[&Measurement]) -> Option<Datum> {
     let far: Vec<&Measurement> =
         other.iter().filter(|m| nodes.is_other_package(m) == Some(true)).copied().collect();
-    Datum::from_several(&far, over::PLACES)
+    Datum::from_several(&far, "places")
 }
 
 /// The mean over all other nodes, of which not each need have been measured: nodes of the own package and of other ones
@@ -310,14 +310,14 @@ fn build_reach(
     other: &[&Measurement],
 ) -> Option<Reach> {
     let matrix = timed == Timed::Matrix;
-    let own = Datum::from_several(own, if matrix { over::NODES } else { over::PLACES })?;
+    let own = Datum::from_several(own, if matrix { "NUMA nodes" } else { "places" })?;
     Some(Reach {
         timed,
         what,
         own,
         far: find_far(nodes, other),
         mean_other: mean_other(nodes, other),
-        other: Datum::from_several(other, if matrix { over::NODE_PAIRS } else { over::PLACES }),
+        other: Datum::from_several(other, if matrix { "pairs of NUMA nodes" } else { "places" }),
         remote_share: nodes.remote_share(),
         nodes: nodes.count(),
         guessed: false,
@@ -359,7 +359,7 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
             .filter(|m| m.summary.n > 0 && is_within_node(m) == is_own)
             .filter(|m| m.labels.word(Label::Op).is_none_or(|op| op == "read"));
         let of_read: Vec<&Measurement> = of_read.collect();
-        if let Some(datum) = Datum::from_several(&of_read, over::NODE_PAIRS) {
+        if let Some(datum) = Datum::from_several(&of_read, "pairs of NUMA nodes") {
             add_row(
                 rows,
                 RowKey::new(metrics::NUMA_BANDWIDTH, order, format!("read bandwidth, {whose}")),

@@ -54,8 +54,16 @@ pub(super) fn project_settings(
             project_devices(this, known),
             project_binding(this),
             project_smt(this, known),
-            project_governor(this, known),
-            project_boost(this, known),
+            project_highest_clock(
+                this,
+                known,
+                text!("comparison-set-governor", "governor"),
+                "performance",
+                |record| record.conditions.before.clocks.first()?.governor.clone(),
+            ),
+            project_highest_clock(this, known, text!("comparison-set-boost", "boost"), "on", |record| {
+                record.conditions.before.boost.map(|on| if on { "on" } else { "off" }.to_owned())
+            }),
             project_huge_pages(this, known),
             project_idle_states(this),
             project_clock_source(this, known),
@@ -263,22 +271,6 @@ fn project_highest_clock(
     let evidence = vec![cite_datum(clock), cite_fact(figure(most, "Hz"), "machine.processor.max_hz")];
     let what = what_if(setting, [now.into(), then.into()], text!(CORE_CLOCK), most / clock.value, says);
     Some(WhatIf { at_most: true, evidence, ..what })
-}
-
-fn project_governor(this: &Known, known: &[Known]) -> Option<WhatIf> {
-    project_highest_clock(
-        this,
-        known,
-        text!("comparison-set-governor", "governor"),
-        "performance",
-        |record| record.conditions.before.clocks.first()?.governor.clone(),
-    )
-}
-
-fn project_boost(this: &Known, known: &[Known]) -> Option<WhatIf> {
-    project_highest_clock(this, known, text!("comparison-set-boost", "boost"), "on", |record| {
-        record.conditions.before.boost.map(|on| if on { "on" } else { "off" }.to_owned())
-    })
 }
 
 /// Transparent huge pages: by its own latencies on small and on huge pages.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use record::{Label, Labels, Measurement, Record, Text, detail, metrics, text};
 
 use super::commands::find_command;
-use super::datum::{Datum, Size, over};
+use super::datum::{Datum, Size};
 use super::derived_rows::{add_efficiency, add_loaded, add_miss_shares};
 use super::method::{self, Unfit};
 use super::row_names::RowNames;
@@ -57,7 +57,7 @@ fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
         let datum = if first.is_mean() {
             Datum::mean_of(&figures)
         } else {
-            Datum::from_several(&figures, if alike { over::RUNS } else { of_places })
+            Datum::from_several(&figures, if alike { "runs" } else { of_places })
         };
         let Some(mut datum) = datum else { continue };
         if alike && let Some(why) = find_spread(&figures, &datum.unit) {
@@ -104,18 +104,18 @@ fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
             };
             let best = all.iter().map(rank).min();
             all.retain(|m| Some(rank(m)) == best);
-            over::CPUS
+            "CPUs"
         }
-        metrics::CORE_TO_CORE_LATENCY => over::CPU_PAIRS,
-        metrics::SMT_YIELD => over::CORES,
+        metrics::CORE_TO_CORE_LATENCY => "pairs of CPUs",
+        metrics::SMT_YIELD => "cores",
         // Figures over all CPUs stand for those of each.
         metric if metric.starts_with("wakeup.") => {
             if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
                 all.retain(|m| m.labels.get(Label::Cpu).is_none());
             }
-            over::CPUS
+            "CPUs"
         }
-        _ => over::CPUS,
+        _ => "CPUs",
     }
 }
 
