@@ -219,7 +219,7 @@ fn node(m: &Measurement, key: Label) -> Option<u32> {
 
 /// The first figure of each pair that can be one, the nodes' own first.
 fn one_a_pair<'a>(figures: impl Iterator<Item = ((u32, u32), &'a Measurement)>) -> OfNodes<'a> {
-    let mut pairs: OfNodes = figures.filter(|(_, m)| m.summary.n > 0 && is_sound(m.value())).collect();
+    let mut pairs: OfNodes = figures.filter(|(_, m)| is_sound(m.value())).collect();
     pairs.sort_by_key(|((from, to), _)| (from != to, *from, *to));
     pairs.dedup_by_key(|(at, _)| *at);
     pairs

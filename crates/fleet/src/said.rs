@@ -14,7 +14,7 @@ use record::phrase::visible;
 use record::text::Value;
 use record::{Text, metrics, text};
 
-use crate::brief::{Brief, Known};
+use crate::brief::{Brief, Known, log_speed};
 use crate::camps::{Division, find_camps, take_out_drifts, take_out_two_valued};
 use crate::causes::{Case, find_causes};
 use crate::confirm::{confirm, hold_against_each_other};
@@ -379,7 +379,7 @@ impl Judgement<'_> {
         let figure = self.group.known.figure(judged.column.figure?)?;
         let point = self.group.members.get(at)?.figures.get(judged.column.figure?)?;
         let loss = judged.loss(at)?;
-        let log = |value: f64| (figure.log_speed(value) - figure.log_speed(point.value) + loss).exp();
+        let log = |value: f64| (log_speed(figure, value) - log_speed(figure, point.value) + loss).exp();
         let ends = point.interval.map(|(low, high)| (log(low), log(high)));
         let left = loss - clock.map_or(0.0, f64::ln);
         let back = match figure.better {

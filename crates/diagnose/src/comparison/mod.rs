@@ -36,7 +36,7 @@ use record::{Coverage, Ended, Machine, Record, Template, Text, text};
 pub use gate::{LEAST_BOUND, Ungated, gate, gate_turns};
 pub use method::remark_scope;
 pub(crate) use row_figures::name_alone;
-pub use row_figures::{RowFigure, row_figures};
+pub use row_figures::{Figure, RowFigure, row_figures};
 use rows::Rows;
 pub use suggestions::suggest;
 pub use table::OTHER_COMMAND;

@@ -32,7 +32,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         return None;
     }
     let machine = &case.record.machine;
-    let least = beyond(case.record, case.levels, Walk::Arrays);
+    let least = beyond(case.record, case.levels(), Walk::Arrays);
     let threads = u64::from(machine.one_cpu_a_core(&machine.allowed_cpus()).len() as u32);
     let channels = memory_channels::channels(machine)?;
     let best = case

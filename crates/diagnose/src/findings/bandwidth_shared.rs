@@ -114,7 +114,7 @@ const ON_CPUS: Template = Template { code: "bandwidth-shared-cpus", words: "{cpu
 
 /// Bandwidths beyond the caches, as STREAM counts bytes.
 fn in_memory<'a>(case: &Case<'a>) -> Vec<&'a Measurement> {
-    let least = beyond(case.record, case.levels, Walk::Arrays);
+    let least = beyond(case.record, case.levels(), Walk::Arrays);
     let is_in_memory = |m: &&Measurement| {
         has_labels(m, &[(Label::BytesCounted, "stream")]) && (walked(m) == 0 || walked(m) >= least)
     };

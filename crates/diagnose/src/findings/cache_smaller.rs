@@ -48,7 +48,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if is_disturbed(case) {
         return None;
     }
-    let levels = case.levels.iter().enumerate();
+    let levels = case.levels().iter().enumerate();
     let found = levels.filter_map(|(at, level)| {
         let size = level.advertised_bytes.filter(|size| *size > 0)?;
         find_smaller(case, at, level, size).or_else(|| find_absent(case, at, level, size))
@@ -59,8 +59,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 /// A cache that the kernel advertises and of which the curve shows nothing: loads take memory's time from the end of the
 /// cache before it on.
 fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Finding> {
-    let before = case.levels.get(at.checked_sub(1)?)?.advertised_bytes?;
-    let memory = case.levels.last().filter(|last| last.name == "memory")?;
+    let before = case.levels().get(at.checked_sub(1)?)?.advertised_bytes?;
+    let memory = case.levels().last().filter(|last| last.name == "memory")?;
     // A step within the cache before is that one's.
     if level.measured_bytes.is_some_and(|seen| seen > before) {
         return None;
@@ -108,7 +108,7 @@ fn remedy(case: &Case) -> Vec<Remedy> {
 
 fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Finding> {
     let measured = level.measured_bytes?;
-    let before = at.checked_sub(1).and_then(|before| case.levels[before].advertised_bytes);
+    let before = at.checked_sub(1).and_then(|before| case.levels()[before].advertised_bytes);
     // A step within the cache before is that one's.
     if before.is_some_and(|before| measured <= before) {
         return None;

@@ -51,8 +51,8 @@ fn measure_refusal(case: &Case) -> Option<Finding> {
     if !is_refusal_lifted(case) {
         return None;
     }
-    let (small, huge) = case.index.pages()?;
-    if small.labels.count(Label::Bytes)? < beyond(case.record, case.levels, Walk::Loads) {
+    let (small, huge) = case.pages()?;
+    if small.labels.count(Label::Bytes)? < beyond(case.record, case.levels(), Walk::Loads) {
         return None;
     }
     let loss = costs(loss(&small.summary, &huge.summary, Better::Lower))?;
@@ -99,11 +99,11 @@ fn model_refusal(case: &Case) -> Option<Finding> {
         return None;
     }
     let why = cite_refusal(case)?;
-    let least = beyond(case.record, case.levels, Walk::Loads);
+    let least = beyond(case.record, case.levels(), Walk::Loads);
     let largest = on(case, "4KiB")
         .filter(|m| m.labels.count(Label::Bytes).is_some_and(|size| size >= least))
         .max_by_key(|m| m.labels.count(Label::Bytes))?;
-    let cache = last_cache(case.levels)?;
+    let cache = last_cache(case.levels())?;
     let reads = if case.record.machine.is_virtual() { 2.0 } else { 1.0 };
     // The load itself takes longer than one from the last cache would.
     let most = 1.0 - cache.latency_ns / largest.value();
@@ -125,7 +125,7 @@ fn model_refusal(case: &Case) -> Option<Finding> {
         RULE.report_model(loss, WHAT)
             .locate(describe_place(largest))
             .cite_all([why, cite_small_pages(largest)])
-            .cite(walk, format!("diagnosis.levels[{}].latency_ns", case.levels.len().saturating_sub(2)))
+            .cite(walk, format!("diagnosis.levels[{}].latency_ns", case.levels().len().saturating_sub(2)))
             .mend(remedy)
             .undo(undo),
     )

@@ -48,10 +48,11 @@ mod vector_clock;
 mod virtual_topology;
 
 use std::collections::HashSet;
+use std::ops::Deref;
 
 use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Severity};
 use record::difference::Verdict;
-use record::{DoubtKind, Level, Measurement, Record, text};
+use record::{DoubtKind, Measurement, text};
 
 use crate::figures::{cite_fact, locate_figure, severity, share_of, weight};
 
@@ -63,51 +64,21 @@ use crate::record_index::RecordIndex;
 /// What each rule looks for, and how, in the form of [`record::glossary`]; where a metric's entry says it already, none.
 pub const GLOSSARY: &str = include_str!("glossary.md");
 
-/// What a rule sees.
+/// What a rule sees: the figures of a record, in order.
 #[derive(Debug)]
 pub struct Case<'a> {
     /// The record.
-    pub record: &'a Record,
-    /// The levels of the memory hierarchy found in it.
-    pub levels: &'a [Level],
+    pub index: &'a RecordIndex<'a>,
     /// What the matrices of a machine with several nodes say.
     pub numa: Option<&'a Numa>,
-    index: &'a RecordIndex<'a>,
 }
 
-impl<'a> Case<'a> {
-    /// A record with what was read out of it before.
-    pub fn new(index: &'a RecordIndex<'a>, numa: Option<&'a Numa>) -> Self {
-        Self { record: index.record, levels: index.levels(), numa, index }
-    }
+impl<'a> Deref for Case<'a> {
+    type Target = RecordIndex<'a>;
 
-    /// The measurements of one metric that have a figure.
-    pub fn figures_of(&self, metric: &str) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a> {
-        self.index.figures_of(metric).filter(has_figure)
+    fn deref(&self) -> &RecordIndex<'a> {
+        self.index
     }
-
-    /// Whether a metric was measured.
-    pub fn has(&self, metric: &str) -> bool {
-        self.figures_of(metric).next().is_some()
-    }
-
-    /// Clocks beside work with these vectors and with these cores at work, as in [`RecordIndex::clocks`], that have a figure.
-    fn clocks(&self, vector: &str, active: &str) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a> {
-        self.index.clocks(vector, active).iter().copied().filter(has_figure)
-    }
-
-    /// Wake-up latency as measured with this policy and setting, as in [`RecordIndex::wakeups`], that has a figure.
-    fn wakeups(
-        &self,
-        policy: &str,
-        setting: &str,
-    ) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a> {
-        self.index.wakeups(policy, setting).iter().copied().filter(has_figure)
-    }
-}
-
-fn has_figure(m: &&Measurement) -> bool {
-    m.summary.n > 0
 }
 
 /// One rule: it names what it looks for, and stays silent when its inputs are missing or its loss is not resolved.
@@ -216,7 +187,7 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
 
 /// That several packages are shown as one node, where they are.
 pub(crate) fn numa_off(index: &RecordIndex) -> Option<Finding> {
-    numa_off::RULE.findings(&Case::new(index, None)).into_iter().next()
+    numa_off::RULE.findings(&Case { index, numa: None }).into_iter().next()
 }
 
 /// Whether findings of this rule cost CPU time.

@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
         Need::new("load latency on 2 MiB and on 4 KiB pages", |case| size_on_both(case).is_some()),
         Need::new(
             "load latency beyond the caches on both page sizes (linespeed run latency --full)",
-            |case| size_on_both(case) >= Some(beyond(case.record, case.levels, Walk::Loads)),
+            |case| size_on_both(case) >= Some(beyond(case.record, case.levels(), Walk::Loads)),
         ),
     ],
     find,
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// The largest working set that was measured on both sizes of page.
 fn size_on_both(case: &Case) -> Option<u64> {
-    case.index.pages().and_then(|(small, _)| small.labels.count(Label::Bytes))
+    case.pages().and_then(|(small, _)| small.labels.count(Label::Bytes))
 }
 
 const NESTED: Template = Template {
@@ -37,7 +37,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if thp.is_some_and(|thp| thp == "always") || huge_pages::is_refusal_lifted(case) {
         return None;
     }
-    let (small, huge) = case.index.pages()?;
+    let (small, huge) = case.pages()?;
     let loss = costs(loss(&small.summary, &huge.summary, Better::Lower))?;
     let size = Value::Bytes(small.labels.count(Label::Bytes)?);
     let on_small =

@@ -155,10 +155,7 @@ fn extrapolated(index: &RecordIndex) -> Option<SiblingsAdd> {
 /// By `smt.yield`, the median over the cores that were measured.
 fn measured(index: &RecordIndex) -> Vec<Yield> {
     let mut by_workload: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
-    for m in index
-        .figures_of(metrics::SMT_YIELD)
-        .filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
-    {
+    for m in index.figures_of(metrics::SMT_YIELD).filter(|m| m.value().is_finite() && m.value() > 0.0) {
         by_workload.entry(m.labels.word(Label::Workload).unwrap_or("workload")).or_default().push(m);
     }
     let one = |(workload, all): (&str, Vec<&Measurement>)| {

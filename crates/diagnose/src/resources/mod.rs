@@ -109,7 +109,7 @@ fn taken(index: &RecordIndex) -> Option<f64> {
 
 /// The core clock: what all cores together deliver of what one advertises.
 fn core(index: &RecordIndex) -> Option<Headline> {
-    let scalar = |active: &str| index.clocks("scalar", active).iter().copied();
+    let scalar = |active: &str| index.clocks("scalar", active);
     let best_of = |active: &str| scalar(active).map(Measurement::value).fold(0.0, f64::max);
     let (alone, beside) = (best_of("one"), best_of("all"));
     let best = alone.max(beside);

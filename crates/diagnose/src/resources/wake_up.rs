@@ -17,9 +17,7 @@ pub(crate) const DEFAULT_SLACK_NS: f64 = 50e3;
 /// where nothing was tuned, the middle one as the machine is. Of an even number it is the worse of the middle two: of two CPUs one
 /// that loses nothing says nothing of what the other loses.
 pub(crate) fn wake_up_cpu(index: &RecordIndex) -> Option<u64> {
-    let has_figure = |policy: &str, setting: &str| {
-        index.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0)
-    };
+    let has_figure = |policy: &str, setting: &str| index.wakeups(policy, setting).filter(|m| m.value() > 0.0);
     let cpu = |m: &Measurement| m.labels.count(Label::Cpu);
     let ordinary: Vec<Option<u64>> = has_figure("other", "as-is").map(cpu).collect();
     let by_gain = |policy: &str| {
@@ -54,7 +52,7 @@ pub(crate) fn wake_up_at<'a>(
     policy: &str,
     setting: &str,
 ) -> Option<&'a Measurement> {
-    let at = || index.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0);
+    let at = || index.wakeups(policy, setting).filter(|m| m.value() > 0.0);
     let cpu = wake_up_cpu(index);
     longer_middle(at().filter(|m| m.labels.count(Label::Cpu) == cpu)).or_else(|| longer_middle(at()))
 }
