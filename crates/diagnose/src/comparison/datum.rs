@@ -4,7 +4,7 @@ use record::metrics::{self, Metric, Whole};
 use record::statistics::{Summary, is_unknown};
 use record::{Doubt, Label, Measurement, Text, detail, text};
 
-use super::method::{self, Unfit};
+use super::method;
 use crate::figures::locate_figure;
 
 /// Samples up to which a comparison draws from them; of more the interval is kept instead.
@@ -36,7 +36,7 @@ pub(crate) struct Datum {
     /// Unit.
     pub unit: String,
     /// Why it is comparable with nothing.
-    pub unfit: Option<Unfit>,
+    pub unfit: Option<Text>,
     /// The settings of the recipe that it is a run of: with others it is other work.
     pub settings: Option<String>,
     /// The command that it is of: another one is other work.
@@ -96,7 +96,7 @@ impl Datum {
             doubt: m.doubt.clone(),
             method: m.method.as_deref().and_then(|method| method::find_foreign(&m.metric, method)),
             unit: find_unit(m),
-            unfit: method::find_unfit(m),
+            unfit: method::remark_scope(m),
             declared: m.labels.word(Label::Source) == Some("declared"),
             share: is_share(&m.metric, &m.unit),
             ..Self::default()
@@ -165,11 +165,11 @@ impl Datum {
             text!("comparison-mostly-in-doubt", "{doubtful} of {all} unreliable", all = all.len()).into()
         });
         if let Some(other) = all.iter().find(|m| m.method != first.method) {
-            datum.unfit = Some(Unfit::Because(text!(
+            datum.unfit = Some(text!(
                 method::TWO_METHODS,
                 one = method::describe_method(first.method.as_deref()),
                 other = method::describe_method(other.method.as_deref()),
-            )));
+            ));
         }
         Some(datum)
     }

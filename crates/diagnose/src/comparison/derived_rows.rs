@@ -4,7 +4,7 @@ use record::text::Value;
 use record::{Label, Record, detail, metrics, text};
 
 use super::datum::Datum;
-use super::method::{SUPERLINEAR, Unfit};
+use super::method::SUPERLINEAR;
 use super::rows::{RowKey, RowKind, Rows, add_row};
 use crate::scaling::POOR;
 
@@ -29,7 +29,7 @@ pub(super) fn add_efficiency(rows: &mut Rows) {
         datum.over = Some(text!("{threads} threads against one"));
         if datum.value > 1.0 + POOR {
             let why = text!(SUPERLINEAR, share = Value::Share(datum.value));
-            datum.unfit.get_or_insert(Unfit::Because(why));
+            datum.unfit.get_or_insert(why);
         }
         found.push((name.to_owned(), datum));
     }

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::{Label, Labels, Measurement, Record, Text, detail, metrics, text};
+use record::{Coverage, Label, Labels, Measurement, Record, Text, detail, metrics, text};
 
 use super::commands::find_command;
 use super::datum::{Datum, Size};
 use super::derived_rows::{add_efficiency, add_loaded, add_miss_shares};
-use super::method::{self, Unfit};
+use super::method;
 use super::row_names::RowNames;
 use super::rows::{Divisors, RowEntry, RowKey, RowKind, Rows};
 use super::work::OnlySizes;
@@ -31,7 +31,7 @@ pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) 
     super::nodes::add_node_rows(record, &mut rows);
     if record.machine.virtualization.emulated == Some(true) {
         for entry in rows.values_mut() {
-            entry.datum.unfit = Some(Unfit::Emulated);
+            entry.datum.unfit = Some(text!(Coverage::EMULATED));
         }
     }
     rows
@@ -61,10 +61,10 @@ fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
         };
         let Some(mut datum) = datum else { continue };
         if alike && let Some(why) = find_spread(&figures, &datum.unit) {
-            datum.unfit.get_or_insert(Unfit::Because(why));
+            datum.unfit.get_or_insert(why);
         }
         if key.kind == RowKind::ThreadsNotReported && !method::takes_all(first) {
-            datum.unfit.get_or_insert(Unfit::ThreadsNotReported);
+            datum.unfit.get_or_insert_with(|| text!(method::THREADS_UNKNOWN));
         }
         if let Some(bytes) = first.detail.get(detail::ARRAY_BYTES) {
             let arrays = first.detail.get(detail::ARRAYS).unwrap_or(1);

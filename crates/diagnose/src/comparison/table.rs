@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::comparison::{Cell, Per, Refusal, Row};
-use record::{Better, Handover, Label, Measurement, Template, Text, metrics, text};
+use record::{Better, Coverage, Handover, Label, Measurement, Template, Text, metrics, text};
 
 use super::Known;
 use super::commands::{self, find_command};
 use super::datum::Datum;
-use super::method::{self, Unfit};
+use super::method;
 use super::ratio;
 use super::rows::{Divisors, RowEntry, RowKey, RowKind};
 
@@ -18,7 +18,7 @@ pub const OTHER_COMMAND: Template =
 /// Why one figure cannot be held against another; `None` where it can.
 pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
-        return Some(why.reason());
+        return Some(why.clone());
     }
     if let (Some(this), Some(base)) = (&this.command, &base.command)
         && this != base
@@ -118,7 +118,7 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
             // Counts come in dozens: those of one record alone are no loss.
             let counts = known.len() > 1 && !key.metric.starts_with("counter.");
             if let Some(why) = entry.datum.unfit.as_ref().filter(|_| counts) {
-                refused.add(&why.reason(), &key.metric, &entry.datum.from, &[first]);
+                refused.add(why, &key.metric, &entry.datum.from, &[first]);
             }
             continue;
         }
@@ -208,7 +208,7 @@ fn build_cells(
         let base = figures[baseline].as_ref().filter(|_| index != baseline);
         let why = match base {
             Some(base) => find_refusal(this, base),
-            None => this.unfit.as_ref().filter(|_| index == baseline).map(Unfit::reason),
+            None => this.unfit.as_ref().filter(|_| index == baseline).cloned(),
         };
         if let Some(why) = why {
             let of_baseline = this.unfit.is_none() && base.is_some_and(|base| base.unfit.is_some());
@@ -270,7 +270,7 @@ pub(super) fn build_figures(known: &[Known], baseline: usize) -> Vec<Row> {
         let mut datum = Datum::from_measurement((*m)?);
         datum.command =
             command.clone().filter(|_| m.is_some_and(|m| m.labels.get(Label::Workload).is_some()));
-        datum.unfit = if emulated(side) { Some(Unfit::Emulated) } else { datum.unfit };
+        datum.unfit = if emulated(side) { Some(text!(Coverage::EMULATED)) } else { datum.unfit };
         Some(datum)
     };
     let rows = order.iter().filter_map(|key| {

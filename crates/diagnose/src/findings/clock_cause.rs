@@ -73,8 +73,7 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
     let by_setting = |find: fn(&Setting, f64) -> Option<Cause>| find(setting.as_ref()?, promised);
     by_setting(limited)
         .or_else(|| no_boost(snapshot))
-        .or_else(|| by_setting(preferred))
-        .or_else(|| by_setting(governed))
+        .or_else(|| by_setting(saving))
         .or_else(|| by_setting(biased))
         .or_else(|| decided_by_host(case))
         .or_else(|| on_battery(snapshot))
@@ -150,30 +149,18 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     Some(cause)
 }
 
-/// The energy-performance preference, where there is one: then the governor's name says little.
-fn preferred(setting: &Setting, _: f64) -> Option<Cause> {
-    let epp = setting.setting.epp.as_ref();
-    let epp = epp.filter(|epp| !matches!(epp.as_str(), "performance" | "default" | "0"))?;
-    let what = text!("clock-cause-energy-preference", "the energy-performance preference is {epp}");
-    let says = text!("energy-performance preference {epp}");
-    Some(setting.explain(
-        what,
-        says,
-        "epp",
-        setting.perform(epp, "energy_performance_preference", KnobName::Epp),
-    ))
-}
-
-fn governed(setting: &Setting, _: f64) -> Option<Cause> {
-    let governor = setting.setting.governor.as_ref().filter(|governor| *governor != "performance")?;
+/// The energy-performance preference, where there is one, since then the governor's name says little; else the governor.
+fn saving(setting: &Setting, _: f64) -> Option<Cause> {
+    let (epp, governor) = (setting.setting.epp.as_ref(), setting.setting.governor.as_ref());
+    if let Some(epp) = epp.filter(|epp| !matches!(epp.as_str(), "performance" | "default" | "0")) {
+        let what = text!("clock-cause-energy-preference", "the energy-performance preference is {epp}");
+        let ways = setting.perform(epp, "energy_performance_preference", KnobName::Epp);
+        return Some(setting.explain(what, text!("energy-performance preference {epp}"), "epp", ways));
+    }
+    let governor = governor.filter(|governor| *governor != "performance")?;
     let what = text!("clock-cause-governor", "the governor is {governor}");
-    let says = text!("governor {governor}");
-    Some(setting.explain(
-        what,
-        says,
-        "governor",
-        setting.perform(governor, "scaling_governor", KnobName::Governor),
-    ))
+    let ways = setting.perform(governor, "scaling_governor", KnobName::Governor);
+    Some(setting.explain(what, text!("governor {governor}"), "governor", ways))
 }
 
 /// The energy-performance bias: 0 is performance, 15 saves the most.

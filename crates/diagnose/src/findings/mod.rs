@@ -52,7 +52,7 @@ use std::ops::Deref;
 
 use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Severity};
 use record::difference::Verdict;
-use record::{DoubtKind, Measurement, text};
+use record::{DoubtKind, text};
 
 use crate::figures::{cite_fact, locate_figure, severity, share_of, weight};
 
@@ -264,17 +264,16 @@ pub(crate) fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
 /// Where that is for noise alone, it is as bad as the least loss that the noise leaves, at most a warning. One that leans
 /// on a single sample, as other tools' figures often are, is not as sure as its interval looks.
 fn weaken(case: &Case, finding: &mut Finding) {
-    let figure_of = |seen: &Evidence, which: fn(&&Measurement) -> bool| {
-        let metric = seen.from.split(' ').next()?;
-        case.figures_of(metric).filter(which).find(|m| locate_figure(m) == seen.from)
+    let figures = |seen: &Evidence| {
+        let (from, metric) = (seen.from.clone(), seen.from.split(' ').next().unwrap_or_default());
+        case.figures_of(metric).filter(move |m| locate_figure(m) == from)
     };
-    let single = |seen: &Evidence| {
-        figure_of(seen, |m| m.summary.n == 1)?;
+    let single = finding.evidence.iter().find(|seen| figures(seen).any(|m| m.summary.n == 1));
+    let single = single.filter(|_| finding.measured).map(|seen| {
         let says = text!("finding-one-sample", "from one sample: its spread is unknown");
-        Some(cite_fact(says, seen.from.clone()))
-    };
-    let single = finding.evidence.iter().find_map(single).filter(|_| finding.measured);
-    let doubtful = |seen: &Evidence| figure_of(seen, |m| m.doubt.is_some())?.doubt.as_ref();
+        cite_fact(says, seen.from.clone())
+    });
+    let doubtful = |seen: &Evidence| figures(seen).find_map(|m| m.doubt.as_ref());
     let noise_alone =
         finding.evidence.iter().filter_map(doubtful).all(|doubt| doubt.kind() == DoubtKind::TooNoisy);
     let doubt = |seen: &Evidence| {

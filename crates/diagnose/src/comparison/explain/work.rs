@@ -252,7 +252,7 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
 
 /// The claim that instructions per cycle make it, where those that a record has are not the program's.
 fn unfit_instructions(who: &String, ipc: &Datum) -> Option<Claim> {
-    let (value, why) = (significant(ipc.value), ipc.unfit.as_ref()?.reason());
+    let (value, why) = (significant(ipc.value), ipc.unfit.as_ref()?);
     let why = text!("comparison-unfit-instructions", "{value}, {why}");
     let claim = text!(CLAIMED_INSTRUCTIONS, who);
     Some(claims::build_claim(claim, Support::NotSupported, why))
