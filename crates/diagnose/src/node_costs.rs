@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::diagnosis::Evidence;
-use record::{Better, Label, Measurement, Text, metrics, text};
+use record::{Better, Label, Machine, Measurement, Text, metrics, text};
 
-use crate::comparison::nodes::Nodes;
 use crate::distances;
 use crate::figures::{cite_fact, spread};
 use crate::record_index::RecordIndex;
@@ -13,7 +12,7 @@ use crate::record_index::RecordIndex;
 /// Pairs that stand as evidence; the matrix itself stands in the record.
 const MOST_EVIDENCE: usize = 4;
 /// A machine of more nodes than this is none; Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
-const MOST_NODES: u32 = 1024;
+pub(crate) const MOST_NODES: u32 = 1024;
 /// Figures with the pair of nodes that each is of: the one that asks, and the memory's.
 type OfNodes<'a> = Vec<((u32, u32), &'a Measurement)>;
 /// Distance of a pair of nodes without a figure or a distance.
@@ -196,15 +195,23 @@ pub(crate) fn nodes_figures<'a>(index: &RecordIndex<'a>, metric: &'static str) -
     one_a_pair(all.into_iter().filter_map(|m| Some(((node(m, Label::From)?, node(m, Label::To)?), m))))
 }
 
+/// The node of each CPU, by the CPU or by the nodes' lists.
+pub(crate) fn nodes_of_cpus(machine: &Machine) -> BTreeMap<u32, u32> {
+    let lists = machine.nodes.iter().flat_map(|node| node.cpus.iter().map(move |cpu| (cpu, node.id)));
+    let own = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?)));
+    lists.chain(own).filter(|(_, node)| *node < MOST_NODES).collect()
+}
+
 /// A latency curve's largest working set on several nodes (`lat_mem_rd` under `numactl`).
 fn curve(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
-    let nodes = Nodes::from_record(index.record);
+    let of_cpu = nodes_of_cpus(&index.record.machine);
     let mut sizes: BTreeMap<(u64, &str), OfNodes> = BTreeMap::new();
     for m in index.figures_of(metrics::LOAD_LATENCY) {
         let (Some(bytes), Some(to)) = (m.labels.count(Label::Bytes), node(m, Label::Node)) else { continue };
-        if let Some(from) = nodes.find_own(m) {
+        let cpu = m.labels.count(Label::Cpu).and_then(|cpu| u32::try_from(cpu).ok());
+        if let Some(from) = cpu.and_then(|cpu| of_cpu.get(&cpu)) {
             let page = m.labels.word(Label::Page).unwrap_or_default();
-            sizes.entry((bytes, page)).or_default().push(((from, to), m));
+            sizes.entry((bytes, page)).or_default().push(((*from, to), m));
         }
     }
     let matrix = |figures: OfNodes| {

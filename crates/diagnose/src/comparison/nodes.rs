@@ -1,7 +1,7 @@
 //! What nodes cost, from matrices or from single figures that name a CPU and a node: own memory, other nodes' memory, and
 //! what a program sees that ignores nodes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use record::diagnosis::Evidence;
 use record::text::Value;
@@ -12,6 +12,7 @@ use super::Known;
 use super::datum::{Datum, Size};
 use super::rows::{RowKey, RowKind, Rows, add_row};
 use crate::figures::cite_fact;
+use crate::node_costs::nodes_of_cpus;
 
 /// Memory that takes this much longer than the own node's is told.
 const WORTH_TELLING: f64 = 1.1;
@@ -22,20 +23,13 @@ const OPS: &[&str] = &["copy", "triad", "scale", "add"];
 /// Which node a CPU is on, as far as a record tells.
 pub(crate) struct Nodes<'a> {
     record: &'a Record,
-    of_cpu: HashMap<u32, u32>,
+    of_cpu: BTreeMap<u32, u32>,
 }
 
 impl<'a> Nodes<'a> {
     /// Of a record.
     pub(crate) fn from_record(record: &'a Record) -> Self {
-        let machine = &record.machine;
-        let mut of_cpu: HashMap<u32, u32> =
-            machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?))).collect();
-        for node in &machine.nodes {
-            for cpu in node.cpus.iter() {
-                of_cpu.entry(cpu).or_insert(node.id);
-            }
-        }
+        let of_cpu = nodes_of_cpus(&record.machine);
         Self { record, of_cpu }
     }
 
@@ -53,7 +47,7 @@ impl<'a> Nodes<'a> {
     }
 
     /// The node of the CPU that asked, or of the CPUs where all are on one.
-    pub(crate) fn find_own(&self, m: &Measurement) -> Option<u32> {
+    fn find_own(&self, m: &Measurement) -> Option<u32> {
         if let Some(cpu) = m.labels.count(Label::Cpu).or_else(|| m.labels.count(Label::Cpus)) {
             return self.of_cpu.get(&u32::try_from(cpu).ok()?).copied();
         }

@@ -117,37 +117,6 @@ pub(super) const HOSTS_CACHES: Template = Template {
     words: "The last-level cache of {guests} is the host's, shared with its other guests.",
 };
 
-/// How pairs of records, of which the first is the faster, stand by a fact.
-#[derive(Default)]
-struct Pairs {
-    alike: usize,
-    against: usize,
-    level: usize,
-    /// The first pair that contradicts.
-    contradicting: Option<(usize, usize)>,
-}
-
-impl Pairs {
-    /// Of records' figures of a fact, the fastest record's first.
-    fn count(values: &[Option<f64>]) -> Self {
-        let mut pairs = Self::default();
-        for (number, fast) in values.iter().enumerate() {
-            for (later, slow) in values.iter().enumerate().skip(number + 1) {
-                let (Some(fast), Some(slow)) = (fast, slow) else { continue };
-                if fast > slow {
-                    pairs.alike += 1;
-                } else if fast < slow {
-                    pairs.against += 1;
-                    pairs.contradicting = pairs.contradicting.or(Some((number, later)));
-                } else {
-                    pairs.level += 1;
-                }
-            }
-        }
-        pairs
-    }
-}
-
 /// Which facts fall in the order of the result: for each how many pairs agree, and who contradicts.
 fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     if ranks.len() > MOST_PAIRS {
@@ -155,16 +124,23 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     }
     let alone = of.row.metric == metrics::WORKLOAD_TIME || of.key.kind == RowKind::OneThread;
     let facts = FACTS.iter().filter(|(name, _)| !(alone && *name == CPUS));
-    let name = |at: usize| &known[ranks[at].subject].name;
     let said = facts.filter_map(|(fact, figure)| {
-        let values: Vec<Option<f64>> = ranks.iter().map(|rank| figure(&known[rank.subject])).collect();
-        let Pairs { alike, against, level, contradicting } = Pairs::count(&values);
+        // The fastest record's first.
+        let sides = ranks.iter().map(|rank| &known[rank.subject]);
+        let values: Vec<(&str, f64)> =
+            sides.filter_map(|side| Some((side.name.as_str(), figure(side)?))).collect();
+        let later = |(at, fast)| values.iter().skip(at + 1).map(move |slow: &(&str, f64)| (fast, slow));
+        let pairs: Vec<(&(&str, f64), &(&str, f64))> = values.iter().enumerate().flat_map(later).collect();
+        let alike = pairs.iter().filter(|(fast, slow)| fast.1 > slow.1).count();
+        let mut contradicting = pairs.iter().filter(|(fast, slow)| fast.1 < slow.1);
+        let against = contradicting.clone().count();
+        let level = pairs.len() - alike - against;
         let (all, load) = (alike + against, *fact == LOAD);
         if all < 2 {
             return None;
         }
         let fact = Text::from(*fact);
-        Some(match contradicting {
+        Some(match contradicting.next() {
             None => text!(
                 "{falls} in this order: {fact}{level}.",
                 falls = if load { "Rises" } else { "Falls" },
@@ -173,11 +149,11 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
                     _ => format!(" ({level} of {} pairs equal)", all + level),
                 }
             ),
-            Some((fast, slow)) => text!(
+            Some(((fast, _), (slow, _))) => text!(
                 "comparison-order-contradicted",
                 "Contradicted by {against} of {all} pairs: {fact} ({fast} is faster than {slow} with {less}).",
-                fast = name(fast),
-                slow = name(slow),
+                fast = *fast,
+                slow = *slow,
                 less = if load { "more" } else { "less" }
             ),
         })
