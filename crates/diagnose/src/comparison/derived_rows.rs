@@ -14,6 +14,7 @@ const MISS_SHARES: u32 = 20;
 /// Adds throughput of all CPUs over that of as many single threads.
 pub(super) fn add_efficiency(rows: &mut Rows) {
     let mut found = Vec::new();
+    let is_of_all = |key: &RowKey| key.metric == metrics::WORKLOAD_THROUGHPUT && key.kind == RowKind::AllCpus;
     for (key, entry) in rows.iter().filter(|(key, _)| is_of_all(key)) {
         let name = key.subject.as_str();
         let of_one = |other: &RowKey| {
@@ -60,11 +61,6 @@ pub(super) fn add_miss_shares(rows: &mut Rows) {
     for (key, datum) in missed.collect::<Vec<_>>() {
         add_row(rows, key, datum);
     }
-}
-
-/// Whether a row is the throughput of all CPUs.
-fn is_of_all(key: &RowKey) -> bool {
-    key.metric == metrics::WORKLOAD_THROUGHPUT && key.kind == RowKind::AllCpus
 }
 
 /// Adds memory-level parallelism at its best, and latency under load.

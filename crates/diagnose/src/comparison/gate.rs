@@ -1,7 +1,5 @@
 //! Holds a comparison against what may be lost: the gate of a test of changes.
 
-use std::cmp::Ordering;
-
 use record::comparison::{Cell, Comparison, Row};
 use record::difference::{Verdict, WORTH_TELLING};
 use record::gate::{Gate, Held, Outcome, Terms};
@@ -87,7 +85,8 @@ fn summarize_held(mut held: Vec<Held>, terms: Terms, why: Option<Text>) -> Resul
     if held.iter().all(|held| held.interval.is_none()) {
         return Err(Ungated::NoInterval { figures: held.len() });
     }
-    held.sort_by(|a, b| a.outcome.cmp(&b.outcome).then(descending(a.loss, b.loss)));
+    let loss = |held: &Held| held.loss.unwrap_or(f64::NEG_INFINITY);
+    held.sort_by(|a, b| a.outcome.cmp(&b.outcome).then(loss(b).total_cmp(&loss(a))));
     let passed = !held.iter().any(|held| terms.fails(held.outcome));
     let says = summarize(&held, &terms);
     Ok(Gate { terms, passed, says, held })
@@ -173,11 +172,6 @@ fn judge(interval: Option<(f64, f64)>, verdict: &Verdict, bound: f64, doubtful: 
     } else {
         Outcome::Within
     }
-}
-
-fn descending(a: Option<f64>, b: Option<f64>) -> Ordering {
-    let or_least = |loss: Option<f64>| loss.unwrap_or(f64::NEG_INFINITY);
-    or_least(b).total_cmp(&or_least(a))
 }
 
 fn summarize(held: &[Held], terms: &Terms) -> Text {

@@ -54,10 +54,9 @@ fn add_headlines(index: &RecordIndex, rows: &mut Rows) {
     for (order, kind, m) in [(30, RowKind::Memory, huge), (40, RowKind::MemoryOnBasePages, small)] {
         let Some(page) = m.labels.word(Label::Page).map(str::to_owned) else { continue };
         // Other tools do not tell the pages of a level: its row is the same.
-        let key = match kind {
-            RowKind::Memory => name_level(order, kind, MEMORY),
-            _ => name_pages(order, kind, &page),
-        };
+        let pages = if kind == RowKind::Memory { String::new() } else { format!(", {page} pages") };
+        let name = format!("load from {MEMORY}{pages}");
+        let key = RowKey::new(metrics::LOAD_LATENCY, order, name).of_kind(kind, MEMORY);
         let (mut datum, place) = (Datum::from_measurement(m), Labels::new().with_label(Label::Page, page));
         // What moved the clock at one working set leaves those around it.
         if let Some(around) = rows.get(&key) {
@@ -76,12 +75,6 @@ fn find_order(level: &str) -> u32 {
 /// The row of a level's latency.
 fn name_level(order: u32, kind: RowKind, level: &str) -> RowKey {
     RowKey::new(metrics::LOAD_LATENCY, order, format!("load from {level}")).of_kind(kind, level)
-}
-
-/// The row of memory on pages of a size.
-fn name_pages(order: u32, kind: RowKind, page: &str) -> RowKey {
-    RowKey::new(metrics::LOAD_LATENCY, order, format!("load from {MEMORY}, {page} pages"))
-        .of_kind(kind, MEMORY)
 }
 
 /// A level's latency with the working sets on its plateau as samples.

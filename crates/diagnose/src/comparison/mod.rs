@@ -75,14 +75,16 @@ pub(crate) struct Known<'a> {
 /// Holds records against the one with index `baseline` (the last, where there is none of that number).
 pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> Comparison {
     let baseline = baseline.min(sides.len().saturating_sub(1));
+    let mut comparison = begin(sides, baseline, tool);
+    let relation = comparison.relation;
     if sides.iter().all(|side| side.record.watch.is_some()) {
-        return watches::compare(sides, baseline, tool);
+        watches::compare(&mut comparison, sides);
+        return comparison;
     }
-    let subjects = describe_subjects(sides);
     let averages = averages::are_among(sides.iter().map(|side| side.record));
     let commands = sides.iter().all(|side| work::is_of_command(side.record));
     let only = work::OnlySizes::of(sides.iter().map(|side| side.record), commands);
-    let known = sides.iter().zip(&subjects).map(|(side, subject)| {
+    let known = sides.iter().zip(&comparison.subjects).map(|(side, subject)| {
         let (record, name) = (side.record, subject.name.clone());
         let mut rows = row_builder::build_rows(&crate::RecordIndex::new(record), commands, &only);
         if averages {
@@ -91,41 +93,21 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         Known { name, record, rows }
     });
     let known: Vec<Known> = known.collect();
-    let records: Vec<&Record> = sides.iter().map(|side| side.record).collect();
     let (rows, refused) = table::build_rows(&known, baseline);
-    let figures = if extent == Extent::All { table::build_figures(&known, baseline) } else { Vec::new() };
-    let relation = relate(sides, &subjects);
-    let (explanations, what_if) = if relation == Relation::SameRecord {
-        (Vec::new(), Vec::new())
-    } else {
-        let explanations = explain::explain_results(&known, baseline, relation);
-        let what_if = projection::project_settings(&known, baseline, &explanations);
-        (explanations, what_if)
-    };
-    let orders = order::build_orders(&rows, &known);
+    comparison.refused = refused;
+    if extent == Extent::All {
+        comparison.figures = table::build_figures(&known, baseline);
+    }
+    if relation != Relation::SameRecord {
+        comparison.explanations = explain::explain_results(&known, baseline, relation);
+        comparison.what_if = projection::project_settings(&known, baseline, &comparison.explanations);
+    }
+    comparison.orders = order::build_orders(&rows, &known);
     let sampling = averages::note_sampling(&known, &rows);
     let programs = programs::note_programs(&known, &rows);
-    let mut comparison = Comparison {
-        comparison: COMPARISON_VERSION,
-        tool,
-        subjects,
-        baseline,
-        relation,
-        answer: Vec::new(),
-        differences: facts::find_differences(&records),
-        rows: rows.into_iter().map(|row| row.row).collect(),
-        figures,
-        refused,
-        explanations,
-        what_if,
-        orders,
-        notes: Vec::new(),
-        within: Vec::new(),
-        gate: None,
-    };
+    comparison.rows = rows.into_iter().map(|row| row.row).collect();
     comparison.notes = note_whole(&comparison);
-    comparison.notes.extend(sampling);
-    comparison.notes.extend(programs);
+    comparison.notes.extend(sampling.into_iter().chain(programs));
     comparison.answer = verdict::state_verdict(&comparison);
     if relation == Relation::Machines && known.len() <= FEW {
         for this in &known {
@@ -134,6 +116,30 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         }
     }
     comparison
+}
+
+/// Who is compared, and in which facts they differ.
+fn begin(sides: &[Side], baseline: usize, tool: Tool) -> Comparison {
+    let subjects = describe_subjects(sides);
+    let records: Vec<&Record> = sides.iter().map(|side| side.record).collect();
+    Comparison {
+        comparison: COMPARISON_VERSION,
+        tool,
+        relation: relate(sides, &subjects),
+        subjects,
+        baseline,
+        answer: Vec::new(),
+        differences: facts::find_differences(&records),
+        rows: Vec::new(),
+        figures: Vec::new(),
+        refused: Vec::new(),
+        explanations: Vec::new(),
+        what_if: Vec::new(),
+        orders: Vec::new(),
+        notes: Vec::new(),
+        within: Vec::new(),
+        gate: None,
+    }
 }
 
 /// Names that no two share, and what is to be known of each.

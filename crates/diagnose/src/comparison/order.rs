@@ -1,7 +1,7 @@
 //! Many records in the order of their results, who lies far from the others, and which facts fall in the same order.
 
 use record::comparison::{Order, Rank};
-use record::statistics::{MAD_SCALE, median_of_sorted};
+use record::statistics::MAD_SCALE;
 use record::{Better, Label, Template, Text, metrics, text};
 
 use super::Known;
@@ -9,6 +9,7 @@ use super::explain::{device_speed, find_best_clock, load_average};
 use super::nodes::last_level_cache;
 use super::rows::RowKind;
 use super::table::TableRow;
+use crate::figures::median;
 
 /// Records from which there is an order to speak of.
 const LEAST: usize = 3;
@@ -74,11 +75,9 @@ fn rank_subjects(of: &TableRow, known: &[Known]) -> Option<Order> {
 
 /// Marks those of ascending ranks that lie far from the others in the worse direction.
 fn mark_outliers(ranks: &mut [Rank], better: Better) {
-    let values: Vec<f64> = ranks.iter().map(|rank| rank.value).collect();
-    let median = median_of_sorted(&values);
-    let mut far: Vec<f64> = values.iter().map(|value| (value - median).abs()).collect();
-    far.sort_by(f64::total_cmp);
-    let mad = median_of_sorted(&far) * MAD_SCALE;
+    let middle = |values: &dyn Fn(&Rank) -> f64| median(ranks.iter().map(values)).unwrap_or(0.0);
+    let median = middle(&|rank| rank.value);
+    let mad = middle(&|rank| (rank.value - median).abs()) * MAD_SCALE;
     for rank in ranks.iter_mut().filter(|_| median > 0.0) {
         let worse = if better == Better::Higher { median - rank.value } else { rank.value - median };
         rank.outlier = worse > FAR * mad && worse > WORTH * median;

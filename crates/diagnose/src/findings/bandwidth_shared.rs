@@ -39,17 +39,12 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 }
 
 /// What the turns with and without others showed.
-struct Turns<'a> {
-    measurement: &'a Measurement,
-    loss: Verdict,
-}
-
-fn turns<'a>(case: &Case<'a>) -> Option<Turns<'a>> {
+fn turns<'a>(case: &Case<'a>) -> Option<(&'a Measurement, Verdict)> {
     in_memory(case).into_iter().find_map(|measurement| {
         let of = |key| measurement.detail.get(key);
         let (low, high) = (of(detail::TAKEN_BY_OTHERS_LOW)?, of(detail::TAKEN_BY_OTHERS_HIGH)?);
         let loss = verdict(of(detail::TAKEN_BY_OTHERS)?, (low - RESOLUTION, high + RESOLUTION));
-        Some(Turns { measurement, loss })
+        Some((measurement, loss))
     })
 }
 
@@ -70,7 +65,7 @@ fn remedy(case: &Case) -> Vec<Remedy> {
     all
 }
 
-fn by_turns(Turns { measurement: m, loss }: Turns) -> Option<Finding> {
+fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
     let loss = costs(loss)?;
     // Not the place of one figure: that is in doubt because of the others, and what they take was measured in turns.
     let keys = [Label::Op, Label::Stores, Label::Threads]

@@ -6,10 +6,10 @@ mod change_points;
 use record::comparison::{Difference, FactKind};
 use record::difference::Estimate;
 use record::history::{Change, HEADLINE, Line, Moment, Point};
-use record::statistics::median_of_sorted;
 use record::{Better, Measurement, Record, Text, text};
 
 use crate::comparison::facts::{difference, facts, tell_facts};
+use crate::figures::median;
 use change_points::{Value, find_cuts, least_values};
 
 /// Half a 95 % interval of a normal distribution, in standard deviations.
@@ -174,9 +174,7 @@ fn as_logarithm(point: &Point) -> Value {
 }
 
 fn middle(values: &[Value]) -> f64 {
-    let mut sorted: Vec<f64> = values.iter().map(|value| value.value).collect();
-    sorted.sort_by(f64::total_cmp);
-    median_of_sorted(&sorted)
+    median(values.iter().map(|value| value.value)).unwrap_or(0.0)
 }
 
 /// The interval of the ratio of two levels, by the records' scatter; that of medians is wider than that of means by √(π ÷ 2).
