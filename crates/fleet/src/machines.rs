@@ -58,21 +58,13 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
         for at in records {
             let brief = &briefs[at];
             if brief.begun.is_none() {
-                remark(
-                    remarks,
-                    text!("fleet-no-time", "no readable time: taken for the oldest of its machine"),
-                    false,
-                    visible(&brief.called),
-                );
+                let what = text!("fleet-no-time", "no readable time: taken for the oldest of its machine");
+                remark(remarks, what, false, visible(&brief.called));
             }
             let same = |lane: &Vec<usize>| lane.iter().any(|other| is_same_record(&briefs[*other], brief));
             if lanes.iter().any(same) {
-                remark(
-                    remarks,
-                    text!("fleet-same-record", "the same record as another file's"),
-                    true,
-                    visible(&brief.called),
-                );
+                let what = text!("fleet-same-record", "the same record as another file's");
+                remark(remarks, what, true, visible(&brief.called));
                 continue;
             }
             let before = |lane: &Vec<usize>| {
@@ -86,12 +78,8 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
         }
         if lanes.len() > 1 {
             let name = lanes.iter().flatten().next().map_or(String::new(), |at| briefs[*at].machine.clone());
-            remark(
-                remarks,
-                text!("fleet-same-name", "hosts of the same name, told apart by runs that overlap"),
-                false,
-                format!("{name} ({})", lanes.len()),
-            );
+            let what = text!("fleet-same-name", "hosts of the same name, told apart by runs that overlap");
+            remark(remarks, what, false, format!("{name} ({})", lanes.len()));
         }
         for (number, lane) in lanes.into_iter().enumerate() {
             for (age, at) in lane.into_iter().enumerate() {

@@ -105,12 +105,8 @@ fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
                 );
             }
             if at > now {
-                remark(
-                    remarks,
-                    text!("history-clock-ahead", "begun after now: the clock was ahead, or is behind"),
-                    false,
-                    file(),
-                );
+                let what = text!("history-clock-ahead", "begun after now: the clock was ahead, or is behind");
+                remark(remarks, what, false, file());
             }
             (seen, over) = (Some(at), over.max(one.over));
             return true;

@@ -56,20 +56,12 @@ pub fn read(paths: &[PathBuf], threads: usize, names: &Names) -> Collection {
             Err(why) => remark(&mut remarks, why, true, file()),
             Ok(brief) => {
                 if brief.older {
-                    remark(
-                        &mut remarks,
-                        text!("fleet-older", "of another version of linespeed"),
-                        false,
-                        file(),
-                    );
+                    let what = text!("fleet-older", "of another version of linespeed");
+                    remark(&mut remarks, what, false, file());
                 }
                 if !brief.complete {
-                    remark(
-                        &mut remarks,
-                        text!("fleet-broken-off", "the run ended early: what it measured counts"),
-                        false,
-                        file(),
-                    );
+                    let what = text!("fleet-broken-off", "the run ended early: what it measured counts");
+                    remark(&mut remarks, what, false, file());
                 }
                 briefs.push(*brief);
             }
