@@ -129,7 +129,7 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
         let values: Vec<(&str, f64)> =
             sides.filter_map(|side| Some((side.name.as_str(), figure(side)?))).collect();
         let later = |(at, fast)| values.iter().skip(at + 1).map(move |slow: &(&str, f64)| (fast, slow));
-        let pairs: Vec<(&(&str, f64), &(&str, f64))> = values.iter().enumerate().flat_map(later).collect();
+        let pairs: Vec<_> = values.iter().enumerate().flat_map(later).collect();
         let alike = pairs.iter().filter(|(fast, slow)| fast.1 > slow.1).count();
         let mut contradicting = pairs.iter().filter(|(fast, slow)| fast.1 < slow.1);
         let against = contradicting.clone().count();
