@@ -148,7 +148,7 @@ fn main() {
 fn slowest_rules(record: &Record) {
     let index = RecordIndex::new(record);
     let numa = diagnose::numa(&index);
-    let case = Case::new(&index, numa.as_ref());
+    let case = Case { index: &index, numa: numa.as_ref() };
     let best = |run: &dyn Fn()| {
         let took = (0..11).map(|_| {
             let from = Instant::now();

@@ -5,16 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use record::text::Value;
 use record::units::figure;
-use record::{Label, Measurement, Record, Template, Text, detail, metrics, text};
+use record::{Label, Measurement, Record, Text, detail, metrics, text};
 
 /// Rates within this share of the best over all sizes are level with it.
 const LEVEL: f64 = 0.05;
-
-/// A rate that falls out.
-const FALLS_OUT: Template = Template {
-    code: "block-size-falls-out",
-    words: "falls out: {share} below the {rate} of {bytes} blocks, which a larger block cannot make slower",
-};
 
 /// Rates of one number of threads in one placement, by the size of the blocks.
 type Rates<'a> = BTreeMap<u64, &'a Measurement>;
@@ -75,7 +69,10 @@ impl<'a> BlockSizes<'a> {
         let is_bytes = best.detail.get(detail::WORK) == Some("B");
         let unit = if is_bytes { "B/s" } else { best.unit.as_str() };
         let (share, rate) = (Value::Share(1.0 - m.value() / best.value()), figure(best.value(), unit));
-        Some(text!(FALLS_OUT, share, rate, bytes = Value::Bytes(bytes)))
+        Some(text!(
+            "falls out: {share} below the {rate} of {bytes} blocks, which a larger block cannot make slower",
+            bytes = Value::Bytes(bytes)
+        ))
     }
 
     /// The sizes of a workload that fall out, each with the share by which.

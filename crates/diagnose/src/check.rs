@@ -130,13 +130,6 @@ fn busy(here: &Record) -> Option<Busy> {
     (by_others > BUSY * f64::from(cpus)).then_some(Busy { by_others, cpus })
 }
 
-fn is_memory_alike(here: &Record, baseline: &Record) -> bool {
-    match (here.machine.memory_bytes, baseline.machine.memory_bytes) {
-        (Some(here), Some(there)) => here.abs_diff(there) as f64 <= MEMORY_ALIKE * there as f64,
-        _ => false,
-    }
-}
-
 /// The facts of two records, held against each other.
 #[derive(Default)]
 struct Held {
@@ -153,7 +146,9 @@ fn hold(here: &Record, baseline: &Record) -> Held {
     let values = tell_facts(here).into_iter().zip(tell_facts(baseline));
     for (fact, (here_says, baseline_says)) in facts().iter().zip(values) {
         let code = fact.what.code().unwrap_or_default();
-        let alike = code == MEMORY && is_memory_alike(here, baseline);
+        let memory = here.machine.memory_bytes.zip(baseline.machine.memory_bytes);
+        let near = |(here, there): (u64, u64)| here.abs_diff(there) as f64 <= MEMORY_ALIKE * there as f64;
+        let alike = code == MEMORY && memory.is_some_and(near);
         if fact.kind == FactKind::State || LEFT_OUT.contains(&code) {
             continue;
         }

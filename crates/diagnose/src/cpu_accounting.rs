@@ -40,13 +40,19 @@ impl CpuAccounting {
 
 /// CPU time of processes that were no children and were watched (`stat -p`), seconds.
 fn watched_seconds(record: &Record) -> f64 {
-    let attached =
-        record.measurements_of(metrics::WORKLOAD_TIME).any(|time| time.detail.has(detail::ATTACHED_TO));
-    let times = record.measurements_of(metrics::WORKLOAD_CPU_TIME).filter(|time| {
+    let mut times = record.measurements_of(metrics::WORKLOAD_TIME);
+    if !times.any(|time| time.detail.has(detail::ATTACHED_TO)) {
+        return 0.0;
+    }
+    cpu_times(record).map(|time| time.summary.median).filter(|seconds| seconds.is_finite()).sum()
+}
+
+/// CPU time in user mode and in the kernel, of whole workloads.
+fn cpu_times(record: &Record) -> impl Iterator<Item = &Measurement> {
+    record.measurements_of(metrics::WORKLOAD_CPU_TIME).filter(|time| {
         let sum = matches!(time.labels.word(Label::State), Some("user" | "system"));
-        attached && sum && time.labels.get(Label::Thread).is_none()
-    });
-    times.map(|time| time.summary.median).filter(|seconds| seconds.is_finite()).sum()
+        sum && time.labels.get(Label::Thread).is_none()
+    })
 }
 
 /// CPUs that others used on average while a command ran: what its verdict says. Of a command that was too short for ticks, or
@@ -90,10 +96,7 @@ pub(crate) fn reported_beside(around: &Around, used: f64) -> Option<f64> {
 /// CPUs that others used beside the one command of a record.
 fn of_command(record: &Record) -> Option<f64> {
     let time = record.measurements_of(metrics::WORKLOAD_TIME).find(is_of_command)?;
-    let own = record.measurements_of(metrics::WORKLOAD_CPU_TIME).filter(|m| {
-        let sum = matches!(m.labels.word(Label::State), Some("user" | "system"));
-        sum && m.labels.word(Label::Workload) == Some(COMMAND) && m.labels.get(Label::Thread).is_none()
-    });
+    let own = cpu_times(record).filter(|m| m.labels.word(Label::Workload) == Some(COMMAND));
     let own: f64 = own.map(|m| m.value().max(0.0)).sum();
     reported_beside(&time.detail.get(detail::AROUND)?, own / time.value())
 }

@@ -90,16 +90,13 @@ impl Verdict {
                 text!("distances-rank", "The firmware's distances rank the nodes as measured.")
             }
             (false, true) => text!(
-                "The firmware's distances rank the nodes nearly as measured (rank correlation {correlation}).",
-                correlation
+                "The firmware's distances rank the nodes nearly as measured (rank correlation {correlation})."
             ),
             (false, false) if agreement >= NEARLY => text!(
-                "The firmware's distances rank the nodes as measured, with a few exceptions (rank correlation {correlation}).",
-                correlation
+                "The firmware's distances rank the nodes as measured, with a few exceptions (rank correlation {correlation})."
             ),
             (false, false) => text!(
-                "The firmware's distances contradict the measured latencies (rank correlation {correlation}).",
-                correlation
+                "The firmware's distances contradict the measured latencies (rank correlation {correlation})."
             ),
         })
     }
@@ -151,7 +148,7 @@ pub(crate) fn judge(latency: &Cells, distances: &Table) -> Verdict {
     let mut mismatches: Vec<Text> =
         mismatches.into_iter().take(MOST_SENTENCES).map(|mismatch| mismatch.says).collect();
     if more > 0 {
-        mismatches.push(text!("distances-more", "{more} more likewise", more));
+        mismatches.push(text!("distances-more", "{more} more likewise"));
     }
     Verdict { agreement: gamma(&rated), mismatches, worst, default_table }
 }
@@ -182,8 +179,8 @@ fn apart(a: &RatedCell, b: &RatedCell) -> bool {
 fn pair(rated: &RatedCell) -> Text {
     let ns = Value::Figure(rated.cell.value, "ns");
     match rated.at {
-        (from, to) if from == to => text!("node {from} itself ({ns})", from, ns),
-        (from, to) => text!("node {from} to {to} ({ns})", from, to, ns),
+        (from, to) if from == to => text!("node {from} itself ({ns})"),
+        (from, to) => text!("node {from} to {to} ({ns})"),
     }
 }
 
@@ -223,48 +220,34 @@ fn one_distance(rated: &[RatedCell]) -> Vec<Mismatch> {
     for cell in rated.iter().filter(|rated| rated.at.0 != rated.at.1) {
         groups.entry((cell.at.0, cell.distance)).or_default().push(cell);
     }
-    groups
-        .into_iter()
-        .filter_map(|((_, distance), cells)| {
-            let (fast, slow) = ends(&cells)?;
-            let factor = slow.cell.value / fast.cell.value;
-            (factor > 1.0 + ONE_DISTANCE && apart(fast, slow)).then(|| {
-                let text = text!(
-                    "distances-alike",
-                    "{fast} and {slow} both have distance {distance}",
-                    fast = pair(fast),
-                    slow = pair(slow),
-                    distance
-                );
-                Mismatch::new(fast, slow, text)
-            })
+    let mismatch = |((_, distance), cells): ((u32, u32), Vec<&RatedCell>)| {
+        unlike(&cells, |fast, slow| {
+            text!("distances-alike", "{fast} and {slow} both have distance {distance}")
         })
-        .collect()
+    };
+    groups.into_iter().filter_map(mismatch).collect()
 }
 
 /// What a default table hides: the fastest and slowest remote pair, where they are not alike.
 fn hidden(rated: &[RatedCell]) -> Vec<Mismatch> {
     let remote: Vec<&RatedCell> = rated.iter().filter(|rated| rated.at.0 != rated.at.1).collect();
-    let Some((fast, slow)) = ends(&remote) else { return Vec::new() };
-    let factor = slow.cell.value / fast.cell.value;
-    if factor > 1.0 + ONE_DISTANCE && apart(fast, slow) {
-        let text = text!(
+    let hidden = unlike(&remote, |fast, slow| {
+        text!(
             "distances-default",
             "all remote nodes have distance {distance}, the kernel's default without a firmware table; measured are {fast} \
              to {slow}",
-            distance = DEFAULT.1,
-            fast = pair(fast),
-            slow = pair(slow)
-        );
-        vec![Mismatch::new(fast, slow, text)]
-    } else {
-        Vec::new()
-    }
+            distance = DEFAULT.1
+        )
+    });
+    hidden.into_iter().collect()
 }
 
-fn ends<'a>(cells: &[&'a RatedCell]) -> Option<(&'a RatedCell, &'a RatedCell)> {
+/// The fastest and the slowest of cells of one distance, where they are not one distance apart.
+fn unlike(cells: &[&RatedCell], says: impl FnOnce(Text, Text) -> Text) -> Option<Mismatch> {
     let by = |a: &&&RatedCell, b: &&&RatedCell| a.cell.value.total_cmp(&b.cell.value);
-    Some((cells.iter().min_by(by)?, cells.iter().max_by(by)?))
+    let (fast, slow) = (cells.iter().min_by(by)?, cells.iter().max_by(by)?);
+    let is_unlike = slow.cell.value / fast.cell.value > 1.0 + ONE_DISTANCE && apart(fast, slow);
+    is_unlike.then(|| Mismatch::new(fast, slow, says(pair(fast), pair(slow))))
 }
 
 #[cfg(test)]

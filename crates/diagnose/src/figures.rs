@@ -1,13 +1,12 @@
 //! What every rule needs of figures: losses with their interval, evidence with its place, severity, and which text
 //! from a record may stand in a command to paste.
 
-use record::Label;
 use record::diagnosis::{Evidence, Relevance, Severity};
 use record::difference::Verdict;
 use record::statistics::{Summary, median_of_sorted};
 use record::text::Value;
 use record::units::digits_of_share;
-use record::{Better, CpuList, Measurement, Remedy, Snapshot, Text, metrics, text};
+use record::{Better, CpuList, Label, Measurement, Remedy, Snapshot, Text, metrics, text};
 
 /// Below this share nothing is called a loss: two runs of the same measurement on an idle machine may differ by as
 /// much, and the two clock chains may disagree by as much.
@@ -184,13 +183,13 @@ pub(crate) fn name_cpus(cpus: &CpuList) -> Option<Text> {
     match cpus.len() {
         0 => None,
         1 => Some(text!("CPU {cpu}", cpu = cpus)),
-        _ => Some(text!("CPUs {cpus}", cpus)),
+        _ => Some(text!("CPUs {cpus}")),
     }
 }
 
 /// A name that the record has, as a place.
 pub(crate) fn quote_name(name: &str) -> Text {
-    text!("name", "{name}", name = name.to_owned())
+    text!("name", "{name}")
 }
 
 /// A word from a record that may stand in a command to paste. Records come from other machines and from hand: a

@@ -1,14 +1,10 @@
 //! What each layer of a machine adds to the time of one routine: kernel, user program, guest; bound or not, with
 //! interrupts or without.
 
-use record::DetailKey;
-use record::Label;
-use record::Measurement;
-use record::detail;
 use record::diagnosis::Layer;
 use record::text::Value;
 use record::units::significant;
-use record::{Template, Text, metrics, text};
+use record::{DetailKey, Label, Measurement, Template, Text, detail, metrics, text};
 
 use crate::figures::locate_figure;
 use crate::record_index::RecordIndex;
@@ -47,7 +43,7 @@ pub(crate) fn label(m: &Measurement) -> String {
 fn beside(m: &Measurement) -> Vec<Text> {
     let count = |(key, says)| Some(text!(says, rate = significant(m.detail.get(key)?)));
     let stolen = m.detail.get(detail::STOLEN_SHARE).map(Value::Share);
-    let stolen = stolen.map(|share| text!("{share} stolen", share));
+    let stolen = stolen.map(|share| text!("{share} stolen"));
     COUNTED.into_iter().filter_map(count).chain(stolen).collect()
 }
 

@@ -1,14 +1,13 @@
 //! The levels of the memory hierarchy: the latency curve of one CPU, held against the caches that the kernel
 //! advertises for it.
 
-use record::Label;
 use std::collections::HashMap;
 
 use record::machine::Cache;
 use record::statistics::median_of_sorted;
 use record::text::Value;
 use record::units::parse_bytes;
-use record::{Labels, Level, Measurement, Record, Template, Text, metrics, text};
+use record::{Label, Labels, Level, Measurement, Record, Template, Text, metrics, text};
 
 use crate::curve::{Curve, Edge, Plateau};
 use crate::latency_curve::{LEAST_POINTS, LatencyCurve, size_of};
@@ -57,19 +56,12 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
     }
     let cpu = source.place.cpu.and_then(|cpu| u32::try_from(cpu).ok());
     let caches = advertised(index.record, cpu);
-    let found = name(&curve, &caches);
     let mut levels: Vec<Level> = Vec::new();
-    for named in found {
+    for (mut level, flat) in name(&curve, &caches) {
         // A level may be named at a place between two plateaus: it is never faster than the one before.
-        let latency_ns = named.latency.max(levels.last().map_or(0.0, |level| level.latency_ns));
-        levels.push(Level {
-            latency_cycles: source.cycles(index, named.flat, latency_ns),
-            latency_ns,
-            measured_bytes: named.left_at,
-            advertised_bytes: named.advertised,
-            judgement: named.judgement,
-            name: named.name,
-        });
+        level.latency_ns = level.latency_ns.max(levels.last().map_or(0.0, |level| level.latency_ns));
+        level.latency_cycles = source.cycles(index, flat, level.latency_ns);
+        levels.push(level);
     }
     // Memory is the figure that the headline has, and no other one beside it.
     let least = beyond(index.record, &levels, Walk::Loads);
@@ -148,22 +140,20 @@ fn advertised(record: &Record, cpu: Option<u32>) -> Vec<Advertised> {
     caches
 }
 
-/// A level before its cycles are known.
-struct Named {
-    name: String,
-    latency: f64,
-    flat: (u64, u64),
-    left_at: Option<u64>,
-    advertised: Option<u64>,
-    judgement: Text,
-}
+/// A level before its cycles are known, and the working sets of its flattest part.
+type Named = (Level, (u64, u64));
 
-impl Named {
-    /// The level of a plateau.
-    fn from_plateau(name: String, plateau: &Plateau, advertised: Option<u64>, judgement: Text) -> Self {
-        let Plateau { latency, flat, left_at, .. } = *plateau;
-        Self { name, latency, flat, left_at, advertised, judgement }
-    }
+/// The level of a plateau.
+fn of_plateau(name: String, plateau: &Plateau, advertised: Option<u64>, judgement: Text) -> Named {
+    let level = Level {
+        name,
+        latency_ns: plateau.latency,
+        latency_cycles: None,
+        measured_bytes: plateau.left_at,
+        advertised_bytes: advertised,
+        judgement,
+    };
+    (level, plateau.flat)
 }
 
 /// Names the plateaus of a curve by the caches that they belong to.
@@ -239,7 +229,7 @@ fn not_left(plateau: &Plateau, own: &Advertised, largest: u64) -> Named {
         largest = Value::Bytes(largest),
         advertised = Value::Bytes(own.bytes)
     );
-    Named::from_plateau(format!("L{}", own.level), plateau, Some(own.bytes), judgement)
+    of_plateau(format!("L{}", own.level), plateau, Some(own.bytes), judgement)
 }
 
 /// A step that no cache in the kernel's tables answers to.
@@ -248,7 +238,7 @@ fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
         "not in the kernel's tables; latency rises beyond {left}; load from others can cause such a step",
         left = Value::Bytes(left)
     );
-    Named::from_plateau(format!("L{level}"), plateau, None, judgement)
+    of_plateau(format!("L{level}"), plateau, None, judgement)
 }
 
 /// A cache of which this CPU gets much less than is advertised.
@@ -271,21 +261,19 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
         text!(
             "between {left} and {gone}, {advertised} advertised: no size in between was measured",
             left = left_at,
-            gone = Value::Bytes(plateau.gone_at.unwrap_or(left)),
-            advertised
+            gone = Value::Bytes(plateau.gone_at.unwrap_or(left))
         )
     } else if share < AS_ADVERTISED {
-        text!("level-seen-at", "seen at {left} of {advertised} advertised", left = left_at, advertised)
+        text!("level-seen-at", "seen at {left} of {advertised} advertised", left = left_at)
     } else if (left as f64) <= with_before {
         text!("level-as-advertised", "as advertised")
     } else {
         text!(
             "advertised {advertised}, left only at {left}: larger than the kernel's tables say",
-            advertised,
             left = left_at
         )
     };
-    Named::from_plateau(format!("L{}", own.level), plateau, Some(own.bytes), judgement)
+    of_plateau(format!("L{}", own.level), plateau, Some(own.bytes), judgement)
 }
 
 /// A cache that shows no step of its own though the curve goes beyond its size: its latency is read in the middle
@@ -296,21 +284,16 @@ fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Pla
     let middle = (from as f64 * to as f64).sqrt();
     let latency = curve.latency_at(middle)?.min(after.latency);
     let (low, high) = (curve.latency_at(from as f64)?, curve.latency_at(to as f64)?);
-    Some(Named {
-        name: format!("L{}", own.level),
-        latency,
-        flat: (middle as u64, middle as u64),
-        left_at: None,
-        advertised: Some(own.bytes),
-        judgement: text!(
-            "level-no-step",
-            "no step seen: latency goes from {low} at {from} to {high} at {to} (advertised)",
-            low = Value::Figure(low, "ns"),
-            from = Value::Bytes(from),
-            high = Value::Figure(high, "ns"),
-            to = Value::Bytes(to)
-        ),
-    })
+    let judgement = text!(
+        "level-no-step",
+        "no step seen: latency goes from {low} at {from} to {high} at {to} (advertised)",
+        low = Value::Figure(low, "ns"),
+        from = Value::Bytes(from),
+        high = Value::Figure(high, "ns"),
+        to = Value::Bytes(to)
+    );
+    let at = Plateau { latency, left_at: None, gone_at: None, flat: (middle as u64, middle as u64) };
+    Some(of_plateau(format!("L{}", own.level), &at, Some(own.bytes), judgement))
 }
 
 /// The last plateau; where that is one of a cache, because too few larger sets were measured to be a plateau, these.
@@ -332,12 +315,12 @@ fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     }
     let largest = Value::Bytes(plateau.flat.1);
     let judgement = if plateau.flat.1 / 2 < caches {
-        text!("largest working set {largest}: partly in the caches", largest)
+        text!("largest working set {largest}: partly in the caches")
     } else {
         let smallest = Value::Bytes(plateau.flat.0);
-        text!("working sets of {smallest} to {largest}", smallest, largest)
+        text!("working sets of {smallest} to {largest}")
     };
-    Named::from_plateau(MEMORY.to_owned(), &plateau, None, judgement)
+    of_plateau(MEMORY.to_owned(), &plateau, None, judgement)
 }
 
 /// Which cache each edge belongs to (in order, each at most once), by the sizes in bytes at which the curve leaves a

@@ -58,13 +58,13 @@ pub use bound::bound;
 pub use bound::machine::{Reference, watched};
 pub use bound::service::watched_service;
 pub use check::{check, check_nearest};
-pub use class::{Fact, Kind, MEMORY_DEVICES, facts, tell_differences, tell_facts};
+pub use class::{Fact, Kind, MEMORY_DEVICES, facts, tell_facts};
 pub use comparison::{
-    Extent, LEAST_BOUND, OTHER_COMMAND, RowFigure, Side, Ungated, compare, describe_machine, drop_uncompared,
-    gate, gate_turns, ignore_commands, remark_scope, row_figures, suggest,
+    Extent, Figure, LEAST_BOUND, OTHER_COMMAND, RowFigure, Side, Ungated, compare, describe_machine,
+    drop_uncompared, gate, gate_turns, ignore_commands, remark_scope, row_figures, suggest,
 };
 pub use cpu_accounting::{DISTURBED, explain_noise, used_by_others};
-pub use findings::{Case, Need, RULES, Rule, takes_cpu_time, takes_from_tail};
+pub use findings::{Case, GLOSSARY, Need, RULES, Rule, takes_cpu_time, takes_from_tail};
 pub use history::{HEADLINES, Past, lines};
 pub use kept_ceilings::{Identity, KeptCeilings};
 pub use levels::levels;
@@ -74,7 +74,7 @@ pub use plan::{
     plan_needs, plan_nodes,
 };
 pub use record::difference::MUCH;
-pub use record_index::RecordIndex;
+pub use record_index::{Figures, RecordIndex};
 pub use resources::{
     Headline, MEMORY_LATENCY, beyond_caches, resources, usual_memory_latency, usual_triad_per_core,
 };
@@ -101,7 +101,7 @@ pub fn latency_curve(record: &Record) -> Option<CurvePlace> {
 pub fn diagnose(record: &Record) -> Diagnosis {
     let index = &RecordIndex::new(record);
     let numa = numa::numa(index);
-    let case = findings::Case::new(index, numa.as_ref());
+    let case = findings::Case { index, numa: numa.as_ref() };
     let bound = bound::bound(index);
     let turns = turns::turns(record);
     // A command was held back by what its verdict says. What a rule would find of the machine beside it says nothing of it.
@@ -111,8 +111,7 @@ pub fn diagnose(record: &Record) -> Diagnosis {
     };
     let mut headlines = resources::resources(index);
     resources::state_repeatability(record, &mut headlines);
-    let inputs = loss_breakdown::BreakdownInputs { index, case: &case, numa: numa.as_ref() };
-    let breakdowns = loss_breakdown::break_down(inputs, &mut headlines);
+    let breakdowns = loss_breakdown::break_down(&case, &mut headlines);
     let mut layers = layers::layers(index);
     let overhead = overhead::overhead(index, &mut layers);
     Diagnosis {

@@ -30,9 +30,9 @@ impl Channels {
     pub(crate) fn describe_at(&self, (slowest, fastest): (u32, u32)) -> Text {
         let channels = count_noun(self.populated, "populated channel");
         if slowest == fastest {
-            return text!("{channels} at {speed} MT/s", channels, speed = slowest);
+            return text!("{channels} at {speed} MT/s", speed = slowest);
         }
-        text!("{channels} at {slowest} to {fastest} MT/s", channels, slowest, fastest)
+        text!("{channels} at {slowest} to {fastest} MT/s")
     }
 }
 

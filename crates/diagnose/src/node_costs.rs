@@ -1,24 +1,25 @@
 //! What a node's accesses to each node's memory cost, from whatever figure a record has of it.
 
-use record::Label;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::diagnosis::Evidence;
-use record::{Better, Measurement, Record, Text, metrics, text};
+use record::{Better, Label, Machine, Measurement, Text, metrics, text};
 
 use crate::distances;
-use crate::figures::{cite_fact, labels_without, spread};
+use crate::figures::{cite_fact, spread};
 use crate::record_index::RecordIndex;
 
 /// Pairs that stand as evidence; the matrix itself stands in the record.
 const MOST_EVIDENCE: usize = 4;
+/// A machine of more nodes than this is none; Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
+pub(crate) const MOST_NODES: u32 = 1024;
 /// Figures with the pair of nodes that each is of: the one that asks, and the memory's.
-type RatedCell<'a> = Vec<((u32, u32), &'a Measurement)>;
+type OfNodes<'a> = Vec<((u32, u32), &'a Measurement)>;
 /// Distance of a pair of nodes without a figure or a distance.
 const FAR: f64 = 1e9;
 
 /// The cost of one access, relative to nothing: only ratios of these mean something.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Cost {
     /// The median.
     pub value: f64,
@@ -32,7 +33,8 @@ pub(crate) struct Matrix {
     /// What was measured: `load latency`.
     pub what: Text,
     cells: BTreeMap<(u32, u32), Cost>,
-    own: Option<Cost>,
+    /// The mean cost of each node's own memory.
+    pub own: Cost,
     others: Option<Cost>,
     by_distance: BTreeMap<u32, Cost>,
     /// The figures, the own node's first.
@@ -55,21 +57,13 @@ pub(crate) struct Costs {
 impl Costs {
     /// The costs that a record has figures of.
     pub(crate) fn from_index(index: &RecordIndex) -> Self {
-        let mut costs = Self::of_matrices(index);
-        let distances = &costs.distances;
-        costs.latency = costs.latency.or_else(|| curve(index, distances));
-        costs
-    }
-
-    /// Those of pairs of nodes alone.
-    pub(crate) fn of_matrices(index: &RecordIndex) -> Self {
         let distances = distances::table(&index.record.machine);
-        let latency = nodes_figures(index, metrics::NUMA_LATENCY);
-        let bandwidth = nodes_figures(index, metrics::NUMA_BANDWIDTH);
-        let moved = text!("bandwidth");
+        let matrix =
+            |what, metric, better| Matrix::new(what, &nodes_figures(index, metric), better, &distances);
+        let latency = matrix(text!("load latency"), metrics::NUMA_LATENCY, Better::Lower);
         Self {
-            latency: Matrix::new(text!("load latency"), of_nodes(latency), Better::Lower, &distances),
-            bandwidth: Matrix::new(moved, of_nodes(bandwidth), Better::Higher, &distances),
+            latency: latency.or_else(|| curve(index, &distances)),
+            bandwidth: matrix(text!("bandwidth"), metrics::NUMA_BANDWIDTH, Better::Higher),
             distances,
         }
     }
@@ -108,53 +102,36 @@ impl Matrix {
         evidence: Vec<Evidence>,
         doubtful: bool,
     ) -> Self {
-        let cost = |value: f64| Some(Cost { value, between: None });
-        Self { own: cost(own), others: others.and_then(cost), what, evidence, doubtful, ..Self::default() }
+        let cost = |value: f64| Cost { value, between: None };
+        Self { own: cost(own), others: others.map(cost), what, evidence, doubtful, ..Self::default() }
     }
 
-    fn new(
-        what: Text,
-        mut reported: RatedCell,
-        better: Better,
-        distances: &distances::Table,
-    ) -> Option<Self> {
-        let mut matrix = Self { what, ..Self::default() };
-        reported.sort_by_key(|((from, to), _)| (from != to, *from, *to));
-        for (at, m) in &reported {
-            let Some(cost) = cost_of(m, better) else { continue };
-            if matrix.cells.contains_key(at) {
-                continue;
-            }
-            matrix.cells.insert(*at, cost);
-            matrix.doubtful |= m.doubt.is_some();
-            if matrix.evidence.len() < MOST_EVIDENCE {
-                let says = text!(
-                    "{what} from node {from} to node {to}: {value}",
-                    what = &matrix.what,
-                    from = at.0,
-                    to = at.1,
-                    value = *m
-                );
-                matrix.evidence.push(cite_fact(says, *m));
-            }
-        }
-        let of = |own: bool| {
-            mean(matrix.cells.iter().filter(|(at, _)| (at.0 == at.1) == own).map(|(_, cost)| *cost))
-        };
-        (matrix.own, matrix.others) = (of(true), of(false));
-        matrix.own?;
-        matrix.others?;
+    fn new(what: Text, figures: &OfNodes, better: Better, distances: &distances::Table) -> Option<Self> {
+        let cells: BTreeMap<(u32, u32), Cost> =
+            figures.iter().map(|(at, m)| (*at, cost_of(m, better))).collect();
+        let of =
+            |own: bool| mean(cells.iter().filter(|(at, _)| (at.0 == at.1) == own).map(|(_, cost)| *cost));
+        let (own, others) = (of(true)?, of(false)?);
         let mut by_distance: BTreeMap<u32, Vec<Cost>> = BTreeMap::new();
-        for (at, cost) in matrix.cells.iter().filter(|(at, _)| at.0 != at.1) {
+        for (at, cost) in cells.iter().filter(|(at, _)| at.0 != at.1) {
             if let Some(distance) = distances.get(at) {
                 by_distance.entry(*distance).or_default().push(*cost);
             }
         }
-        matrix.by_distance = by_distance
-            .into_iter()
-            .filter_map(|(distance, costs)| Some((distance, mean(costs.into_iter())?)))
-            .collect();
-        Some(matrix)
+        let alike = |(distance, costs): (u32, Vec<Cost>)| Some((distance, mean(costs.into_iter())?));
+        let evidence = figures.iter().take(MOST_EVIDENCE).map(|((from, to), m)| {
+            let says = text!("{what} from node {from} to node {to}: {value}", what = &what, value = *m);
+            cite_fact(says, *m)
+        });
+        Some(Self {
+            evidence: evidence.collect(),
+            doubtful: figures.iter().any(|(_, m)| m.doubt.is_some()),
+            by_distance: by_distance.into_iter().filter_map(alike).collect(),
+            others: Some(others),
+            what,
+            cells,
+            own,
+        })
     }
 
     /// The cost of one pair; one that was not measured costs what pairs of its distance do, or what others do.
@@ -163,15 +140,10 @@ impl Matrix {
             return Some(*cost);
         }
         if from == to {
-            return self.own;
+            return Some(self.own);
         }
         let alike = costs.distances.get(&(from, to)).and_then(|distance| self.by_distance.get(distance));
         alike.copied().or(self.others)
-    }
-
-    /// The mean cost of each node's own memory.
-    pub(crate) fn own(&self) -> Option<Cost> {
-        self.own
     }
 
     /// The mean cost over all pairs of nodes that ask and nodes of memory.
@@ -195,92 +167,67 @@ pub(crate) fn mean(costs: impl Iterator<Item = Cost>) -> Option<Cost> {
     (count > 0).then(|| Cost { value: sum / n, between: reported.then_some((low / n, high / n)) })
 }
 
-fn cost_of(m: &Measurement, better: Better) -> Option<Cost> {
-    let sound = |value: f64| (value.is_finite() && value > 1e-30 && value < 1e30).then_some(value);
-    if m.summary.n == 0 {
-        return None;
-    }
+fn cost_of(m: &Measurement, better: Better) -> Cost {
     let cost = |value: f64| match better {
         Better::Lower => value,
         Better::Higher => 1.0 / value,
     };
-    let value = cost(sound(m.value())?);
     let (a, b) = spread(&m.summary);
-    let between = match (sound(a), sound(b)) {
-        (Some(a), Some(b)) if m.summary.n > 1 => Some((cost(a).min(cost(b)), cost(a).max(cost(b)))),
-        _ => None,
-    };
-    Some(Cost { value, between })
+    let known = m.summary.n > 1 && is_sound(a) && is_sound(b);
+    let between = known.then(|| (cost(a).min(cost(b)), cost(a).max(cost(b))));
+    Cost { value: cost(m.value()), between }
 }
 
-fn node(m: &Measurement, key: Label) -> Option<u32> {
-    m.labels.count(key).and_then(|id| u32::try_from(id).ok()).filter(|id| *id < 1024)
+/// Whether a figure of nodes can be one.
+fn is_sound(value: f64) -> bool {
+    value > 1e-30 && value < 1e30
 }
 
-/// The figures of a matrix, linespeed's own or another tool's: of several operations reading, which every record has, and of
-/// several thread counts the most first, since one thread does not fill a node's channels.
-pub(crate) fn nodes_figures<'a>(index: &RecordIndex<'a>, metric: &'static str) -> Vec<&'a Measurement> {
+/// The figures of a matrix, linespeed's own or another tool's, one a pair, the nodes' own first: of several operations reading, which
+/// every record has, and of several thread counts the most, since one thread does not fill a node's channels.
+pub(crate) fn nodes_figures<'a>(index: &RecordIndex<'a>, metric: &'static str) -> OfNodes<'a> {
     let mut all: Vec<&Measurement> = index.figures_of(metric).collect();
     let of_reads = |m: &&Measurement| m.labels.word(Label::Op) == Some("read");
     if all.iter().any(of_reads) {
         all.retain(of_reads);
     }
     all.sort_by_cached_key(|m| std::cmp::Reverse(m.labels.count(Label::Threads)));
-    all
+    one_a_pair(all.into_iter().filter_map(|m| Some(((node(m, Label::From)?, node(m, Label::To)?), m))))
 }
 
-/// Figures with the pair of nodes that each names.
-fn of_nodes(figures: Vec<&Measurement>) -> RatedCell<'_> {
-    let pair = |m: &&Measurement| Some((node(m, Label::From)?, node(m, Label::To)?));
-    figures.into_iter().filter_map(|m| pair(&m).map(|at| (at, m))).collect()
-}
-
-/// Which node the CPU of a figure is on.
-struct Homes {
-    by_cpu: HashMap<u64, u32>,
-    /// The node of the least figure of each kind and CPU, for records without the nodes of CPUs.
-    nearest: HashMap<String, (f64, u32)>,
-}
-
-impl Homes {
-    fn from_record<'a>(record: &Record, measurements: impl Iterator<Item = &'a Measurement>) -> Self {
-        let lists =
-            record.machine.nodes.iter().flat_map(|n| n.cpus.iter().map(move |cpu| (u64::from(cpu), n.id)));
-        let own = record.machine.cpus.iter().filter_map(|cpu| Some((u64::from(cpu.id), cpu.node?)));
-        let by_cpu: HashMap<u64, u32> = lists.chain(own).collect();
-        let mut nearest: HashMap<String, (f64, u32)> = HashMap::new();
-        let reported =
-            |m: &&Measurement| m.labels.count(Label::Cpu).is_some_and(|cpu| by_cpu.contains_key(&cpu));
-        for m in measurements.filter(|m| !reported(m)) {
-            let (Some(node), value) = (node(m, Label::Node), m.value()) else { continue };
-            let least = nearest.entry(labels_without(m, Label::Node)).or_insert((value, node));
-            if value < least.0 {
-                *least = (value, node);
-            }
-        }
-        Self { by_cpu, nearest }
-    }
-
-    fn node(&self, m: &Measurement) -> Option<u32> {
-        let reported = m.labels.count(Label::Cpu).and_then(|cpu| self.by_cpu.get(&cpu)).copied();
-        reported.or_else(|| self.nearest.get(&labels_without(m, Label::Node)).map(|(_, node)| *node))
-    }
+/// The node of each CPU, by the CPU or by the nodes' lists.
+pub(crate) fn nodes_of_cpus(machine: &Machine) -> BTreeMap<u32, u32> {
+    let lists = machine.nodes.iter().flat_map(|node| node.cpus.iter().map(move |cpu| (cpu, node.id)));
+    let own = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?)));
+    lists.chain(own).filter(|(_, node)| *node < MOST_NODES).collect()
 }
 
 /// A latency curve's largest working set on several nodes (`lat_mem_rd` under `numactl`).
 fn curve(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
-    let homes = Homes::from_record(index.record, index.figures_of(metrics::LOAD_LATENCY));
-    let mut sizes: BTreeMap<(u64, String), RatedCell> = BTreeMap::new();
+    let of_cpu = nodes_of_cpus(&index.record.machine);
+    let mut sizes: BTreeMap<(u64, &str), OfNodes> = BTreeMap::new();
     for m in index.figures_of(metrics::LOAD_LATENCY) {
         let (Some(bytes), Some(to)) = (m.labels.count(Label::Bytes), node(m, Label::Node)) else { continue };
-        let page = m.labels.word(Label::Page).unwrap_or_default().to_owned();
-        if let Some(from) = homes.node(m) {
-            sizes.entry((bytes, page)).or_default().push(((from, to), m));
+        let cpu = m.labels.count(Label::Cpu).and_then(|cpu| u32::try_from(cpu).ok());
+        if let Some(from) = cpu.and_then(|cpu| of_cpu.get(&cpu)) {
+            let page = m.labels.word(Label::Page).unwrap_or_default();
+            sizes.entry((bytes, page)).or_default().push(((*from, to), m));
         }
     }
-    let several = |reported: &RatedCell| {
-        reported.iter().any(|(at, _)| at.0 == at.1) && reported.iter().any(|(at, _)| at.0 != at.1)
+    let matrix = |figures: OfNodes| {
+        Matrix::new(text!("load latency"), &one_a_pair(figures.into_iter()), Better::Lower, distances)
     };
-    let (_, reported) = sizes.into_iter().rev().find(|(_, reported)| several(reported))?;
-    Matrix::new(text!("load latency"), reported, Better::Lower, distances)
+    sizes.into_values().rev().find_map(matrix)
+}
+
+fn node(m: &Measurement, key: Label) -> Option<u32> {
+    m.labels.count(key).and_then(|id| u32::try_from(id).ok()).filter(|id| *id < MOST_NODES)
+}
+
+/// The first figure of each pair that can be one, the nodes' own first.
+fn one_a_pair<'a>(figures: impl Iterator<Item = ((u32, u32), &'a Measurement)>) -> OfNodes<'a> {
+    let mut pairs: OfNodes = figures.filter(|(_, m)| is_sound(m.value())).collect();
+    pairs.sort_by_key(|((from, to), _)| (from != to, *from, *to));
+    pairs.dedup_by_key(|(at, _)| *at);
+    pairs
 }

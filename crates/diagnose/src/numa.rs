@@ -4,39 +4,41 @@ use std::collections::BTreeSet;
 
 use record::diagnosis::Numa;
 use record::text::Value;
-use record::{Label, Measurement, Text, metrics, text};
+use record::{Measurement, Text, metrics, text};
 
 use crate::distances::{self, Cell, Cells, Verdict};
 use crate::figures::{median, spread};
 use crate::node_costs::{Costs, Matrix, nodes_figures};
 use crate::record_index::RecordIndex;
 
-/// A machine of more nodes than this is none; Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
-const MOST_NODES: usize = 1024;
-
 /// What the matrices say; `None` with fewer than two nodes.
 pub fn numa(index: &RecordIndex) -> Option<Numa> {
-    let latency = cells(nodes_figures(index, metrics::NUMA_LATENCY));
-    let bandwidth = cells(nodes_figures(index, metrics::NUMA_BANDWIDTH));
-
-    let rows: BTreeSet<u32> = latency.keys().chain(bandwidth.keys()).map(|(from, _)| *from).collect();
-    let columns: BTreeSet<u32> = latency.keys().chain(bandwidth.keys()).map(|(_, to)| *to).collect();
-    if rows.union(&columns).count() < 2 || rows.len() > MOST_NODES || columns.len() > MOST_NODES {
+    let bandwidth = nodes_figures(index, metrics::NUMA_BANDWIDTH);
+    let cell = |m: &Measurement| {
+        let sure = m.doubt.is_none();
+        Cell { value: m.value(), between: spread(&m.summary), sure }
+    };
+    let latency = nodes_figures(index, metrics::NUMA_LATENCY);
+    let latency: Cells = latency.into_iter().map(|(at, m)| (at, cell(m))).collect();
+    let pairs = || latency.keys().chain(bandwidth.iter().map(|(at, _)| at));
+    let rows: BTreeSet<u32> = pairs().map(|(from, _)| *from).collect();
+    let columns: BTreeSet<u32> = pairs().map(|(_, to)| *to).collect();
+    if rows.union(&columns).count() < 2 {
         return None;
     }
     let local = |cells: &Cells| median(cells.iter().filter(|(at, _)| at.0 == at.1).map(|(_, c)| c.value));
     let remote = median(latency.iter().filter(|(at, _)| at.0 != at.1).map(|(_, cell)| cell.value));
     let slowest = latency.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value));
     // Latencies add up over accesses, and so do the times that bytes take.
-    let costs = Costs::of_matrices(index);
+    let costs = Costs::from_index(index);
     let ignored = |matrix: &Option<Matrix>| {
         let (from, to): (Vec<u32>, Vec<u32>) =
             (rows.iter().copied().collect(), columns.iter().copied().collect());
         let matrix = matrix.as_ref()?;
-        let factor = matrix.mean(&from, &to, &costs)?.value / matrix.own()?.value;
+        let factor = matrix.mean(&from, &to, &costs)?.value / matrix.own.value;
         factor.is_finite().then_some(factor)
     };
-    let ignoring_factor = ignored(&costs.latency);
+    let ignoring_factor = ignored(&costs.latency).filter(|_| !latency.is_empty());
     let bandwidth_factor = ignored(&costs.bandwidth).map(|factor| 1.0 / factor);
     let own = rows.intersection(&columns).count();
     // Times of an emulator hold nothing against a table.
@@ -66,28 +68,10 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
         numa.meaning.push(text!(
             "numa-latencies-in-doubt",
             "In doubt and not compared with distances: {doubtful} of {all} latencies.",
-            doubtful,
             all = latency.len()
         ));
     }
     Some(numa)
-}
-
-fn cells(all: Vec<&Measurement>) -> Cells {
-    let mut cells = Cells::new();
-    for m in all.into_iter().filter(|m| m.summary.n > 0) {
-        let id = |key| m.labels.count(key).and_then(|id| u32::try_from(id).ok());
-        let (Some(from), Some(to)) = (id(Label::From), id(Label::To)) else { continue };
-        let value = m.value();
-        if value.is_finite() && value > 1e-30 && value < 1e30 {
-            cells.entry((from, to)).or_insert(Cell {
-                value,
-                between: spread(&m.summary),
-                sure: m.doubt.is_none(),
-            });
-        }
-    }
-    cells
 }
 
 fn meaning(numa: &Numa, verdict: &Verdict) -> Text {
@@ -106,7 +90,7 @@ fn meaning(numa: &Numa, verdict: &Verdict) -> Text {
     }
     if let Some(share) = numa.bandwidth_factor {
         let share = Value::Share(share);
-        says.push(text!("numa-ignored-bandwidth", "It reads at {share} of the local bandwidth.", share));
+        says.push(text!("numa-ignored-bandwidth", "It reads at {share} of the local bandwidth."));
     }
     says.push(verdict.says().unwrap_or_default());
     says
@@ -118,7 +102,7 @@ mod tests {
     use crate::samples::{machine, measured};
     use proptest::prelude::*;
     use record::machine::Node;
-    use record::{Labels, Record};
+    use record::{Label, Labels, Record};
 
     fn numa(record: &Record) -> Option<Numa> {
         super::numa(&RecordIndex::new(record))

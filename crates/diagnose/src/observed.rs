@@ -1,16 +1,8 @@
 //! What a machine really did after it was set up better, where a record holds that: an expectation stands beside it.
 
 use record::text::Value;
-use record::{Label, Measurement, Record, Template, Text, detail, metrics, text};
+use record::{Label, Measurement, Record, Text, detail, metrics, text};
 
-/// What was observed.
-pub(crate) const OBSERVED: Template =
-    Template { code: "observed-after", words: "Observed: {factor} with {changes}." };
-/// What stays for binding to nodes, where it is more than a model allows.
-pub(crate) const MORE_THAN_MODELLED: Template = Template {
-    code: "observed-more-than-modelled",
-    words: "Less {devices} for the devices that leaves {rest} for binding; the model says at most {modelled} and is refuted.",
-};
 /// How far a model may be off.
 const OFF: f64 = 1.1;
 
@@ -43,7 +35,11 @@ pub(crate) fn find_observed(record: &Record) -> Option<Observed> {
 impl Observed {
     /// In a sentence.
     pub(crate) fn says(&self) -> Text {
-        text!(OBSERVED, factor = Value::Factor(self.factor), changes = self.changes.clone())
+        text!(
+            "Observed: {factor} with {changes}.",
+            factor = Value::Factor(self.factor),
+            changes = self.changes.clone()
+        )
     }
 
     /// The same, with what is left for binding beside what a model expects of it at most.
@@ -52,7 +48,7 @@ impl Observed {
         if let Some(devices) = devices.filter(|devices| self.factor / devices > modelled * OFF) {
             let rest = Value::Factor(self.factor / devices);
             let (devices, modelled) = (Value::Factor(devices), Value::Factor(modelled));
-            says.push(text!(MORE_THAN_MODELLED, devices, rest, modelled));
+            says.push(text!("Less {devices} for the devices that leaves {rest} for binding; the model says at most {modelled} and is refuted."));
         }
         says
     }

@@ -1,14 +1,18 @@
 //! A record as everything here reads it: its figures by metric, and what several want to know of them, found out once.
 
-use record::Label;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
+use std::iter::Copied;
+use std::slice::Iter;
 
 use record::diagnosis::CurvePlace;
-use record::{Level, Measurement, Record, metrics};
+use record::{Label, Level, Measurement, Record, metrics};
 
 use crate::figures::labels_without;
 use crate::latency_curve::LatencyCurve;
+
+/// Some of a record's figures.
+pub type Figures<'a, 'b> = Copied<Iter<'b, &'a Measurement>>;
 
 /// Measurements by two words of their places, of which there are a few.
 type ByWords<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Measurement>>>;
@@ -34,7 +38,8 @@ impl<'a> RecordIndex<'a> {
         let mut by_metric: HashMap<&str, Vec<&Measurement>> = HashMap::new();
         // Figures of a metric mostly stand together.
         for run in record.measurements.chunk_by(|a, b| a.metric == b.metric) {
-            by_metric.entry(run[0].metric.as_str()).or_default().extend(run);
+            let with_figure = run.iter().filter(|m| m.summary.n > 0);
+            by_metric.entry(run[0].metric.as_str()).or_default().extend(with_figure);
         }
         let of = |metric: &str| by_metric.get(metric).map_or(&[][..], Vec::as_slice).iter().copied();
         let as_measured = |m: &&Measurement| m.labels.switch(Label::Corrected) != Some(true);
@@ -55,21 +60,26 @@ impl<'a> RecordIndex<'a> {
         }
     }
 
-    /// The measurements of one metric, in the record's order.
-    pub fn figures_of(&self, metric: &str) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a, '_> {
+    /// Whether a metric was measured.
+    pub(crate) fn has(&self, metric: &str) -> bool {
+        self.figures_of(metric).next().is_some()
+    }
+
+    /// The measurements of one metric that have a figure, in the record's order.
+    pub fn figures_of(&self, metric: &str) -> Figures<'a, '_> {
         self.by_metric.get(metric).map_or(&[][..], Vec::as_slice).iter().copied()
     }
 
     /// Clocks of the cores (`core.clock`) beside work with these vectors, with these cores at work: `scalar` with `one` or
     /// `all`.
-    pub(crate) fn clocks(&self, vector: &str, active: &str) -> &[&'a Measurement] {
-        self.clocks.get(vector).and_then(|all| all.get(active)).map_or(&[], Vec::as_slice)
+    pub(crate) fn clocks(&self, vector: &str, active: &str) -> Figures<'a, '_> {
+        of_words(&self.clocks, vector, active)
     }
 
     /// Wake-up latency (`wakeup.latency`) as measured, without those corrected for what the measurement missed: policy
     /// `other` or `fifo`, setting `as-is` or `tuned`.
-    pub(crate) fn wakeups(&self, policy: &str, setting: &str) -> &[&'a Measurement] {
-        self.wakeups.get(policy).and_then(|all| all.get(setting)).map_or(&[], Vec::as_slice)
+    pub(crate) fn wakeups(&self, policy: &str, setting: &str) -> Figures<'a, '_> {
+        of_words(&self.wakeups, policy, setting)
     }
 
     /// The latency curve that the levels, the headline and the chart are of.
@@ -93,6 +103,11 @@ fn by_words<'a>(all: impl Iterator<Item = &'a Measurement>, first: Label, second
         }
     }
     found
+}
+
+/// Those that have these words.
+fn of_words<'a, 'b>(all: &'b ByWords<'a>, first: &str, second: &str) -> Figures<'a, 'b> {
+    all.get(first).and_then(|all| all.get(second)).map_or(&[][..], Vec::as_slice).iter().copied()
 }
 
 /// What [`RecordIndex::pages`] tells, from load latencies.
@@ -138,13 +153,10 @@ mod tests {
         corrected.labels = corrected.labels.with_label(Label::Corrected, true);
         record.measurements.push(corrected);
         let index = RecordIndex::new(&record);
-        let values = |all: &[&Measurement]| all.iter().map(|m| m.value()).collect::<Vec<f64>>();
+        let values = |all: Figures| all.map(Measurement::value).collect::<Vec<f64>>();
         assert_eq!(values(index.wakeups("fifo", "tuned")), [5e3, 5e3, 7e3, 7e3]);
         assert_eq!(values(index.wakeups("fifo", "as-is")), [0.0; 0]);
-        assert_eq!(
-            values(&index.figures_of("wakeup.latency").collect::<Vec<_>>()),
-            [5e3, 5e3, 7e3, 7e3, 9e3, 9e3, 5e3]
-        );
+        assert_eq!(values(index.figures_of("wakeup.latency")), [5e3, 5e3, 7e3, 7e3, 9e3, 9e3, 5e3]);
         assert_eq!(index.figures_of("core.clock").count(), 0);
     }
 

@@ -1,9 +1,8 @@
 //! Made-up curves and records for tests.
 
-use record::Label;
 use record::machine::{Cache, CacheKind, Cpu, MemoryDevice, Node};
 use record::text::Value;
-use record::{Labels, Measurement, Record, Remedy, Snapshot, Text};
+use record::{Label, Labels, Measurement, Record, Remedy, Snapshot, Text};
 
 /// The figure in one of a sentence's places.
 pub(crate) fn figure_in(text: &Text, name: &str) -> f64 {

@@ -1,14 +1,12 @@
 //! What siblings add to a workload's throughput, from steps of threads alone: also where no step of exactly one
 //! thread a core was measured.
 
-use record::Label;
-use record::detail;
 use std::collections::BTreeMap;
 
 use record::diagnosis::{Basis, SiblingsAdd};
 use record::text::Value;
 use record::units::figure;
-use record::{Measurement, metrics, text};
+use record::{Label, Measurement, detail, metrics, text};
 
 use crate::block_sizes::BlockSizes;
 use crate::record_index::RecordIndex;
@@ -94,30 +92,19 @@ fn weigh_workload(steps: Steps) -> Option<SiblingsAdd> {
     let (all, alone) = (rate(all), rate(alone));
     says.push(match basis {
         Basis::Measured if cores == 1 => {
-            text!("All {cpus} CPUs do {all}, one thread {alone}.", cpus, all, alone)
+            text!("All {cpus} CPUs do {all}, one thread {alone}.")
         }
         Basis::Measured => text!(
             "siblings-measured",
-            "All {cpus} CPUs do {all}, one thread on each of {cores} cores {alone}.",
-            cpus,
-            all,
-            cores,
-            alone
-        ),
+            "All {cpus} CPUs do {all}, one thread on each of {cores} cores {alone}."),
         Basis::Extrapolated => text!(
             "siblings-extrapolated",
-            "All {cpus} CPUs do {all}; {cores} cores would do {alone} if each were as fast as the {threads} measured.",
-            cpus,
-            all,
-            cores,
-            alone,
-            threads
-        ),
+            "All {cpus} CPUs do {all}; {cores} cores would do {alone} if each were as fast as the {threads} measured."),
     });
     let each = cpus as f64 / cores as f64;
     if adds > 0.0 {
         let worth = Value::Figure(adds / (each - 1.0), "ratio");
-        says.push(text!("A sibling is worth {worth} of a core.", worth));
+        says.push(text!("A sibling is worth {worth} of a core."));
     }
     if last.doubt.is_some() {
         says.push(text!("Unreliable, as the figure of all CPUs is."));

@@ -17,29 +17,13 @@ const SLOWER: Template =
     Template { code: "turns-slower", words: "{this} is {ratio}× ({interval}) slower than {base}" };
 const FASTER: Template =
     Template { code: "turns-faster", words: "{this} is {ratio}× ({interval}) faster than {base}" };
-const NOT_RESOLVED: Template = Template {
-    code: "turns-not-resolved",
-    words: "no difference resolved between {this} and {base}: {interval}× as long",
-};
 const WITHIN_NOISE: Template = Template {
     code: "turns-within-noise",
     words: "no difference resolved between {this} and {base}: {interval}× as long, no more than noise alone makes ({floor})",
 };
-const TOO_NOISY: Template = Template {
-    code: "turns-too-noisy",
-    words: "too noisy to tell {this} from {base}: {interval}× as long; too many rounds would be needed",
-};
-const TOO_NOISY_YET: Template = Template {
-    code: "turns-too-noisy-yet",
-    words: "too noisy to tell {this} from {base}: {interval}× as long; about {rounds} would tell",
-};
 const TOO_FEW: Template = Template {
     code: "turns-too-few-rounds",
     words: "{this} took {ratio}× as long as {base} in {rounds}; an interval requires {least} (-r {least})",
-};
-const FLOOR: Template = Template {
-    code: "turns-floor",
-    words: "noise floor {floor} (A/A control: each command against itself, {pairs} of neighbouring runs)",
 };
 
 /// What a record says of commands that were run in turn; `None` of a record of something else.
@@ -59,7 +43,10 @@ pub fn turns(record: &Record) -> Option<Turns> {
     };
     let floor_says = floor.map(|share| {
         let pairs = count_noun(itself.rounds, "pair");
-        text!(FLOOR, floor = Value::Share(share), pairs)
+        text!(
+            "noise floor {floor} (A/A control: each command against itself, {pairs} of neighbouring runs)",
+            floor = Value::Share(share)
+        )
     });
     Some(Turns { commands: times.iter().enumerate().map(command).collect(), floor, floor_says })
 }
@@ -172,10 +159,16 @@ fn say(
         }
         (_, Some(floor)) => text!(WITHIN_NOISE, this, base, interval, floor = Value::Share(floor)),
         (Verdict::TooNoisy { rounds_needed: Some(more) }, _) => {
-            text!(TOO_NOISY_YET, this, base, interval, rounds = count_noun(*more, "more round"))
+            text!(
+                "too noisy to tell {this} from {base}: {interval}× as long; about {rounds} would tell",
+                rounds = count_noun(*more, "more round")
+            )
         }
-        (Verdict::TooNoisy { .. }, _) => text!(TOO_NOISY, this, base, interval),
-        _ => text!(NOT_RESOLVED, this, base, interval),
+        (Verdict::TooNoisy { .. }, _) => text!(
+            "turns-too-noisy",
+            "too noisy to tell {this} from {base}: {interval}× as long; too many rounds would be needed"
+        ),
+        _ => text!("no difference resolved between {this} and {base}: {interval}× as long"),
     }
 }
 

@@ -4,11 +4,10 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use diagnose::{Kind, RowFigure, facts, row_figures, tell_facts};
+use diagnose::{Figure, Kind, RowFigure, facts, row_figures, tell_facts};
 use record::comparison::FactKind;
-use record::fleet::Family;
 use record::metrics::Whole;
-use record::{Better, Ended, Labels, Metric, Record, Text, date, metrics};
+use record::{Better, Ended, Metric, Record, date, metrics};
 
 /// Metrics by which machines are not held against each other, since others say the same or they are a machine's own curve: up to a
 /// third of a record's figures.
@@ -19,92 +18,70 @@ pub(crate) fn is_held(metric: &str) -> bool {
     !NOT_HELD.contains(&metric)
 }
 
-/// A figure that records have, whatever its value in each.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
-    /// What it shares its causes with.
-    pub family: Family,
-    /// In words.
-    pub what: Text,
-    /// The metric.
-    pub metric: String,
-    /// Unit.
-    pub unit: String,
-    /// Which direction is better.
-    pub better: Option<Better>,
-    /// Its place, without what names a place on one machine.
-    pub labels: Labels,
+/// Whether machines are held against each other by a figure: only by what has a better direction, is no share of time, and is not
+/// [`NOT_HELD`].
+pub(crate) fn is_judged(figure: &Figure) -> bool {
+    let share = metrics::find(&figure.metric).and_then(Metric::share_of);
+    figure.better.is_some() && share != Some(Whole::Time) && is_held(&figure.metric)
 }
 
-impl Figure {
-    /// Whether machines are held against each other by it: only what has a better direction, is no share of time, and is not
-    /// [`NOT_HELD`].
-    pub(crate) fn is_judged(&self) -> bool {
-        let share = metrics::find(&self.metric).and_then(Metric::share_of);
-        self.better.is_some() && share != Some(Whole::Time) && is_held(&self.metric)
+/// A figure's value as the logarithm of a speed.
+pub(crate) fn log_speed(figure: &Figure, value: f64) -> f64 {
+    match figure.better {
+        Some(Better::Lower) => -value.ln(),
+        _ => value.ln(),
+    }
+}
+
+/// What many records share, each kept once under its number.
+#[derive(Debug)]
+struct Shared<T> {
+    all: Vec<T>,
+    by_name: HashMap<String, u32>,
+}
+
+impl<T> Default for Shared<T> {
+    fn default() -> Self {
+        Self { all: Vec::new(), by_name: HashMap::new() }
+    }
+}
+
+impl<T> Shared<T> {
+    fn get(&self, number: u32) -> Option<&T> {
+        self.all.get(number as usize)
     }
 
-    /// A value as the logarithm of a speed.
-    pub(crate) fn log_speed(&self, value: f64) -> f64 {
-        match self.better {
-            Some(Better::Lower) => -value.ln(),
-            _ => value.ln(),
-        }
+    fn number(&mut self, name: String, make: impl FnOnce(&str) -> T) -> u32 {
+        let next = self.all.len() as u32;
+        *self.by_name.entry(name).or_insert_with_key(|name| {
+            self.all.push(make(name));
+            next
+        })
     }
 }
 
 /// Figures and values that records share.
 #[derive(Debug, Default)]
 pub struct Known {
-    figures: Vec<Figure>,
-    by_name: HashMap<String, u32>,
-    values: Vec<String>,
-    by_value: HashMap<String, u32>,
+    figures: Shared<Figure>,
+    values: Shared<String>,
 }
 
 impl Known {
     /// A figure by its number.
     pub fn figure(&self, number: u32) -> Option<&Figure> {
-        self.figures.get(number as usize)
+        self.figures.get(number)
     }
 
     /// A figure's value as a speed: larger is faster; `None` where machines are not held against each other by it.
     pub fn speed(&self, number: u32, value: f64) -> Option<f64> {
-        let figure = self.figure(number).filter(|figure| figure.is_judged() && value > 0.0)?;
-        Some(figure.log_speed(value).exp())
-    }
-
-    /// Whether less of a figure is better.
-    pub fn is_lower_better(&self, number: u32) -> bool {
-        self.figure(number).is_some_and(|figure| figure.better == Some(Better::Lower))
+        let figure = self.figure(number).filter(|figure| is_judged(figure) && value > 0.0)?;
+        Some(log_speed(figure, value).exp())
     }
 
     /// The value of a fact by its number.
     pub fn value(&self, number: u32) -> &str {
-        self.values.get(number as usize).map_or("", String::as_str)
-    }
-
-    fn number_figure(&mut self, name: String, row: &RowFigure) -> u32 {
-        let (all, next) = (&mut self.figures, self.by_name.len() as u32);
-        *self.by_name.entry(name).or_insert_with(|| {
-            all.push(Figure {
-                family: row.family,
-                what: row.what.clone(),
-                metric: row.metric.clone(),
-                unit: row.unit.clone(),
-                better: row.better,
-                labels: row.labels.clone(),
-            });
-            next
-        })
-    }
-
-    fn number_value(&mut self, value: String) -> u32 {
-        let (all, next) = (&mut self.values, self.by_value.len() as u32);
-        *self.by_value.entry(value).or_insert_with_key(|value| {
-            all.push(value.clone());
-            next
-        })
+        self.values.get(number).map_or("", String::as_str)
     }
 }
 
@@ -200,21 +177,26 @@ impl Brief {
         let stem = || called.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let kind = Kind::from_facts(&values);
         let usable = rows.iter().filter(|row| row.value.is_finite());
-        let name = |row: &RowFigure| format!("{}\n{}\n{}\n{}", row.metric, row.what, row.unit, row.method);
+        let name = |RowFigure { figure, method, .. }: &RowFigure| {
+            format!("{}\n{}\n{}\n{method}", figure.metric, figure.what, figure.unit)
+        };
         let named: Vec<(String, &RowFigure)> = usable.map(|row| (name(row), row)).collect();
         // What is done from here on the other threads wait for.
         let mut known = known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut figures: Vec<(u32, Point)> = named
             .into_iter()
             .map(|(name, row)| {
-                (known.number_figure(name, row), Point { value: row.value, interval: row.interval })
+                (
+                    known.figures.number(name, |_| row.figure.clone()),
+                    Point { value: row.value, interval: row.interval },
+                )
             })
             .collect();
         figures.sort_by_key(|(number, _)| *number);
         figures.dedup_by_key(|(number, _)| *number);
         let is_kept = facts().iter().map(|fact| fact.kind != FactKind::State);
         let number = |(value, kept): (Option<String>, bool)| {
-            value.filter(|_| kept).map(|value| known.number_value(value))
+            value.filter(|_| kept).map(|value| known.values.number(value, str::to_owned))
         };
         Self {
             named: host.is_some(),

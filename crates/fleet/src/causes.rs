@@ -82,8 +82,6 @@ const TAKEN: f64 = 0.02;
 /// The least part of a loss that time taken must be to be its reason.
 const LEAST_PART: f64 = 0.1;
 
-const BY_FACT: Template =
-    Template { code: "fleet-cause-fact", words: "{what}: {value}, {usual} on {share} of the others" };
 const BY_CPU: Template =
     Template { code: "fleet-cause-slowest-cpu", words: "CPU {cpu} runs at {share} of its others' clock" };
 const BY_OTHERS: Template = Template {
@@ -235,7 +233,8 @@ impl Case<'_> {
             return None;
         }
         let says = text!(
-            BY_FACT,
+            "fleet-cause-fact",
+            "{what}: {value}, {usual} on {share} of the others",
             what = fact.what.clone(),
             value = self.shown(own),
             usual = self.shown(*usual),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use record::phrase::{quote_word, visible};
 
-/// Lines for Slurm, pdsh, Ansible and Kubernetes that measure these machines again.
+/// Lines for Slurm, pdsh and Ansible that measure these machines again.
 pub(crate) fn confirm(machines: &[&str]) -> Vec<String> {
     if machines.is_empty() {
         return Vec::new();
@@ -15,10 +15,6 @@ pub(crate) fn confirm(machines: &[&str]) -> Vec<String> {
         format!("srun -N {count} -w {short} linespeed"),
         format!("pdsh -w {short} linespeed"),
         format!("ansible all -l {plain} -a linespeed"),
-        format!(
-            "kubectl get nodes {}",
-            machines.iter().map(|name| quote_word(name)).collect::<Vec<_>>().join(" ")
-        ),
     ]
 }
 

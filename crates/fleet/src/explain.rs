@@ -7,7 +7,7 @@ use diagnose::{Extent, MEMORY_DEVICES, Side, compare};
 use record::document::Tool;
 use record::fleet::{Fleet, FleetCause, Slow};
 use record::phrase::join_list;
-use record::{Record, Template, text};
+use record::{Record, text};
 
 use crate::causes::{BY_NONE, ONLY_HERE};
 
@@ -15,13 +15,6 @@ use crate::causes::{BY_NONE, ONLY_HERE};
 const MOST: usize = 24;
 /// Sentences of each comparison that are kept.
 const SENTENCES: usize = 2;
-
-const MISSING: Template = Template {
-    code: "fleet-cause-missing-device",
-    words: "{missing} of {all} memory devices missing (slot {slots})",
-};
-
-const COMPARED: Template = Template { code: "fleet-cause-compared", words: "{name}: {says}" };
 
 /// Explains the slowest machines: `read` gives the record of a file, `None` where it cannot be read any more.
 pub fn explain(fleet: &mut Fleet, tool: &Tool, read: impl Fn(&Path) -> Option<Record>) {
@@ -55,7 +48,7 @@ fn explain_one(slow: &mut Slow, medoid: &str, base: &Record, this: &Record, tool
     let nothing = slow.causes.first().is_none_or(is_guess);
     let measured = slower.iter().flat_map(|explanation| &explanation.causes).find(|cause| !cause.despite);
     if let Some(cause) = measured.filter(|_| nothing) {
-        let says = text!(COMPARED, name = &cause.name, says = &cause.says);
+        let says = text!("fleet-cause-compared", "{name}: {says}", name = &cause.name, says = &cause.says);
         slow.causes.insert(0, FleetCause { code: cause.code.clone(), says });
     }
 }
@@ -74,6 +67,13 @@ fn name_missing(base: &Record, this: &Record) -> Option<record::Text> {
     };
     let (all, here) = (slots(base), slots(this));
     let missing: Vec<String> = all.iter().filter(|slot| !here.contains(slot)).cloned().collect();
-    (!missing.is_empty() && missing.len() + here.len() == all.len())
-        .then(|| text!(MISSING, missing = missing.len(), all = all.len(), slots = join_list(&missing)))
+    (!missing.is_empty() && missing.len() + here.len() == all.len()).then(|| {
+        text!(
+            "fleet-cause-missing-device",
+            "{missing} of {all} memory devices missing (slot {slots})",
+            missing = missing.len(),
+            all = all.len(),
+            slots = join_list(&missing)
+        )
+    })
 }

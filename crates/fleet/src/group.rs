@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use record::difference::WORTH_TELLING;
 use record::fleet::Family;
 
-use crate::brief::{Brief, Figure, Known};
+use diagnose::Figure;
+
+use crate::brief::{Brief, Known, is_judged, log_speed};
 use crate::robust::median;
 
 /// Machines that must have a figure for it to be a column.
@@ -61,7 +63,7 @@ impl<'a> Group<'a> {
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
         for member in &members {
             for (number, point) in member.figures.iter() {
-                if point.value > 0.0 && known.figure(number).is_some_and(Figure::is_judged) {
+                if point.value > 0.0 && known.figure(number).is_some_and(is_judged) {
                     *counts.entry(number).or_default() += 1;
                 }
             }
@@ -112,12 +114,12 @@ impl<'a> Group<'a> {
 }
 
 fn cell(figure: &Figure, point: crate::brief::Point) -> Option<Cell> {
-    let log = figure.log_speed(point.value);
+    let log = log_speed(figure, point.value);
     if !log.is_finite() {
         return None;
     }
     let ends = point.interval.filter(|(low, high)| *low > 0.0 && high >= low);
-    let ends = ends.map(|(low, high)| (figure.log_speed(low), figure.log_speed(high)));
+    let ends = ends.map(|(low, high)| (log_speed(figure, low), log_speed(figure, high)));
     let (spread, fast) = match ends {
         Some((one, other)) => ((one - other).abs() / (2.0 * Z), one.max(other).max(log)),
         // Nothing says how well it is known: as well as what is worth knowing, at least.

@@ -5,28 +5,10 @@ use std::collections::BTreeMap;
 use record::fleet::Remark;
 use record::phrase::visible;
 use record::redaction::{Aliases, Kind, is_pseudonym};
-use record::{Template, text};
+use record::text;
 
 use crate::brief::Brief;
 
-/// The same record in two files.
-const TWICE: Template = Template { code: "fleet-same-record", words: "the same record as another file's" };
-/// A name that several machines have.
-const SAME_NAME: Template =
-    Template { code: "fleet-same-name", words: "hosts of the same name, told apart by runs that overlap" };
-/// Records without a time.
-const NO_TIME: Template =
-    Template { code: "fleet-no-time", words: "no readable time: taken for the oldest of its machine" };
-/// Clocks that are off.
-const OTHER_CLOCK: Template = Template {
-    code: "fleet-other-clock",
-    words: "over a day apart from most of this collection: a clock may be off",
-};
-/// Names without whose key nothing tells that they are those of machines with names of their own.
-const REDACTED: Template = Template {
-    code: "fleet-redacted-among-plain",
-    words: "redacted with a key that is not here, among plain ones: a machine that has both counts as two",
-};
 const DAY: u64 = 86_400;
 /// Files that are named of each remark.
 pub(crate) const EXAMPLES: usize = 5;
@@ -76,11 +58,13 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
         for at in records {
             let brief = &briefs[at];
             if brief.begun.is_none() {
-                remark(remarks, text!(NO_TIME), false, visible(&brief.called));
+                let what = text!("fleet-no-time", "no readable time: taken for the oldest of its machine");
+                remark(remarks, what, false, visible(&brief.called));
             }
             let same = |lane: &Vec<usize>| lane.iter().any(|other| is_same_record(&briefs[*other], brief));
             if lanes.iter().any(same) {
-                remark(remarks, text!(TWICE), true, visible(&brief.called));
+                let what = text!("fleet-same-record", "the same record as another file's");
+                remark(remarks, what, true, visible(&brief.called));
                 continue;
             }
             let before = |lane: &Vec<usize>| {
@@ -94,7 +78,8 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
         }
         if lanes.len() > 1 {
             let name = lanes.iter().flatten().next().map_or(String::new(), |at| briefs[*at].machine.clone());
-            remark(remarks, text!(SAME_NAME), false, format!("{name} ({})", lanes.len()));
+            let what = text!("fleet-same-name", "hosts of the same name, told apart by runs that overlap");
+            remark(remarks, what, false, format!("{name} ({})", lanes.len()));
         }
         for (number, lane) in lanes.into_iter().enumerate() {
             for (age, at) in lane.into_iter().enumerate() {
@@ -143,7 +128,7 @@ fn note_redacted(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) 
     let is_redacted = |at: &&usize| is_pseudonym(Kind::Host, &briefs[**at].machine);
     let redacted: Vec<usize> = newest.iter().filter(is_redacted).copied().collect();
     if redacted.len() < newest.len() {
-        redacted.iter().for_each(|at| remark(remarks, text!(REDACTED), false, briefs[*at].machine.clone()));
+        redacted.iter().for_each(|at| remark(remarks, text!("fleet-redacted-among-plain", "redacted with a key that is not here, among plain ones: a machine that has both counts as two"), false, briefs[*at].machine.clone()));
     }
 }
 
@@ -158,7 +143,15 @@ fn note_clocks(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) {
     for at in newest {
         if briefs[*at].begun.is_some_and(|begun| begun.abs_diff(middle) > DAY) {
             let example = format!("{} ({})", briefs[*at].machine, briefs[*at].started);
-            remark(remarks, text!(OTHER_CLOCK), false, example);
+            remark(
+                remarks,
+                text!(
+                    "fleet-other-clock",
+                    "over a day apart from most of this collection: a clock may be off"
+                ),
+                false,
+                example,
+            );
         }
     }
 }

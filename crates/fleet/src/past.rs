@@ -8,23 +8,11 @@ use record::fleet::Remark;
 use record::history::{HISTORY_VERSION, History};
 use record::phrase::visible;
 use record::store::read_each;
-use record::{Template, date, text};
+use record::{date, text};
 
 use crate::machines::remark;
 use crate::names::Names;
 use crate::reading::read_record;
-
-const NO_TIME: Template = Template { code: "history-no-time", words: "without a readable time" };
-const OTHER_MACHINE: Template = Template { code: "history-other-machine", words: "of another machine" };
-const NO_FIGURE: Template = Template { code: "history-no-figure", words: "without these figures" };
-const TWICE: Template =
-    Template { code: "history-same-time", words: "begun in the same second as another: one of them counts" };
-const AHEAD: Template =
-    Template { code: "history-clock-ahead", words: "begun after now: the clock was ahead, or is behind" };
-const WENT_BACK: Template = Template {
-    code: "history-clock-went-back",
-    words: "begun before the one before was over: the clock went back, or two ran at once",
-};
 
 /// So many files are read for each record that is wanted, and for so many records at least.
 const FOR_EACH: usize = 4;
@@ -57,7 +45,7 @@ pub fn read_history(
     let read_one = |path: &Path| {
         let record = read_record(path, names)?;
         let past = Past::from_record(&record, names.of_file(path), asked.names);
-        past.ok_or_else(|| text!(NO_TIME))
+        past.ok_or_else(|| text!("history-no-time", "without a readable time"))
     };
     let mut past: Vec<Past> = Vec::new();
     let (mut at, end) = (0, files.len().min(asked.most.max(LEAST_READ).saturating_mul(FOR_EACH)));
@@ -97,19 +85,28 @@ fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
     past.retain(|one| {
         let (at, file) = (one.moment.at, || visible(&one.moment.record));
         let why = if !one.kind.fits(&kind) {
-            text!(OTHER_MACHINE)
+            text!("history-other-machine", "of another machine")
         } else if !one.has_figures() {
             // Records of stat and its kin lie beside them, and nothing is wrong with those.
-            remark(remarks, text!(NO_FIGURE), true, None);
+            remark(remarks, text!("history-no-figure", "without these figures"), true, None);
             return false;
         } else if seen == Some(at) {
-            text!(TWICE)
+            text!("history-same-time", "begun in the same second as another: one of them counts")
         } else {
             if at < over {
-                remark(remarks, text!(WENT_BACK), false, file());
+                remark(
+                    remarks,
+                    text!(
+                        "history-clock-went-back",
+                        "begun before the one before was over: the clock went back, or two ran at once"
+                    ),
+                    false,
+                    file(),
+                );
             }
             if at > now {
-                remark(remarks, text!(AHEAD), false, file());
+                let what = text!("history-clock-ahead", "begun after now: the clock was ahead, or is behind");
+                remark(remarks, what, false, file());
             }
             (seen, over) = (Some(at), over.max(one.over));
             return true;

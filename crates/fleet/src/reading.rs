@@ -22,21 +22,7 @@ const MOST_MEMORY: u64 = 256 << 20;
 const DEEPEST: usize = 16;
 
 const UNREADABLE: Template = Template { code: "fleet-unreadable", words: "cannot be read" };
-const NOT_REGULAR: Template = Template { code: "fleet-no-regular-file", words: "no regular file" };
 const TOO_LARGE: Template = Template { code: "fleet-too-large", words: "larger than any record" };
-const EMPTY: Template = Template { code: "fleet-empty", words: "empty" };
-const HALF: Template =
-    Template { code: "fleet-half", words: "ends in the middle: half-written or half-copied" };
-const NOT_JSON: Template = Template { code: "fleet-not-json", words: "not JSON" };
-const FOREIGN: Template = Template { code: "fleet-foreign", words: "JSON, but no linespeed record" };
-const NEWER: Template = Template { code: "fleet-newer", words: "of a newer linespeed: read it with that" };
-const OLDER: Template = Template { code: "fleet-older", words: "of another version of linespeed" };
-const BROKEN_OFF: Template =
-    Template { code: "fleet-broken-off", words: "the run ended early: what it measured counts" };
-const NO_FIGURES: Template = Template { code: "fleet-no-figures", words: "no figures: inventory only" };
-const WATCH: Template =
-    Template { code: "fleet-watch", words: "a watch of live: compare holds two of them against each other" };
-const IS_BASELINE: Template = Template { code: "fleet-is-baseline", words: "a baseline of fleet, no record" };
 
 /// What was read.
 #[derive(Debug, Default)]
@@ -70,10 +56,12 @@ pub fn read(paths: &[PathBuf], threads: usize, names: &Names) -> Collection {
             Err(why) => remark(&mut remarks, why, true, file()),
             Ok(brief) => {
                 if brief.older {
-                    remark(&mut remarks, text!(OLDER), false, file());
+                    let what = text!("fleet-older", "of another version of linespeed");
+                    remark(&mut remarks, what, false, file());
                 }
                 if !brief.complete {
-                    remark(&mut remarks, text!(BROKEN_OFF), false, file());
+                    let what = text!("fleet-broken-off", "the run ended early: what it measured counts");
+                    remark(&mut remarks, what, false, file());
                 }
                 briefs.push(*brief);
             }
@@ -115,25 +103,27 @@ fn read_one(path: &Path, known: &Mutex<Known>, names: &Names) -> Result<Box<Brie
 pub(crate) fn read_record(path: &Path, names: &Names) -> Result<Record, Text> {
     let content = regular_file::read(path, MAX_RECORD_BYTES).map_err(|error| match error {
         NotRead::Io(_) => text!(UNREADABLE),
-        NotRead::NotRegular => text!(NOT_REGULAR),
+        NotRead::NotRegular => text!("fleet-no-regular-file", "no regular file"),
         NotRead::TooLarge(_) => text!(TOO_LARGE),
     })?;
     let mut record = Record::from_json_within(&content.0, MOST_MEMORY).map_err(|error| match error {
         ReadError::Io(_) => text!(UNREADABLE),
-        ReadError::Empty => text!(EMPTY),
-        ReadError::Truncated => text!(HALF),
-        ReadError::NotJson(_) => text!(NOT_JSON),
-        ReadError::NotARecord(_) if Baseline::is_in(&content.0) => text!(IS_BASELINE),
-        ReadError::NotARecord(_) => text!(FOREIGN),
-        ReadError::Newer(_) => text!(NEWER),
+        ReadError::Empty => text!("fleet-empty", "empty"),
+        ReadError::Truncated => text!("fleet-half", "ends in the middle: half-written or half-copied"),
+        ReadError::NotJson(_) => text!("fleet-not-json", "not JSON"),
+        ReadError::NotARecord(_) if Baseline::is_in(&content.0) => {
+            text!("fleet-is-baseline", "a baseline of fleet, no record")
+        }
+        ReadError::NotARecord(_) => text!("fleet-foreign", "JSON, but no linespeed record"),
+        ReadError::Newer(_) => text!("fleet-newer", "of a newer linespeed: read it with that"),
         ReadError::TooLarge(_) | ReadError::NoRoom { .. } => text!(TOO_LARGE),
     })?;
     record.keep_summaries();
     if record.watch.is_some() {
-        return Err(text!(WATCH));
+        return Err(text!("fleet-watch", "a watch of live: compare holds two of them against each other"));
     }
     if record.measurements.is_empty() {
-        return Err(text!(NO_FIGURES));
+        return Err(text!("fleet-no-figures", "no figures: inventory only"));
     }
     names.in_record(record).ok_or_else(|| text!(UNREADABLE))
 }

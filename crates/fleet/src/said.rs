@@ -12,9 +12,9 @@ use record::fleet::{
 };
 use record::phrase::visible;
 use record::text::Value;
-use record::{Template, Text, metrics, text};
+use record::{Text, metrics, text};
 
-use crate::brief::{Brief, Known};
+use crate::brief::{Brief, Known, log_speed};
 use crate::camps::{Division, find_camps, take_out_drifts, take_out_two_valued};
 use crate::causes::{Case, find_causes};
 use crate::confirm::{confirm, hold_against_each_other};
@@ -28,21 +28,6 @@ const WRONG: f64 = 0.05;
 const MOST_VALUES: usize = 4;
 /// Collections that are looked back on.
 const MOST_COLLECTIONS: usize = 8;
-
-const ALONE: Template = Template { code: "fleet-alone", words: "one machine: nothing to hold it against" };
-const FEW_ALIKE: Template = Template {
-    code: "fleet-few-alike",
-    words: "{machines} machines, {least} needed to call one slow; none differs by over {bound}",
-};
-const FEW: Template = Template {
-    code: "fleet-few",
-    words: "{machines} machines, {least} needed to call one slow; most apart: {what}, {slow} at {speed} of {fast}",
-};
-
-const NONE_SHARED: Template = Template {
-    code: "fleet-none-shared",
-    words: "{machines} machines, but no figure that {least} of them have: too few to call one slow",
-};
 
 /// What there is to judge.
 pub struct Input<'a> {
@@ -298,10 +283,14 @@ impl Judgement<'_> {
             return None;
         }
         if machines < 2 {
-            return Some(text!(ALONE));
+            return Some(text!("fleet-alone", "one machine: nothing to hold it against"));
         }
         if machines >= LEAST {
-            return Some(text!(NONE_SHARED, machines, least = LEAST));
+            return Some(text!(
+                "fleet-none-shared",
+                "{machines} machines, but no figure that {least} of them have: too few to call one slow",
+                least = LEAST
+            ));
         }
         let apart = |column: &Judged| {
             let cells =
@@ -322,15 +311,20 @@ impl Judgement<'_> {
             |at: usize| self.group.members.get(at).map_or(String::new(), |member| member.machine.clone());
         Some(match most {
             Some((_, slow, fast, by, figure)) => text!(
-                FEW,
-                machines,
+                "fleet-few",
+                "{machines} machines, {least} needed to call one slow; most apart: {what}, {slow} at {speed} of {fast}",
                 least = LEAST,
                 what = self.group.known.figure(figure)?.what.clone(),
                 slow = name(slow),
                 speed = Value::Share((-by).exp()),
                 fast = name(fast)
             ),
-            None => text!(FEW_ALIKE, machines, least = LEAST, bound = Value::Share(WORTH_TELLING)),
+            None => text!(
+                "fleet-few-alike",
+                "{machines} machines, {least} needed to call one slow; none differs by over {bound}",
+                least = LEAST,
+                bound = Value::Share(WORTH_TELLING)
+            ),
         })
     }
 
@@ -385,7 +379,7 @@ impl Judgement<'_> {
         let figure = self.group.known.figure(judged.column.figure?)?;
         let point = self.group.members.get(at)?.figures.get(judged.column.figure?)?;
         let loss = judged.loss(at)?;
-        let log = |value: f64| (figure.log_speed(value) - figure.log_speed(point.value) + loss).exp();
+        let log = |value: f64| (log_speed(figure, value) - log_speed(figure, point.value) + loss).exp();
         let ends = point.interval.map(|(low, high)| (log(low), log(high)));
         let left = loss - clock.map_or(0.0, f64::ln);
         let back = match figure.better {

@@ -5,14 +5,13 @@ use record::glossary::{Glossary, Group};
 /// Every entry.
 pub fn all() -> Glossary {
     let measurements = measure::MEASUREMENTS.iter().map(|one| (one.name, one.glossary)).collect();
-    let findings = diagnose::RULES.iter().map(|rule| (rule.name, rule.glossary)).collect();
     Glossary::new([
         Group::metrics(),
         Group { name: "Measurements", entries: measurements },
         Group::inventory(),
         Group::new("Knobs", quiet::knobs::GLOSSARY),
         Group::new("Proofs", experiment::prove::GLOSSARY),
-        Group { name: "Findings", entries: findings },
+        Group::new("Findings", diagnose::GLOSSARY),
         Group::words(),
     ])
 }

@@ -24,7 +24,9 @@ pub struct Group {
 impl Group {
     /// Of a text with a section an entry, each of which begins with `### name`.
     pub fn new(name: &'static str, text: &'static str) -> Self {
-        Self { name, entries: sections(text) }
+        let sections = text.split("### ").skip(1);
+        let entries = sections.map(|section| section.split_once('\n').unwrap_or((section, "")));
+        Self { name, entries: entries.collect() }
     }
 
     /// The metrics.
@@ -42,12 +44,6 @@ impl Group {
     pub fn words() -> Self {
         Self::new("Words", WORDS)
     }
-}
-
-/// Name and text of each section that begins with `### name`.
-fn sections(text: &'static str) -> Vec<(&'static str, &'static str)> {
-    let all = text.split("### ").skip(1);
-    all.map(|section| section.split_once('\n').unwrap_or((section, ""))).collect()
 }
 
 /// One entry.
@@ -383,7 +379,7 @@ mod tests {
                 "### c\nA Halt.",
             ]
             .iter()
-            .flat_map(|text| sections(text))
+            .flat_map(|text| Group::new("Words", text).entries)
             .map(|(name, text)| Term::parse(name, "", text))
             .collect(),
         };
@@ -412,7 +408,10 @@ mod tests {
             (term.how.as_deref(), term.usual.as_deref(), term.moves.as_deref()),
             (Some("x y."), Some("z."), None)
         );
-        assert_eq!(sections("### a\nOne.\n\n### c d\nTwo.\n"), [("a", "One.\n\n"), ("c d", "Two.\n")]);
+        assert_eq!(
+            Group::new("Words", "### a\nOne.\n\n### c d\nTwo.\n").entries,
+            [("a", "One.\n\n"), ("c d", "Two.\n")]
+        );
     }
 
     proptest! {

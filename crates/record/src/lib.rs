@@ -67,6 +67,9 @@ mod unavailable;
 pub mod units;
 pub mod watch;
 
+#[doc(hidden)]
+pub use captures::with_captured;
+
 pub use bus_bytes::{bus_bytes, write_allocate_avoided};
 pub use comparison::Comparison;
 pub use conditions::{Conditions, Knob, Snapshot};

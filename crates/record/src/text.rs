@@ -64,9 +64,9 @@ impl fmt::Display for Value {
     }
 }
 
-impl From<&'static str> for Value {
-    fn from(text: &'static str) -> Self {
-        Value::Text(Cow::Borrowed(text))
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::Text(text.to_owned().into())
     }
 }
 
@@ -87,6 +87,12 @@ macro_rules! counts {
         $(impl From<$type> for Value {
             fn from(count: $type) -> Self {
                 Value::Count(count as u64)
+            }
+        }
+
+        impl From<&$type> for Value {
+            fn from(count: &$type) -> Self {
+                Value::from(*count)
             }
         })*
     };
@@ -305,13 +311,14 @@ impl From<&str> for Text {
 /// A sentence: `text!("SMT is off on {cpus}", cpus = list)`, with a code before its words where tests or other programs ask for
 /// it: `text!("siblings-off", "SMT is off on {cpus}", cpus = list)`, or of a template that is declared apart, so that code
 /// decides by it: `text!(SIBLINGS_OFF, cpus = list)`. A place without a value, or a value without a place, does not compile
-/// where the words stand in the call. A name alone is its variable: `text!("SMT is off on {cpus}", cpus)`.
+/// where the words stand in the call. A place that has no value is the variable of its name: `text!("SMT is off on {cpus}")`; of a
+/// template that is declared apart a name alone is its variable: `text!(SIBLINGS_OFF, cpus)`.
 #[macro_export]
 macro_rules! text {
     // What stands in a place: the expression, or the variable of its name.
     (@value $name:ident) => { $crate::text::Value::from($name) };
     (@value $name:ident $value:expr) => { $crate::text::Value::from($value) };
-    ($code:literal, $words:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {{
+    (@all $code:literal, $words:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {{
         // Holds the places against the names.
         if false {
             let _ = ::std::format_args!($words $(, $name = "")*);
@@ -321,8 +328,11 @@ macro_rules! text {
             ::std::vec![$((stringify!($name), $crate::text!(@value $name $($value)?))),*],
         )
     }};
-    ($words:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {
-        $crate::text!("", $words $(, $name $(= $value)?)*)
+    ($code:literal, $words:literal $(, $($values:tt)*)?) => {
+        $crate::with_captured!($crate; $code, $words $(, $($values)*)?)
+    };
+    ($words:literal $(, $($values:tt)*)?) => {
+        $crate::with_captured!($crate; "", $words $(, $($values)*)?)
     };
     ($template:path $(, $name:ident $(= $value:expr)?)* $(,)?) => {
         $crate::Text::declared($template, ::std::vec![$((stringify!($name), $crate::text!(@value $name $($value)?))),*])

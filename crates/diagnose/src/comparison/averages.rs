@@ -56,8 +56,7 @@ fn average(all: &[&Measurement]) -> Option<Datum> {
     }
     let deviation = Some(variance.sqrt() / sum).filter(|deviation| deviation.is_finite());
     let mut datum = Datum::derived(sum / wakeups, deviation, &first.unit, locate_figure(first));
-    datum.over =
-        Some(text!("comparison-mean-of-wakeups", "mean of {wakeups} wake-ups", wakeups = wakeups as u64));
+    datum.over = Some(text!("mean of {wakeups} wake-ups", wakeups = wakeups as u64));
     datum.doubt = all.iter().find_map(|m| m.doubt.clone());
     datum.is_some().then_some(datum)
 }
@@ -66,12 +65,10 @@ fn average(all: &[&Measurement]) -> Option<Datum> {
 pub(super) fn note_sampling(known: &[Known], rows: &[TableRow]) -> Option<Text> {
     let row = rows.iter().find(|row| row.key.metric == AVERAGE)?;
     let setting = row.row.labels.word(Label::Setting);
-    let sampled: Vec<(String, Sampling)> = known
-        .iter()
-        .filter_map(|known| Some((known.name.clone(), Sampling::of(known.record, setting)?)))
-        .collect();
+    let sampled = known.iter().filter_map(|known| Some((&known.name, sampling(known.record, setting)?)));
+    let sampled: Vec<(&String, (u64, usize, u64))> = sampled.collect();
     let differ = sampled.windows(2).any(|pair| pair[0].1 != pair[1].1);
-    let each = sampled.into_iter().map(|(name, Sampling { wakeups, threads, interval_us })| {
+    let each = sampled.into_iter().map(|(name, (wakeups, threads, interval_us))| {
         let (threads, apart) = (count_noun(threads, "thread"), figure(interval_us as f64 * 1e3, "ns"));
         format!("{name}: {wakeups} wake-ups of {threads}, {apart} apart.")
     });
@@ -79,38 +76,23 @@ pub(super) fn note_sampling(known: &[Known], rows: &[TableRow]) -> Option<Text> 
     differ.then(|| {
         text!(
             "comparison-averages-differ",
-            "Averages of wake-ups weigh rare long delays, of which a longer run has more. {each}",
-            each
+            "Averages of wake-ups weigh rare long delays, of which a longer run has more. {each}"
         )
     })
 }
 
-/// What an average was taken over.
-#[derive(PartialEq)]
-struct Sampling {
-    wakeups: u64,
-    threads: usize,
-    interval_us: u64,
-}
-
-impl Sampling {
-    fn of(record: &Record, setting: Option<&str>) -> Option<Self> {
-        let of = |metric| {
-            let all =
-                record.measurements_of(metric).filter(|m| m.labels.switch(Label::Corrected) != Some(true));
-            all.filter(|m| {
-                m.labels.word(Label::Policy) != Some("fifo") && m.labels.word(Label::Setting) == setting
-            })
-            .filter(|m| m.detail.has(detail::CYCLES))
-            .collect::<Vec<_>>()
-        };
-        let all = [AVERAGE, metrics::WAKEUP_LATENCY].map(of).into_iter().find(|all| !all.is_empty())?;
-        Some(Self {
-            wakeups: all.iter().filter_map(|m| m.detail.get(detail::CYCLES)).fold(0, u64::saturating_add),
-            threads: all.len(),
-            interval_us: all.iter().find_map(|m| m.detail.get(detail::INTERVAL_US))?,
-        })
-    }
+/// What an average was taken over: wake-ups, threads, and the time between two wake-ups, µs.
+fn sampling(record: &Record, setting: Option<&str>) -> Option<(u64, usize, u64)> {
+    let is_alike = |m: &&Measurement| {
+        m.labels.switch(Label::Corrected) != Some(true)
+            && m.labels.word(Label::Policy) != Some("fifo")
+            && m.labels.word(Label::Setting) == setting
+            && m.detail.has(detail::CYCLES)
+    };
+    let of = |metric| record.measurements_of(metric).filter(is_alike).collect::<Vec<_>>();
+    let all = [AVERAGE, metrics::WAKEUP_LATENCY].map(of).into_iter().find(|all| !all.is_empty())?;
+    let wakeups = all.iter().filter_map(|m| m.detail.get(detail::CYCLES)).fold(0, u64::saturating_add);
+    Some((wakeups, all.len(), all.iter().find_map(|m| m.detail.get(detail::INTERVAL_US))?))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use record::conditions::ClockSetting;
 use record::{Label, Labels, Measurement, Record, Text, detail};
 
 use super::Side;
-use super::datum::{Datum, over};
+use super::datum::Datum;
 use super::documents::{empty, number, side_by_side, word};
 use super::explain::{CORE_CLOCK, HOSTS_CACHE, SIZE_LEFT_OUT};
 use super::order::HOSTS_CACHES;
@@ -130,11 +130,11 @@ fn a_middle_of_two_figures_names_no_place_that_holds_another() {
     };
     let all = [far(2, 3.51), far(3, 3.94)];
     let both: Vec<&Measurement> = all.iter().collect();
-    assert_eq!(Datum::from_several(&both, over::PLACES).unwrap().from, "stream.ns_per_element op=copy cpu=7");
+    assert_eq!(Datum::from_several(&both, "places").unwrap().from, "stream.ns_per_element op=copy cpu=7");
     let held = [far(1, 2.05), far(2, 3.51), far(3, 3.94)];
     let odd: Vec<&Measurement> = held.iter().collect();
     assert_eq!(
-        Datum::from_several(&odd, over::PLACES).unwrap().from,
+        Datum::from_several(&odd, "places").unwrap().from,
         "stream.ns_per_element op=copy cpu=7 node=2"
     );
 }

@@ -1,12 +1,10 @@
 //! One figure of one record, as a comparison needs it: its value, what it was taken from, and what stands against it.
 
-use record::Label;
-use record::detail;
 use record::metrics::{self, Metric, Whole};
 use record::statistics::{Summary, is_unknown};
-use record::{Doubt, Measurement, Text, text};
+use record::{Doubt, Label, Measurement, Text, detail, text};
 
-use super::method::{self, Unfit};
+use super::method;
 use crate::figures::locate_figure;
 
 /// Samples up to which a comparison draws from them; of more the interval is kept instead.
@@ -38,7 +36,7 @@ pub(crate) struct Datum {
     /// Unit.
     pub unit: String,
     /// Why it is comparable with nothing.
-    pub unfit: Option<Unfit>,
+    pub unfit: Option<Text>,
     /// The settings of the recipe that it is a run of: with others it is other work.
     pub settings: Option<String>,
     /// The command that it is of: another one is other work.
@@ -76,22 +74,10 @@ impl Size {
     pub(crate) fn describe(self) -> Text {
         match self {
             Size::Cached => text!("comparison-size-cached", "within the caches"),
-            Size::Between => text!("comparison-size-between", "partly in the caches"),
+            Size::Between => text!("partly in the caches"),
             Size::Memory => text!("comparison-size-memory", "beyond the caches"),
         }
     }
-}
-
-/// What several measurements of one thing are of.
-pub(crate) mod over {
-    pub(crate) const RUNS: &str = "runs";
-    pub(crate) const CPUS: &str = "CPUs";
-    pub(crate) const CORES: &str = "cores";
-    pub(crate) const CPU_PAIRS: &str = "pairs of CPUs";
-    pub(crate) const NODES: &str = "NUMA nodes";
-    pub(crate) const NODE_PAIRS: &str = "pairs of NUMA nodes";
-    pub(crate) const PLACES: &str = "places";
-    pub(crate) const WORKING_SETS: &str = "working sets";
 }
 
 impl Datum {
@@ -110,7 +96,7 @@ impl Datum {
             doubt: m.doubt.clone(),
             method: m.method.as_deref().and_then(|method| method::find_foreign(&m.metric, method)),
             unit: find_unit(m),
-            unfit: method::find_unfit(m),
+            unfit: method::remark_scope(m),
             declared: m.labels.word(Label::Source) == Some("declared"),
             share: is_share(&m.metric, &m.unit),
             ..Self::default()
@@ -119,7 +105,7 @@ impl Datum {
 
     /// The mean over places of what adds up, as shares of time do, between the means of the ends of their intervals. `None` for none.
     pub(crate) fn mean_of(all: &[&Measurement]) -> Option<Self> {
-        let mut datum = Self::from_several(all, over::CPUS)?;
+        let mut datum = Self::from_several(all, "CPUs")?;
         if all.len() < 2 {
             return Some(datum);
         }
@@ -138,7 +124,7 @@ impl Datum {
         Some(datum)
     }
 
-    /// Several measurements of the same thing at different places. `None` for none.
+    /// Several measurements of the same thing at different places, which `over` names: `CPUs`. `None` for none.
     pub(crate) fn from_several(all: &[&Measurement], over: &str) -> Option<Self> {
         let (first, rest) = all.split_first()?;
         let mut datum = Self::from_measurement(first);
@@ -176,15 +162,14 @@ impl Datum {
         datum.over = Some(format!("median of {} {over}", all.len()).into());
         let doubtful = all.iter().filter(|m| m.doubt.is_some()).count();
         datum.doubt = (doubtful * 2 > all.len()).then(|| {
-            text!("comparison-mostly-in-doubt", "{doubtful} of {all} unreliable", doubtful, all = all.len())
-                .into()
+            text!("comparison-mostly-in-doubt", "{doubtful} of {all} unreliable", all = all.len()).into()
         });
         if let Some(other) = all.iter().find(|m| m.method != first.method) {
-            datum.unfit = Some(Unfit::Because(text!(
+            datum.unfit = Some(text!(
                 method::TWO_METHODS,
                 one = method::describe_method(first.method.as_deref()),
                 other = method::describe_method(other.method.as_deref()),
-            )));
+            ));
         }
         Some(datum)
     }
@@ -193,7 +178,7 @@ impl Datum {
     pub(crate) fn derived(value: f64, deviation: Option<f64>, unit: &str, from: impl Into<String>) -> Self {
         Self {
             value,
-            interval: deviation.map(|deviation| interval_around(value, deviation)),
+            interval: deviation.map(|one| (value * (-Z * one).exp(), value * (Z * one).exp())),
             n: if deviation.is_some() { 2 } else { 1 },
             unit: unit.to_owned(),
             from: from.into(),
@@ -278,11 +263,6 @@ fn locate_all(all: &[&Measurement]) -> String {
 fn find_unit(m: &Measurement) -> String {
     let bytes = m.unit == "work/s" && m.detail.get(detail::WORK) == Some("B");
     if bytes { "B/s".to_owned() } else { m.unit.to_string() }
-}
-
-/// An interval around a value from a standard deviation on the scale of logarithms.
-pub(crate) fn interval_around(value: f64, deviation: f64) -> (f64, f64) {
-    (value * (-Z * deviation).exp(), value * (Z * deviation).exp())
 }
 
 /// Whether it is a share of a time, of which a difference in points tells more than a ratio.

@@ -4,7 +4,7 @@ use record::text::Value;
 use record::{Label, Record, detail, metrics, text};
 
 use super::datum::Datum;
-use super::method::{SUPERLINEAR, Unfit};
+use super::method::SUPERLINEAR;
 use super::rows::{RowKey, RowKind, Rows, add_row};
 use crate::scaling::POOR;
 
@@ -14,6 +14,7 @@ const MISS_SHARES: u32 = 20;
 /// Adds throughput of all CPUs over that of as many single threads.
 pub(super) fn add_efficiency(rows: &mut Rows) {
     let mut found = Vec::new();
+    let is_of_all = |key: &RowKey| key.metric == metrics::WORKLOAD_THROUGHPUT && key.kind == RowKind::AllCpus;
     for (key, entry) in rows.iter().filter(|(key, _)| is_of_all(key)) {
         let name = key.subject.as_str();
         let of_one = |other: &RowKey| {
@@ -26,10 +27,10 @@ pub(super) fn add_efficiency(rows: &mut Rows) {
             continue;
         };
         let mut datum = entry.datum.over_another(&one.datum, f64::from(threads).recip(), "ratio");
-        datum.over = Some(text!("comparison-threads-against-one", "{threads} threads against one", threads));
+        datum.over = Some(text!("{threads} threads against one"));
         if datum.value > 1.0 + POOR {
             let why = text!(SUPERLINEAR, share = Value::Share(datum.value));
-            datum.unfit.get_or_insert(Unfit::Because(why));
+            datum.unfit.get_or_insert(why);
         }
         found.push((name.to_owned(), datum));
     }
@@ -62,18 +63,13 @@ pub(super) fn add_miss_shares(rows: &mut Rows) {
     }
 }
 
-/// Whether a row is the throughput of all CPUs.
-fn is_of_all(key: &RowKey) -> bool {
-    key.metric == metrics::WORKLOAD_THROUGHPUT && key.kind == RowKind::AllCpus
-}
-
 /// Adds memory-level parallelism at its best, and latency under load.
 pub(super) fn add_loaded(record: &Record, rows: &mut Rows) {
     let best = record.measurements_of(metrics::LOAD_PARALLELISM).filter(|m| m.value().is_finite());
     if let Some(best) = best.max_by(|a, b| a.value().total_cmp(&b.value())) {
         let chains = best.labels.count(record::Label::Chains).unwrap_or(0);
         let mut datum = Datum::from_measurement(best);
-        datum.over = Some(text!("comparison-of-chains", "{chains} chains", chains));
+        datum.over = Some(text!("{chains} chains"));
         add_row(rows, RowKey::new(metrics::LOAD_PARALLELISM, 50, "loads in flight, maximum"), datum);
     }
     let Some(curve) = record.measurements_of(metrics::MEMORY_LOADED_LATENCY).next() else { return };
@@ -83,7 +79,7 @@ pub(super) fn add_loaded(record: &Record, rows: &mut Rows) {
         if let Some(ns) = curve.detail.get(key) {
             let from = format!("memory.loaded_latency detail.{}", key.name());
             let mut datum = Datum::derived(ns, None, "ns", from);
-            datum.over = Some(text!("comparison-from-a-curve", "from a curve"));
+            datum.over = Some(text!("from a curve"));
             let name = format!("latency at {load} of the loaders' maximum bandwidth");
             add_row(rows, RowKey::new(metrics::MEMORY_LOADED_LATENCY, order, name), datum);
         }

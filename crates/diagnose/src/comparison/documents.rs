@@ -1,11 +1,10 @@
 //! Published machines, from the few figures that were published of them, and what must come out of a comparison.
 
-use record::Label;
 use record::comparison::{Comparison, Support};
 use record::document::Tool;
 use record::machine::{Cache, CacheKind, MemoryDevice, Node};
 use record::text::Value;
-use record::{Labels, Measurement, Record, Text};
+use record::{Label, Labels, Measurement, Record, Text};
 
 use super::explain::{
     CLAIMED_INSTRUCTIONS, CORE_CLOCK, CORES, CORES_SCALE, INSTRUCTIONS, INSTRUCTIONS_PER_CYCLE,

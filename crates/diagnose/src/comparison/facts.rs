@@ -85,8 +85,8 @@ fn list_hardware() -> Vec<Row> {
         (text!("comparison-fact-vectors", "Vectors"), "processor.vector_bits", With("bits")),
     ];
     for level in 1..=CACHE_LEVELS {
-        let data = text!("comparison-fact-data-cache", "L{level}d", level);
-        let unified = text!("comparison-fact-cache", "L{level}", level);
+        let data = text!("comparison-fact-data-cache", "L{level}d");
+        let unified = text!("comparison-fact-cache", "L{level}");
         rows.push((data, "caches", Caches(level, true)));
         rows.push((unified, "caches", Caches(level, false)));
     }

@@ -1,7 +1,5 @@
 //! Holds a comparison against what may be lost: the gate of a test of changes.
 
-use std::cmp::Ordering;
-
 use record::comparison::{Cell, Comparison, Row};
 use record::difference::{Verdict, WORTH_TELLING};
 use record::gate::{Gate, Held, Outcome, Terms};
@@ -13,23 +11,12 @@ use record::{Better, Template, Text, metrics, text};
 /// The least bound: smaller losses are not resolved.
 pub const LEAST_BOUND: f64 = WORTH_TELLING;
 
-const PASSED: Template = Template {
-    code: "gate-passed",
-    words: "Gate passed: {figures} held, no loss of {bound} or more {outcome}.",
-};
-const FAILED: Template =
-    Template { code: "gate-failed", words: "Gate FAILED: of {figures} {failed} by {bound} or more." };
-const UNDECIDED: Template = Template {
-    code: "gate-undecided",
-    words: "{noisy} of them too noisy or unreliable to exclude that; --fail-on noisy fails on that.",
-};
 /// The comparison counts these figures, too.
 const LEFT_OUT: Template =
     Template { code: "gate-left-out", words: "Not held: {figures} of what others took." };
 
 /// The metric of a command's time.
 const TIME: &str = metrics::WORKLOAD_TIME;
-const TIME_OF: Template = Template { code: "gate-time-of", words: "time of {command}" };
 
 /// Why a gate has nothing to hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,7 +85,8 @@ fn summarize_held(mut held: Vec<Held>, terms: Terms, why: Option<Text>) -> Resul
     if held.iter().all(|held| held.interval.is_none()) {
         return Err(Ungated::NoInterval { figures: held.len() });
     }
-    held.sort_by(|a, b| a.outcome.cmp(&b.outcome).then(descending(a.loss, b.loss)));
+    let loss = |held: &Held| held.loss.unwrap_or(f64::NEG_INFINITY);
+    held.sort_by(|a, b| a.outcome.cmp(&b.outcome).then(loss(b).total_cmp(&loss(a))));
     let passed = !held.iter().any(|held| terms.fails(held.outcome));
     let says = summarize(&held, &terms);
     Ok(Gate { terms, passed, says, held })
@@ -126,7 +114,7 @@ pub fn gate_turns(turns: &Turns, terms: Terms) -> Result<Gate, Ungated> {
             subject: number,
             row: 0,
             metric: TIME.to_owned(),
-            what: text!(TIME_OF, command = &command.workload),
+            what: text!("time of {command}", command = &command.workload),
             outcome,
             unreliable: false,
             loss: Some(1.0 - 1.0 / against.ratio),
@@ -186,27 +174,26 @@ fn judge(interval: Option<(f64, f64)>, verdict: &Verdict, bound: f64, doubtful: 
     }
 }
 
-fn descending(a: Option<f64>, b: Option<f64>) -> Ordering {
-    let or_least = |loss: Option<f64>| loss.unwrap_or(f64::NEG_INFINITY);
-    or_least(b).total_cmp(&or_least(a))
-}
-
 fn summarize(held: &[Held], terms: &Terms) -> Text {
     let count = |outcome: Outcome| held.iter().filter(|held| held.outcome == outcome).count();
     let (slower, noisy) = (count(Outcome::Slower), count(Outcome::Noisy));
     let figures = count_noun(held.len(), "figure");
     let bound = terms.bound_in_percent();
     let failed = [
-        (terms.slower && slower > 0).then(|| text!("{slower} slower", slower)),
-        (terms.noisy && noisy > 0).then(|| text!("{noisy} too noisy to exclude that it is slower", noisy)),
+        (terms.slower && slower > 0).then(|| text!("{slower} slower")),
+        (terms.noisy && noisy > 0).then(|| text!("{noisy} too noisy to exclude that it is slower")),
     ];
     let failed: Vec<Text> = failed.into_iter().flatten().collect();
-    let undecided = (noisy > 0 && !terms.noisy).then(|| text!(UNDECIDED, noisy));
+    let undecided = (noisy > 0 && !terms.noisy).then(|| {
+        text!("{noisy} of them too noisy or unreliable to exclude that; --fail-on noisy fails on that.")
+    });
     let outcome = match failed.is_empty() {
-        false => text!(FAILED, figures, failed = Value::List(failed), bound),
+        false => {
+            text!("Gate FAILED: of {figures} {failed} by {bound} or more.", failed = Value::List(failed))
+        }
         true => {
             let outcome = if terms.slower { "resolved" } else { "hidden by noise" };
-            text!(PASSED, figures, bound, outcome)
+            text!("Gate passed: {figures} held, no loss of {bound} or more {outcome}.")
         }
     };
     Text::sequence([outcome].into_iter().chain(undecided))

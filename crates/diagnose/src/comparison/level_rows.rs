@@ -2,7 +2,7 @@
 
 use record::{Label, Labels, Level, Measurement, Record, metrics, units};
 
-use super::datum::{Datum, Size, over};
+use super::datum::{Datum, Size};
 use super::nodes::{Nodes, last_level_cache};
 use super::rows::{RowEntry, RowKey, RowKind, Rows, add_row};
 use crate::RecordIndex;
@@ -54,10 +54,9 @@ fn add_headlines(index: &RecordIndex, rows: &mut Rows) {
     for (order, kind, m) in [(30, RowKind::Memory, huge), (40, RowKind::MemoryOnBasePages, small)] {
         let Some(page) = m.labels.word(Label::Page).map(str::to_owned) else { continue };
         // Other tools do not tell the pages of a level: its row is the same.
-        let key = match kind {
-            RowKind::Memory => name_level(order, kind, MEMORY),
-            _ => name_pages(order, kind, &page),
-        };
+        let pages = if kind == RowKind::Memory { String::new() } else { format!(", {page} pages") };
+        let name = format!("load from {MEMORY}{pages}");
+        let key = RowKey::new(metrics::LOAD_LATENCY, order, name).of_kind(kind, MEMORY);
         let (mut datum, place) = (Datum::from_measurement(m), Labels::new().with_label(Label::Page, page));
         // What moved the clock at one working set leaves those around it.
         if let Some(around) = rows.get(&key) {
@@ -78,12 +77,6 @@ fn name_level(order: u32, kind: RowKind, level: &str) -> RowKey {
     RowKey::new(metrics::LOAD_LATENCY, order, format!("load from {level}")).of_kind(kind, level)
 }
 
-/// The row of memory on pages of a size.
-fn name_pages(order: u32, kind: RowKind, page: &str) -> RowKey {
-    RowKey::new(metrics::LOAD_LATENCY, order, format!("load from {MEMORY}, {page} pages"))
-        .of_kind(kind, MEMORY)
-}
-
 /// A level's latency with the working sets on its plateau as samples.
 fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> Datum {
     let on: Vec<&Measurement> = points
@@ -94,7 +87,7 @@ fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> D
         .collect();
     let off = |m: &Measurement| (m.value() - level.latency_ns).abs();
     let near = on.iter().min_by(|a, b| off(a).total_cmp(&off(b)));
-    let of_plateau = Datum::from_several(&on, over::WORKING_SETS).filter(|_| on.len() >= ENOUGH);
+    let of_plateau = Datum::from_several(&on, "working sets").filter(|_| on.len() >= ENOUGH);
     let mut datum =
         of_plateau.or_else(|| near.map(|near| Datum::from_measurement(near))).unwrap_or_else(|| {
             Datum::derived(level.latency_ns, None, "ns", format!("diagnosis.levels {}", level.name))
@@ -125,7 +118,7 @@ fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) 
             // What lies on no known node is taken for the own one's.
             let is = |m: &&&Measurement| nodes.is_own(m).unwrap_or(true) == own;
             let all: Vec<&Measurement> = points.iter().filter(here).filter(is).copied().collect();
-            if let Some(mut datum) = Datum::from_several(&all, over::PLACES) {
+            if let Some(mut datum) = Datum::from_several(&all, "places") {
                 datum.size = Size::classify(bytes, cache);
                 let whose = if own { "" } else { ", other nodes' memory" };
                 let what = format!("load from {}{whose}", units::bytes(bytes));
@@ -156,7 +149,7 @@ fn add_points_of_levels(record: &Record, points: &[&Measurement], rows: &mut Row
                 && nodes.is_own(m).unwrap_or(true)
         };
         let within: Vec<&Measurement> = points.iter().copied().filter(is_within).collect();
-        let Some(datum) = Datum::from_several(&within, over::WORKING_SETS) else { continue };
+        let Some(datum) = Datum::from_several(&within, "working sets") else { continue };
         if datum.method.is_some() {
             continue;
         }

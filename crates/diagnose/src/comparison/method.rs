@@ -1,6 +1,6 @@
 //! Which ways of measuring give the same figure, and which figures are comparable with none.
 
-use record::{Coverage, Label, Measurement, Template, Text, metrics, text};
+use record::{Label, Measurement, Template, Text, metrics, text};
 
 /// Tools whose figure is by its definition the one that linespeed measures under the same name. Matched on the
 /// beginning of the method, in lower case.
@@ -66,22 +66,10 @@ pub(super) fn is_system_wide(m: &Measurement) -> bool {
     m.labels.word(Label::Scope).is_some_and(|scope| scope.starts_with("system"))
 }
 
-/// What is to be said of a figure that was counted over the whole system beside a program, and looks like the program's.
+/// Why a figure that was counted over the whole system beside a program, and looks like the program's, is comparable with no other.
 pub fn remark_scope(m: &Measurement) -> Option<Text> {
-    (find_unfit(m)? == Unfit::SystemWide).then(|| text!(SYSTEM_WIDE))
-}
-
-/// Why a figure is comparable with no other.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Unfit {
-    /// It was counted over the whole system and not of the program.
-    SystemWide,
-    /// An emulator's times.
-    Emulated,
-    /// How many threads made it is not told.
-    ThreadsNotReported,
-    /// Something else, in words.
-    Because(Text),
+    let of_program = m.labels.get(Label::Workload).is_some() || m.metric == metrics::CORE_IPC;
+    (is_system_wide(m) && of_program).then(|| text!(SYSTEM_WIDE))
 }
 
 /// Several figures of one place.
@@ -105,24 +93,6 @@ pub(super) const THREADS_UNKNOWN: Template =
 /// One record has the figure by two methods.
 pub(super) const TWO_METHODS: Template =
     Template { code: "comparison-two-methods", words: "measured by {one} and by {other} in the same record" };
-
-impl Unfit {
-    /// Why, in words.
-    pub(crate) fn reason(&self) -> Text {
-        match self {
-            Unfit::SystemWide => text!(SYSTEM_WIDE),
-            Unfit::Emulated => text!(Coverage::EMULATED),
-            Unfit::ThreadsNotReported => text!(THREADS_UNKNOWN),
-            Unfit::Because(reason) => reason.clone(),
-        }
-    }
-}
-
-/// Why a figure is comparable with no other, as far as one figure alone tells.
-pub(super) fn find_unfit(m: &Measurement) -> Option<Unfit> {
-    let of_program = m.labels.get(Label::Workload).is_some() || m.metric == metrics::CORE_IPC;
-    (is_system_wide(m) && of_program).then_some(Unfit::SystemWide)
-}
 
 /// Tools that take every CPU of the machine by themselves, so that their figures need not name threads; as in [`ALIKE`].
 const TAKES_ALL: &[&str] = &["intel mlc"];
@@ -158,9 +128,9 @@ mod tests {
                 .with_label(Label::Workload, "7^999999")
                 .with_label(Label::Source, "pmu")
                 .with_label(Label::Scope, scope);
-            find_unfit(&Measurement::new("core.ipc", place, vec![0.92]))
+            remark_scope(&Measurement::new("core.ipc", place, vec![0.92]))
         };
-        assert_eq!(ipc("system"), Some(Unfit::SystemWide));
+        assert_eq!(ipc("system"), Some(text!(SYSTEM_WIDE)));
         assert_eq!(ipc("process"), None);
     }
 }

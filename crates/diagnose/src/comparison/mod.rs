@@ -36,7 +36,7 @@ use record::{Coverage, Ended, Machine, Record, Template, Text, text};
 pub use gate::{LEAST_BOUND, Ungated, gate, gate_turns};
 pub use method::remark_scope;
 pub(crate) use row_figures::name_alone;
-pub use row_figures::{RowFigure, row_figures};
+pub use row_figures::{Figure, RowFigure, row_figures};
 use rows::Rows;
 pub use suggestions::suggest;
 pub use table::OTHER_COMMAND;
@@ -75,14 +75,16 @@ pub(crate) struct Known<'a> {
 /// Holds records against the one with index `baseline` (the last, where there is none of that number).
 pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> Comparison {
     let baseline = baseline.min(sides.len().saturating_sub(1));
+    let mut comparison = begin(sides, baseline, tool);
+    let relation = comparison.relation;
     if sides.iter().all(|side| side.record.watch.is_some()) {
-        return watches::compare(sides, baseline, tool);
+        watches::compare(&mut comparison, sides);
+        return comparison;
     }
-    let subjects = describe_subjects(sides);
     let averages = averages::are_among(sides.iter().map(|side| side.record));
     let commands = sides.iter().all(|side| work::is_of_command(side.record));
     let only = work::OnlySizes::of(sides.iter().map(|side| side.record), commands);
-    let known = sides.iter().zip(&subjects).map(|(side, subject)| {
+    let known = sides.iter().zip(&comparison.subjects).map(|(side, subject)| {
         let (record, name) = (side.record, subject.name.clone());
         let mut rows = row_builder::build_rows(&crate::RecordIndex::new(record), commands, &only);
         if averages {
@@ -91,41 +93,21 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         Known { name, record, rows }
     });
     let known: Vec<Known> = known.collect();
-    let records: Vec<&Record> = sides.iter().map(|side| side.record).collect();
     let (rows, refused) = table::build_rows(&known, baseline);
-    let figures = if extent == Extent::All { table::build_figures(&known, baseline) } else { Vec::new() };
-    let relation = relate(sides, &subjects);
-    let (explanations, what_if) = if relation == Relation::SameRecord {
-        (Vec::new(), Vec::new())
-    } else {
-        let explanations = explain::explain_results(&known, baseline, relation);
-        let what_if = projection::project_settings(&known, baseline, &explanations);
-        (explanations, what_if)
-    };
-    let orders = order::build_orders(&rows, &known);
+    comparison.refused = refused;
+    if extent == Extent::All {
+        comparison.figures = table::build_figures(&known, baseline);
+    }
+    if relation != Relation::SameRecord {
+        comparison.explanations = explain::explain_results(&known, baseline, relation);
+        comparison.what_if = projection::project_settings(&known, baseline, &comparison.explanations);
+    }
+    comparison.orders = order::build_orders(&rows, &known);
     let sampling = averages::note_sampling(&known, &rows);
     let programs = programs::note_programs(&known, &rows);
-    let mut comparison = Comparison {
-        comparison: COMPARISON_VERSION,
-        tool,
-        subjects,
-        baseline,
-        relation,
-        answer: Vec::new(),
-        differences: facts::find_differences(&records),
-        rows: rows.into_iter().map(|row| row.row).collect(),
-        figures,
-        refused,
-        explanations,
-        what_if,
-        orders,
-        notes: Vec::new(),
-        within: Vec::new(),
-        gate: None,
-    };
+    comparison.rows = rows.into_iter().map(|row| row.row).collect();
     comparison.notes = note_whole(&comparison);
-    comparison.notes.extend(sampling);
-    comparison.notes.extend(programs);
+    comparison.notes.extend(sampling.into_iter().chain(programs));
     comparison.answer = verdict::state_verdict(&comparison);
     if relation == Relation::Machines && known.len() <= FEW {
         for this in &known {
@@ -134,6 +116,30 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         }
     }
     comparison
+}
+
+/// Who is compared, and in which facts they differ.
+fn begin(sides: &[Side], baseline: usize, tool: Tool) -> Comparison {
+    let subjects = describe_subjects(sides);
+    let records: Vec<&Record> = sides.iter().map(|side| side.record).collect();
+    Comparison {
+        comparison: COMPARISON_VERSION,
+        tool,
+        relation: relate(sides, &subjects),
+        subjects,
+        baseline,
+        answer: Vec::new(),
+        differences: facts::find_differences(&records),
+        rows: Vec::new(),
+        figures: Vec::new(),
+        refused: Vec::new(),
+        explanations: Vec::new(),
+        what_if: Vec::new(),
+        orders: Vec::new(),
+        notes: Vec::new(),
+        within: Vec::new(),
+        gate: None,
+    }
 }
 
 /// Names that no two share, and what is to be known of each.
@@ -184,19 +190,17 @@ fn note_record(record: &Record) -> Vec<Text> {
         Ended::Complete => None,
         Ended::Interrupted { signal } => {
             let signal = signal.to_string();
-            Some(text!("comparison-ended-by-signal", "ended early by signal {signal}", signal))
+            Some(text!("ended early by signal {signal}"))
         }
-        Ended::Failed { reason } => {
-            Some(text!("comparison-ended-early", "ended early: {reason}", reason = reason.to_string()))
-        }
+        Ended::Failed { reason } => Some(text!("ended early: {reason}", reason = reason.to_string())),
     };
-    let imported = text!("comparison-imported", "imported from other tools' output");
+    let imported = text!("imported from other tools' output");
     let withheld = record.coverage.iter().filter(|line| line.is_for(&Coverage::CHANGED_OR_DAMAGED)).count();
     let withheld = (withheld > 0).then(|| {
         let figures = count_noun(withheld, "figure");
-        text!("comparison-figures-withheld", "changed or damaged: {figures} withheld", figures)
+        text!("changed or damaged: {figures} withheld")
     });
-    let empty = text!("comparison-inventory-only", "inventory only, no figures");
+    let empty = text!("inventory only, no figures");
     let notes = [
         emulated.then(|| text!(Coverage::EMULATED)),
         ended,
@@ -236,11 +240,6 @@ const NO_SHARED_METRIC: Template = Template {
     code: "comparison-no-shared-metric",
     words: "No shared metric: only the inventories are compared.",
 };
-/// The records ran two commands.
-const COMMANDS_DIFFER: Template = Template {
-    code: "comparison-commands-differ",
-    words: "They ran {why}. Those results are not compared; --different-commands compares them.",
-};
 /// What the records share cannot be compared.
 const NOTHING_COMPARABLE: Template =
     Template { code: "comparison-nothing-comparable", words: "No shared figure is comparable: {why}." };
@@ -250,20 +249,26 @@ fn note_whole(comparison: &Comparison) -> Vec<Text> {
     let mut notes = Vec::new();
     match comparison.relation {
         Relation::SameRecord => notes.push(text!(SAME_RECORD)),
-        Relation::SameMachine => notes.push(text!(
-            "comparison-same-machine",
-            "Records of the same machine: differences are changes over time."
-        )),
+        Relation::SameMachine => {
+            notes.push(text!("Records of the same machine: differences are changes over time."))
+        }
         Relation::Machines => {}
     }
     let different = subjects.iter().filter(|_| comparison.relation != Relation::SameRecord);
     notes.extend(different.filter_map(|subject| {
         let (name, other) = (&subject.name, &subjects.get(subject.same_as?)?.name);
-        Some(text!("comparison-same-as", "{name} is the same record as {other}.", name, other))
+        Some(text!("{name} is the same record as {other}."))
     }));
     let of_commands = comparison.refused.iter().filter(|refusal| refusal.why.is(&table::OTHER_COMMAND));
-    let of_commands: Vec<Text> =
-        of_commands.map(|refusal| text!(COMMANDS_DIFFER, why = &refusal.why)).collect();
+    let of_commands: Vec<Text> = of_commands
+        .map(|refusal| {
+            text!(
+                "comparison-commands-differ",
+                "They ran {why}. Those results are not compared; --different-commands compares them.",
+                why = &refusal.why
+            )
+        })
+        .collect();
     if !of_commands.is_empty() {
         notes.extend(of_commands);
     } else if comparison.rows.is_empty() {
@@ -272,10 +277,7 @@ fn note_whole(comparison: &Comparison) -> Vec<Text> {
         notes.push(match (comparison.refused.first(), all_have_figures) {
             (Some(refusal), _) => text!(NOTHING_COMPARABLE, why = refusal.why.clone()),
             (None, true) => text!(NO_SHARED_METRIC),
-            (None, false) => text!(
-                "comparison-one-has-figures",
-                "At most one record has figures: only the inventories are compared."
-            ),
+            (None, false) => text!("At most one record has figures: only the inventories are compared."),
         });
     }
     notes

@@ -1,7 +1,7 @@
 //! What nodes cost, from matrices or from single figures that name a CPU and a node: own memory, other nodes' memory, and
 //! what a program sees that ignores nodes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use record::diagnosis::Evidence;
 use record::text::Value;
@@ -9,9 +9,10 @@ use record::units::figure;
 use record::{CpuList, Label, Machine, Measurement, Record, Template, Text, metrics, text};
 
 use super::Known;
-use super::datum::{Datum, Size, over};
+use super::datum::{Datum, Size};
 use super::rows::{RowKey, RowKind, Rows, add_row};
 use crate::figures::cite_fact;
+use crate::node_costs::nodes_of_cpus;
 
 /// Memory that takes this much longer than the own node's is told.
 const WORTH_TELLING: f64 = 1.1;
@@ -22,20 +23,13 @@ const OPS: &[&str] = &["copy", "triad", "scale", "add"];
 /// Which node a CPU is on, as far as a record tells.
 pub(crate) struct Nodes<'a> {
     record: &'a Record,
-    of_cpu: HashMap<u32, u32>,
+    of_cpu: BTreeMap<u32, u32>,
 }
 
 impl<'a> Nodes<'a> {
     /// Of a record.
     pub(crate) fn from_record(record: &'a Record) -> Self {
-        let machine = &record.machine;
-        let mut of_cpu: HashMap<u32, u32> =
-            machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?))).collect();
-        for node in &machine.nodes {
-            for cpu in node.cpus.iter() {
-                of_cpu.entry(cpu).or_insert(node.id);
-            }
-        }
+        let of_cpu = nodes_of_cpus(&record.machine);
         Self { record, of_cpu }
     }
 
@@ -218,8 +212,7 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
         .filter(|m| m.labels.count(Label::Bytes) == large && m.labels.get(Label::Node).is_some())
         .collect();
     if let Some(bytes) = large.filter(|bytes| *bytes > cache) {
-        let what =
-            text!("comparison-reach-loads-of-size", "load latency, {size}", size = Value::Bytes(bytes));
+        let what = text!("load latency, {size}", size = Value::Bytes(bytes));
         if let Some(mut reach) = find_reach(&nodes, &points, Timed::Loads, what) {
             reach.own.size = Size::classify(bytes, cache);
             all.push(reach);
@@ -231,7 +224,7 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
             None => m.labels.get(Label::Op).is_none(),
         });
         let what = match op {
-            Some(op) => text!("comparison-reach-stream-of", "lmbench {op}, per element", op),
+            Some(op) => text!("lmbench {op}, per element"),
             None => text!("comparison-reach-stream", "lmbench stream, per element"),
         };
         let of_op: Vec<&Measurement> = of_op.collect();
@@ -244,7 +237,7 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
 fn find_far(nodes: &Nodes, other: &[&Measurement]) -> Option<Datum> {
     let far: Vec<&Measurement> =
         other.iter().filter(|m| nodes.is_other_package(m) == Some(true)).copied().collect();
-    Datum::from_several(&far, over::PLACES)
+    Datum::from_several(&far, "places")
 }
 
 /// The mean over all other nodes, of which not each need have been measured: nodes of the own package and of other ones
@@ -311,14 +304,14 @@ fn build_reach(
     other: &[&Measurement],
 ) -> Option<Reach> {
     let matrix = timed == Timed::Matrix;
-    let own = Datum::from_several(own, if matrix { over::NODES } else { over::PLACES })?;
+    let own = Datum::from_several(own, if matrix { "NUMA nodes" } else { "places" })?;
     Some(Reach {
         timed,
         what,
         own,
         far: find_far(nodes, other),
         mean_other: mean_other(nodes, other),
-        other: Datum::from_several(other, if matrix { over::NODE_PAIRS } else { over::PLACES }),
+        other: Datum::from_several(other, if matrix { "pairs of NUMA nodes" } else { "places" }),
         remote_share: nodes.remote_share(),
         nodes: nodes.count(),
         guessed: false,
@@ -338,7 +331,7 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
         let ignoring = reach.other.as_ref().map(|other| {
             let mut datum = Datum::derived(reach.average(), None, &reach.own.unit, reach.own.from.clone());
             let share = Value::Share(reach.remote_share);
-            datum.over = Some(text!("comparison-of-remote-accesses", "{share} of accesses remote", share));
+            datum.over = Some(text!("{share} of accesses remote"));
             datum.method = reach.own.method.clone().or_else(|| other.method.clone());
             datum
         });
@@ -360,7 +353,7 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
             .filter(|m| m.summary.n > 0 && is_within_node(m) == is_own)
             .filter(|m| m.labels.word(Label::Op).is_none_or(|op| op == "read"));
         let of_read: Vec<&Measurement> = of_read.collect();
-        if let Some(datum) = Datum::from_several(&of_read, over::NODE_PAIRS) {
+        if let Some(datum) = Datum::from_several(&of_read, "pairs of NUMA nodes") {
             add_row(
                 rows,
                 RowKey::new(metrics::NUMA_BANDWIDTH, order, format!("read bandwidth, {whose}")),

@@ -1,9 +1,7 @@
 //! What must not be concluded from figures that look as if they could be held against each other.
 
-use record::Label;
 use record::comparison::Support;
-use record::detail;
-use record::{Comparison, Labels, Measurement, Record, Text};
+use record::{Comparison, Label, Labels, Measurement, Record, Text, detail};
 
 use super::documents::{empty, generator, number, power, side_by_side, word};
 use super::explain::words::FASTER_UNRELIABLE;

@@ -1,7 +1,7 @@
 //! Many records in the order of their results, who lies far from the others, and which facts fall in the same order.
 
 use record::comparison::{Order, Rank};
-use record::statistics::{MAD_SCALE, median_of_sorted};
+use record::statistics::MAD_SCALE;
 use record::{Better, Label, Template, Text, metrics, text};
 
 use super::Known;
@@ -9,6 +9,7 @@ use super::explain::{device_speed, find_best_clock, load_average};
 use super::nodes::last_level_cache;
 use super::rows::RowKind;
 use super::table::TableRow;
+use crate::figures::median;
 
 /// Records from which there is an order to speak of.
 const LEAST: usize = 3;
@@ -74,11 +75,9 @@ fn rank_subjects(of: &TableRow, known: &[Known]) -> Option<Order> {
 
 /// Marks those of ascending ranks that lie far from the others in the worse direction.
 fn mark_outliers(ranks: &mut [Rank], better: Better) {
-    let values: Vec<f64> = ranks.iter().map(|rank| rank.value).collect();
-    let median = median_of_sorted(&values);
-    let mut far: Vec<f64> = values.iter().map(|value| (value - median).abs()).collect();
-    far.sort_by(f64::total_cmp);
-    let mad = median_of_sorted(&far) * MAD_SCALE;
+    let middle = |values: &dyn Fn(&Rank) -> f64| median(ranks.iter().map(values)).unwrap_or(0.0);
+    let median = middle(&|rank| rank.value);
+    let mad = middle(&|rank| (rank.value - median).abs()) * MAD_SCALE;
     for rank in ranks.iter_mut().filter(|_| median > 0.0) {
         let worse = if better == Better::Higher { median - rank.value } else { rank.value - median };
         rank.outlier = worse > FAR * mad && worse > WORTH * median;
@@ -87,7 +86,7 @@ fn mark_outliers(ranks: &mut [Rank], better: Better) {
 
 /// The row of a wake-up latency outside its group, which says itself what it is about.
 pub(super) fn name_wakeup(row: &str) -> Text {
-    text!("comparison-result-wakeup", "wake-up, {row}", row = row.to_owned())
+    text!("comparison-result-wakeup", "wake-up, {row}")
 }
 
 /// How many CPUs there are, for which one thread has no use.
@@ -117,37 +116,6 @@ pub(super) const HOSTS_CACHES: Template = Template {
     words: "The last-level cache of {guests} is the host's, shared with its other guests.",
 };
 
-/// How pairs of records, of which the first is the faster, stand by a fact.
-#[derive(Default)]
-struct Pairs {
-    alike: usize,
-    against: usize,
-    level: usize,
-    /// The first pair that contradicts.
-    contradicting: Option<(usize, usize)>,
-}
-
-impl Pairs {
-    /// Of records' figures of a fact, the fastest record's first.
-    fn count(values: &[Option<f64>]) -> Self {
-        let mut pairs = Self::default();
-        for (number, fast) in values.iter().enumerate() {
-            for (later, slow) in values.iter().enumerate().skip(number + 1) {
-                let (Some(fast), Some(slow)) = (fast, slow) else { continue };
-                if fast > slow {
-                    pairs.alike += 1;
-                } else if fast < slow {
-                    pairs.against += 1;
-                    pairs.contradicting = pairs.contradicting.or(Some((number, later)));
-                } else {
-                    pairs.level += 1;
-                }
-            }
-        }
-        pairs
-    }
-}
-
 /// Which facts fall in the order of the result: for each how many pairs agree, and who contradicts.
 fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     if ranks.len() > MOST_PAIRS {
@@ -155,34 +123,36 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     }
     let alone = of.row.metric == metrics::WORKLOAD_TIME || of.key.kind == RowKind::OneThread;
     let facts = FACTS.iter().filter(|(name, _)| !(alone && *name == CPUS));
-    let name = |at: usize| &known[ranks[at].subject].name;
     let said = facts.filter_map(|(fact, figure)| {
-        let values: Vec<Option<f64>> = ranks.iter().map(|rank| figure(&known[rank.subject])).collect();
-        let Pairs { alike, against, level, contradicting } = Pairs::count(&values);
+        // The fastest record's first.
+        let sides = ranks.iter().map(|rank| &known[rank.subject]);
+        let values: Vec<(&str, f64)> =
+            sides.filter_map(|side| Some((side.name.as_str(), figure(side)?))).collect();
+        let later = |(at, fast)| values.iter().skip(at + 1).map(move |slow: &(&str, f64)| (fast, slow));
+        let pairs: Vec<_> = values.iter().enumerate().flat_map(later).collect();
+        let alike = pairs.iter().filter(|(fast, slow)| fast.1 > slow.1).count();
+        let mut contradicting = pairs.iter().filter(|(fast, slow)| fast.1 < slow.1);
+        let against = contradicting.clone().count();
+        let level = pairs.len() - alike - against;
         let (all, load) = (alike + against, *fact == LOAD);
         if all < 2 {
             return None;
         }
         let fact = Text::from(*fact);
-        Some(match contradicting {
+        Some(match contradicting.next() {
             None => text!(
-                "comparison-order-same",
                 "{falls} in this order: {fact}{level}.",
                 falls = if load { "Rises" } else { "Falls" },
-                fact,
                 level = match level {
                     0 => String::new(),
                     _ => format!(" ({level} of {} pairs equal)", all + level),
                 }
             ),
-            Some((fast, slow)) => text!(
+            Some(((fast, _), (slow, _))) => text!(
                 "comparison-order-contradicted",
                 "Contradicted by {against} of {all} pairs: {fact} ({fast} is faster than {slow} with {less}).",
-                fact,
-                against,
-                all,
-                fast = name(fast),
-                slow = name(slow),
+                fast = *fast,
+                slow = *slow,
                 less = if load { "more" } else { "less" }
             ),
         })

@@ -46,8 +46,7 @@ pub(super) fn note_programs(known: &[Known], rows: &[TableRow]) -> Vec<Text> {
         let note = text!(
             "comparison-programs-differ",
             "{work}: the same work by different programs. {each}",
-            work = &work,
-            each
+            work = &work
         );
         notes.entry(work).or_insert(note);
     }

@@ -54,8 +54,16 @@ pub(super) fn project_settings(
             project_devices(this, known),
             project_binding(this),
             project_smt(this, known),
-            project_governor(this, known),
-            project_boost(this, known),
+            project_highest_clock(
+                this,
+                known,
+                text!("comparison-set-governor", "governor"),
+                "performance",
+                |record| record.conditions.before.clocks.first()?.governor.clone(),
+            ),
+            project_highest_clock(this, known, text!("comparison-set-boost", "boost"), "on", |record| {
+                record.conditions.before.boost.map(|on| if on { "on" } else { "off" }.to_owned())
+            }),
             project_huge_pages(this, known),
             project_idle_states(this),
             project_clock_source(this, known),
@@ -124,9 +132,9 @@ fn project_all_memory(
         true => text!("comparison-set-all-memory", "memory devices and node binding together"),
         false => text!("comparison-set-binding-alone", "node binding, as a whole"),
     };
-    let states = [as_it_is(), text!("comparison-memory-of", "memory of {who}", who)];
+    let states = [as_it_is(), text!("memory of {who}")];
     let acts_on = match &held.held_back {
-        Some(held) => text!("comparison-acts-on-work", "{work}", work = &held.work),
+        Some(held) => text!("{work}", work = &held.work),
         None => held.result.clone(),
     };
     let mut says = text!(ESTIMATE, least, most, who);
@@ -146,11 +154,11 @@ fn project_all_memory(
 }
 
 fn as_it_is() -> Text {
-    text!("comparison-as-is", "as is")
+    text!("as is")
 }
 
 fn name_switch(on: bool) -> Text {
-    if on { text!("comparison-on", "on") } else { text!("comparison-off", "off") }
+    if on { text!("comparison-on", "on") } else { text!("off") }
 }
 
 /// A figure that may be held against others.
@@ -176,9 +184,7 @@ fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let mut says = match rated {
         Some(rated) => text!(RATED, rated = mt_s(rated), who, best = mt_s(best)),
         None => text!(
-            "comparison-devices-unrated",
             "Requires devices rated for it (rating not recorded); {who} runs at {best}.",
-            who,
             best = mt_s(best)
         ),
     };
@@ -189,7 +195,6 @@ fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
     };
     if let Some((_, read)) = this.rows.iter().find(|(key, entry)| of_all(key) && is_read(entry)) {
         says.push(text!(
-            "comparison-devices-bandwidth",
             "Read bandwidth: at most {then} instead of {now}.",
             then = figure(read.datum.value * gain, "B/s"),
             now = figure(read.datum.value, "B/s")
@@ -197,7 +202,7 @@ fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
     }
     let from = "machine.memory_devices[].configured_mt_s";
     let evidence = vec![cite_fact(mt_s(now), from), cite(who, mt_s(best), from)];
-    let acts_on = text!("comparison-acts-on-bandwidth", "memory bandwidth");
+    let acts_on = text!("memory bandwidth");
     let what = what_if(text!(DEVICES), [mt_s(now), mt_s(then)], acts_on, gain, says);
     Some(WhatIf { at_most: true, evidence, ..what })
 }
@@ -208,7 +213,6 @@ fn project_binding(this: &Known) -> Option<WhatIf> {
         .into_iter()
         .find(|reach| reach.other.is_some() && reach.own.unfit.is_none())?;
     let says = text!(
-        "comparison-one-process-per-node",
         "{nodes} processes, one per node: {own} instead of {average} ({what}).",
         nodes = reach.nodes,
         own = figure(reach.own.value, &reach.own.unit),
@@ -216,8 +220,8 @@ fn project_binding(this: &Known) -> Option<WhatIf> {
         what = &reach.what
     );
     let share = Value::Share(reach.remote_share);
-    let now = text!("comparison-remote-now", "{share} of accesses remote", share);
-    let states = [now, text!("comparison-none-remote", "none remote")];
+    let now = text!("{share} of accesses remote");
+    let states = [now, text!("none remote")];
     let evidence = [Some(&reach.own), reach.other.as_ref()].into_iter().flatten().map(cite_datum).collect();
     let what = what_if(text!(BINDING), states, acts_on(&reach), reach.ignoring(), says);
     Some(WhatIf { at_most: true, evidence, ..what })
@@ -233,17 +237,16 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
     };
     let (states, gain, says, evidence) = if is_off(this.record) {
         let (who, gain) = find_most(known, |record| find_yield(record).filter(|_| smt(record) == "on"))?;
-        let says = text!("comparison-smt-elsewhere", "SMT yield of {who}; not measured here.", who);
+        let says = text!("SMT yield of {who}; not measured here.");
         ([false, true].map(name_switch), gain, says, cite(who, Value::Factor(gain), metrics::SMT_YIELD))
     } else {
         let own = find_yield(this.record).filter(|own| *own < 1.0)?;
         find_first(known, |record| is_off(record).then_some(()))?;
         let both = Value::Factor(own);
-        let says =
-            text!("comparison-smt-loses", "Both siblings together do {both} of what one does alone.", both);
+        let says = text!("Both siblings together do {both} of what one does alone.");
         ([true, false].map(name_switch), 1.0 / own, says, cite_fact(significant(own), metrics::SMT_YIELD))
     };
-    let acts_on = text!("comparison-acts-on-all-cpus", "throughput of all CPUs");
+    let acts_on = text!("throughput of all CPUs");
     let what = what_if(text!("comparison-set-smt", "SMT"), states, acts_on, gain, says);
     Some(WhatIf { evidence: vec![evidence], ..what })
 }
@@ -261,31 +264,13 @@ fn project_highest_clock(
     let clock = filter_usable(find_clock(&this.rows))?;
     let most = this.record.machine.processor.max_hz? as f64;
     let says = text!(
-        "comparison-highest-clock-of",
         "As on {who}: at most the advertised {most} instead of {now}.",
-        who,
         most = Value::Figure(most, "Hz"),
         now = Value::Figure(clock.value, "Hz")
     );
     let evidence = vec![cite_datum(clock), cite_fact(figure(most, "Hz"), "machine.processor.max_hz")];
     let what = what_if(setting, [now.into(), then.into()], text!(CORE_CLOCK), most / clock.value, says);
     Some(WhatIf { at_most: true, evidence, ..what })
-}
-
-fn project_governor(this: &Known, known: &[Known]) -> Option<WhatIf> {
-    project_highest_clock(
-        this,
-        known,
-        text!("comparison-set-governor", "governor"),
-        "performance",
-        |record| record.conditions.before.clocks.first()?.governor.clone(),
-    )
-}
-
-fn project_boost(this: &Known, known: &[Known]) -> Option<WhatIf> {
-    project_highest_clock(this, known, text!("comparison-set-boost", "boost"), "on", |record| {
-        record.conditions.before.boost.map(|on| if on { "on" } else { "off" }.to_owned())
-    })
 }
 
 /// Transparent huge pages: by its own latencies on small and on huge pages.
@@ -299,9 +284,7 @@ fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
         filter_usable(find_row(&this.rows, metrics::LOAD_LATENCY, RowKind::Memory))?,
     );
     let says = text!(
-        "comparison-huge-pages-of",
         "As on {who}, for large working sets: {huge} instead of {small} (measured here).",
-        who,
         huge = figure(huge.value, "ns"),
         small = figure(small.value, "ns")
     );
@@ -323,14 +306,13 @@ fn project_idle_states(this: &Known) -> Option<WhatIf> {
         return None;
     }
     let says = text!(
-        "comparison-idle-states-measured",
         "{then} instead of {now} (measured here).",
         then = figure(then.value, "ns"),
         now = figure(now.value, "ns")
     );
     let setting = text!(IDLE_STATES);
-    let states = [as_it_is(), text!("comparison-disabled", "disabled")];
-    let acts_on = text!("comparison-acts-on-wakeup", "wake-up");
+    let states = [as_it_is(), text!("disabled")];
+    let acts_on = text!("wake-up");
     let what = what_if(setting, states, acts_on, now.value / then.value, says);
     Some(WhatIf { evidence: vec![cite_datum(now), cite_datum(then)], ..what })
 }
@@ -348,15 +330,13 @@ fn project_clock_source(this: &Known, known: &[Known]) -> Option<WhatIf> {
     });
     let (who, then, theirs) = cheaper.min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
     let says = text!(
-        "comparison-clock-source-of",
         "A read takes {theirs} on {who}, {mine} here.",
         theirs = figure(theirs.value, "ns"),
-        who,
         mine = figure(mine.value, "ns")
     );
     let setting = text!("comparison-set-clock-source", "clock source");
     let states = [now.clone().into(), then.clone().into()];
-    let acts_on = text!("comparison-acts-on-clock-reads", "reading the clock");
+    let acts_on = text!("reading the clock");
     let what = what_if(setting, states, acts_on, mine.value / theirs.value, says);
     Some(WhatIf { evidence: vec![cite_datum(mine), cite_datum(theirs)], ..what })
 }

@@ -4,7 +4,7 @@ use record::comparison::Cell;
 use record::difference::{LEAST_SAMPLES, Verdict, join_ratio, judge_ratio, resample_ratio};
 use record::{Better, text};
 
-use super::datum::{Datum, interval_around};
+use super::datum::Datum;
 
 /// Figures in doubt differ when their interval does not reach nearer to 1 than this: their samples lie further apart than
 /// an interval of the median tells.
@@ -24,7 +24,7 @@ pub(super) fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Cel
 
 fn compare_values(this: &Datum, base: &Datum, better: Option<Better>) -> Cell {
     if !(this.value > 0.0 && base.value > 0.0 && this.value.is_finite() && base.value.is_finite()) {
-        let reason = text!("comparison-zero", "no ratio: one figure is 0");
+        let reason = text!("no ratio: one figure is 0");
         let verdict = better.map(|_| Verdict::NotMeasurable { reason });
         return Cell { verdict, ..Cell::default() };
     }
@@ -51,7 +51,7 @@ fn judge_difference(
                 let missing = (LEAST_SAMPLES as u64).saturating_sub(samples).max(1);
                 return (Verdict::TooNoisy { rounds_needed: Some(missing) }, None);
             }
-            (true, true) => text!("comparison-single-figures", "single figures"),
+            (true, true) => text!("single figures"),
             _ => text!("comparison-single-figure", "single figure on one side"),
         };
         return (Verdict::NotMeasurable { reason }, None);
@@ -82,15 +82,6 @@ fn find_interval(this: &Datum, base: &Datum) -> Option<(f64, f64)> {
 /// Whether samples tell the ratio of two figures from 1; single figures, which have no interval, are taken as they are.
 pub(super) fn differs_from_1(this: &Datum, base: &Datum) -> bool {
     find_interval(this, base).is_none_or(|(low, high)| !(low..=high).contains(&1.0))
-}
-
-/// The same of a ratio that is made of several figures: its value, and the medians that it was made of.
-pub(super) fn medians_differ_from_1(ratio: f64, medians: &[&Datum]) -> bool {
-    let deviations: Option<Vec<f64>> = medians.iter().map(|datum| datum.log_deviation()).collect();
-    deviations.is_none_or(|all| {
-        let (low, high) = interval_around(ratio, all.iter().map(|one| one * one).sum::<f64>().sqrt());
-        !(low..=high).contains(&1.0)
-    })
 }
 
 #[cfg(test)]
@@ -171,9 +162,10 @@ mod tests {
             differs_from_1(&datum_of(&[101.0]), &datum_of(&[100.0])),
             "single figures are taken as they are"
         );
-        let four = [&wide, &wide, &wide, &wide];
-        assert!(!medians_differ_from_1(1.05, &four) && medians_differ_from_1(2.0, &four));
-        assert!(medians_differ_from_1(1.05, &[&wide, &datum_of(&[100.0])]));
+        let cost = |factor: f64| wide.divided_by(1.0 / factor).over_another(&wide, 1.0, "");
+        assert!(!differs_from_1(&cost(1.05), &cost(1.0)) && differs_from_1(&cost(2.0), &cost(1.0)));
+        let of_one = wide.over_another(&datum_of(&[100.0]), 1.05, "");
+        assert!(differs_from_1(&of_one, &cost(1.0)));
     }
 
     proptest! {

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::{Label, Labels, Measurement, Record, Text, detail, metrics, text};
+use record::{Coverage, Label, Labels, Measurement, Record, Text, detail, metrics, text};
 
 use super::commands::find_command;
-use super::datum::{Datum, Size, over};
+use super::datum::{Datum, Size};
 use super::derived_rows::{add_efficiency, add_loaded, add_miss_shares};
-use super::method::{self, Unfit};
+use super::method;
 use super::row_names::RowNames;
 use super::rows::{Divisors, RowEntry, RowKey, RowKind, Rows};
 use super::work::OnlySizes;
@@ -31,7 +31,7 @@ pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) 
     super::nodes::add_node_rows(record, &mut rows);
     if record.machine.virtualization.emulated == Some(true) {
         for entry in rows.values_mut() {
-            entry.datum.unfit = Some(Unfit::Emulated);
+            entry.datum.unfit = Some(text!(Coverage::EMULATED));
         }
     }
     rows
@@ -57,14 +57,14 @@ fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
         let datum = if first.is_mean() {
             Datum::mean_of(&figures)
         } else {
-            Datum::from_several(&figures, if alike { over::RUNS } else { of_places })
+            Datum::from_several(&figures, if alike { "runs" } else { of_places })
         };
         let Some(mut datum) = datum else { continue };
         if alike && let Some(why) = find_spread(&figures, &datum.unit) {
-            datum.unfit.get_or_insert(Unfit::Because(why));
+            datum.unfit.get_or_insert(why);
         }
         if key.kind == RowKind::ThreadsNotReported && !method::takes_all(first) {
-            datum.unfit.get_or_insert(Unfit::ThreadsNotReported);
+            datum.unfit.get_or_insert_with(|| text!(method::THREADS_UNKNOWN));
         }
         if let Some(bytes) = first.detail.get(detail::ARRAY_BYTES) {
             let arrays = first.detail.get(detail::ARRAYS).unwrap_or(1);
@@ -104,18 +104,18 @@ fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
             };
             let best = all.iter().map(rank).min();
             all.retain(|m| Some(rank(m)) == best);
-            over::CPUS
+            "CPUs"
         }
-        metrics::CORE_TO_CORE_LATENCY => over::CPU_PAIRS,
-        metrics::SMT_YIELD => over::CORES,
+        metrics::CORE_TO_CORE_LATENCY => "pairs of CPUs",
+        metrics::SMT_YIELD => "cores",
         // Figures over all CPUs stand for those of each.
         metric if metric.starts_with("wakeup.") => {
             if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
                 all.retain(|m| m.labels.get(Label::Cpu).is_none());
             }
-            over::CPUS
+            "CPUs"
         }
-        _ => over::CPUS,
+        _ => "CPUs",
     }
 }
 

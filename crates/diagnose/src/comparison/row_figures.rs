@@ -7,9 +7,9 @@ use record::{Better, Label, Labels, Measurement, Record, Text, metrics, text};
 
 use super::{row_builder, work};
 
-/// A figure of a record as a comparison's row has it.
+/// A figure that records have, whatever its value in each.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RowFigure {
+pub struct Figure {
     /// What it shares its causes with.
     pub family: Family,
     /// The figure in words: `triad, all CPUs`.
@@ -22,6 +22,13 @@ pub struct RowFigure {
     pub better: Option<Better>,
     /// Its place, without what names a place on one machine.
     pub labels: Labels,
+}
+
+/// A figure of a record as a comparison's row has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowFigure {
+    /// What it is.
+    pub figure: Figure,
     /// The figure.
     pub value: f64,
     /// Its 95 % interval, where it has one.
@@ -54,14 +61,16 @@ pub fn row_figures(record: &Record) -> Vec<RowFigure> {
             let datum = entry.datum;
             let method = [datum.method.as_ref(), datum.settings.as_ref(), datum.command.as_ref()];
             RowFigure {
-                family: key.family(),
-                better: key.better(),
-                what: name_alone(&key.metric, &key.name),
-                metric: key.metric,
                 interval: datum.own_interval(),
                 method: method.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", "),
-                unit: datum.unit,
-                labels: entry.place,
+                figure: Figure {
+                    family: key.family(),
+                    better: key.better(),
+                    what: name_alone(&key.metric, &key.name),
+                    metric: key.metric,
+                    unit: datum.unit,
+                    labels: entry.place,
+                },
                 value: datum.value,
                 in_doubt: datum.doubt.is_some(),
                 cpu: None,
@@ -96,12 +105,14 @@ fn slowest_cpu(record: &Record) -> Option<RowFigure> {
     let cpu = u32::try_from(*cpu).ok();
     let over_middle = |hz: f64| hz / middle;
     Some(RowFigure {
-        family: Family::SlowestCpu,
-        what: text!("fleet-slowest-cpu", "clock of the slowest CPU over the median one"),
-        metric: metrics::CORE_CLOCK.to_owned(),
-        unit: "ratio".to_owned(),
-        better: Some(Better::Higher),
-        labels: Labels::new().with_label(Label::Vector, "scalar"),
+        figure: Figure {
+            family: Family::SlowestCpu,
+            what: text!("fleet-slowest-cpu", "clock of the slowest CPU over the median one"),
+            metric: metrics::CORE_CLOCK.to_owned(),
+            unit: "ratio".to_owned(),
+            better: Some(Better::Higher),
+            labels: Labels::new().with_label(Label::Vector, "scalar"),
+        },
         value: over_middle(slowest.value()),
         interval: slowest.interval().map(|(low, high)| (over_middle(low), over_middle(high))),
         in_doubt: slowest.doubt.is_some(),

@@ -1,6 +1,6 @@
 //! Which row a figure of a record belongs to: its metric, and those of its labels that machines share, in words.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use record::metrics::{self, USUAL_EVENTS};
 use record::{Handover, Key, Label, Labels, Measurement, Record, detail, units};
@@ -36,7 +36,8 @@ const REPORTED: &[&str] = &["read", "write", "copy", "triad"];
 pub(super) struct RowNames<'a> {
     record: &'a Record,
     nodes: Nodes<'a>,
-    workloads: HashMap<&'a str, Steps>,
+    /// The numbers of threads of each workload.
+    workloads: HashMap<&'a str, BTreeSet<u64>>,
     sizes: BlockSizes<'a>,
     works: Works<'a>,
     only: &'a OnlySizes,
@@ -46,19 +47,10 @@ pub(super) struct RowNames<'a> {
     package: Option<u64>,
 }
 
-/// The steps of a workload.
-#[derive(Default)]
-struct Steps {
-    /// Threads of the largest one.
-    most: u64,
-    /// Thread counts, up to one more than [`FEW_STEPS`].
-    threads: Vec<u64>,
-}
-
 impl<'a> RowNames<'a> {
     /// Of a record; `only`: the sizes of blocks that another one has alone.
     pub(super) fn new(record: &'a Record, commands: bool, only: &'a OnlySizes) -> Self {
-        let mut workloads: HashMap<&str, Steps> = HashMap::new();
+        let mut workloads: HashMap<&str, BTreeSet<u64>> = HashMap::new();
         let (mut most_bandwidth, mut streamed) = (0, false);
         for m in &record.measurements {
             let threads = m.labels.count(Label::Threads).unwrap_or(1);
@@ -66,11 +58,7 @@ impl<'a> RowNames<'a> {
                 (metrics::WORKLOAD_THROUGHPUT | metrics::WORKLOAD_TIME, Some(workload))
                     if !crate::observed::is_tuned(m) =>
                 {
-                    let steps = workloads.entry(workload).or_default();
-                    if steps.threads.len() <= FEW_STEPS && !steps.threads.contains(&threads) {
-                        steps.threads.push(threads);
-                    }
-                    steps.most = steps.most.max(threads);
+                    workloads.entry(workload).or_default().insert(threads);
                 }
                 (metrics::MEMORY_BANDWIDTH, _) => {
                     most_bandwidth = most_bandwidth.max(threads);
@@ -214,7 +202,8 @@ impl<'a> RowNames<'a> {
         let threads = count_threads(m).or_else(|| known.serial.then_some(1));
         let counts = &self.record.machine.counts;
         let all = counts.cpus_allowed.or(counts.cpus_online).or(counts.cores);
-        let kind = match threads_kind(threads, steps.most, all) {
+        let most = steps.last().copied().unwrap_or(0);
+        let kind = match threads_kind(threads, most, all) {
             // How long a command takes is the command's own doing, whatever its threads.
             RowKind::ThreadsNotReported if timed => RowKind::Other,
             kind => kind,
@@ -230,7 +219,7 @@ impl<'a> RowNames<'a> {
                 }
             }
             // Of steps only the few that someone chose; the many of a scaling run are in the figures one by one.
-            _ if steps.threads.len() > FEW_STEPS => return None,
+            _ if steps.len() > FEW_STEPS => return None,
             (_, Some(threads)) => 1 + u32::try_from(threads.min(9999)).unwrap_or(0),
         };
         let work = if timed { format!("time of {subject}") } else { subject.clone() };

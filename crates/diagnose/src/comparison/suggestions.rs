@@ -54,8 +54,8 @@ pub(super) fn suggest_runs(
         // On a machine that was published nobody can run anything.
         let others = sides.iter().filter(|other| !std::ptr::eq(*other, side) && !is_published(other.record));
         let others: Vec<&Side> = others.collect();
-        let other = others.first()?;
-        let on = if others.len() == 1 { other.name } else { "the others" }.to_owned();
+        others.first()?;
+        let on = name_others(&others);
         let record = side.name.to_owned();
         if side.record.import.is_some() {
             let tools = list_tools(side.record);
@@ -63,10 +63,7 @@ pub(super) fn suggest_runs(
                 text!(
                     "{record} has figures of {tools}. To compare, run the same on {on} and import the output: linespeed \
                      import FILE.",
-                    record,
-                    tools = tools.join("; "),
-                    on
-                )
+                    tools = tools.join("; "))
             });
         }
         let recipes = list_recipes(side.record);
@@ -77,11 +74,7 @@ pub(super) fn suggest_runs(
             return Some(
                 text!(
                     "compare-run-same-recipes",
-                    "To compare with {record}, run on {on}: {commands}.",
-                    record,
-                    on,
-                    commands
-                )
+                    "To compare with {record}, run on {on}: {commands}.")
             );
         }
         // What none of the others can measure is no advice.
@@ -90,8 +83,6 @@ pub(super) fn suggest_runs(
         (!measured.is_empty()).then(|| {
             text!(
                 "To compare with {record}, run on {on}: linespeed run {measurements}.",
-                record,
-                on,
                 measurements = measured.join(" ")
             )
         })
@@ -127,7 +118,7 @@ pub(super) fn suggest_newer(
         Some(text!(
             "{newer} is newer and has more to compare with {record}: {command}.",
             newer = name.clone(),
-            record = if let [other] = others.as_slice() { other.name } else { "the others" }.to_owned(),
+            record = name_others(&others),
             command = format!("linespeed compare {}", words.join(" "))
         ))
     })
@@ -147,17 +138,20 @@ pub(super) fn suggest_works(sides: &[Side], newer: &[(String, Record)]) -> Vec<T
         let works = Works::of(side.record, false);
         let missing = works.names().filter(|name| !had.iter().any(|works| works.has_name(name)));
         let commands: BTreeSet<String> = missing.filter_map(find_maker).collect();
-        let on = if let [other] = others.as_slice() { other.name } else { "the others" };
+        let on = name_others(&others);
         (!commands.is_empty()).then(|| {
             text!(
                 "To compare more of {record}, run on {on}: {commands}.",
                 record = side.name.to_owned(),
-                on = on.to_owned(),
                 commands = commands.into_iter().collect::<Vec<_>>().join("; ")
             )
         })
     };
     sides.iter().filter_map(suggest).collect()
+}
+
+fn name_others<'a>(others: &[&Side<'a>]) -> &'a str {
+    if let [other] = others { other.name } else { "the others" }
 }
 
 /// What makes a figure of this work; `None` where nothing of linespeed's does.

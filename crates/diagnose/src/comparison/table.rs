@@ -3,68 +3,47 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::comparison::{Cell, Per, Refusal, Row};
-use record::{Better, Handover, Label, Measurement, Template, Text, metrics, text};
+use record::{Better, Coverage, Handover, Label, Measurement, Template, Text, metrics, text};
 
 use super::Known;
 use super::commands::{self, find_command};
-use super::datum::Datum;
-use super::method::{self, Unfit};
+use super::datum::{Datum, Size};
+use super::method;
 use super::ratio;
 use super::rows::{Divisors, RowEntry, RowKey, RowKind};
 
 /// Two commands.
 pub const OTHER_COMMAND: Template =
     Template { code: "comparison-other-command", words: "different commands: {base} against {this}" };
-/// Why one figure cannot be held against another; `None` where it can.
+
+/// Why one figure cannot be held against another; `None` where it can. A command, settings or a size that only one tells is none.
 pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
-        return Some(why.reason());
+        return Some(why.clone());
     }
-    if let (Some(this), Some(base)) = (&this.command, &base.command)
-        && this != base
-    {
-        return Some(text!(OTHER_COMMAND, base = commands::describe(base), this = commands::describe(this)));
+    let differing =
+        |of: fn(&Datum) -> Option<&String>| of(base).zip(of(this)).filter(|(base, this)| base != this);
+    if let Some((base, this)) = differing(|datum| datum.command.as_ref()) {
+        let [base, this] = [base, this].map(|line| commands::describe(line));
+        return Some(text!(OTHER_COMMAND, base, this));
     }
     if this.unit != base.unit {
-        return Some(text!(
-            "comparison-other-unit",
-            "different units: {base} against {this}",
-            base = show_unit(&base.unit),
-            this = show_unit(&this.unit)
-        ));
+        let [base, this] = [base, this].map(|datum| if datum.unit.is_empty() { "none" } else { &datum.unit });
+        return Some(text!("comparison-other-unit", "different units: {base} against {this}"));
     }
     if this.method != base.method {
-        let name = |datum: &Datum| method::describe_method(datum.method.as_deref());
-        return Some(text!(
-            "comparison-other-method",
-            "different methods: {base} against {this}",
-            base = name(base),
-            this = name(this)
-        ));
+        let [base, this] = [base, this].map(|datum| method::describe_method(datum.method.as_deref()));
+        return Some(text!("comparison-other-method", "different methods: {base} against {this}"));
     }
-    if let (Some(this), Some(base)) = (&this.settings, &base.settings)
-        && this != base
-    {
-        return Some(text!(
-            "comparison-other-work",
-            "different work: run with {base} against {this}",
-            base,
-            this
-        ));
+    if let Some((base, this)) = differing(|datum| datum.settings.as_ref()) {
+        return Some(text!("comparison-other-work", "different work: run with {base} against {this}"));
     }
-    match (this.size, base.size) {
-        (Some(this), Some(base)) if this != base => Some(text!(
-            "comparison-other-size",
-            "working sets of different size relative to the caches: {base} against {this}",
-            base = base.describe(),
-            this = this.describe()
-        )),
-        _ => None,
-    }
-}
-
-fn show_unit(unit: &str) -> String {
-    if unit.is_empty() { "none" } else { unit }.to_owned()
+    let (base, this) = base.size.zip(this.size).filter(|(base, this)| base != this)?;
+    let [base, this] = [base, this].map(Size::describe);
+    Some(text!(
+        "comparison-other-size",
+        "working sets of different size relative to the caches: {base} against {this}"
+    ))
 }
 
 /// What is refused, by reason.
@@ -123,7 +102,7 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
             // Counts come in dozens: those of one record alone are no loss.
             let counts = known.len() > 1 && !key.metric.starts_with("counter.");
             if let Some(why) = entry.datum.unfit.as_ref().filter(|_| counts) {
-                refused.add(&why.reason(), &key.metric, &entry.datum.from, &[first]);
+                refused.add(why, &key.metric, &entry.datum.from, &[first]);
             }
             continue;
         }
@@ -213,7 +192,7 @@ fn build_cells(
         let base = figures[baseline].as_ref().filter(|_| index != baseline);
         let why = match base {
             Some(base) => find_refusal(this, base),
-            None => this.unfit.as_ref().filter(|_| index == baseline).map(Unfit::reason),
+            None => this.unfit.as_ref().filter(|_| index == baseline).cloned(),
         };
         if let Some(why) = why {
             let of_baseline = this.unfit.is_none() && base.is_some_and(|base| base.unfit.is_some());
@@ -275,7 +254,7 @@ pub(super) fn build_figures(known: &[Known], baseline: usize) -> Vec<Row> {
         let mut datum = Datum::from_measurement((*m)?);
         datum.command =
             command.clone().filter(|_| m.is_some_and(|m| m.labels.get(Label::Workload).is_some()));
-        datum.unfit = if emulated(side) { Some(Unfit::Emulated) } else { datum.unfit };
+        datum.unfit = if emulated(side) { Some(text!(Coverage::EMULATED)) } else { datum.unfit };
         Some(datum)
     };
     let rows = order.iter().filter_map(|key| {

@@ -3,10 +3,8 @@ use super::explain::{CORES, MEMORY_LATENCY, ONE_THREAD};
 use super::method::SUPERLINEAR;
 use super::*;
 use crate::samples::{machine, measured};
-use record::Label;
 use record::comparison::Row;
-use record::detail;
-use record::{Handover, Labels, Measurement};
+use record::{Handover, Label, Labels, Measurement, detail};
 
 fn tool() -> Tool {
     Tool { name: "linespeed".to_owned(), version: "0.0.0".to_owned() }

@@ -63,7 +63,7 @@ fn first_of(mut all: Vec<Text>) -> Vec<Text> {
     let more = all.len().saturating_sub(MOST_LISTED);
     all.truncate(MOST_LISTED);
     if more > 0 {
-        all.push(text!("comparison-more", "{more} more", more));
+        all.push(text!("comparison-more", "{more} more"));
     }
     all
 }
@@ -106,7 +106,7 @@ fn state_result(c: &Comparison, e: &Explanation) -> Text {
     let mut said = match &e.held_back {
         Some(held) => {
             let work = &held.work;
-            let mut said = text!("comparison-held-back-work", "{work}: {says}", work, says = &held.says);
+            let mut said = text!("{work}: {says}", says = &held.says);
             said.push(words::list_limits(&e.causes, MOST_CAUSES, words::with_figures));
             said.push(words::state_limits_rest(e));
             said
@@ -160,12 +160,7 @@ fn describe_gain(what: &WhatIf) -> Text {
     let (setting, then, now, acts_on) = (&what.setting, &what.then, &what.now, &what.acts_on);
     let most = if what.at_most { "at most " } else { "" };
     text!(
-        "comparison-gain",
         "{acts_on} {gain} by {setting} ({then} instead of {now}; {how})",
-        setting,
-        then,
-        now,
-        acts_on,
         gain = format!("{most}{}", Value::Factor(what.gain)),
         how = if is_measured(what) { "measured here" } else { "modelled" }
     )
@@ -226,7 +221,7 @@ fn describe_row(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
         Some(Better::Higher) => format!("{}{mark} as fast", Value::Factor(ratio)),
         Some(Better::Lower) => format!("{}{mark} as fast", Value::Factor(1.0 / ratio)),
     };
-    Some(text!("comparison-row", "{row} {this} against {base} ({ratio})", row = &row.what, this, base, ratio))
+    Some(text!("comparison-row", "{row} {this} against {base} ({ratio})", row = &row.what))
 }
 
 /// Two records of one machine: what its figures and its settings did meanwhile.
@@ -241,7 +236,7 @@ fn state_changes_since(c: &Comparison, other: usize) -> Vec<Text> {
     let noisy =
         rows.iter().filter(|(_, cell)| matches!(cell.verdict, Some(Verdict::TooNoisy { .. }))).count();
     if noisy > 0 {
-        said.push(text!("comparison-too-noisy", "Too noisy to tell: {noisy}.", noisy));
+        said.push(text!("Too noisy to tell: {noisy}."));
     }
     vec![said, settings]
 }
@@ -252,7 +247,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     let mut changed: Vec<&(&Row, &Cell)> =
         rows.iter().filter(|(_, cell)| cell.slower.is_some() && cell.ratio.is_some()).collect();
     if changed.is_empty() {
-        return text!("comparison-none-changed", "No change beyond noise in {figures}.", figures);
+        return text!("No change beyond noise in {figures}.");
     }
     // Those that changed most first, by the end of the interval that is nearer to no change.
     let resolved = |cell: &Cell| match cell.interval {
@@ -286,14 +281,10 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     }
     if !unreliable.is_empty() {
         let unreliable = unreliable.len();
-        said.push(text!("comparison-changes-in-doubt", "Of these unreliable: {unreliable}.", unreliable));
+        said.push(text!("Of these unreliable: {unreliable}."));
     }
     said
 }
-
-/// What changed in the inventory.
-pub(super) const CHANGED_SETTINGS: Template =
-    Template { code: "comparison-changed-settings", words: "Changed on the machine: {changes}." };
 
 /// Settings that changed, hardware first, and other work, which changes figures as a setting does.
 fn state_changed_settings(c: &Comparison, other: usize) -> Text {
@@ -304,19 +295,15 @@ fn state_changed_settings(c: &Comparison, other: usize) -> Text {
         (difference.what.clone(), format!("{now} instead of {before}"))
     };
     let settings = c.differences.iter().filter(|difference| difference.kind != FactKind::State).map(change);
-    let changes: Vec<Text> = settings
-        .map(|(what, change)| text!("comparison-change", "{what} ({change})", what, change))
-        .collect();
+    let changes: Vec<Text> =
+        settings.map(|(what, change)| text!("comparison-change", "{what} ({change})")).collect();
     let mut said = match changes.is_empty() {
-        true => text!(
-            "comparison-same-settings",
-            "Same hardware, kernel and settings, as far as both records show."
-        ),
-        false => text!(CHANGED_SETTINGS, changes = first_of(changes)),
+        true => text!("Same hardware, kernel and settings, as far as both records show."),
+        false => text!("Changed on the machine: {changes}.", changes = first_of(changes)),
     };
     if let Some(work) = c.differences.iter().find(|difference| difference.code == OTHER_WORK.code) {
         let (what, change) = change(work);
-        said.push(text!("comparison-changed-load", "{what}: {change}.", what, change));
+        said.push(text!("{what}: {change}."));
     }
     said
 }
@@ -338,7 +325,6 @@ fn state_many(c: &Comparison) -> Vec<Text> {
         && of_neighbours.iter().all(|claim| claim.support == Support::NotSupported)
     {
         said.push(text!(
-            "comparison-no-neighbours",
             "Not supported by the figures: time taken by {neighbours}.",
             neighbours = text!(NEIGHBOURS)
         ));
@@ -346,7 +332,6 @@ fn state_many(c: &Comparison) -> Vec<Text> {
     if let Some(refused) = c.refused.iter().find(|refusal| refusal.system_wide) {
         let subjects = refused.subjects.iter().map(|subject| Text::from(subject_name(c, *subject)));
         said.push(text!(
-            "comparison-not-comparable",
             "Not comparable: {metrics} of {subjects} ({why}).",
             metrics = refused.metrics.join(", "),
             subjects = first_of(subjects.collect()),
@@ -359,7 +344,7 @@ fn state_many(c: &Comparison) -> Vec<Text> {
 /// A record with its figure.
 fn describe_rank(c: &Comparison, order: &Order, rank: &Rank) -> Text {
     let value = figure(rank.value, &order.unit);
-    text!("comparison-place", "{who} ({value})", who = subject_name(c, rank.subject).to_owned(), value)
+    text!("{who} ({value})", who = subject_name(c, rank.subject).to_owned())
 }
 
 fn describe_outliers(c: &Comparison, order: &Order) -> Option<Text> {
@@ -368,7 +353,6 @@ fn describe_outliers(c: &Comparison, order: &Order) -> Option<Text> {
     let middle = order.ranks.get(order.ranks.len() / 2)?;
     (!of.is_empty()).then(|| {
         text!(
-            "comparison-outliers-of",
             "{result}, {outliers}, median {median}",
             result = &order.result,
             outliers = first_of(of),
@@ -389,15 +373,14 @@ fn state_order(c: &Comparison, order: &Order) -> Option<Text> {
     } else {
         let mut ends: Vec<Text> = all().take(MOST_LISTED).collect();
         let more = order.ranks.len() - MOST_LISTED - 1;
-        ends.push(text!("comparison-more-places", "… {more} more …", more));
+        ends.push(text!("… {more} more …"));
         ends.push(describe_rank(c, order, last));
         ends
     };
-    let mut said =
-        text!("comparison-ranked", "{result}, best first: {places}.", result = &order.result, places);
+    let mut said = text!("{result}, best first: {places}.", result = &order.result);
     if ratio.is_finite() && ratio > 1.0 {
         let times = Value::Factor(ratio);
-        said.push(text!("comparison-first-to-last", "The first is {times} as fast as the last.", times));
+        said.push(text!("The first is {times} as fast as the last."));
     }
     said.push(order.says.clone());
     Some(said)

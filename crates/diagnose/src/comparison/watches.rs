@@ -3,17 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use record::comparison::{COMPARISON_VERSION, Cell, Change, Comparison, Relation, Row};
+use record::comparison::{Cell, Change, Comparison, Relation, Row};
 use record::diagnosis::BoundBy;
 use record::difference::{Estimate, WORTH_TELLING};
-use record::document::Tool;
 use record::live::Interval;
 use record::text::Value;
 use record::units::{figure, percent};
 use record::watch::Moment;
-use record::{Label, Labels, Record, Text, Watch, text};
+use record::{Label, Labels, Text, Watch, text};
 
-use super::{Side, describe_subjects, facts, relate};
+use super::Side;
 
 /// Rows that are told together: about so many has a table.
 const TOGETHER: usize = 16;
@@ -140,62 +139,33 @@ fn of_services<'a>(
     }
 }
 
-/// Holds watches against the one with index `baseline`.
-pub(super) fn compare(sides: &[Side], baseline: usize, tool: Tool) -> Comparison {
-    let records: Vec<&Record> = sides.iter().map(|side| side.record).collect();
-    let watches: Vec<&Watch> = records.iter().filter_map(|record| record.watch.as_ref()).collect();
-    let subjects = describe_subjects(sides);
-    let relation = relate(sides, &subjects);
-    let figures = figures(&watches);
-    let rows: Vec<Row> = figures
-        .iter()
-        .filter_map(|figure| {
-            let estimates: Vec<Option<Estimate>> = watches
-                .iter()
-                .map(|watch| Estimate::of_moments(watch.moments.iter().filter_map(&figure.of)))
-                .collect();
-            let worth = estimates.iter().flatten().any(|one| figure.is_ratio() || one.value >= LEAST);
-            worth.then(|| row(figure, &estimates, baseline))
-        })
-        .collect();
-    let mut notes = Vec::new();
-    if relation == Relation::SameRecord {
-        notes.push(text!(super::SAME_RECORD));
+/// Holds the watches of these records against the baseline's.
+pub(super) fn compare(comparison: &mut Comparison, sides: &[Side]) {
+    let watches: Vec<&Watch> = sides.iter().filter_map(|side| side.record.watch.as_ref()).collect();
+    let rows = figures(&watches).into_iter().filter_map(|figure| {
+        let estimate = |watch: &&Watch| Estimate::of_moments(watch.moments.iter().filter_map(&figure.of));
+        let estimates: Vec<Option<Estimate>> = watches.iter().map(estimate).collect();
+        let worth = estimates.iter().flatten().any(|one| figure.is_ratio() || one.value >= LEAST);
+        worth.then(|| row(&figure, &estimates, comparison.baseline))
+    });
+    comparison.rows = rows.collect();
+    if comparison.relation == Relation::SameRecord {
+        comparison.notes.push(text!(super::SAME_RECORD));
+    } else {
+        comparison.answer.push(answer(&comparison.rows, &comparison.subjects, comparison.baseline));
     }
     let of = |watch: &&Watch| match watch.of.as_str() {
         "" => text!("the whole machine"),
-        of => text!("{of}", of = of.to_owned()),
+        of => text!("{of}"),
     };
     if watches.windows(2).any(|pair| pair[0].of != pair[1].of) {
         let all: Vec<Text> = watches.iter().map(of).collect();
-        notes.push(text!("They watched {all}.", all = Value::List(all)));
+        comparison.notes.push(text!("They watched {all}."));
     }
     if watches.iter().any(|watch| watch.moments.len() < Estimate::FEWEST_MOMENTS) {
-        notes.push(text!(
-            "watch-too-short",
-            "Intervals need a watch of {least} intervals or more.",
-            least = Estimate::FEWEST_MOMENTS
-        ));
-    }
-    let answer =
-        if relation == Relation::SameRecord { Vec::new() } else { vec![answer(&rows, &subjects, baseline)] };
-    Comparison {
-        comparison: COMPARISON_VERSION,
-        tool,
-        subjects,
-        baseline,
-        relation,
-        answer,
-        differences: facts::find_differences(&records),
-        rows,
-        figures: Vec::new(),
-        refused: Vec::new(),
-        explanations: Vec::new(),
-        what_if: Vec::new(),
-        orders: Vec::new(),
-        notes,
-        within: Vec::new(),
-        gate: None,
+        let least = Estimate::FEWEST_MOMENTS;
+        let short = text!("watch-too-short", "Intervals need a watch of {least} intervals or more.");
+        comparison.notes.push(short);
     }
 }
 
@@ -269,23 +239,17 @@ fn answer(rows: &[Row], subjects: &[record::comparison::Subject], baseline: usiz
             let (now, before) = (value(row, cell.value?), value(row, before));
             let base = base.clone();
             Some(if row.metric == "watch.bound" {
-                text!(
-                    "bound by {what} {now} of the time ({base}: {before})",
-                    what = row.what.clone(),
-                    now,
-                    base,
-                    before
-                )
+                text!("bound by {what} {now} of the time ({base}: {before})", what = row.what.clone())
             } else {
-                text!("{what} {now} ({base}: {before})", what = row.what.clone(), now, base, before)
+                text!("{what} {now} ({base}: {before})", what = row.what.clone())
             })
         })
         .collect();
     match words.is_empty() {
         false => {
-            text!("watch-changes", "{this} against {base}: {words}.", this, base, words = Value::List(words))
+            text!("watch-changes", "{this} against {base}: {words}.", words = Value::List(words))
         }
-        true => text!("watch-same", "No difference between {this} and {base} is resolved.", this, base),
+        true => text!("watch-same", "No difference between {this} and {base} is resolved."),
     }
 }
 

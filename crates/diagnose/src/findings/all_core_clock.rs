@@ -8,19 +8,10 @@ use crate::resources::CORE;
 /// All cores together against the base clock; where that is not told, against the clock of one core alone.
 pub(super) const RULE: Rule = Rule {
     name: "all-core-clock",
-    glossary: "
-        All cores at work together run below the base clock; where that is not told, more than a third below
-        one core alone.
-        How: `core.clock` with `active=all` against `base_hz`, or against `active=one`. Between the base clock
-        and that of one core turbo steps are as they were sold.
-    ",
     resource: Some(CORE),
     needs: &[
         needs::CORE_CLOCK,
-        Need {
-            what: Template { code: "needs-all-core-clock", words: "the clock of all cores together" },
-            is_met: |case| case.clocks("scalar", "all").next().is_some(),
-        },
+        Need::new("the clock of all cores together", |case| case.clocks("scalar", "all").next().is_some()),
     ],
     find,
 };
@@ -32,15 +23,13 @@ const TURBO: f64 = 1.0 / 3.0;
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let (found, against, what) = below_base(case).or_else(|| below_one(case))?;
     let Below { measured: worst, cpu, promised, ref loss } = *found.first()?;
-    let says = text!("CPU {cpu} runs at {worst} with all cores busy", cpu, worst);
     let finding = RULE
         .report_loss(loss.clone(), what)
         .locate_cpus(&cpus_of(found.iter().map(|found| found.measured)))
-        .cite(says, worst)
+        .cite(text!("CPU {cpu} runs at {worst} with all cores busy"), worst)
         .cite_all([against])
         .cite_all(find_hottest(&case.record.conditions.before).map(|(sensor, hottest)| {
-            let says = text!("hottest sensor {hottest}", hottest);
-            cite_fact(says, format!("conditions.before.temperatures.{sensor}"))
+            cite_fact(text!("hottest sensor {hottest}"), format!("conditions.before.temperatures.{sensor}"))
         }));
     let cause = cause(case, cpu, promised);
     let finding = if cause.is_set {
@@ -59,10 +48,9 @@ fn remedy(case: &Case) -> Vec<Remedy> {
             "the host allots less than full cores: choose another instance type or a dedicated host"
         ))];
     }
-    let power_cap = text!("a power cap");
     vec![
         Remedy::advice(text!("check heat and power limits: cooling, fans, the firmware's power profile")),
-        Remedy::both(power_cap, "grep . /sys/class/powercap/*/constraint_*_power_limit_uw"),
+        Remedy::both(text!("a power cap"), "grep . /sys/class/powercap/*/constraint_*_power_limit_uw"),
     ]
 }
 
@@ -76,12 +64,8 @@ fn below_base<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     let base = Value::Figure(promised, "Hz");
     let says = text!("base clock {base}", base = base.clone());
     let against = cite_fact(says, hz_reported(case, cpu, "base_hz", |cpu| cpu.base_hz));
-    let what = text!(
-        "all-core-clock-below-base",
-        "all cores together run at {is}, below the base clock of {base}",
-        is,
-        base
-    );
+    let what =
+        text!("all-core-clock-below-base", "all cores together run at {is}, below the base clock of {base}");
     Some((found, against, what))
 }
 
@@ -94,13 +78,8 @@ fn below_one<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     let mut found = below(case, "all", |_| Some(alone.value()));
     found.retain(|below| below.measured.value() < alone.value() * (1.0 - TURBO));
     let is = found.first()?.measured;
-    let against = cite_fact(text!("one core alone runs at {alone}", alone), alone);
-    let what = text!(
-        "all-core-clock-below-one",
-        "all cores together run at {is}, one core alone at {alone}",
-        is,
-        alone
-    );
+    let against = cite_fact(text!("one core alone runs at {alone}"), alone);
+    let what = text!("all-core-clock-below-one", "all cores together run at {is}, one core alone at {alone}");
     Some((found, against, what))
 }
 
@@ -146,6 +125,6 @@ mod tests {
         assert_eq!(found(&record_with(3.9e9, 2.7e9, None), RULE), []);
         let mut record = record_with(3.9e9, 3.0e9, None);
         record.measurements.pop();
-        assert_eq!(missing(&record, RULE), Some("needs-all-core-clock"));
+        assert_eq!(missing(&record, RULE), Some("the clock of all cores together"));
     }
 }

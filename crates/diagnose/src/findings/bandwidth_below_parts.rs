@@ -3,29 +3,16 @@
 use super::prelude::*;
 use crate::memory_channels;
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
-use record::metrics;
 
 /// The best bandwidth measured with all CPUs against channels × MT/s × 8 B.
 pub(super) const RULE: Rule = Rule {
     name: "bandwidth-below-parts",
-    glossary: "
-        Memory delivers less than 70 % of what its populated channels could carry with all CPUs asking.
-        How: Best read, or other loop with streaming stores, of `memory.bandwidth` against channels ×
-        configured MT/s × 8 B; what regular stores read first is not known. Only on bare metal, with every CPU allowed and every channel told by the firmware.
-    ",
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[
-        Need {
-            what: Template {
-                code: "needs-channel-speeds",
-                words: "memory devices with channel and speed (SMBIOS)",
-            },
-            is_met: |case| !whole(case) || memory_channels::channels(&case.record.machine).is_some(),
-        },
-        Need {
-            what: Template { code: "needs-memory-bandwidth", words: "memory bandwidth" },
-            is_met: |case| !whole(case) || case.has(metrics::MEMORY_BANDWIDTH),
-        },
+        Need::new("memory devices with channel and speed (SMBIOS)", |case| {
+            !whole(case) || memory_channels::channels(&case.record.machine).is_some()
+        }),
+        Need::new("memory bandwidth", |case| !whole(case) || case.has(metrics::MEMORY_BANDWIDTH)),
     ],
     find,
 };
@@ -45,7 +32,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         return None;
     }
     let machine = &case.record.machine;
-    let least = beyond(case.record, case.levels, Walk::Arrays);
+    let least = beyond(case.record, case.levels(), Walk::Arrays);
     let threads = u64::from(machine.one_cpu_a_core(&machine.allowed_cpus()).len() as u32);
     let channels = memory_channels::channels(machine)?;
     let best = case
@@ -65,24 +52,20 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let could_be = Value::Figure(channels.bytes_per_second, "B/s");
     let what = text!(
         "memory delivers {best}, {share} of its channels' {could_be}",
-        best,
         share = Value::Share(share),
         could_be = could_be.clone()
     );
-    let best_says = text!("best bandwidth on all CPUs: {best}", best);
     let channels_say = text!(
         "{channels} memory channels at {rate} MT/s or more carry {could_be}",
         channels = channels.populated,
-        rate = channels.mt_s.0,
-        could_be
+        rate = channels.mt_s.0
     );
-    let which = text!("check that memory of all nodes was used");
     let interleave = text!("for one program, interleave over all nodes");
     Some(vec![
         RULE.report_loss(loss, what)
-            .cite(best_says, best)
+            .cite(text!("best bandwidth on all CPUs: {best}"), best)
             .cite(channels_say, "machine.memory_devices[].channel and .configured_mt_s")
-            .suggest(which, "numastat -m")
+            .suggest(text!("check that memory of all nodes was used"), "numastat -m")
             .suggest(interleave, "numactl --interleave=all COMMAND")
             .advise(text!(
                 "in the firmware: memory interleaving on; mirroring, sparing and power saving of memory and uncore off"
@@ -138,7 +121,7 @@ mod tests {
         assert_eq!(found(&guest, RULE), []);
         let mut unreported = record_with(10e9);
         unreported.machine.memory_devices[1].configured_mt_s = None;
-        assert_eq!(missing(&unreported, RULE), Some("needs-channel-speeds"));
+        assert_eq!(missing(&unreported, RULE), Some("memory devices with channel and speed (SMBIOS)"));
         assert_eq!(missing(&guest, RULE), None, "a guest cannot have what it looks for");
     }
 

@@ -1,7 +1,5 @@
 //! Memory bandwidth that a program does not get because others run on its CPUs meanwhile.
 
-use record::{Coverage, detail, metrics};
-
 use super::prelude::*;
 use super::steal_time;
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
@@ -14,26 +12,11 @@ use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 /// themselves more.
 pub(crate) const RULE: Rule = Rule {
     name: "bandwidth-shared",
-    glossary: "
-        Other programs ran on the CPUs while memory bandwidth was measured: a thread moves no bytes while another task has its CPU.
-        How: Triad on all CPUs, alternately uninterrupted (SCHED_FIFO, else nice -20) and as an ordinary program; the detail
-        `taken_by_others` of `memory.bandwidth` is the median over rounds. Else modelled: the share of all CPUs' time in
-        `stolen.share` with `cause=os`.
-    ",
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[
-        Need {
-            what: Template { code: "needs-memory-bandwidth", words: "memory bandwidth" },
-            is_met: |case| case.has(metrics::MEMORY_BANDWIDTH),
-        },
-        Need {
-            what: steal_time::SHARE.what,
-            is_met: |case| turns(case).is_some() || steal_time::SHARE.is_met(case),
-        },
-        Need {
-            what: steal_time::CAUSE.what,
-            is_met: |case| turns(case).is_some() || steal_time::CAUSE.is_met(case),
-        },
+        Need::new("memory bandwidth", |case| case.has(metrics::MEMORY_BANDWIDTH)),
+        Need::new(steal_time::SHARE.what, |case| turns(case).is_some() || steal_time::SHARE.is_met(case)),
+        Need::new(steal_time::CAUSE.what, |case| turns(case).is_some() || steal_time::CAUSE.is_met(case)),
     ],
     find,
 };
@@ -56,17 +39,12 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 }
 
 /// What the turns with and without others showed.
-struct Turns<'a> {
-    measurement: &'a Measurement,
-    loss: Verdict,
-}
-
-fn turns<'a>(case: &Case<'a>) -> Option<Turns<'a>> {
+fn turns<'a>(case: &Case<'a>) -> Option<(&'a Measurement, Verdict)> {
     in_memory(case).into_iter().find_map(|measurement| {
         let of = |key| measurement.detail.get(key);
         let (low, high) = (of(detail::TAKEN_BY_OTHERS_LOW)?, of(detail::TAKEN_BY_OTHERS_HIGH)?);
         let loss = verdict(of(detail::TAKEN_BY_OTHERS)?, (low - RESOLUTION, high + RESOLUTION));
-        Some(Turns { measurement, loss })
+        Some((measurement, loss))
     })
 }
 
@@ -83,12 +61,11 @@ fn remedy(case: &Case) -> Vec<Remedy> {
         let streams = text!("count its cache misses");
         all.push(Remedy::both(streams, "sudo perf stat -a -e LLC-load-misses sleep 1"));
     }
-    let resctrl = text!("with resctrl, limit its bandwidth: MB in its schemata");
-    all.push(Remedy::advice(resctrl));
+    all.push(Remedy::advice(text!("with resctrl, limit its bandwidth: MB in its schemata")));
     all
 }
 
-fn by_turns(Turns { measurement: m, loss }: Turns) -> Option<Finding> {
+fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
     let loss = costs(loss)?;
     // Not the place of one figure: that is in doubt because of the others, and what they take was measured in turns.
     let keys = [Label::Op, Label::Stores, Label::Threads]
@@ -110,9 +87,7 @@ fn by_turns(Turns { measurement: m, loss }: Turns) -> Option<Finding> {
     } else {
         text!(
             "bandwidth-shared-taken",
-            "other tasks take {lost} of the memory bandwidth of triad ({stores} stores)",
-            lost,
-            stores
+            "other tasks take {lost} of the memory bandwidth of triad ({stores} stores)"
         )
     };
     let threads = m.labels.count(Label::Threads).filter(|threads| *threads > 0);
@@ -121,10 +96,10 @@ fn by_turns(Turns { measurement: m, loss }: Turns) -> Option<Finding> {
         .locate(threads.map(|threads| text!(ON_CPUS, cpus = threads)))
         .cite(in_turns, from.clone());
     if let Some(rounds) = m.detail.get(detail::TAKEN_BY_OTHERS_ROUNDS) {
-        found = found.cite(text!("{rounds} rounds of both", rounds), from.clone());
+        found = found.cite(text!("{rounds} rounds of both"), from.clone());
     }
     if at_times {
-        let says = text!("at another time of this run the loop moved {m}: the other load comes and goes", m);
+        let says = text!("at another time of this run the loop moved {m}: the other load comes and goes");
         found = Finding { confidence: Confidence::Medium, ..found.cite(says, from) };
     }
     Some(found)
@@ -134,7 +109,7 @@ const ON_CPUS: Template = Template { code: "bandwidth-shared-cpus", words: "{cpu
 
 /// Bandwidths beyond the caches, as STREAM counts bytes.
 fn in_memory<'a>(case: &Case<'a>) -> Vec<&'a Measurement> {
-    let least = beyond(case.record, case.levels, Walk::Arrays);
+    let least = beyond(case.record, case.levels(), Walk::Arrays);
     let is_in_memory = |m: &&Measurement| {
         has_labels(m, &[(Label::BytesCounted, "stream")]) && (walked(m) == 0 || walked(m) >= least)
     };
@@ -155,12 +130,11 @@ fn by_time(case: &Case) -> Option<Finding> {
         "other tasks take about {lost} of the memory bandwidth by their CPU time",
         lost = lost_share(&loss)
     );
-    let says = text!("meanwhile memory delivered {best} with the most threads", best);
     let found = RULE
         .report_model(loss, what)
         .locate(text!(ON_CPUS, cpus))
         .felt_by(Relevance::Some)
-        .cite(says, best)
+        .cite(text!("meanwhile memory delivered {best} with the most threads"), best)
         .cite_all(stolen.evidence());
     Some(Finding { confidence: Confidence::Low, ..found })
 }
@@ -268,9 +242,9 @@ mod tests {
         quota.conditions.before.quota_throttled = Some(1);
         quota.conditions.after = Some(record::Snapshot { quota_throttled: Some(9), ..Default::default() });
         assert_eq!(found(&quota, RULE), [], "a quota is no neighbour");
-        assert_eq!(missing(&machine(2), RULE), Some("needs-memory-bandwidth"));
+        assert_eq!(missing(&machine(2), RULE), Some("memory bandwidth"));
         let mut alone = record_with([0.5, 0.5]);
         alone.measurements.retain(|m| m.metric == "memory.bandwidth");
-        assert_eq!(missing(&alone, RULE), Some("needs-stolen-time"));
+        assert_eq!(missing(&alone, RULE), Some("stolen time"));
     }
 }

@@ -4,7 +4,6 @@ use super::clock_cause::no_boost;
 use super::clock_limit;
 use super::prelude::*;
 use crate::resources::CORE;
-use record::metrics;
 
 /// Boost by the kernel's account. Where a core was measured below the clock that it advertises, `clock-limit` names it with
 /// what it costs; but drivers lower the advertised clock with boost, so that nothing is left to be measured against.
@@ -12,17 +11,12 @@ use record::metrics;
 /// Modelled, where the record tells both: 1 − base clock ÷ highest clock.
 pub(super) const RULE: Rule = Rule {
     name: "boost-off",
-    glossary: "
-        Boost (turbo) is off, and no measured clock shows what that costs, since drivers lower the advertised clock with it.
-        How: The kernel's setting. Modelled, where base and highest clock are known: 1 − base ÷ highest.
-    ",
     resource: Some(CORE),
     needs: &[
         // A guest's boost is its host's.
-        Need {
-            what: Template { code: "needs-boost", words: "the boost setting" },
-            is_met: |case| case.record.machine.is_virtual() || case.record.conditions.before.boost.is_some(),
-        },
+        Need::new("the boost setting", |case| {
+            case.record.machine.is_virtual() || case.record.conditions.before.boost.is_some()
+        }),
     ],
     find,
 };
@@ -51,8 +45,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let most_says = text!("maximum clock {most}", most = most.clone());
         cause.evidence.push(cite_fact(base_says, "machine.processor.base_hz"));
         cause.evidence.push(cite_fact(most_says, "machine.processor.max_hz"));
-        let what = text!("boost is off: at most {base} instead of {most}", base, most);
-        RULE.report_model(loss, what)
+        RULE.report_model(loss, text!("boost is off: at most {base} instead of {most}"))
     } else {
         RULE.report_fact(
             Severity::Note,
@@ -115,7 +108,7 @@ mod tests {
     fn boost_on_clocks_beyond_the_base_and_guests_are_silence() {
         assert_eq!(found(&record_with(Some(true), 2_500_000_000, Some(2.5e9)), RULE), []);
         assert_eq!(found(&record_with(Some(false), 3_500_000_000, Some(3.49e9)), RULE), []);
-        assert_eq!(missing(&record_with(None, 2_500_000_000, None), RULE), Some("needs-boost"));
+        assert_eq!(missing(&record_with(None, 2_500_000_000, None), RULE), Some("the boost setting"));
         let mut guest = record_with(Some(false), 2_500_000_000, None);
         guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
         assert_eq!(found(&guest, RULE), []);

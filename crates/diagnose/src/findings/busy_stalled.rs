@@ -1,6 +1,5 @@
 //! CPUs that are busy and get little done: they wait for memory or for each other, which the CPU time does not show.
 
-use record::metrics;
 use std::collections::BTreeMap;
 
 use super::prelude::*;
@@ -11,20 +10,11 @@ use crate::cpu_accounting::{DISTURBED, used_by_others};
 /// issue slots that waited.
 pub(super) const RULE: Rule = Rule {
     name: "busy-stalled",
-    glossary: "
-        CPUs are busy and get little done: they wait for memory or for each other, which the CPU time does not
-        show.
-        How: `core.ipc` of the same work on many cores against one; of a command, more issue slots that waited
-        than worked.
-    ",
     resource: None,
-    needs: &[Need {
-        what: Template {
-            code: "needs-command-ipc",
-            words: "instructions per cycle of a command, or at several thread counts (PMU, linespeed stat or scale)",
-        },
-        is_met: |case| !steps(case).is_empty() || slots(case, "backend-bound").is_some(),
-    }],
+    needs: &[Need::new(
+        "instructions per cycle of a command, or at several thread counts (PMU, linespeed stat or scale)",
+        |case| !steps(case).is_empty() || slots(case, "backend-bound").is_some(),
+    )],
     find,
 };
 
@@ -78,7 +68,6 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
     let what = text!(
         "{workload} is busy on {threads} CPUs but stalled: {many} instructions per cycle instead of {one}",
         workload = &workload,
-        threads,
         many = Value::Figure(many.value(), ""),
         one = Value::Figure(one.value(), "")
     );
@@ -87,9 +76,9 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
     let finding = RULE
         .report_loss(loss, what)
         .felt_by(Relevance::Some)
-        .locate(text!("{workload} on {threads} threads", workload, threads))
-        .cite(text!("{many} on {threads} threads, a core each", many, threads), many)
-        .cite(text!("{one} on one thread", one), one);
+        .locate(text!("{workload} on {threads} threads"))
+        .cite(text!("{many} on {threads} threads, a core each"), many)
+        .cite(text!("{one} on one thread"), one);
     let finding = match own {
         true => finding.advise(text!(
             "the loop shares nothing between its threads: the machine's CPUs share something (a core, its clock, a host's CPU); \
@@ -130,21 +119,19 @@ fn find_stalled_command(case: &Case) -> Option<Finding> {
         "the command is busy but stalled: {share} of its issue slots are back-end bound",
         share = Value::Share(waited.value())
     );
-    let waiting = text!("{waited} of the issue slots back-end bound", waited);
-    let retiring = text!("{worked} of the issue slots retiring", worked);
     let mut finding = RULE
         .report_loss(loss, what)
         .felt_by(Relevance::Some)
         .locate(text!("the command"))
-        .cite(waiting, waited)
-        .cite(retiring, worked)
+        .cite(text!("{waited} of the issue slots back-end bound"), waited)
+        .cite(text!("{worked} of the issue slots retiring"), worked)
         .advise(text!(
             "improve locality, touch less memory, use huge pages; perf mem record COMMAND shows where"
         ));
     if let Some(m) = case.figures_of(metrics::CORE_IPC).find(|m| has_labels(m, &[(Label::Workload, COMMAND)]))
     {
         let ipc = Value::Figure(m.value(), "");
-        finding = finding.cite(text!("{ipc} instructions per cycle", ipc), m);
+        finding = finding.cite(text!("{ipc} instructions per cycle"), m);
     }
     Some(finding)
 }
@@ -199,6 +186,11 @@ mod tests {
     #[test]
     fn work_that_keeps_its_pace_is_silence_and_no_counters_are_missing() {
         assert_eq!(found(&scaled(2.0, 1.99), RULE), []);
-        assert_eq!(missing(&machine(1), RULE), Some("needs-command-ipc"));
+        assert_eq!(
+            missing(&machine(1), RULE),
+            Some(
+                "instructions per cycle of a command, or at several thread counts (PMU, linespeed stat or scale)"
+            )
+        );
     }
 }

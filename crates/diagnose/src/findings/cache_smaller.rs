@@ -1,7 +1,6 @@
 //! A cache of which this machine gets much less than it advertises.
 
 use record::Level;
-use record::metrics;
 
 use super::prelude::*;
 use crate::levels::MUCH_SMALLER;
@@ -9,19 +8,10 @@ use crate::levels::MUCH_SMALLER;
 /// Where the latency curve leaves a level against its advertised size.
 pub(super) const RULE: Rule = Rule {
     name: "cache-smaller",
-    glossary: "
-        Less than half of a cache's advertised size is available: loads beyond the cache before it go to memory.
-        How: Where the latency curve leaves the level, compared with the kernel's tables; beyond L1 on 2 MiB pages only. Not
-        beside other load, not from uncertain points, and not for a private cache from the curve of one CPU. In a virtual
-        machine a note: other guests share the cache.
-    ",
     resource: None,
     needs: &[
         needs::LOAD_LATENCY,
-        Need {
-            what: Template { code: "needs-load-latency-2mib", words: "load latency on 2 MiB pages" },
-            is_met: |case| first_huge(case).is_some(),
-        },
+        Need::new("load latency on 2 MiB pages", |case| first_huge(case).is_some()),
         needs::CACHE_SIZES,
     ],
     find,
@@ -58,7 +48,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if is_disturbed(case) {
         return None;
     }
-    let levels = case.levels.iter().enumerate();
+    let levels = case.levels().iter().enumerate();
     let found = levels.filter_map(|(at, level)| {
         let size = level.advertised_bytes.filter(|size| *size > 0)?;
         find_smaller(case, at, level, size).or_else(|| find_absent(case, at, level, size))
@@ -69,8 +59,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 /// A cache that the kernel advertises and of which the curve shows nothing: loads take memory's time from the end of the
 /// cache before it on.
 fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Finding> {
-    let before = case.levels.get(at.checked_sub(1)?)?.advertised_bytes?;
-    let memory = case.levels.last().filter(|last| last.name == "memory")?;
+    let before = case.levels().get(at.checked_sub(1)?)?.advertised_bytes?;
+    let memory = case.levels().last().filter(|last| last.name == "memory")?;
     // A step within the cache before is that one's.
     if level.measured_bytes.is_some_and(|seen| seen > before) {
         return None;
@@ -91,18 +81,14 @@ fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Findi
         name = &level.name,
         before = Value::Bytes(before)
     );
-    let says = text!(
-        "from {size} on, loads take memory latency: {first}",
-        size = Value::Bytes(size_of(first)),
-        first
-    );
+    let says =
+        text!("from {size} on, loads take memory latency: {first}", size = Value::Bytes(size_of(first)));
     let finding = RULE.report_fact(Severity::Warning, REASON, what).locate(quote_name(&level.name));
     Some(finding.cite(says, first).cite_all([advertises(size)]).mend(remedy(case)))
 }
 
 fn advertises(size: u64) -> Evidence {
-    let says = text!("the kernel reports {size}", size = Value::Bytes(size));
-    cite_fact(says, "machine.caches[].bytes")
+    cite_fact(text!("the kernel reports {size}", size = Value::Bytes(size)), "machine.caches[].bytes")
 }
 
 fn remedy(case: &Case) -> Vec<Remedy> {
@@ -122,7 +108,7 @@ fn remedy(case: &Case) -> Vec<Remedy> {
 
 fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Finding> {
     let measured = level.measured_bytes?;
-    let before = at.checked_sub(1).and_then(|before| case.levels[before].advertised_bytes);
+    let before = at.checked_sub(1).and_then(|before| case.levels()[before].advertised_bytes);
     // A step within the cache before is that one's.
     if before.is_some_and(|before| measured <= before) {
         return None;
@@ -145,19 +131,12 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     let (name, seen) = (&level.name, Value::Bytes(measured));
     let says = text!(
         "the latency curve leaves {name} between {seen} and {next}",
-        name,
         seen = seen.clone(),
         next = Value::Bytes(next)
     );
     let advertised = advertises(size);
     let size = Value::Bytes(size);
-    let what = text!(
-        "cache-smaller-available",
-        "only {seen} of the {size} {name} behave like {name}",
-        seen,
-        size,
-        name
-    );
+    let what = text!("cache-smaller-available", "only {seen} of the {size} {name} behave like {name}");
     // Other guests of the host take more or less of a shared cache at other times.
     let (severity, confidence) = match case.record.machine.is_virtual() {
         true => (Severity::Note, Confidence::Low),
@@ -268,16 +247,16 @@ mod tests {
     fn most_of_the_cache_or_no_curve_is_silence() {
         assert_eq!(found(&record_with(128), RULE), []);
         assert_eq!(found(&record_with(80), RULE), []);
-        assert_eq!(missing(&machine(2), RULE), Some("needs-load-latency"));
+        assert_eq!(missing(&machine(2), RULE), Some("load latency"));
         let mut small = record_with(8);
         small
             .measurements
             .iter_mut()
             .for_each(|m| m.labels = m.labels.clone().with_label(Label::Page, "4KiB"));
-        assert_eq!(missing(&small, RULE), Some("needs-load-latency-2mib"));
+        assert_eq!(missing(&small, RULE), Some("load latency on 2 MiB pages"));
         let mut unreported = record_with(8);
         unreported.machine.caches.clear();
-        assert_eq!(missing(&unreported, RULE), Some("needs-cache-sizes"));
+        assert_eq!(missing(&unreported, RULE), Some("cache sizes"));
     }
 
     #[test]

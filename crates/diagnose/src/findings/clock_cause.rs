@@ -73,8 +73,7 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
     let by_setting = |find: fn(&Setting, f64) -> Option<Cause>| find(setting.as_ref()?, promised);
     by_setting(limited)
         .or_else(|| no_boost(snapshot))
-        .or_else(|| by_setting(preferred))
-        .or_else(|| by_setting(governed))
+        .or_else(|| by_setting(saving))
         .or_else(|| by_setting(biased))
         .or_else(|| decided_by_host(case))
         .or_else(|| on_battery(snapshot))
@@ -91,10 +90,9 @@ fn decided_by_host(case: &Case) -> Option<Cause> {
 }
 
 fn on_battery(snapshot: &Snapshot) -> Option<Cause> {
-    let says = text!("on battery");
     (snapshot.power_supply.as_deref() == Some("battery")).then(|| Cause {
         what: text!("the machine runs on battery"),
-        evidence: vec![cite_fact(says, "conditions.before.power_supply")],
+        evidence: vec![cite_fact(text!("on battery"), "conditions.before.power_supply")],
         remedy: vec![Remedy::advice(text!("connect mains power"))],
         is_set: true,
         ..Cause::default()
@@ -146,43 +144,30 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
         cause.remedy.push(Remedy::command(write_command(on, path)).sets(boost));
         cause.undo.push(Remedy::command(write_command(off, path)));
     } else {
-        let firmware = text!("enable boost (turbo) in the firmware");
-        cause.remedy.push(Remedy::advice(firmware));
+        cause.remedy.push(Remedy::advice(text!("enable boost (turbo) in the firmware")));
     }
     Some(cause)
 }
 
-/// The energy-performance preference, where there is one: then the governor's name says little.
-fn preferred(setting: &Setting, _: f64) -> Option<Cause> {
-    let epp = setting.setting.epp.as_ref();
-    let epp = epp.filter(|epp| !matches!(epp.as_str(), "performance" | "default" | "0"))?;
-    let what = text!("clock-cause-energy-preference", "the energy-performance preference is {epp}", epp);
-    let says = text!("energy-performance preference {epp}", epp);
-    Some(setting.explain(
-        what,
-        says,
-        "epp",
-        setting.perform(epp, "energy_performance_preference", KnobName::Epp),
-    ))
-}
-
-fn governed(setting: &Setting, _: f64) -> Option<Cause> {
-    let governor = setting.setting.governor.as_ref().filter(|governor| *governor != "performance")?;
-    let what = text!("clock-cause-governor", "the governor is {governor}", governor);
-    let says = text!("governor {governor}", governor);
-    Some(setting.explain(
-        what,
-        says,
-        "governor",
-        setting.perform(governor, "scaling_governor", KnobName::Governor),
-    ))
+/// The energy-performance preference, where there is one, since then the governor's name says little; else the governor.
+fn saving(setting: &Setting, _: f64) -> Option<Cause> {
+    let (epp, governor) = (setting.setting.epp.as_ref(), setting.setting.governor.as_ref());
+    if let Some(epp) = epp.filter(|epp| !matches!(epp.as_str(), "performance" | "default" | "0")) {
+        let what = text!("clock-cause-energy-preference", "the energy-performance preference is {epp}");
+        let ways = setting.perform(epp, "energy_performance_preference", KnobName::Epp);
+        return Some(setting.explain(what, text!("energy-performance preference {epp}"), "epp", ways));
+    }
+    let governor = governor.filter(|governor| *governor != "performance")?;
+    let what = text!("clock-cause-governor", "the governor is {governor}");
+    let ways = setting.perform(governor, "scaling_governor", KnobName::Governor);
+    Some(setting.explain(what, text!("governor {governor}"), "governor", ways))
 }
 
 /// The energy-performance bias: 0 is performance, 15 saves the most.
 fn biased(setting: &Setting, _: f64) -> Option<Cause> {
     let bias = setting.setting.epb.filter(|bias| *bias > 0)?;
-    let what = text!("clock-cause-energy-bias", "the energy-performance bias is {bias} of 15", bias);
-    let says = text!("energy-performance bias {bias} (0 is performance)", bias);
+    let what = text!("clock-cause-energy-bias", "the energy-performance bias is {bias} of 15");
+    let says = text!("energy-performance bias {bias} (0 is performance)");
     let write = |bias: &str| write_for_cpus(bias, &setting.setting.cpus, "power/energy_perf_bias");
     Some(setting.explain(
         what,

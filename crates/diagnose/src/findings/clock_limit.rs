@@ -12,25 +12,13 @@ use crate::resources::CORE;
 /// One core alone against its highest clock.
 pub(super) const RULE: Rule = Rule {
     name: "clock-limit",
-    glossary: "
-        A core alone stays below the clock it advertises. The finding names what holds it: a limit that was
-        set, boost switched off, the energy preference or bias, the governor, or none of these (then heat,
-        power or other load).
-        How: `core.clock` with `active=one` against `max_hz`.
-    ",
     resource: Some(CORE),
     needs: &[
         needs::CORE_CLOCK,
-        Need {
-            what: Template {
-                code: "needs-highest-clock",
-                words: "the advertised maximum clock of the cores",
-            },
-            is_met: |case| {
-                let machine = &case.record.machine;
-                machine.processor.max_hz.is_some() || machine.cpus.iter().any(|cpu| cpu.max_hz.is_some())
-            },
-        },
+        Need::new("the advertised maximum clock of the cores", |case| {
+            let machine = &case.record.machine;
+            machine.processor.max_hz.is_some() || machine.cpus.iter().any(|cpu| cpu.max_hz.is_some())
+        }),
     ],
     find,
 };
@@ -83,8 +71,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let finding = RULE
         .report_loss(loss.clone(), what)
         .locate_cpus(&cpus_of(found.iter().map(|found| found.measured)))
-        .cite(text!("CPU {cpu} alone runs at {worst}", cpu, worst), worst)
-        .cite(text!("it advertises {promised}", promised), hz_reported(case, cpu, "max_hz", |cpu| cpu.max_hz))
+        .cite(text!("CPU {cpu} alone runs at {worst}"), worst)
+        .cite(text!("it advertises {promised}"), hz_reported(case, cpu, "max_hz", |cpu| cpu.max_hz))
         .cite_all(cause.evidence)
         .mend(cause.remedy)
         .undo(cause.undo);
@@ -199,7 +187,7 @@ mod tests {
     fn without_a_clock_to_hold_it_against_it_says_so() {
         let mut record = record_with(2.0e9);
         record.machine.processor.max_hz = None;
-        assert_eq!(missing(&record, RULE), Some("needs-highest-clock"));
-        assert_eq!(missing(&machine(1), RULE), Some("needs-core-clock"));
+        assert_eq!(missing(&record, RULE), Some("the advertised maximum clock of the cores"));
+        assert_eq!(missing(&machine(1), RULE), Some("core clock"));
     }
 }

@@ -1,24 +1,16 @@
 //! A clock that programs cannot read without a system call.
 
 use super::prelude::*;
-use record::metrics;
 
 /// The cost of reading the clock, and the clocksource behind it.
 ///
 /// Modelled: the loss is against what reading costs in user space by published figures.
 pub(super) const RULE: Rule = Rule {
     name: "clocksource",
-    glossary: "",
     resource: None,
-    needs: &[Need {
-        what: Template {
-            code: "needs-clocksource",
-            words: "the clocksource, or the cost of reading the clock",
-        },
-        is_met: |case| {
-            case.record.conditions.before.clocksource.is_some() || case.has(metrics::COST_CLOCK_READ)
-        },
-    }],
+    needs: &[Need::new("the clocksource, or the cost of reading the clock", |case| {
+        case.record.conditions.before.clocksource.is_some() || case.has(metrics::COST_CLOCK_READ)
+    })],
     find,
 };
 
@@ -46,9 +38,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss = read.map_or_else(unmeasured, |read| cost_above(&read.summary, VDSO_NS));
     let what = match (source.map(str::to_owned), read) {
         (Some(source), Some(read)) => {
-            text!("reading the clock ({source}) costs {read}: not read in user space", source, read)
+            text!("reading the clock ({source}) costs {read}: not read in user space")
         }
-        (Some(source), None) => text!("clocksource {source} requires a system call for each reading", source),
+        (Some(source), None) => text!("clocksource {source} requires a system call for each reading"),
         (None, _) => text!("reading the clock costs a system call"),
     };
     let finding = RULE
@@ -60,7 +52,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     });
     Some(vec![match fast {
         Some(fast) => finding
-            .mend([record::Remedy::command(write_command(fast, PATH))])
+            .mend([Remedy::command(write_command(fast, PATH))])
             .undo([restore_command(source.unwrap_or_default(), PATH)]),
         None => finding.suggest(
             text!("why the kernel rejected the fast clocksource"),
@@ -71,15 +63,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 
 /// The clocksource as evidence.
 pub(super) fn cite_source(source: &str) -> Evidence {
-    let says = text!("clocksource {source}", source = source.to_owned());
-    cite_fact(says, "conditions.before.clocksource")
+    cite_fact(text!("clocksource {source}"), "conditions.before.clocksource")
 }
 
 /// What a reading costs. Where the name alone says that it is slow, a doubt about how slow does not weaken the finding: it
 /// stands in the words instead of at the figure's place.
 fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
     let Some(doubt) = read.doubt.as_ref().filter(|_| known_slow) else {
-        return cite_fact(text!("reading the clock takes {read}", read), read);
+        return cite_fact(text!("reading the clock takes {read}"), read);
     };
     let (low, high) = spread(&read.summary);
     let says = text!(
@@ -157,7 +148,7 @@ mod tests {
         assert_eq!(found(&record_with(Some("tsc"), Some(25.0), 100.0), RULE), []);
         assert_eq!(found(&record_with(Some("kvm-clock"), Some(130.0), 60.0), RULE), []);
         assert_eq!(found(&record_with(Some("tsc"), None, 100.0), RULE), []);
-        let nothing = Some("needs-clocksource");
+        let nothing = Some("the clocksource, or the cost of reading the clock");
         assert_eq!(missing(&machine(1), RULE), nothing);
     }
 }

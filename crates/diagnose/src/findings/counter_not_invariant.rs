@@ -3,21 +3,14 @@
 
 use super::clocksource;
 use super::prelude::*;
-use record::metrics;
 
 /// Whether the cycle counter keeps its rate in every state.
 pub(super) const RULE: Rule = Rule {
     name: "counter-not-invariant",
-    glossary: "
-        The cycle counter changes its rate with the clock or stops in idle states, so that clocks that read it
-        go wrong.
-        How: `counter_invariant`.
-    ",
     resource: None,
-    needs: &[Need {
-        what: Template { code: "needs-counter-invariant", words: "whether the cycle counter is invariant" },
-        is_met: |case| case.record.machine.processor.counter_invariant.is_some(),
-    }],
+    needs: &[Need::new("whether the cycle counter is invariant", |case| {
+        case.record.machine.processor.counter_invariant.is_some()
+    })],
     find,
 };
 
@@ -28,20 +21,16 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     // Programs that read it through the kernel's clock, in user space, lose nothing.
     let slow = !clocksource::RULE.findings(case).is_empty();
     let read = middle(case.figures_of(metrics::COST_CLOCK_READ)).filter(|_| !slow);
-    let cite_read = |read| {
-        let says = text!("reading the clock takes {read} (in user space)", read);
-        cite_fact(says, read)
-    };
+    let cite_read = |read| cite_fact(text!("reading the clock takes {read} (in user space)"), read);
     let cost =
         text!("the cost appears in reading the clock, once the kernel falls back to a slow clocksource");
     let what = text!(
         "the cycle counter is not invariant: its rate follows the core clock, or it stops in idle states"
     );
-    let says = text!("cycle counter not invariant");
     let severity = if read.is_some() { Severity::Note } else { Severity::Warning };
     Some(vec![
         RULE.report_fact(severity, cost, what)
-            .cite(says, "machine.processor.counter_invariant")
+            .cite(text!("cycle counter not invariant"), "machine.processor.counter_invariant")
             .cite_all(case.record.conditions.before.clocksource.as_deref().map(clocksource::cite_source))
             .cite_all(read.map(cite_read))
             .advise(text!(
@@ -63,7 +52,7 @@ mod tests {
     #[test]
     fn only_a_counter_that_is_known_to_change_is_found() {
         let mut record = machine(1);
-        assert_eq!(missing(&record, RULE), Some("needs-counter-invariant"));
+        assert_eq!(missing(&record, RULE), Some("whether the cycle counter is invariant"));
         record.machine.processor.counter_invariant = Some(true);
         assert_eq!(found(&record, RULE), []);
         record.machine.processor.counter_invariant = Some(false);

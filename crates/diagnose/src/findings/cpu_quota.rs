@@ -11,14 +11,12 @@ use crate::resources::CORE;
 /// The quota against the CPUs allowed.
 pub(super) const RULE: Rule = Rule {
     name: "cpu-quota",
-    glossary: "",
     resource: Some(CORE),
     needs: &[
         // No quota is none, not a quota that is not told.
-        Need {
-            what: Template { code: "needs-cpus-allowed", words: "the CPUs allowed for this process" },
-            is_met: |case| case.record.machine.counts.cpus_allowed.is_some(),
-        },
+        Need::new("the CPUs allowed for this process", |case| {
+            case.record.machine.counts.cpus_allowed.is_some()
+        }),
     ],
     find,
 };
@@ -40,10 +38,10 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
             share = Value::Share(quota)
         )
     } else {
-        text!("a quota of {quota} CPUs throttles work on {allowed} CPUs", quota = &old, allowed)
+        text!("a quota of {quota} CPUs throttles work on {allowed} CPUs", quota = &old)
     };
     let mut seen = vec![cite_quota(quota)];
-    let says = text!("{cpus} allowed, the number that programs see", cpus);
+    let says = text!("{cpus} allowed, the number that programs see");
     seen.push(cite_fact(says, "machine.counts.cpus_allowed"));
     if let Some(periods) = throttled_periods(case) {
         seen.push(cite_periods(periods));
@@ -51,11 +49,10 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
     }
     let set_unit =
         |value: &str| Remedy::command(format!("sudo systemctl set-property UNIT CPUQuota={value}"));
-    let container = text!("raise or lift the quota of a container");
     let finding = RULE
         .report_model(loss, what)
         .cite_all(seen)
-        .suggest(container, "docker update --cpus=N CONTAINER")
+        .suggest(text!("raise or lift the quota of a container"), "docker update --cpus=N CONTAINER")
         .mend([Remedy { text: Some(text!("of a service")), ..set_unit("") }])
         .advise(text!(
             "in Kubernetes resources.limits.cpu; elsewhere cpu.max of the cgroup"
@@ -69,12 +66,11 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
 }
 
 fn cite_quota(quota: f64) -> Evidence {
-    let says = text!("quota of {quota} CPUs", quota = significant(quota));
-    cite_fact(says, "machine.limits.cpu_quota")
+    cite_fact(text!("quota of {quota} CPUs", quota = significant(quota)), "machine.limits.cpu_quota")
 }
 
 fn cite_periods(periods: u64) -> Evidence {
-    let says = text!("the quota throttled this cgroup in {periods} periods of the run", periods);
+    let says = text!("the quota throttled this cgroup in {periods} periods of the run");
     cite_fact(says, "conditions.after.quota_throttled")
 }
 
@@ -83,7 +79,7 @@ fn cite_periods(periods: u64) -> Evidence {
 fn find_throttled(case: &Case) -> Option<Finding> {
     let periods = throttled_periods(case)?;
     let reason = text!("the length of each stop is not reported; stolen time shows what was taken");
-    let what = text!("a quota that allows all CPUs throttled work in {periods} periods", periods);
+    let what = text!("a quota that allows all CPUs throttled work in {periods} periods");
     let which = text!("show the quota and its throttling, here and in parent cgroups");
     let mut finding = RULE
         .report_fact(Severity::Warning, reason, what)
@@ -93,7 +89,7 @@ fn find_throttled(case: &Case) -> Option<Finding> {
             "raise it, or run fewer threads: a burst of many threads spends the quota of a period early"
         ));
     if let Some((quota, allowed)) = quota(case) {
-        let says = text!("{allowed} CPUs allowed", allowed);
+        let says = text!("{allowed} CPUs allowed");
         finding = finding.cite_all([cite_quota(quota)]).cite(says, "machine.counts.cpus_allowed");
     }
     Some(finding)
@@ -140,6 +136,6 @@ mod tests {
         record.conditions.after = Some(record::Snapshot { quota_throttled: Some(3), ..Default::default() });
         assert_eq!(found(&record, RULE), []);
         record.machine.counts.cpus_allowed = None;
-        assert_eq!(missing(&record, RULE), Some("needs-cpus-allowed"));
+        assert_eq!(missing(&record, RULE), Some("the CPUs allowed for this process"));
     }
 }

@@ -7,18 +7,11 @@ use super::prelude::*;
 /// CPUs allowed against CPUs online.
 pub(super) const RULE: Rule = Rule {
     name: "cpuset-smaller",
-    glossary: "
-        The process may run on only some of the CPUs. A note where the others were isolated at boot.
-        How: Modelled: 1 − CPUs allowed ÷ CPUs online.
-    ",
     resource: None,
-    needs: &[Need {
-        what: Template { code: "needs-cpus-allowed", words: "the CPUs allowed for this process" },
-        is_met: |case| {
-            let counts = &case.record.machine.counts;
-            counts.cpus_allowed.is_some() && counts.cpus_online.is_some()
-        },
-    }],
+    needs: &[Need::new("the CPUs allowed for this process", |case| {
+        let counts = &case.record.machine.counts;
+        counts.cpus_allowed.is_some() && counts.cpus_online.is_some()
+    })],
     find,
 };
 
@@ -27,32 +20,28 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let allowed = machine.counts.cpus_allowed?;
     let online = machine.counts.cpus_online.filter(|online| *online > allowed)?;
     let loss = modelled(1.0 - f64::from(allowed) / f64::from(online))?;
-    let what = text!("only {allowed} of {online} CPUs are allowed", allowed, online);
+    let what = text!("only {allowed} of {online} CPUs are allowed");
     let limits = &machine.limits;
     let by_cpuset = !limits.cpuset.is_empty() && limits.cpuset.len() <= limits.affinity.len();
     let cpus = units::cpus(allowed);
     let finding = RULE.report_model(loss, what).locate_cpus(&machine.allowed_cpus());
     let (now, undo, finding) = if by_cpuset {
         let now = &limits.cpuset;
-        let says = text!("cpuset-smaller-by-cpuset", "{cpus} allowed by the cpuset", cpus);
-        let widen = text!("widen the cpuset of a container");
         let finding = finding
-            .cite(says, "machine.limits.cpuset")
-            .suggest(widen, "docker update --cpuset-cpus=LIST CONTAINER")
+            .cite(text!("cpuset-smaller-by-cpuset", "{cpus} allowed by the cpuset"), "machine.limits.cpuset")
+            .suggest(text!("widen the cpuset of a container"), "docker update --cpuset-cpus=LIST CONTAINER")
             .advise(text!("elsewhere: cpuset.cpus of the cgroup"));
         (now, format!("docker update --cpuset-cpus={now} CONTAINER"), finding)
     } else {
         let now = &limits.affinity;
-        let says = text!("{cpus} allowed by the affinity", cpus);
         let finding = finding
-            .cite(says, "machine.limits.affinity")
+            .cite(text!("{cpus} allowed by the affinity"), "machine.limits.affinity")
             .suggest(text!("start it on all CPUs"), "taskset -c LIST COMMAND")
             .suggest(text!("a running process"), "taskset -acp LIST PID");
         (now, format!("taskset -acp {now} PID"), finding)
     };
-    let says = text!("{online} CPUs online, the number that many programs use", online);
     let finding = finding
-        .cite(says, "machine.counts.cpus_online")
+        .cite(text!("{online} CPUs online, the number that many programs use"), "machine.counts.cpus_online")
         .advise(text!(
             "set the thread count of programs that size themselves by the machine (nproc shows the CPUs allowed)"
         ))
@@ -63,7 +52,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         return Some(vec![finding]);
     }
     // They are kept for programs that are put there by name.
-    let says = text!("CPUs {others} are isolated at boot", others);
+    let says = text!("CPUs {others} are isolated at boot");
     Some(vec![finding.felt_by(Relevance::None).cite(says, "machine.kernel.isolated")])
 }
 
@@ -104,6 +93,6 @@ mod tests {
         let mut record = machine(8);
         assert_eq!(found(&record, RULE), []);
         record.machine.counts.cpus_allowed = None;
-        assert_eq!(missing(&record, RULE), Some("needs-cpus-allowed"));
+        assert_eq!(missing(&record, RULE), Some("the CPUs allowed for this process"));
     }
 }

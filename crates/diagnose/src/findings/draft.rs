@@ -1,5 +1,7 @@
 //! How a rule makes a finding: what it is and costs, then its place, evidence and remedies, one by one.
 
+use std::borrow::BorrowMut;
+
 use record::diagnosis::{Confidence, Evidence, Finding, Relevance, Severity};
 use record::difference::Verdict;
 use record::{CpuList, Remedy, Text};
@@ -39,23 +41,38 @@ impl Rule {
 }
 
 /// What a rule adds to a finding.
-pub(super) trait Draft: Sized {
+pub(super) trait Draft: BorrowMut<Finding> + Sized {
     /// Says where it is.
-    fn locate(self, place: impl Into<Option<Text>>) -> Self;
-    /// Adds evidence: what it says, and where in the record it stands.
-    fn cite(self, says: Text, from: impl Into<Place>) -> Self;
-    /// Adds evidence.
-    fn cite_all(self, evidence: impl IntoIterator<Item = Evidence>) -> Self;
-    /// Adds ways to mend it.
-    fn mend(self, remedies: impl IntoIterator<Item = Remedy>) -> Self;
-    /// Adds ways back from what mends it.
-    fn undo(self, undo: impl IntoIterator<Item = Remedy>) -> Self;
-    /// Says who feels it, which decides how bad its loss is.
-    fn felt_by(self, relevance: Relevance) -> Self;
+    fn locate(mut self, place: impl Into<Option<Text>>) -> Self {
+        self.borrow_mut().place = place.into();
+        self
+    }
 
     /// Says on which CPUs it is.
     fn locate_cpus(self, cpus: &CpuList) -> Self {
         self.locate(name_cpus(cpus))
+    }
+
+    /// Adds evidence: what it says, and where in the record it stands.
+    fn cite(self, says: Text, from: impl Into<Place>) -> Self {
+        self.cite_all([cite_fact(says, from)])
+    }
+
+    /// Adds what is said of something, where it is there.
+    fn cite_some<T>(self, seen: Option<T>, from: &str, says: impl FnOnce(T) -> Text) -> Self {
+        self.cite_all(seen.map(|seen| cite_fact(says(seen), from)))
+    }
+
+    /// Adds evidence.
+    fn cite_all(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Self {
+        self.borrow_mut().evidence.extend(evidence);
+        self
+    }
+
+    /// Adds ways to mend it.
+    fn mend(mut self, remedies: impl IntoIterator<Item = Remedy>) -> Self {
+        self.borrow_mut().remedy.extend(remedies);
+        self
     }
 
     /// Adds words of what to do.
@@ -67,38 +84,24 @@ pub(super) trait Draft: Sized {
     fn suggest(self, purpose: Text, command: impl Into<String>) -> Self {
         self.mend([Remedy::both(purpose, command)])
     }
-}
 
-impl Draft for Finding {
-    fn locate(self, place: impl Into<Option<Text>>) -> Self {
-        Self { place: place.into(), ..self }
-    }
-
-    fn cite(self, says: Text, from: impl Into<Place>) -> Self {
-        self.cite_all([cite_fact(says, from)])
-    }
-
-    fn cite_all(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Self {
-        self.evidence.extend(evidence);
-        self
-    }
-
-    fn mend(mut self, remedies: impl IntoIterator<Item = Remedy>) -> Self {
-        self.remedy.extend(remedies);
-        self
-    }
-
+    /// Adds ways back from what mends it.
     fn undo(mut self, undo: impl IntoIterator<Item = Remedy>) -> Self {
-        self.undo.extend(undo);
+        self.borrow_mut().undo.extend(undo);
         self
     }
 
-    fn felt_by(self, relevance: Relevance) -> Self {
-        let severity = match share_of(&self.loss) {
-            // How bad a loss that nothing tells is, the rule says.
-            0.0 if relevance != Relevance::None => self.severity,
-            share => severity(weight(share, relevance)),
-        };
-        Self { severity, relevance, ..self }
+    /// Says who feels it, which decides how bad its loss is.
+    fn felt_by(mut self, relevance: Relevance) -> Self {
+        let finding = self.borrow_mut();
+        finding.relevance = relevance;
+        let share = share_of(&finding.loss);
+        // How bad a loss that nothing tells is, the rule says.
+        if share != 0.0 || relevance == Relevance::None {
+            finding.severity = severity(weight(share, relevance));
+        }
+        self
     }
 }
+
+impl Draft for Finding {}

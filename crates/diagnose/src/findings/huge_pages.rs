@@ -1,7 +1,5 @@
 //! Huge pages: whether this process was refused them, and how programs get them.
 
-use record::State;
-
 use super::prelude::*;
 
 /// Where the kernel keeps which programs get transparent huge pages.

@@ -1,7 +1,5 @@
 //! Huge pages that this machine or this process does not get: every large working set is walked for.
 
-use record::{Coverage, State, metrics};
-
 use super::huge_pages;
 use super::huge_pages::{LIFTED, is_refusal_lifted};
 use super::prelude::*;
@@ -15,26 +13,16 @@ use crate::resources::{MEMORY_LATENCY, Walk, beyond, last_cache};
 /// smaller sets lie nearer, those of larger ones in memory.
 pub(super) const RULE: Rule = Rule {
     name: "huge-pages-refused",
-    glossary: "
-        This process is refused huge pages (PR_SET_THP_DISABLE), or transparent huge pages are off and none are reserved.
-        How: Load latency on 4 KiB against 2 MiB pages, where the measurement could lift the refusal. Else modelled: each
-        load from a large working set reads the page table once in the last cache, under a hypervisor twice; half and twice
-        that bound the interval. Where both page sizes were measured it is `page-walk`.
-    ",
     resource: Some(MEMORY_LATENCY),
     needs: &[
         // What was measured on both sizes needs no model.
-        Need {
-            what: Template { code: "needs-huge-pages", words: "whether huge pages are available" },
-            is_met: |case| {
-                let reported = case.record.conditions.before.thp.is_some();
-                reported || ["2MiB", "4KiB"].iter().any(|page| on(case, page).next().is_some())
-            },
-        },
-        Need {
-            what: needs::LOAD_LATENCY.what,
-            is_met: |case| on(case, "2MiB").next().is_some() || needs::LOAD_LATENCY.is_met(case),
-        },
+        Need::new("whether huge pages are available", |case| {
+            let reported = case.record.conditions.before.thp.is_some();
+            reported || ["2MiB", "4KiB"].iter().any(|page| on(case, page).next().is_some())
+        }),
+        Need::new(needs::LOAD_LATENCY.what, |case| {
+            on(case, "2MiB").next().is_some() || needs::LOAD_LATENCY.is_met(case)
+        }),
     ],
     find,
 };
@@ -63,19 +51,17 @@ fn measure_refusal(case: &Case) -> Option<Finding> {
     if !is_refusal_lifted(case) {
         return None;
     }
-    let (small, huge) = case.index.pages()?;
-    if small.labels.count(Label::Bytes)? < beyond(case.record, case.levels, Walk::Loads) {
+    let (small, huge) = case.pages()?;
+    if small.labels.count(Label::Bytes)? < beyond(case.record, case.levels(), Walk::Loads) {
         return None;
     }
     let loss = costs(loss(&small.summary, &huge.summary, Better::Lower))?;
-    let refused = text!("refused to this process (PR_SET_THP_DISABLE)");
-    let on_huge = text!("on 2 MiB pages, with the refusal lifted: {latency}", latency = huge);
     Some(
         RULE.report_loss(loss, WHAT)
             .locate(describe_place(small))
-            .cite(refused, format!("coverage[] {LIFTED}"))
+            .cite(text!("refused to this process (PR_SET_THP_DISABLE)"), format!("coverage[] {LIFTED}"))
             .cite_all([cite_small_pages(small)])
-            .cite(on_huge, huge)
+            .cite(text!("on 2 MiB pages, with the refusal lifted: {latency}", latency = huge), huge)
             .advise(BY_PARENT.into()),
     )
 }
@@ -92,8 +78,7 @@ fn describe_place(m: &Measurement) -> Text {
 /// What a load takes without them.
 fn cite_small_pages(latency: &Measurement) -> Evidence {
     let size = working_set(latency);
-    let says = text!("a load from {size} on 4 KiB pages: {latency}", size, latency);
-    cite_fact(says, latency)
+    cite_fact(text!("a load from {size} on 4 KiB pages: {latency}"), latency)
 }
 
 /// What says that they are refused.
@@ -106,8 +91,7 @@ fn cite_refusal(case: &Case) -> Option<Evidence> {
         coverage.what == what && matches!(coverage.state, State::Impossible | State::Degraded)
     })?;
     let reason = said.reason.as_ref().map_or(Value::from("unavailable"), Value::from);
-    let says = text!("2 MiB pages: {reason}", reason);
-    Some(cite_fact(says, format!("coverage[] {what}")))
+    Some(cite_fact(text!("2 MiB pages: {reason}"), format!("coverage[] {what}")))
 }
 
 fn model_refusal(case: &Case) -> Option<Finding> {
@@ -115,11 +99,11 @@ fn model_refusal(case: &Case) -> Option<Finding> {
         return None;
     }
     let why = cite_refusal(case)?;
-    let least = beyond(case.record, case.levels, Walk::Loads);
+    let least = beyond(case.record, case.levels(), Walk::Loads);
     let largest = on(case, "4KiB")
         .filter(|m| m.labels.count(Label::Bytes).is_some_and(|size| size >= least))
         .max_by_key(|m| m.labels.count(Label::Bytes))?;
-    let cache = last_cache(case.levels)?;
+    let cache = last_cache(case.levels())?;
     let reads = if case.record.machine.is_virtual() { 2.0 } else { 1.0 };
     // The load itself takes longer than one from the last cache would.
     let most = 1.0 - cache.latency_ns / largest.value();
@@ -141,7 +125,7 @@ fn model_refusal(case: &Case) -> Option<Finding> {
         RULE.report_model(loss, WHAT)
             .locate(describe_place(largest))
             .cite_all([why, cite_small_pages(largest)])
-            .cite(walk, format!("diagnosis.levels[{}].latency_ns", case.levels.len().saturating_sub(2)))
+            .cite(walk, format!("diagnosis.levels[{}].latency_ns", case.levels().len().saturating_sub(2)))
             .mend(remedy)
             .undo(undo),
     )
@@ -228,9 +212,9 @@ mod tests {
         add_curve(&mut record, "2MiB", &[(512 << 20, 130.0)]);
         assert_eq!(found(&record, RULE), []);
         assert_eq!(missing(&record, RULE), None);
-        assert_eq!(missing(&machine(1), RULE), Some("needs-huge-pages"));
+        assert_eq!(missing(&machine(1), RULE), Some("whether huge pages are available"));
         let mut inventory = machine(1);
         inventory.conditions.before.thp = Some("never".to_owned());
-        assert_eq!(missing(&inventory, RULE), Some("needs-load-latency"));
+        assert_eq!(missing(&inventory, RULE), Some("load latency"));
     }
 }

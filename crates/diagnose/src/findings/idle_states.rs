@@ -9,17 +9,12 @@ use crate::resources::WAKE_UP;
 /// FIFO wake-up latency (which has no timer slack) as the machine is, against the same with idle states held off.
 pub(super) const RULE: Rule = Rule {
     name: "idle-states",
-    glossary: "",
     resource: Some(WAKE_UP),
     needs: &[
         needs::WAKE_UP,
-        Need {
-            what: Template {
-                code: "needs-tuned-real-time-wake-up",
-                words: "real-time wake-up latency with idle states held off (requires root)",
-            },
-            is_met: |case| has_both(case, "fifo"),
-        },
+        Need::new("real-time wake-up latency with idle states held off (requires root)", |case| {
+            has_both(case, "fifo")
+        }),
     ],
     find,
 };
@@ -32,12 +27,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let saved = Value::Figure(gain.between.ns, "ns");
     let is_virtual = case.record.machine.is_virtual();
     let what = if is_virtual {
-        text!(
-            "a halted virtual CPU wakes {saved} later (guest halt: the way back through the hypervisor)",
-            saved
-        )
+        text!("a halted virtual CPU wakes {saved} later (guest halt: the way back through the hypervisor)")
     } else {
-        text!("idle states delay each wake-up by {saved}", saved)
+        text!("idle states delay each wake-up by {saved}")
     };
     let as_is = text!("median wake-up of a real-time thread: {as_is}", as_is = gain.as_is);
     let tuned = text!("with deep idle states held off: {tuned}", tuned = gain.tuned);
@@ -54,8 +46,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let [before, after] = [gain.as_is, gain.tuned].map(|m| m.summary.max);
     if after > TAIL * before {
         let [before, after] = [before, after].map(|ns| Value::Figure(ns, "ns"));
-        let says =
-            text!("idle-states-tail", "the longest wake-up grew from {before} to {after}", before, after);
+        let says = text!("idle-states-tail", "the longest wake-up grew from {before} to {after}");
         finding = finding.cite(says, gain.tuned);
         finding.confidence = finding.confidence.min(Confidence::Medium);
     }
@@ -64,7 +55,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let deepest = own.iter().rposition(|state| state.disabled != Some(true));
     if let Some((at, exit)) = deepest.and_then(|at| Some((at, own[at].exit_ns?))) {
         let exit = Value::Figure(exit as f64, "ns");
-        let says = text!("exit latency of the deepest idle state in use: {exit}", exit);
+        let says = text!("exit latency of the deepest idle state in use: {exit}");
         finding = finding.cite(says, format!("machine.idle_states[{at}].exit_ns"));
     }
     Some(vec![finding])
@@ -178,9 +169,12 @@ mod tests {
     #[test]
     fn when_waking_is_as_fast_or_was_not_measured_it_is_silent() {
         let mut record = machine(2);
-        assert_eq!(missing(&record, RULE), Some("needs-wake-up"));
+        assert_eq!(missing(&record, RULE), Some("wake-up latency"));
         add_wakeups(&mut record, "other", "as-is", [60e3; 2]);
-        assert_eq!(missing(&record, RULE), Some("needs-tuned-real-time-wake-up"));
+        assert_eq!(
+            missing(&record, RULE),
+            Some("real-time wake-up latency with idle states held off (requires root)")
+        );
         add_wakeups(&mut record, "fifo", "as-is", [5.05e3; 2]);
         add_wakeups(&mut record, "fifo", "tuned", [5e3; 2]);
         assert_eq!(found(&record, RULE), []);

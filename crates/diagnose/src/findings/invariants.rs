@@ -13,7 +13,7 @@ use crate::record_index::RecordIndex;
 pub(crate) fn found(record: &Record, rule: Rule) -> Vec<Finding> {
     let index = RecordIndex::new(record);
     let numa = crate::numa::numa(&index);
-    let case = Case::new(&index, numa.as_ref());
+    let case = Case { index: &index, numa: numa.as_ref() };
     if rule.missing(&case).is_some() {
         return Vec::new();
     }
@@ -23,11 +23,11 @@ pub(crate) fn found(record: &Record, rule: Rule) -> Vec<Finding> {
     all
 }
 
-/// The code of what a rule misses in a record; then it must find nothing in it either.
+/// What a rule misses in a record; then it must find nothing in it either.
 pub(crate) fn missing(record: &Record, rule: Rule) -> Option<&'static str> {
     let index = RecordIndex::new(record);
     let numa = crate::numa::numa(&index);
-    rule.missing(&Case::new(&index, numa.as_ref())).map(|need| need.code)
+    rule.missing(&Case { index: &index, numa: numa.as_ref() })
 }
 
 /// Panics, with the finding, where one misses something that a user needs of it.

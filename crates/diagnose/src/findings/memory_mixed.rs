@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use record::Machine;
-
 use super::prelude::*;
 use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
@@ -14,23 +12,13 @@ use crate::resources::MEMORY_BANDWIDTH;
 /// 1 − slowest ÷ mean.
 pub(super) const RULE: Rule = Rule {
     name: "memory-mixed",
-    glossary: "
-        Memory devices of different speeds stand side by side, so that the slowest sets the speed of all.
-        How: Modelled: memory is interleaved evenly over its channels, so 1 − slowest ÷ mean is lost.
-    ",
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[
         needs::MEMORY_DEVICES,
-        Need {
-            what: Template {
-                code: "needs-memory-speeds",
-                words: "rated and configured speed of memory devices",
-            },
-            is_met: |case| {
-                let mut devices = memory_channels::populated(&case.record.machine);
-                devices.any(|device| device.rated_mt_s.or(device.configured_mt_s).is_some())
-            },
-        },
+        Need::new("rated and configured speed of memory devices", |case| {
+            let mut devices = memory_channels::populated(&case.record.machine);
+            devices.any(|device| device.rated_mt_s.or(device.configured_mt_s).is_some())
+        }),
     ],
     find,
 };
@@ -87,15 +75,12 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let count: usize = speeds.values().sum();
     let sum: f64 = speeds.iter().map(|(speed, count)| f64::from(*speed) * *count as f64).sum();
     let loss = modelled(1.0 - f64::from(slowest) / (sum / count as f64))?;
-    let group =
-        |(speed, count): (&u32, &usize)| text!("{count} at {speed} MT/s", count = *count, speed = *speed);
+    let group = |(speed, count): (&u32, &usize)| text!("{count} at {speed} MT/s");
     let groups: Vec<Text> = speeds.iter().map(group).collect();
     Some(vec![
-        RULE.report_model(loss, text!(what, slowest))
-            .cite(text!("{count} devices: {groups}", count, groups), from)
-            .advise(text!(
-                "fit devices of one kind and speed on all channels: the slowest sets the speed of all"
-            )),
+        RULE.report_model(loss, text!(what, slowest)).cite(text!("{count} devices: {groups}"), from).advise(
+            text!("fit devices of one kind and speed on all channels: the slowest sets the speed of all"),
+        ),
     ])
 }
 
@@ -137,8 +122,8 @@ mod tests {
         let mut record = record_with(&[(3200, 3200)]);
         record.machine.memory_devices[0].rated_mt_s = None;
         record.machine.memory_devices[0].configured_mt_s = None;
-        assert_eq!(missing(&record, RULE), Some("needs-memory-speeds"));
+        assert_eq!(missing(&record, RULE), Some("rated and configured speed of memory devices"));
         record.machine.memory_devices.clear();
-        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what.code));
+        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what));
     }
 }

@@ -14,21 +14,13 @@ use crate::resources::MEMORY_BANDWIDTH;
 /// 1 − mean ÷ maximum.
 pub(super) const RULE: Rule = Rule {
     name: "memory-population",
-    glossary: "
-        Channels or nodes hold different amounts of memory, or none.
-        How: Modelled: work that uses all memory evenly ends when the fullest channel does, so 1 − mean ÷
-        maximum is lost.
-    ",
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[
         needs::MEMORY_DEVICES,
-        Need {
-            what: Template { code: "needs-memory-channels", words: "channels or nodes of memory devices" },
-            is_met: |case| {
-                let slots = &case.record.machine.memory_devices;
-                slots.iter().any(|slot| slot.channel.is_some() || slot.node.is_some())
-            },
-        },
+        Need::new("channels or nodes of memory devices", |case| {
+            let slots = &case.record.machine.memory_devices;
+            slots.iter().any(|slot| slot.channel.is_some() || slot.node.is_some())
+        }),
     ],
     find,
 };
@@ -89,15 +81,15 @@ fn find_uneven_channels(node: Option<u32>, channels: &BTreeMap<&str, u64>) -> Op
             "memory channels hold different amounts: the fullest carry more than their share"
         ),
         1 => text!("1 of {channels} memory channels is empty", channels = channels.len()),
-        empty => text!("{empty} of {channels} memory channels are empty", empty, channels = channels.len()),
+        empty => text!("{empty} of {channels} memory channels are empty", channels = channels.len()),
     };
     let place = match (node, empty.len()) {
         (None, 0) => None,
-        (Some(node), 0) => Some(text!("node or package {node}", node)),
-        (None, 1) => Some(text!("channel {empty}", empty)),
-        (None, _) => Some(text!("channels {empty}", empty)),
-        (Some(node), 1) => Some(text!("node or package {node}, channel {empty}", node, empty)),
-        (Some(node), _) => Some(text!("node or package {node}, channels {empty}", node, empty)),
+        (Some(node), 0) => Some(text!("node or package {node}")),
+        (None, 1) => Some(text!("channel {empty}")),
+        (None, _) => Some(text!("channels {empty}")),
+        (Some(node), 1) => Some(text!("node or package {node}, channel {empty}")),
+        (Some(node), _) => Some(text!("node or package {node}, channels {empty}")),
     };
     let finding = RULE
         .report_model(loss, what)
@@ -161,6 +153,6 @@ mod tests {
         record.machine.memory_devices[3].channel = None;
         assert_eq!(found(&record, RULE), []);
         record.machine.memory_devices.clear();
-        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what.code));
+        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what));
     }
 }

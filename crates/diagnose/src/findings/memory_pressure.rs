@@ -5,15 +5,10 @@ use super::prelude::*;
 /// Pressure stall information for memory: the share of time in which some task waited.
 pub(super) const RULE: Rule = Rule {
     name: "memory-pressure",
-    glossary: "
-        Tasks waited for memory to be freed before the run began.
-        How: Pressure stall information.
-    ",
     resource: None,
-    needs: &[Need {
-        what: Template { code: "needs-memory-pressure", words: "memory pressure (PSI)" },
-        is_met: |case| case.record.conditions.before.pressure.contains_key("memory"),
-    }],
+    needs: &[Need::new("memory pressure (PSI)", |case| {
+        case.record.conditions.before.pressure.contains_key("memory")
+    })],
     find,
 };
 
@@ -23,9 +18,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss = modelled(share)?;
     let share = Value::Share(share);
     let says = text!("some task waited {share} of the time", share = share.clone());
-    let what = text!("tasks wait for memory {share} of the time", share);
     let finding = RULE
-        .report_loss(loss, what)
+        .report_loss(loss, text!("tasks wait for memory {share} of the time"))
         .cite(says, "conditions.before.pressure.memory")
         .suggest(text!("who"), "ps -eo rss,comm --sort=-rss | head")
         .advise(text!("raise its memory limit, move it, or add memory"));
@@ -41,7 +35,7 @@ mod tests {
     #[test]
     fn waiting_for_memory_is_found_and_hardly_any_is_not() {
         let mut record = machine(1);
-        assert_eq!(missing(&record, RULE), Some("needs-memory-pressure"));
+        assert_eq!(missing(&record, RULE), Some("memory pressure (PSI)"));
         record.conditions.before.pressure.insert("memory".to_owned(), 0.004);
         assert_eq!(found(&record, RULE), []);
         record.conditions.before.pressure.insert("memory".to_owned(), 0.25);

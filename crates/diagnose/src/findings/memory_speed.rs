@@ -11,23 +11,13 @@ use crate::resources::MEMORY_BANDWIDTH;
 /// them holds down are `memory-mixed`'s.
 pub(super) const RULE: Rule = Rule {
     name: "memory-speed",
-    glossary: "
-        Memory devices run below the speed that they are rated for.
-        How: Modelled: 1 − configured ÷ rated MT/s, for programs that are bound by bandwidth.
-    ",
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[
         needs::MEMORY_DEVICES,
-        Need {
-            what: Template {
-                code: "needs-memory-speeds",
-                words: "rated and configured speed of memory devices",
-            },
-            is_met: |case| {
-                let mut devices = memory_channels::populated(&case.record.machine);
-                devices.any(|device| device.rated_mt_s.is_some() && device.configured_mt_s.is_some())
-            },
-        },
+        Need::new("rated and configured speed of memory devices", |case| {
+            let mut devices = memory_channels::populated(&case.record.machine);
+            devices.any(|device| device.rated_mt_s.is_some() && device.configured_mt_s.is_some())
+        }),
     ],
     find,
 };
@@ -55,22 +45,21 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 fn find_slow_devices((rated, configured): (u32, u32), names: &[String]) -> Option<Finding> {
     let loss = modelled(1.0 - f64::from(configured) / f64::from(rated))?;
     let what = match names.len() {
-        1 => text!("1 memory device runs at {configured} of {rated} MT/s", configured, rated),
+        1 => text!("1 memory device runs at {configured} of {rated} MT/s"),
         count => {
-            text!("{count} memory devices run at {configured} of {rated} MT/s", count, configured, rated)
+            text!("{count} memory devices run at {configured} of {rated} MT/s")
         }
     };
     let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     let place = match names.len().saturating_sub(NAMED) {
-        0 => text!("{shown}", shown),
-        more => text!("{shown} and {more} more", shown, more),
+        0 => text!("{shown}"),
+        more => text!("{shown} and {more} more"),
     };
-    let is = text!("configured to {configured} MT/s", configured);
     Some(
         RULE.report_model(loss, what)
             .locate(place)
-            .cite(text!("rated for {rated} MT/s", rated), "machine.memory_devices[].rated_mt_s")
-            .cite(is, "machine.memory_devices[].configured_mt_s")
+            .cite(text!("rated for {rated} MT/s"), "machine.memory_devices[].rated_mt_s")
+            .cite(text!("configured to {configured} MT/s"), "machine.memory_devices[].configured_mt_s")
             .advise(text!(
                 "in the firmware: memory speed automatic or maximum performance, no power saving for memory"
             ))
@@ -130,9 +119,9 @@ mod tests {
     #[test]
     fn what_is_missing_is_said() {
         let mut record = machine(1);
-        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what.code));
+        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what));
         record.machine.memory_devices = vec![device("A", "A", 32)];
         record.machine.memory_devices[0].configured_mt_s = None;
-        assert_eq!(missing(&record, RULE), Some("needs-memory-speeds"));
+        assert_eq!(missing(&record, RULE), Some("rated and configured speed of memory devices"));
     }
 }

@@ -1,24 +1,18 @@
 //! Mitigations of processor flaws that lengthen each way into the kernel and back.
 
 use super::prelude::*;
-use record::metrics;
 
 /// The cost of a system call, where mitigations on its way are active.
 ///
 /// Modelled: against 50 to 150 ns for a system call without page-table isolation by published figures.
 pub(super) const RULE: Rule = Rule {
     name: "mitigations",
-    glossary: "",
     resource: None,
     needs: &[
-        Need {
-            what: Template { code: "needs-mitigations", words: "the kernel's report of mitigations" },
-            is_met: |case| !case.record.machine.kernel.mitigations.is_empty(),
-        },
-        Need {
-            what: Template { code: "needs-syscall-cost", words: "the cost of a system call" },
-            is_met: |case| case.has(metrics::COST_SYSCALL),
-        },
+        Need::new("the kernel's report of mitigations", |case| {
+            !case.record.machine.kernel.mitigations.is_empty()
+        }),
+        Need::new("the cost of a system call", |case| case.has(metrics::COST_SYSCALL)),
     ],
     find,
 };
@@ -64,16 +58,13 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         return None;
     }
     let flaws: Vec<&str> = active.iter().map(|(flaw, _)| flaw.as_str()).collect();
-    let what = text!(
-        "a system call takes {call}, with mitigations on its path: {flaws}",
-        call,
-        flaws = flaws.join(", ")
-    );
+    let what =
+        text!("a system call takes {call}, with mitigations on its path: {flaws}", flaws = flaws.join(", "));
     let finding = RULE
         .report_model(cost_above(&call.summary, WITHOUT_NS), what)
         // Only programs that call the kernel often feel it, and it was chosen for safety.
         .felt_by(Relevance::Few)
-        .cite(text!("an empty system call takes {call}", call), call)
+        .cite(text!("an empty system call takes {call}"), call)
         .cite_all(active.iter().map(|(flaw, report)| {
             let says = text!("{flaw}: {report}", flaw = *flaw, report = *report);
             cite_fact(says, format!("machine.kernel.mitigations.{flaw}"))
@@ -143,9 +134,9 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        assert_eq!(missing(&machine(1), RULE), Some("needs-mitigations"));
+        assert_eq!(missing(&machine(1), RULE), Some("the kernel's report of mitigations"));
         let mut record = record_with("mds", "Not affected", 90.0);
         record.measurements.clear();
-        assert_eq!(missing(&record, RULE), Some("needs-syscall-cost"));
+        assert_eq!(missing(&record, RULE), Some("the cost of a system call"));
     }
 }

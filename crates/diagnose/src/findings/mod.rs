@@ -48,10 +48,11 @@ mod vector_clock;
 mod virtual_topology;
 
 use std::collections::HashSet;
+use std::ops::Deref;
 
 use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Severity};
 use record::difference::Verdict;
-use record::{DoubtKind, Level, Measurement, Record, Template, text};
+use record::{DoubtKind, text};
 
 use crate::figures::{cite_fact, locate_figure, severity, share_of, weight};
 
@@ -60,51 +61,24 @@ pub use needs::Need;
 
 use crate::record_index::RecordIndex;
 
-/// What a rule sees.
+/// What each rule looks for, and how, in the form of [`record::glossary`]; where a metric's entry says it already, none.
+pub const GLOSSARY: &str = include_str!("glossary.md");
+
+/// What a rule sees: the figures of a record, in order.
 #[derive(Debug)]
 pub struct Case<'a> {
     /// The record.
-    pub record: &'a Record,
-    /// The levels of the memory hierarchy found in it.
-    pub levels: &'a [Level],
+    pub index: &'a RecordIndex<'a>,
     /// What the matrices of a machine with several nodes say.
     pub numa: Option<&'a Numa>,
-    index: &'a RecordIndex<'a>,
 }
 
-impl<'a> Case<'a> {
-    /// A record with what was read out of it before.
-    pub fn new(index: &'a RecordIndex<'a>, numa: Option<&'a Numa>) -> Self {
-        Self { record: index.record, levels: index.levels(), numa, index }
-    }
+impl<'a> Deref for Case<'a> {
+    type Target = RecordIndex<'a>;
 
-    /// The measurements of one metric that have a figure.
-    pub fn figures_of(&self, metric: &str) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a> {
-        self.index.figures_of(metric).filter(has_figure)
+    fn deref(&self) -> &RecordIndex<'a> {
+        self.index
     }
-
-    /// Whether a metric was measured.
-    pub fn has(&self, metric: &str) -> bool {
-        self.figures_of(metric).next().is_some()
-    }
-
-    /// Clocks beside work with these vectors and with these cores at work, as in [`RecordIndex::clocks`], that have a figure.
-    fn clocks(&self, vector: &str, active: &str) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a> {
-        self.index.clocks(vector, active).iter().copied().filter(has_figure)
-    }
-
-    /// Wake-up latency as measured with this policy and setting, as in [`RecordIndex::wakeups`], that has a figure.
-    fn wakeups(
-        &self,
-        policy: &str,
-        setting: &str,
-    ) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a> {
-        self.index.wakeups(policy, setting).iter().copied().filter(has_figure)
-    }
-}
-
-fn has_figure(m: &&Measurement) -> bool {
-    m.summary.n > 0
 }
 
 /// One rule: it names what it looks for, and stays silent when its inputs are missing or its loss is not resolved.
@@ -112,8 +86,6 @@ fn has_figure(m: &&Measurement) -> bool {
 pub struct Rule {
     /// Its name, stable: findings carry it.
     pub name: &'static str,
-    /// What it finds, for the glossary, in the form of [`record::glossary`]; empty where another entry has it.
-    pub glossary: &'static str,
     /// The resource of which its findings take, as in `diagnosis.resources[].name`; `None` where they take CPU time or
     /// something that is none of the resources.
     pub resource: Option<&'static str>,
@@ -126,7 +98,7 @@ pub struct Rule {
 impl Rule {
     /// The first of its needs that the record does not meet; `None` when it can look, and when this machine cannot have what
     /// it looks for.
-    pub fn missing(&self, case: &Case) -> Option<Template> {
+    pub fn missing(&self, case: &Case) -> Option<&'static str> {
         self.needs.iter().find(|need| !need.is_met(case)).map(|need| need.what)
     }
 
@@ -215,7 +187,7 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
 
 /// That several packages are shown as one node, where they are.
 pub(crate) fn numa_off(index: &RecordIndex) -> Option<Finding> {
-    numa_off::RULE.findings(&Case::new(index, None)).into_iter().next()
+    numa_off::RULE.findings(&Case { index, numa: None }).into_iter().next()
 }
 
 /// Whether findings of this rule cost CPU time.
@@ -292,17 +264,16 @@ pub(crate) fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
 /// Where that is for noise alone, it is as bad as the least loss that the noise leaves, at most a warning. One that leans
 /// on a single sample, as other tools' figures often are, is not as sure as its interval looks.
 fn weaken(case: &Case, finding: &mut Finding) {
-    let figure_of = |seen: &Evidence, which: fn(&&Measurement) -> bool| {
-        let metric = seen.from.split(' ').next()?;
-        case.figures_of(metric).filter(which).find(|m| locate_figure(m) == seen.from)
+    let figures = |seen: &Evidence| {
+        let (from, metric) = (seen.from.clone(), seen.from.split(' ').next().unwrap_or_default());
+        case.figures_of(metric).filter(move |m| locate_figure(m) == from)
     };
-    let single = |seen: &Evidence| {
-        figure_of(seen, |m| m.summary.n == 1)?;
+    let single = finding.evidence.iter().find(|seen| figures(seen).any(|m| m.summary.n == 1));
+    let single = single.filter(|_| finding.measured).map(|seen| {
         let says = text!("finding-one-sample", "from one sample: its spread is unknown");
-        Some(cite_fact(says, seen.from.clone()))
-    };
-    let single = finding.evidence.iter().find_map(single).filter(|_| finding.measured);
-    let doubtful = |seen: &Evidence| figure_of(seen, |m| m.doubt.is_some())?.doubt.as_ref();
+        cite_fact(says, seen.from.clone())
+    });
+    let doubtful = |seen: &Evidence| figures(seen).find_map(|m| m.doubt.as_ref());
     let noise_alone =
         finding.evidence.iter().filter_map(doubtful).all(|doubt| doubt.kind() == DoubtKind::TooNoisy);
     let doubt = |seen: &Evidence| {

@@ -1,20 +1,23 @@
 //! What rules need of a record.
 
 use super::Case;
-use record::Template;
 use record::metrics;
 
 /// Something that a rule needs of a record.
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
     /// What it is, as a report names it where it is missing.
-    pub what: Template,
+    pub what: &'static str,
     /// Whether the record holds it; and where this machine cannot have what the rule looks for, for siblings that no core
     /// has are not missing.
-    pub is_met: fn(&Case) -> bool,
+    is_met: fn(&Case) -> bool,
 }
 
 impl Need {
+    pub(super) const fn new(what: &'static str, is_met: fn(&Case) -> bool) -> Self {
+        Self { what, is_met }
+    }
+
     /// Whether the record holds it.
     pub fn is_met(&self, case: &Case) -> bool {
         (self.is_met)(case)
@@ -22,32 +25,17 @@ impl Need {
 }
 
 /// Memory devices with their size: the firmware's table, which guests and unprivileged users often do not see.
-pub(super) const MEMORY_DEVICES: Need = Need {
-    what: Template { code: "needs-memory-devices", words: "memory devices (SMBIOS)" },
-    is_met: |case| !case.record.machine.memory_devices.is_empty(),
-};
+pub(super) const MEMORY_DEVICES: Need =
+    Need::new("memory devices (SMBIOS)", |case| !case.record.machine.memory_devices.is_empty());
 /// The state of the machine when the run ended.
-pub(super) const STATE_AFTER: Need = Need {
-    what: Template { code: "needs-state-after", words: "the machine's state after the run" },
-    is_met: |case| case.record.conditions.after.is_some(),
-};
+pub(super) const STATE_AFTER: Need =
+    Need::new("the machine's state after the run", |case| case.record.conditions.after.is_some());
 /// Clocks of the cores with plain work.
-pub(super) const CORE_CLOCK: Need = Need {
-    what: Template { code: "needs-core-clock", words: "core clock" },
-    is_met: |case| case.has(metrics::CORE_CLOCK),
-};
+pub(super) const CORE_CLOCK: Need = Need::new("core clock", |case| case.has(metrics::CORE_CLOCK));
 /// Load latency at any working set.
-pub(super) const LOAD_LATENCY: Need = Need {
-    what: Template { code: "needs-load-latency", words: "load latency" },
-    is_met: |case| case.has(metrics::LOAD_LATENCY),
-};
+pub(super) const LOAD_LATENCY: Need = Need::new("load latency", |case| case.has(metrics::LOAD_LATENCY));
 /// Wake-up latency.
-pub(super) const WAKE_UP: Need = Need {
-    what: Template { code: "needs-wake-up", words: "wake-up latency" },
-    is_met: |case| case.has(metrics::WAKEUP_LATENCY),
-};
+pub(super) const WAKE_UP: Need = Need::new("wake-up latency", |case| case.has(metrics::WAKEUP_LATENCY));
 /// The size of a cache.
-pub(super) const CACHE_SIZES: Need = Need {
-    what: Template { code: "needs-cache-sizes", words: "cache sizes" },
-    is_met: |case| case.record.machine.caches.iter().any(|cache| cache.bytes.is_some()),
-};
+pub(super) const CACHE_SIZES: Need =
+    Need::new("cache sizes", |case| case.record.machine.caches.iter().any(|cache| cache.bytes.is_some()));

@@ -6,12 +6,10 @@ use super::prelude::*;
 /// Automatic NUMA balancing switched on, on a machine of several nodes.
 pub(super) const RULE: Rule = Rule {
     name: "numa-balancing",
-    glossary: "",
     resource: None,
-    needs: &[Need {
-        what: Template { code: "needs-numa-balancing", words: "the automatic NUMA balancing setting" },
-        is_met: |case| !has_nodes(case) || case.record.conditions.before.numa_balancing.is_some(),
-    }],
+    needs: &[Need::new("the automatic NUMA balancing setting", |case| {
+        !has_nodes(case) || case.record.conditions.before.numa_balancing.is_some()
+    })],
     find,
 };
 
@@ -22,13 +20,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         "helps programs that ignore NUMA nodes; costs programs bound to a node page faults and migrations"
     );
     let what = text!("automatic NUMA balancing is on: the kernel migrates memory between NUMA nodes");
-    let says = text!("kernel.numa_balancing = {setting}", setting);
-    let bound = text!("for programs bound to their nodes");
     let finding = RULE
         .report_fact(Severity::Note, cost, what)
-        .cite(says, "conditions.before.numa_balancing")
-        .mend([Remedy::both(bound, "sudo sysctl kernel.numa_balancing=0")
-            .sets(KnobValue::new(KnobName::NumaBalancing, "0"))])
+        .cite(text!("kernel.numa_balancing = {setting}"), "conditions.before.numa_balancing")
+        .mend([Remedy::both(
+            text!("for programs bound to their nodes"),
+            "sudo sysctl kernel.numa_balancing=0",
+        )
+        .sets(KnobValue::new(KnobName::NumaBalancing, "0"))])
         .undo([Remedy::command(format!("sudo sysctl kernel.numa_balancing={setting}"))]);
     Some(vec![finding])
 }
@@ -42,7 +41,7 @@ mod tests {
     #[test]
     fn it_is_a_note_where_there_are_nodes_to_move_between() {
         let mut record = nodes(2, |_, _| 10, |_, _| 100.0);
-        assert_eq!(missing(&record, RULE), Some("needs-numa-balancing"));
+        assert_eq!(missing(&record, RULE), Some("the automatic NUMA balancing setting"));
         record.conditions.before.numa_balancing = Some(1);
         assert_eq!(found(&record, RULE)[0].undo, [Remedy::command("sudo sysctl kernel.numa_balancing=1")]);
         record.conditions.before.numa_balancing = Some(0);

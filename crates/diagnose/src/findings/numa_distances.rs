@@ -7,21 +7,12 @@ use crate::resources::MEMORY_LATENCY;
 /// The firmware's distances against the measured latencies.
 pub(super) const RULE: Rule = Rule {
     name: "numa-distances",
-    glossary: "
-        The firmware's table of distances contradicts the latencies that were measured: who follows it takes
-        the slower node for the nearer one.
-        How: `numa.latency` pair by pair against the distances; the loss is that of the worst pair, 1 − faster
-        ÷ slower.
-    ",
     resource: Some(MEMORY_LATENCY),
     needs: &[
         MATRIX,
-        Need {
-            what: Template { code: "needs-node-distances", words: "the firmware's node distances" },
-            is_met: |case| {
-                !has_nodes(case) || case.record.machine.nodes.iter().any(|node| !node.distances.is_empty())
-            },
-        },
+        Need::new("the firmware's node distances", |case| {
+            !has_nodes(case) || case.record.machine.nodes.iter().any(|node| !node.distances.is_empty())
+        }),
     ],
     find,
 };
@@ -35,16 +26,15 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         text!("numa-distances-wrong", "the firmware's NUMA distances contradict the measured latencies");
     let pairs = numa.distance_mismatches.iter();
     let place = text!("place memory by the measured latencies, not by the distances of numactl -H");
-    let mut finding = RULE
+    let finding = RULE
         .report_loss(loss, what)
         .cite_all(pairs.map(|says| cite_fact(says.clone(), "diagnosis.numa.distance_mismatches")))
         .suggest(place, "numactl --cpunodebind=N --membind=M COMMAND")
-        .advise(text!("newer firmware; in a guest, the hypervisor's distance table (QEMU: -numa dist)"));
-    if let Some(agreement) = numa.distance_agreement {
-        let agreement = format!("{agreement:.2}");
-        let says = text!("rank correlation of distances and latencies: {agreement}", agreement);
-        finding = finding.cite(says, "diagnosis.numa.distance_agreement");
-    }
+        .advise(text!("newer firmware; in a guest, the hypervisor's distance table (QEMU: -numa dist)"))
+        .cite_some(numa.distance_agreement, "diagnosis.numa.distance_agreement", |agreement| {
+            let agreement = format!("{agreement:.2}");
+            text!("rank correlation of distances and latencies: {agreement}")
+        });
     Some(vec![Finding { severity: finding.severity.max(Severity::Warning), ..finding }])
 }
 
@@ -88,6 +78,6 @@ mod tests {
         for node in &mut unreported.machine.nodes {
             node.distances.clear();
         }
-        assert_eq!(missing(&unreported, RULE), Some("needs-node-distances"));
+        assert_eq!(missing(&unreported, RULE), Some("the firmware's node distances"));
     }
 }

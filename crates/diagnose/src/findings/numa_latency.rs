@@ -1,7 +1,6 @@
 //! What a program pays that ignores nodes: most of its accesses go to other nodes' memory.
 
 use record::diagnosis::Numa;
-use record::metrics;
 
 use super::prelude::*;
 use crate::comparison::datum::Datum;
@@ -12,18 +11,8 @@ use crate::resources::{MEMORY_BANDWIDTH, MEMORY_LATENCY};
 ///
 /// The matrix is measured; that accesses spread evenly over all nodes is the model. A record without a matrix may hold
 /// single figures of own and other nodes' memory, as other tools print them; then these serve.
-pub(super) const RULE: Rule = Rule {
-    name: "numa-latency",
-    glossary: "
-        A program that ignores nodes makes most of its accesses to other nodes' memory.
-        How: `numa.latency` over all pairs against each node's own. The matrix is measured; that accesses
-        spread evenly is the model. Of other tools' output single figures of own and other nodes' memory serve
-        (lmbench's stream or `lat_mem_rd` under numactl).
-    ",
-    resource: Some(MEMORY_LATENCY),
-    needs: &[MATRIX],
-    find,
-};
+pub(super) const RULE: Rule =
+    Rule { name: "numa-latency", resource: Some(MEMORY_LATENCY), needs: &[MATRIX], find };
 
 /// Whether the machine has more than one node.
 pub(super) fn has_nodes(case: &Case) -> bool {
@@ -32,10 +21,9 @@ pub(super) fn has_nodes(case: &Case) -> bool {
 }
 
 /// Figures between the nodes, where there are several.
-pub(super) const MATRIX: Need = Need {
-    what: Template { code: "needs-node-matrix", words: "latency or bandwidth between nodes" },
-    is_met: |case| !has_nodes(case) || case.numa.is_some() || find_reach(case).is_some(),
-};
+pub(super) const MATRIX: Need = Need::new("latency or bandwidth between nodes", |case| {
+    !has_nodes(case) || case.numa.is_some() || find_reach(case).is_some()
+});
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     // Times of an emulator say nothing of distances.
@@ -46,11 +34,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         Some(numa) => find_node_cost(case, numa)?,
         None => find_single_cost(case, &find_reach(case)?)?,
     };
-    let bind = text!("one process per node, bound to it");
     let interleave = text!("interleaved memory, for one process larger than a node");
     let found = found
         .felt_by(Relevance::Some)
-        .suggest(bind, "numactl --cpunodebind=N --membind=N COMMAND")
+        .suggest(text!("one process per node, bound to it"), "numactl --cpunodebind=N --membind=N COMMAND")
         .suggest(interleave, "numactl --interleave=all COMMAND");
     Some(vec![found])
 }
@@ -68,7 +55,7 @@ fn find_single_cost(case: &Case, reach: &Reach) -> Option<Finding> {
     let cite_datum = |datum: &Datum, template: Template| {
         let figure = record::units::figure(datum.value, &reach.own.unit);
         let figure: Value = match &datum.over {
-            Some(over) => text!("{figure}, {over}", figure, over).into(),
+            Some(over) => text!("{figure}, {over}").into(),
             None => figure.into(),
         };
         cite_fact(text!(template, what = &reach.what, figure = figure), datum.from.clone())
@@ -92,21 +79,17 @@ const REMOTE: Template = Template { code: "numa-latency-remote", words: "{what},
 
 fn describe_latency(factor: f64) -> Text {
     let factor = Value::Factor(factor);
-    text!(
-        "numa-latency-ignoring",
-        "a program that ignores NUMA nodes sees {factor} the local latency",
-        factor
-    )
+    text!("numa-latency-ignoring", "a program that ignores NUMA nodes sees {factor} the local latency")
 }
 
 fn describe_bandwidth(share: f64) -> Text {
     let share = Value::Share(share);
-    text!("a program that ignores NUMA nodes reads at {share} of the local bandwidth", share)
+    text!("a program that ignores NUMA nodes reads at {share} of the local bandwidth")
 }
 
 fn describe_share(share: f64) -> Text {
     let share = Value::Share(share);
-    text!("remote accesses of a program that ignores NUMA nodes: {share}", share)
+    text!("remote accesses of a program that ignores NUMA nodes: {share}")
 }
 
 /// The share lost by remote accesses, with its interval from those of the local and the remote cells of a matrix;
@@ -146,21 +129,18 @@ fn find_node_cost(case: &Case, numa: &Numa) -> Option<Finding> {
         let resource = Some(MEMORY_BANDWIDTH.to_owned());
         Some(Finding { resource, ..RULE.report_model(loss, describe_bandwidth(factor)) })
     };
-    let mut finding = by_latency.or_else(by_bandwidth)?;
-    finding = finding.cite(describe_share(numa.remote_share), "diagnosis.numa.remote_share");
-    if let (Some(local), Some(remote)) = (numa.local_ns, numa.remote_ns) {
-        let (local, remote) = (Value::Figure(local, "ns"), Value::Figure(remote, "ns"));
-        let says = text!("median latency: local {local}, remote {remote}", local, remote);
-        finding = finding.cite(says, "diagnosis.numa.local_ns and .remote_ns");
-    }
-    if let Some((from, to, ns)) = numa.slowest {
-        let latency = Value::Figure(ns, "ns");
-        let says = text!("slowest pair: node {from} to node {to}, {latency}", from, to, latency);
-        finding = finding.cite(says, "diagnosis.numa.slowest");
-    }
-    if let Some(factor) = numa.bandwidth_factor {
-        finding = finding.cite(describe_bandwidth(factor), "diagnosis.numa.bandwidth_factor");
-    }
+    let ns = |ns: f64| Value::Figure(ns, "ns");
+    let medians = numa.local_ns.map(ns).zip(numa.remote_ns.map(ns));
+    let finding = by_latency
+        .or_else(by_bandwidth)?
+        .cite(describe_share(numa.remote_share), "diagnosis.numa.remote_share")
+        .cite_some(medians, "diagnosis.numa.local_ns and .remote_ns", |(local, remote)| {
+            text!("median latency: local {local}, remote {remote}")
+        })
+        .cite_some(numa.slowest, "diagnosis.numa.slowest", |(from, to, latency)| {
+            text!("slowest pair: node {from} to node {to}, {latency}", latency = ns(latency))
+        })
+        .cite_some(numa.bandwidth_factor, "diagnosis.numa.bandwidth_factor", describe_bandwidth);
     Some(finding)
 }
 
@@ -190,14 +170,14 @@ mod tests {
         assert_eq!(missing(&machine(2), RULE), None, "one node cannot be ignored");
         let mut unmeasured = alike;
         unmeasured.measurements.clear();
-        assert_eq!(missing(&unmeasured, RULE), Some("needs-node-matrix"));
+        assert_eq!(missing(&unmeasured, RULE), Some("latency or bandwidth between nodes"));
     }
 
     #[test]
     fn without_a_matrix_own_and_remote_figures_of_another_tool_serve() {
         let mut record = machine(4);
         record.machine.counts.nodes = Some(4);
-        assert_eq!(missing(&record, RULE), Some("needs-node-matrix"));
+        assert_eq!(missing(&record, RULE), Some("latency or bandwidth between nodes"));
         for (node, ns) in [("local", 1.2), ("remote", 1.85)] {
             let place = record::Labels::new().with_label(Label::Op, "copy").with_label(Label::Node, node);
             record.measurements.push(record::Measurement::new("stream.ns_per_element", place, vec![ns]));

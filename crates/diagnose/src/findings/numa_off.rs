@@ -11,20 +11,11 @@ use crate::resources::MEMORY_LATENCY;
 /// published figures of two Xeon packages; with nodes a program could have all of them local.
 pub(super) const RULE: Rule = Rule {
     name: "numa-off",
-    glossary: "
-        Several packages are shown as one node: memory is interleaved over them, and no program can stay near
-        its own.
-        How: Modelled: of p packages (p − 1) ÷ p of all accesses go to another, at 1.5 to 1.8 times the local
-        latency. Not where old processors share one bus to all memory.
-    ",
     resource: Some(MEMORY_LATENCY),
-    needs: &[Need {
-        what: Template { code: "needs-packages-and-nodes", words: "counts of packages and nodes" },
-        is_met: |case| {
-            let counts = &case.record.machine.counts;
-            case.record.machine.is_virtual() || counts.packages.is_some() && counts.nodes.is_some()
-        },
-    }],
+    needs: &[Need::new("counts of packages and nodes", |case| {
+        let counts = &case.record.machine.counts;
+        case.record.machine.is_virtual() || counts.packages.is_some() && counts.nodes.is_some()
+    })],
     find,
 };
 
@@ -56,10 +47,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let by_kernel = machine.kernel.options.iter().any(|option| option == "numa=off");
     let (what, remedy, undo) = if by_kernel {
         (
-            text!(
-                "the kernel command line disables NUMA: {remote} of memory accesses go to another socket",
-                remote
-            ),
+            text!("the kernel command line disables NUMA: {remote} of memory accesses go to another socket"),
             text!("numa-off-remove", "remove numa=off from the kernel command line and reboot"),
             text!("add numa=off to the kernel command line and reboot"),
         )
@@ -67,8 +55,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         (
             text!(
                 "numa-off-firmware",
-                "the firmware disables NUMA: {remote} of memory accesses go to another socket",
-                remote
+                "the firmware disables NUMA: {remote} of memory accesses go to another socket"
             ),
             text!(
                 "firmware: disable memory (node) interleaving, which enables NUMA; then run one process per node"
@@ -76,17 +63,16 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             text!("firmware: enable memory (node) interleaving"),
         )
     };
-    let counts = text!("{packages} sockets, 1 NUMA node", packages);
-    let mut finding = RULE
+    let counts = text!("{packages} sockets, 1 NUMA node");
+    let finding = RULE
         .report_model(loss, what)
         .felt_by(Relevance::Some)
         .cite(counts, "machine.counts.packages and .nodes")
         .advise(remedy)
-        .undo([Remedy::advice(undo)]);
-    if by_kernel {
-        let says = text!("kernel command line: numa=off");
-        finding = finding.cite(says, "machine.kernel.options");
-    }
+        .undo([Remedy::advice(undo)])
+        .cite_some(by_kernel.then_some(()), "machine.kernel.options", |()| {
+            text!("kernel command line: numa=off")
+        });
     Some(vec![finding])
 }
 
@@ -100,7 +86,7 @@ mod tests {
     fn two_packages_in_one_node_are_found() {
         let mut record = machine(8);
         record.machine.counts.packages = Some(2);
-        assert_eq!(missing(&record, RULE), Some("needs-packages-and-nodes"));
+        assert_eq!(missing(&record, RULE), Some("counts of packages and nodes"));
         record.machine.counts.nodes = Some(1);
         let finding = &found(&record, RULE)[0];
         assert_eq!(finding.what.code(), Some("numa-off-firmware"));

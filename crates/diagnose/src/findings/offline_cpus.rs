@@ -1,24 +1,15 @@
 //! CPUs that are there but switched off.
 
-use record::Machine;
-
 use super::prelude::*;
 
 /// CPUs present that are not online.
 pub(super) const RULE: Rule = Rule {
     name: "offline-cpus",
-    glossary: "
-        CPUs that are present are switched off, one by one or as siblings by SMT control.
-        How: Modelled: the share of CPUs; for siblings not at all, since their yield depends on the program.
-    ",
     resource: None,
-    needs: &[Need {
-        what: Template { code: "needs-cpus-present", words: "counts of CPUs present and online" },
-        is_met: |case| {
-            let counts = &case.record.machine.counts;
-            counts.cpus_present.is_some() && counts.cpus_online.is_some()
-        },
-    }],
+    needs: &[Need::new("counts of CPUs present and online", |case| {
+        let counts = &case.record.machine.counts;
+        counts.cpus_present.is_some() && counts.cpus_online.is_some()
+    })],
     find,
 };
 
@@ -32,25 +23,18 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let without = present.saturating_sub(online);
     let smt = case.record.conditions.before.smt.as_deref();
     let setting = smt.filter(|smt| matches!(*smt, "off" | "forceoff"));
-    let mut finding = if setting.is_some() || are_threads_of_power(&case.record.machine) {
+    let finding = if setting.is_some() || are_threads_of_power(&case.record.machine) {
         let reason = text!("a second SMT sibling adds 0 to 75 % of a core, depending on the program");
-        let what = text!(
-            "offline-cpus-siblings",
-            "SMT is off: {without} of {present} CPUs offline",
-            without,
-            present
-        );
+        let what = text!("offline-cpus-siblings", "SMT is off: {without} of {present} CPUs offline");
         RULE.report_fact(Severity::Note, reason, what)
     } else {
-        let what = text!("offline-cpus-offline", "{without} of {present} CPUs offline", without, present);
-        RULE.report_model(loss, what)
+        RULE.report_model(loss, text!("offline-cpus-offline", "{without} of {present} CPUs offline"))
     };
-    let says = text!("CPUs online: {online} of {present}", online, present);
-    finding = finding.locate_cpus(&off).cite(says, "machine.counts.cpus_online and .cpus_present");
-    if let Some(setting) = setting {
-        let says = text!("SMT control: {setting}", setting = setting.to_owned());
-        finding = finding.cite(says, "conditions.before.smt");
-    }
+    let says = text!("CPUs online: {online} of {present}");
+    let finding = finding
+        .locate_cpus(&off)
+        .cite(says, "machine.counts.cpus_online and .cpus_present")
+        .cite_some(setting, "conditions.before.smt", |setting| text!("SMT control: {setting}"));
     let switch = |value| Remedy::command(write_command(value, SMT));
     let on = || switch("on").sets(KnobValue::new(KnobName::Smt, "on"));
     Some(vec![match setting {
@@ -146,6 +130,6 @@ mod tests {
         assert_eq!(found(&record_with(0), RULE), []);
         let mut record = record_with(2);
         record.machine.counts.cpus_present = None;
-        assert_eq!(missing(&record, RULE), Some("needs-cpus-present"));
+        assert_eq!(missing(&record, RULE), Some("counts of CPUs present and online"));
     }
 }

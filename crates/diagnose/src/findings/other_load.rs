@@ -1,8 +1,5 @@
 //! Work of others on the machine while it was measured.
 
-use record::detail;
-use record::metrics;
-
 use super::prelude::*;
 use super::{quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
@@ -19,30 +16,13 @@ use record::command_run::Ceilings;
 /// as it ran, times L ÷ n, at most.
 pub(super) const RULE: Rule = Rule {
     name: "other-load",
-    glossary: "
-        Other programs worked on this machine while it was measured.
-        How: The time for which the measuring threads waited for a CPU (`own_ready_seconds`), as far as other programs used
-        CPUs meanwhile. Where the kernel does not report it, modelled: L ÷ (L + n) of a fair share is lost to L
-        other CPUs' worth of work on n CPUs, by CPU time during the run, else by the load average before it. Of a
-        command no more than it ran, times L ÷ n. A note where they ran on CPUs or in time that this process may not use.
-    ",
     resource: None,
     needs: &[
-        Need {
-            what: Template { code: "needs-run", words: "a run of measurements" },
-            is_met: |case| !case.record.measurements.is_empty(),
-        },
-        Need {
-            what: Template { code: "needs-cpus-online", words: "the number of CPUs" },
-            is_met: |case| case.record.machine.counts.cpus_online.is_some(),
-        },
-        Need {
-            what: Template {
-                code: "needs-cpu-time",
-                words: "CPU time during the run, or the load average before it",
-            },
-            is_met: |case| used(case).is_some() || case.record.conditions.before.load.is_some(),
-        },
+        Need::new("a run of measurements", |case| !case.record.measurements.is_empty()),
+        Need::new("the number of CPUs", |case| case.record.machine.counts.cpus_online.is_some()),
+        Need::new("CPU time during the run, or the load average before it", |case| {
+            used(case).is_some() || case.record.conditions.before.load.is_some()
+        }),
     ],
     find,
 };
@@ -154,12 +134,11 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
     let (loss, mut seen) = weigh(used, average, cpus)?;
     if let Some(pressure) = case.record.conditions.before.pressure.get("cpu") {
         let share = Value::Share(*pressure);
-        let says = text!("CPU pressure (PSI) before the run: {share}", share);
+        let says = text!("CPU pressure (PSI) before the run: {share}");
         seen.push(cite_fact(says, "conditions.before.pressure.cpu"));
     }
     if let Some(most) = yielded(case) {
-        let says = text!("other work took {share} of a busy thread's time", share = most);
-        seen.push(cite_fact(says, most));
+        seen.push(cite_fact(text!("other work took {share} of a busy thread's time", share = most), most));
     }
     let what = text!(USED, used = Value::Figure(used.used, "CPUs"), cpus);
     let found = match (used.waited.is_some(), used.own.is_some()) {
@@ -190,8 +169,7 @@ fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
     let what = text!(
         "other-load-before",
         "other programs wanted {average} of {cpus} in the minute before the run, and may have continued",
-        average = Value::Figure(average, "CPUs"),
-        cpus
+        average = Value::Figure(average, "CPUs")
     );
     let why = text!("the run was too short, or the record lacks the CPU time of other work during it");
     Some(RULE.report_fact(Severity::Note, why, what).cite_all([load]))
@@ -206,8 +184,7 @@ fn is_elsewhere(case: &Case) -> bool {
 
 fn cite_load(average: f64) -> Evidence {
     let average = Value::Figure(average, "ratio");
-    let says = text!("1-minute load average before the run: {average}", average);
-    cite_fact(says, "conditions.before.load")
+    cite_fact(text!("1-minute load average before the run: {average}"), "conditions.before.load")
 }
 
 /// What others used during the run.
@@ -219,11 +196,11 @@ const USED: Template = Template {
 /// What is lost to others, and what shows it.
 fn weigh(used: &Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Vec<Evidence>)> {
     let others = Value::Figure(used.used, "CPUs");
-    let busy = text!("busy CPUs minus this run's own: {others}", others);
+    let busy = text!("busy CPUs minus this run's own: {others}");
     let by_others = cite_fact(busy, "conditions.after.cpu_seconds and .own_cpu_seconds");
     if let Some(waited) = used.waited {
         let share = Value::Share(waited);
-        let says = text!("run-queue delay of the measuring threads: {share} of their time", share);
+        let says = text!("run-queue delay of the measuring threads: {share} of their time");
         let delay = cite_fact(says, "conditions.after.own_ready_seconds and .own_cpu_seconds");
         // All CPUs together lose no more than others used, though one that a single thread waited for may.
         let loss = waited.min(used.used / f64::from(cpus));
@@ -387,9 +364,12 @@ mod tests {
         assert_eq!(found(&record_with(0.4), RULE), []);
         let mut inventory = record_with(3.0);
         inventory.measurements.clear();
-        assert_eq!(missing(&inventory, RULE), Some("needs-run"));
+        assert_eq!(missing(&inventory, RULE), Some("a run of measurements"));
         let mut unreported = record_with(3.0);
         unreported.conditions.before.load = None;
-        assert_eq!(missing(&unreported, RULE), Some("needs-cpu-time"));
+        assert_eq!(
+            missing(&unreported, RULE),
+            Some("CPU time during the run, or the load average before it")
+        );
     }
 }

@@ -12,21 +12,12 @@ use super::prelude::*;
 /// A CPU is slower when its whole interval is, by more than the CPUs of its kind scatter among each other.
 pub(super) const RULE: Rule = Rule {
     name: "outlier-cores",
-    glossary: "
-        Cores run slower than the others of their kind while all do the same work.
-        How: `core.clock` with `active=all` against the median of the kind, beyond its own interval and the
-        scatter of all. Kinds of core with different clocks are a note.
-    ",
     resource: None,
     needs: &[
-        Need {
-            what: needs::CORE_CLOCK.what,
-            is_met: |case| !is_many(case) || needs::CORE_CLOCK.is_met(case),
-        },
-        Need {
-            what: Template { code: "needs-all-core-clock", words: "the clock of all cores together" },
-            is_met: |case| !is_many(case) || case.clocks("scalar", "all").count() >= FEWEST,
-        },
+        Need::new(needs::CORE_CLOCK.what, |case| !is_many(case) || needs::CORE_CLOCK.is_met(case)),
+        Need::new("the clock of all cores together", |case| {
+            !is_many(case) || case.clocks("scalar", "all").count() >= FEWEST
+        }),
     ],
     find,
 };
@@ -81,9 +72,8 @@ fn find_kinds(clocks: &[(&Measurement, Option<&Cpu>)]) -> Option<Finding> {
     for (kind, hz, clocks) in &kinds {
         let (kind, clock, count) = ((*kind).to_owned(), Value::Figure(*hz, "Hz"), clocks.len());
         let cpus = name_cpus(&cpus_of(clocks.iter().copied())).unwrap_or_default();
-        groups.push(text!("{count} {kind} at {clock}", count, kind = &kind, clock = clock.clone()));
-        let says = text!("{kind}: {cpus}, median clock {clock}", kind, cpus, clock);
-        seen.push(cite_fact(says, CLOCKS));
+        groups.push(text!("{count} {kind} at {clock}", kind = &kind, clock = clock.clone()));
+        seen.push(cite_fact(text!("{kind}: {cpus}, median clock {clock}"), CLOCKS));
     }
     let cost =
         text!("the cost depends on the instructions per cycle of each kind and on how work is divided");
@@ -112,20 +102,13 @@ fn find_outliers(clocks: &[&Measurement]) -> Option<Finding> {
     let slowest = text!("slowest clock: {clock}", clock = clock.clone());
     let median = text!(
         "median clock of {all} CPUs: {others}, scatter {scatter}",
-        all,
         others = others.clone(),
         scatter = Value::Figure(scatter, "Hz")
     );
     let what = if count == 1 {
-        text!("1 of {all} CPUs runs at {clock}, the others at {others}", all, clock, others)
+        text!("1 of {all} CPUs runs at {clock}, the others at {others}")
     } else {
-        text!(
-            "{count} of {all} CPUs run at {clock} or slightly above, the others at {others}",
-            count,
-            all,
-            clock,
-            others
-        )
+        text!("{count} of {all} CPUs run at {clock} or slightly above, the others at {others}")
     };
     let avoid = text!("evenly divided work waits for the slowest CPU: keep it off these CPUs");
     let limits = text!("per-CPU clock limits");
@@ -206,7 +189,7 @@ mod tests {
     #[test]
     fn cores_that_scatter_have_no_outlier_and_unmeasured_ones_are_missing() {
         assert_eq!(found(&record_with(&[3.6e9, 3.3e9, 3.0e9, 3.4e9, 2.9e9]), RULE), []);
-        assert_eq!(missing(&machine(4), RULE), Some("needs-core-clock"));
+        assert_eq!(missing(&machine(4), RULE), Some("core clock"));
         assert_eq!(missing(&machine(2), RULE), None, "of two none is the odd one");
     }
 }

@@ -7,26 +7,15 @@ use super::prelude::*;
 
 /// A raised nice value, a policy below `SCHED_OTHER`, a cgroup of less than the default weight. Alone on the machine none of
 /// them costs anything.
-pub(super) const RULE: Rule = Rule {
-    name: "own-priority",
-    glossary: "
-        linespeed itself ran at a low priority (nice, SCHED_BATCH, SCHED_IDLE or a low CPU weight): every result is of what other
-        programs left.
-        How: `conditions.before.own_nice`, `own_policy`, `own_cpu_weight`. A warning beside other load, else a note.
-    ",
-    resource: None,
-    needs: &[],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "own-priority", resource: None, needs: &[], find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let severity = match other_load::RULE.findings(case).is_empty() {
         true => Severity::Note,
         false => Severity::Warning,
     };
-    let cost = text!("the cost is part of what other work took");
     let what = text!("linespeed ran at a low priority: other programs had the CPU first");
-    let mut finding = RULE.report_fact(severity, cost, what);
+    let mut finding = RULE.report_fact(severity, text!("the cost is part of what other work took"), what);
     let Snapshot { own_nice, own_policy, own_cpu_weight, .. } = &case.record.conditions.before;
     if let Some(nice) = own_nice.filter(|nice| *nice > 0) {
         let says = text!("nice value: {nice}", nice = nice.to_string());
@@ -34,14 +23,13 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         finding = finding.cite(says, "conditions.before.own_nice").advise(advice);
     }
     if let Some(policy) = own_policy.as_ref().filter(|policy| ["batch", "idle"].contains(&policy.as_str())) {
-        let says = text!("scheduling policy: {policy}", policy);
         finding = finding
-            .cite(says, "conditions.before.own_policy")
+            .cite(text!("scheduling policy: {policy}"), "conditions.before.own_policy")
             .advise(text!("measure again under SCHED_OTHER (without chrt -b or -i)"));
     }
     if let Some(weight) = own_cpu_weight.filter(|weight| *weight < 1.0) {
         let share = Value::Share(weight);
-        let says = text!("CPU weight of the cgroup: {share} of the default", share);
+        let says = text!("CPU weight of the cgroup: {share} of the default");
         finding = finding
             .cite(says, "conditions.before.own_cpu_weight")
             .advise(text!("measure from a cgroup of default weight: systemd-run --scope linespeed"));

@@ -1,7 +1,5 @@
 //! Page walks: what loads from large working sets lose on 4 KiB pages, where programs do not get larger ones.
 
-use record::detail;
-
 use super::huge_pages;
 use super::prelude::*;
 use crate::resources::{MEMORY_LATENCY, Walk, beyond};
@@ -10,31 +8,21 @@ use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 /// beyond the caches.
 pub(super) const RULE: Rule = Rule {
     name: "page-walk",
-    glossary: "",
     resource: Some(MEMORY_LATENCY),
     needs: &[
         needs::LOAD_LATENCY,
-        Need {
-            what: Template {
-                code: "needs-both-page-sizes",
-                words: "load latency on 2 MiB and on 4 KiB pages",
-            },
-            is_met: |case| size_on_both(case).is_some(),
-        },
-        Need {
-            what: Template {
-                code: "needs-both-page-sizes-in-memory",
-                words: "load latency beyond the caches on both page sizes (linespeed run latency --full)",
-            },
-            is_met: |case| size_on_both(case) >= Some(beyond(case.record, case.levels, Walk::Loads)),
-        },
+        Need::new("load latency on 2 MiB and on 4 KiB pages", |case| size_on_both(case).is_some()),
+        Need::new(
+            "load latency beyond the caches on both page sizes (linespeed run latency --full)",
+            |case| size_on_both(case) >= Some(beyond(case.record, case.levels(), Walk::Loads)),
+        ),
     ],
     find,
 };
 
 /// The largest working set that was measured on both sizes of page.
 fn size_on_both(case: &Case) -> Option<u64> {
-    case.index.pages().and_then(|(small, _)| small.labels.count(Label::Bytes))
+    case.pages().and_then(|(small, _)| small.labels.count(Label::Bytes))
 }
 
 const NESTED: Template = Template {
@@ -49,15 +37,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if thp.is_some_and(|thp| thp == "always") || huge_pages::is_refusal_lifted(case) {
         return None;
     }
-    let (small, huge) = case.index.pages()?;
+    let (small, huge) = case.pages()?;
     let loss = costs(loss(&small.summary, &huge.summary, Better::Lower))?;
     let size = Value::Bytes(small.labels.count(Label::Bytes)?);
     let on_small =
         text!("random loads from {size} on 4 KiB pages: {latency}", size = size.clone(), latency = small);
-    let on_huge = text!("on 2 MiB pages: {latency}", latency = huge);
     let what = match case.record.machine.is_virtual() {
         true => text!(NESTED, size),
-        false => text!("random loads from {size} lose time to page walks", size),
+        false => text!("random loads from {size} lose time to page walks"),
     };
     let (remedy, undo) = huge_pages::remedy(thp.map(String::as_str));
     let mut finding = RULE
@@ -65,12 +52,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         // Only programs whose data are large and scattered feel it.
         .felt_by(Relevance::Some)
         .cite(on_small, small)
-        .cite(on_huge, huge)
+        .cite(text!("on 2 MiB pages: {latency}", latency = huge), huge)
         .mend(remedy)
-        .undo(undo);
-    if let Some(setting) = thp {
-        finding = finding.cite(text!("THP: {setting}", setting), "conditions.before.thp");
-    }
+        .undo(undo)
+        .cite_some(thp, "conditions.before.thp", |setting| text!("THP: {setting}"));
     let sets = small.detail.get(detail::SETS_OF_PAGES);
     let sets = sets.and_then(|sets| sets.as_array().map(Vec::len)).unwrap_or(1);
     if sets < 2 {
@@ -169,10 +154,13 @@ mod tests {
     fn one_page_size_or_a_working_set_within_the_caches_is_missing() {
         let mut record = record_with(Some("madvise"), 140.0, 100.0);
         add_cache(&mut record, 3, 1 << 30, 1);
-        assert_eq!(missing(&record, RULE), Some("needs-both-page-sizes-in-memory"));
+        assert_eq!(
+            missing(&record, RULE),
+            Some("load latency beyond the caches on both page sizes (linespeed run latency --full)")
+        );
         assert_eq!(found(&record, RULE), []);
         record.measurements.retain(|m| m.labels.word(Label::Page) == Some("4KiB"));
-        assert_eq!(missing(&record, RULE), Some("needs-both-page-sizes"));
-        assert_eq!(missing(&machine(1), RULE), Some("needs-load-latency"));
+        assert_eq!(missing(&record, RULE), Some("load latency on 2 MiB and on 4 KiB pages"));
+        assert_eq!(missing(&machine(1), RULE), Some("load latency"));
     }
 }

@@ -3,7 +3,6 @@
 use super::prelude::*;
 use super::steal_time;
 use crate::resources::WAKE_UP;
-use record::metrics;
 
 /// The tail of real-time wake-ups with idle states held off, on a kernel built or booted without full preemption.
 ///
@@ -11,21 +10,11 @@ use record::metrics;
 /// rare wake-up is lost.
 pub(super) const RULE: Rule = Rule {
     name: "preemption",
-    glossary: "",
     resource: Some(WAKE_UP),
     needs: &[
-        Need {
-            what: Template { code: "needs-preemption-model", words: "the kernel's preemption model" },
-            is_met: |case| case.record.machine.kernel.preemption.is_some(),
-        },
+        Need::new("the kernel's preemption model", |case| case.record.machine.kernel.preemption.is_some()),
         needs::WAKE_UP,
-        Need {
-            what: Template {
-                code: "needs-real-time-tails",
-                words: "tail latency of real-time wake-ups (requires root)",
-            },
-            is_met: |case| worst(case).is_some(),
-        },
+        Need::new("tail latency of real-time wake-ups (requires root)", |case| worst(case).is_some()),
     ],
     find,
 };
@@ -37,7 +26,7 @@ const MODEL: &str = "/sys/kernel/debug/sched/preempt";
 const TAIL: f64 = 4.0;
 
 /// The real-time wake-ups with the longest 99th percentile, tuned where that was measured, with that percentile.
-fn worst<'a>(case: &Case<'a>) -> Option<(&'a record::Measurement, f64)> {
+fn worst<'a>(case: &Case<'a>) -> Option<(&'a Measurement, f64)> {
     let at = |setting: &str| {
         case.wakeups("fifo", setting)
             .filter(|m| m.value() > 0.0)
@@ -67,20 +56,16 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     let share = 1.0 - median / p99;
     let p99 = Value::Figure(p99, "ns");
-    let what = text!(
-        "1 % of real-time wake-ups take {p99} or longer; preemption model: {model}",
-        p99 = p99.clone(),
-        model
-    );
+    let what =
+        text!("1 % of real-time wake-ups take {p99} or longer; preemption model: {model}", p99 = p99.clone());
     let median = Value::Figure(median, "ns");
-    let median = text!("median wake-up of a real-time thread: {median}", median);
-    let mut finding = RULE
+    let finding = RULE
         .report_model(verdict(share, (share, share)), what)
         .felt_by(Relevance::Few)
         .locate_cpus(&cpus_of([wakeups]))
-        .cite(median, wakeups)
-        .cite(text!("99th percentile: {p99}", p99), wakeups)
-        .cite(text!("preemption model: {model}", model), "machine.kernel.preemption")
+        .cite(text!("median wake-up of a real-time thread: {median}"), wakeups)
+        .cite(text!("99th percentile: {p99}"), wakeups)
+        .cite(text!("preemption model: {model}"), "machine.kernel.preemption")
         .advise(text!(
             "with PREEMPT_DYNAMIC and debugfs mounted: {command}",
             command = write_command("full", MODEL)
@@ -89,10 +74,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             "preemption-boot-option",
             "permanently: preempt=full at boot, or a PREEMPT_RT kernel for latency bounds below 100 µs"
         ))
-        .undo([Remedy::command(write_command(model, MODEL))]);
-    if let Some(hz) = kernel.hz {
-        finding = finding.cite(text!("timer tick: {hz} Hz", hz), "machine.kernel.hz");
-    }
+        .undo([Remedy::command(write_command(model, MODEL))])
+        .cite_some(kernel.hz, "machine.kernel.hz", |hz| text!("timer tick: {hz} Hz"));
     Some(vec![Finding { confidence: Confidence::Low, ..finding }])
 }
 
@@ -139,13 +122,13 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        assert_eq!(missing(&machine(1), RULE), Some("needs-preemption-model"));
+        assert_eq!(missing(&machine(1), RULE), Some("the kernel's preemption model"));
         let mut record = record_with("none", 200e3);
         for m in &mut record.measurements {
             m.summary.p99 = None;
         }
-        assert_eq!(missing(&record, RULE), Some("needs-real-time-tails"));
+        assert_eq!(missing(&record, RULE), Some("tail latency of real-time wake-ups (requires root)"));
         record.measurements.clear();
-        assert_eq!(missing(&record, RULE), Some("needs-wake-up"));
+        assert_eq!(missing(&record, RULE), Some("wake-up latency"));
     }
 }

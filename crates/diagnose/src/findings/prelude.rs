@@ -4,7 +4,8 @@ pub(super) use record::diagnosis::{Confidence, Evidence, Finding, Relevance, Sev
 pub(super) use record::difference::Verdict;
 pub(super) use record::text::Value;
 pub(super) use record::{
-    Better, CpuList, KnobName, KnobValue, Label, Measurement, Remedy, Template, Text, text,
+    Better, Coverage, CpuList, KnobName, KnobValue, Label, Machine, Measurement, Remedy, State, Template,
+    Text, detail, metrics, text,
 };
 
 pub(super) use super::needs::{self, Need};

@@ -1,18 +1,15 @@
 //! What siblings are worth: the kernel counts each as a CPU.
 
 use super::prelude::*;
-use record::metrics;
 
 /// Throughput of all siblings of a core against one alone: less than one is a loss, hardly more than one means that
 /// capacity should be counted in cores, and much more that it should be counted in CPUs.
 pub(super) const RULE: Rule = Rule {
     name: "smt-yield",
-    glossary: "",
     resource: None,
-    needs: &[Need {
-        what: Template { code: "needs-smt-yield", words: "SMT yield (linespeed run smt-yield)" },
-        is_met: |case| siblings(case) < 2 || case.has(metrics::SMT_YIELD),
-    }],
+    needs: &[Need::new("SMT yield (linespeed run smt-yield)", |case| {
+        siblings(case) < 2 || case.has(metrics::SMT_YIELD)
+    })],
     find,
 };
 
@@ -47,7 +44,7 @@ fn find_harm(yields: &[&Measurement]) -> Option<Finding> {
     let (worst, loss) = losses.max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;
     let workload = workload_of(worst);
     let place = quote_name(&workload);
-    let what = text!("SMT siblings make {workload} slower than one thread per core", workload);
+    let what = text!("SMT siblings make {workload} slower than one thread per core");
     let finding = RULE.report_loss(loss, what).felt_by(Relevance::Some).locate(place);
     Some(switch_off(finding.cite_all([cite_yield(worst)]).advise(text!(
         "run such work with one thread per core: OMP_PLACES=cores, or taskset -c with one CPU of each core"
@@ -80,7 +77,6 @@ fn find_worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
         let what = text!(
             "smt-yield-little",
             "an SMT sibling adds {share} of a core: capacity is {factor} the cores, not {siblings}×",
-            share,
             factor = Value::Factor(usual),
             siblings = siblings as u64
         );
@@ -89,13 +85,9 @@ fn find_worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
                 .advise(text!("size by cores, not CPUs; one thread per core where each must be fast")),
         ));
     }
-    let what = text!(
-        "smt-yield-much",
-        "an SMT sibling adds {share} of a core: idle siblings are unused capacity",
-        share
-    );
-    let advice = text!("use all CPUs: one thread per sibling");
-    (each > MUCH).then(|| report(what).advise(advice))
+    let what =
+        text!("smt-yield-much", "an SMT sibling adds {share} of a core: idle siblings are unused capacity");
+    (each > MUCH).then(|| report(what).advise(text!("use all CPUs: one thread per sibling")))
 }
 
 #[cfg(test)]
@@ -139,7 +131,7 @@ mod tests {
     #[test]
     fn half_a_core_is_silence_and_an_unmeasured_yield_is_missing() {
         assert_eq!(found(&record_with(&[("primes", 1.5)]), RULE), []);
-        assert_eq!(missing(&record_with(&[]), RULE), Some("needs-smt-yield"));
+        assert_eq!(missing(&record_with(&[]), RULE), Some("SMT yield (linespeed run smt-yield)"));
         assert_eq!(missing(&machine(2), RULE), None, "cores without siblings miss nothing");
     }
 }

@@ -6,16 +6,12 @@ use super::steal_time;
 /// Steal during the run, by the kernel's account.
 pub(super) const RULE: Rule = Rule {
     name: "steal",
-    glossary: "",
     resource: None,
     needs: &[
         needs::STATE_AFTER,
-        Need {
-            what: Template { code: "needs-steal", words: "steal time (/proc/stat)" },
-            is_met: |case| {
-                case.record.conditions.after.as_ref().is_some_and(|after| after.steal_share.is_some())
-            },
-        },
+        Need::new("steal time (/proc/stat)", |case| {
+            case.record.conditions.after.as_ref().is_some_and(|after| after.steal_share.is_some())
+        }),
     ],
     find,
 };
@@ -35,9 +31,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     // The kernel counts as steal what a cap withholds, too.
     let cap = steal_time::cap(case);
     let what = if cap.is_some() {
-        text!("steal-by-cap", "a CPU cap of the hypervisor withholds {taken} of this guest's CPU time", taken)
+        text!("steal-by-cap", "a CPU cap of the hypervisor withholds {taken} of this guest's CPU time")
     } else {
-        text!("steal-by-others", "the hypervisor gave {taken} of this guest's CPU time to others", taken)
+        text!("steal-by-others", "the hypervisor gave {taken} of this guest's CPU time to others")
     };
     let finding = RULE
         .report_loss(loss, what)
@@ -90,9 +86,9 @@ mod tests {
     #[test]
     fn hardly_any_or_an_unfinished_run_is_silence() {
         assert_eq!(found(&record_with(Some(0.004)), RULE), []);
-        assert_eq!(missing(&record_with(None), RULE), Some("needs-steal"));
+        assert_eq!(missing(&record_with(None), RULE), Some("steal time (/proc/stat)"));
         let mut record = machine(1);
         record.conditions.before.steal_share = Some(0.5);
-        assert_eq!(missing(&record, RULE), Some(needs::STATE_AFTER.what.code));
+        assert_eq!(missing(&record, RULE), Some(needs::STATE_AFTER.what));
     }
 }

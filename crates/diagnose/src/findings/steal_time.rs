@@ -2,18 +2,13 @@
 
 use super::prelude::*;
 use super::quota;
-use record::metrics;
 
 /// Time stolen from a thread that never stops.
-pub(super) const SHARE: Need = Need {
-    what: Template { code: "needs-stolen-time", words: "stolen time" },
-    is_met: |case| case.has(metrics::STOLEN_SHARE),
-};
+pub(super) const SHARE: Need = Need::new("stolen time", |case| case.has(metrics::STOLEN_SHARE));
 /// Whose the stolen time is.
-pub(super) const CAUSE: Need = Need {
-    what: Template { code: "needs-stolen-cause", words: "the cause of stolen time (/proc/interrupts)" },
-    is_met: |case| case.figures_of(metrics::STOLEN_SHARE).any(|m| m.labels.word(Label::Cause).is_some()),
-};
+pub(super) const CAUSE: Need = Need::new("the cause of stolen time (/proc/interrupts)", |case| {
+    case.figures_of(metrics::STOLEN_SHARE).any(|m| m.labels.word(Label::Cause).is_some())
+});
 
 /// Whether a record tells how much time was stolen, and whose it is.
 pub(super) fn is_known(case: &Case) -> bool {
@@ -53,24 +48,23 @@ impl StealTime<'_> {
         match self.of_all {
             (all, 2..) => {
                 let all = Value::Share(all);
-                text!("{share} of {cpu}'s time ({all} of all CPU time)", share, cpu, all)
+                text!("{share} of {cpu}'s time ({all} of all CPU time)")
             }
-            _ => text!("{share} of {cpu}'s time", share, cpu),
+            _ => text!("{share} of {cpu}'s time"),
         }
     }
 
     /// The share on the worst CPU, the gaps there, and the share of all CPUs.
     pub(super) fn evidence(&self) -> Vec<Evidence> {
         let share = self.worst;
-        let mut seen = vec![cite_fact(text!("worst CPU: {share} of its time", share), self.worst)];
+        let mut seen = vec![cite_fact(text!("worst CPU: {share} of its time"), self.worst)];
         if let Some(gap) = self.gap {
             let longest = Value::Figure(gap.summary.max, "ns");
-            let says = text!("gaps: median {median}, longest {longest}", median = gap, longest);
-            seen.push(cite_fact(says, gap));
+            seen.push(cite_fact(text!("gaps: median {median}, longest {longest}", median = gap), gap));
         }
         if let (mean, count @ 2..) = self.of_all {
             let share = Value::Share(mean);
-            let says = text!("mean of {count} CPUs: {share}", count, share);
+            let says = text!("mean of {count} CPUs: {share}");
             seen.push(cite_fact(says, format!("stolen.share cause={}", self.cause)));
         }
         seen
@@ -170,6 +164,5 @@ pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 
 /// The quickest wake-ups as evidence.
 pub(super) fn cite_quickest(wakeups: &Measurement) -> Evidence {
-    let says = text!("shortest median wake-up latency: {latency}", latency = wakeups);
-    cite_fact(says, wakeups)
+    cite_fact(text!("shortest median wake-up latency: {latency}", latency = wakeups), wakeups)
 }

@@ -4,21 +4,11 @@ use super::prelude::*;
 use super::steal_time;
 use super::steal_time::{cite_quickest, is_a_cap, quickest, worst};
 use crate::resources::DEFAULT_SLACK_NS;
-use record::metrics;
 
 /// The share stolen with no interrupt or switch of this kernel behind it; and, where the share is small, gaps that are
 /// longer than the quickest wake-ups here.
-pub(super) const RULE: Rule = Rule {
-    name: "stolen-below",
-    glossary: "
-        Firmware or hypervisor took time from a program that never stops. The cost is the mean of the CPUs that lose at least half as
-        much as the worst. A note where the share is small, but gaps are longer than the quickest wake-ups.
-        How: `stolen.share` and `stolen.gap` with `cause=below`.
-    ",
-    resource: None,
-    needs: &[steal_time::SHARE, steal_time::CAUSE],
-    find,
-};
+pub(super) const RULE: Rule =
+    Rule { name: "stolen-below", resource: None, needs: &[steal_time::SHARE, steal_time::CAUSE], find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let found = find_share(case).or_else(|| find_gaps(case))?;
@@ -46,18 +36,19 @@ fn find_share(case: &Case) -> Option<Finding> {
     let stolen = worst(case, "below")?;
     let taken = stolen.describe();
     let what = match case.record.machine.is_virtual() {
-        true => text!("stolen-below-hypervisor", "the hypervisor takes {taken}", taken),
-        false => text!("stolen-below-firmware", "the firmware takes {taken}", taken),
+        true => text!("stolen-below-hypervisor", "the hypervisor takes {taken}"),
+        false => text!("stolen-below-firmware", "the firmware takes {taken}"),
     };
     let mut finding =
         RULE.report_loss(stolen.loss.clone(), what).locate_cpus(&stolen.cpus).cite_all(stolen.evidence());
     if case.record.machine.is_virtual() {
-        finding = finding.cite_all(stolen.gap.filter(|gap| is_a_cap(gap)).map(steal_time::cite_cap));
-        if let Some(share) = case.record.conditions.after.as_ref().and_then(|after| after.steal_share) {
-            let share = Value::Rounded(Box::new(Value::Share(share)), 2);
-            let says = text!("steal time reported by the hypervisor: {share}", share);
-            finding = finding.cite(says, "conditions.after.steal_share");
-        }
+        let reported = case.record.conditions.after.as_ref().and_then(|after| after.steal_share);
+        finding = finding
+            .cite_all(stolen.gap.filter(|gap| is_a_cap(gap)).map(steal_time::cite_cap))
+            .cite_some(reported, "conditions.after.steal_share", |share| {
+                let share = Value::Rounded(Box::new(Value::Share(share)), 2);
+                text!("steal time reported by the hypervisor: {share}")
+            });
     }
     Some(finding)
 }
@@ -82,9 +73,7 @@ fn find_gaps(case: &Case) -> Option<Finding> {
     shares.sort_by(|a, b| a.value().total_cmp(&b.value()));
     // The longest gap need not be that of the CPU that loses most.
     let of_all = match shares[..] {
-        [least, .., most] if least.value() < most.value() => {
-            Value::from(text!("{least} to {most}", least, most))
-        }
+        [least, .., most] if least.value() < most.value() => Value::from(text!("{least} to {most}")),
         _ => taken.clone(),
     };
     let gaps = text!(
@@ -93,27 +82,23 @@ fn find_gaps(case: &Case) -> Option<Finding> {
         median = gap,
         longest = longest.clone()
     );
-    let sum = text!("all gaps: {taken} of the CPU's time", taken);
     let what = if case.record.machine.is_virtual() {
         text!(
             "the hypervisor stops a busy CPU for up to {longest} at a time, {taken} of its time",
-            longest,
             taken = of_all
         )
     } else {
         text!(
             "stolen-below-gaps-firmware",
             "the firmware stops a busy CPU for up to {longest} at a time, {taken} of its time",
-            longest,
             taken = of_all
         )
     };
-    let cost = text!("rare gaps delay single responses, not throughput");
     let finding = RULE
-        .report_fact(Severity::Note, cost, what)
+        .report_fact(Severity::Note, text!("rare gaps delay single responses, not throughput"), what)
         .locate_cpus(&cpus_of(long.iter().copied()))
         .cite(gaps, gap)
-        .cite(sum, share)
+        .cite(text!("all gaps: {taken} of the CPU's time"), share)
         .cite_all(wakeups.map(cite_quickest));
     Some(finding)
 }
@@ -179,6 +164,6 @@ mod tests {
             *m = measured("stolen.gap", m.labels.clone(), 20e3);
         }
         assert_eq!(found(&short, RULE), []);
-        assert_eq!(missing(&machine(2), RULE), Some("needs-stolen-time"));
+        assert_eq!(missing(&machine(2), RULE), Some("stolen time"));
     }
 }

@@ -5,18 +5,11 @@ use super::prelude::*;
 /// Pages swapped during the run, or more memory swapped out than could be taken back.
 pub(super) const RULE: Rule = Rule {
     name: "swap-in-use",
-    glossary: "
-        Memory was swapped during the run, or more lies in swap than there is room for.
-        How: The kernel's counts of pages, before and after.
-    ",
     resource: None,
-    needs: &[Need {
-        what: Template { code: "needs-swap", words: "swap in use" },
-        is_met: |case| {
-            let before = &case.record.conditions.before;
-            before.swap_used_bytes.is_some() || before.swapped_pages.is_some()
-        },
-    }],
+    needs: &[Need::new("swap in use", |case| {
+        let before = &case.record.conditions.before;
+        before.swap_used_bytes.is_some() || before.swapped_pages.is_some()
+    })],
     find,
 };
 
@@ -31,29 +24,25 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let used = before.swap_used_bytes.unwrap_or(0);
     let no_room = before.memory_available_bytes.is_some_and(|available| used > available);
     let cost = text!("the cost depends on which swapped pages a program touches again");
-    let mut finding = match moved {
+    let finding = match moved {
         Some(pages) if pages > 0 => {
             let what = text!("memory was swapped during the run");
-            let says = text!("pages swapped in or out during the run: {pages}", pages);
+            let says = text!("pages swapped in or out during the run: {pages}");
             RULE.report_fact(Severity::Warning, cost, what).cite(says, "conditions.after.swapped_pages")
         }
         _ if no_room => {
-            let what = text!("swap holds more than the available memory");
-            RULE.report_fact(Severity::Note, cost, what)
+            RULE.report_fact(Severity::Note, cost, text!("swap holds more than the available memory"))
         }
         _ => return None,
     };
-    if used > 0 {
-        let says = text!("swap used: {used}", used = Value::Bytes(used));
-        finding = finding.cite(says, "conditions.before.swap_used_bytes");
-    }
-    if let Some(available) = before.memory_available_bytes {
-        let available = Value::Bytes(available);
-        let says = text!("available memory: {available}", available);
-        finding = finding.cite(says, "conditions.before.memory_available_bytes");
-    }
+    let used = Some(used).filter(|used| *used > 0).map(Value::Bytes);
+    let available = before.memory_available_bytes.map(Value::Bytes);
     let processes = text!("find the processes in swap");
     let finding = finding
+        .cite_some(used, "conditions.before.swap_used_bytes", |used| text!("swap used: {used}"))
+        .cite_some(available, "conditions.before.memory_available_bytes", |available| {
+            text!("available memory: {available}")
+        })
         .mend([Remedy::both(processes, "grep VmSwap /proc/*/status | sort -k2 -n | tail")])
         .advise(text!("add memory, or reduce the work"));
     Some(vec![finding])
@@ -84,6 +73,6 @@ mod tests {
     #[test]
     fn swap_that_lies_still_is_silence() {
         assert_eq!(found(&record_with(0, 100 << 20), RULE), []);
-        assert_eq!(missing(&machine(1), RULE), Some("needs-swap"));
+        assert_eq!(missing(&machine(1), RULE), Some("swap in use"));
     }
 }

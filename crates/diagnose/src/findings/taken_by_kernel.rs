@@ -6,25 +6,15 @@ use super::steal_time;
 /// The share stolen by the operating system.
 ///
 /// What a quota of this cgroup explains is `cpu-quota`'s: with all CPUs at work each is stopped for 1 − quota ÷ CPUs.
-pub(super) const RULE: Rule = Rule {
-    name: "stolen-os",
-    glossary: "
-        Interrupts and other tasks took time from a program that never stops. The cost is the mean of the CPUs that lose at
-        least half as much as the worst.
-        How: `stolen.share` with `cause=os`. What a quota of the cgroup explains is `cpu-quota`.
-    ",
-    resource: None,
-    needs: &[steal_time::SHARE, steal_time::CAUSE],
-    find,
-};
+pub(super) const RULE: Rule =
+    Rule { name: "stolen-os", resource: None, needs: &[steal_time::SHARE, steal_time::CAUSE], find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let stolen = steal_time::by_others(case)?;
     let taken = stolen.describe();
-    let what = text!("other tasks and interrupts take {taken}", taken);
     let tasks = text!("find the tasks by CPU");
     let finding = RULE
-        .report_loss(stolen.loss.clone(), what)
+        .report_loss(stolen.loss.clone(), text!("other tasks and interrupts take {taken}"))
         .locate_cpus(&stolen.cpus)
         .cite_all(stolen.evidence())
         .suggest(tasks, "ps -eo psr,pcpu,comm --sort=-pcpu | head")
@@ -99,11 +89,11 @@ mod tests {
     fn a_quiet_cpu_is_silence_and_an_unreported_cause_is_missing() {
         assert_eq!(found(&stolen("os", [0.0005, 0.0099]), RULE), []);
         assert_eq!(found(&stolen("below", [0.2, 0.2]), RULE), []);
-        assert_eq!(missing(&machine(2), RULE), Some("needs-stolen-time"));
+        assert_eq!(missing(&machine(2), RULE), Some("stolen time"));
         let mut unreported = stolen("os", [0.5, 0.5]);
         for m in &mut unreported.measurements {
             m.labels.0.remove("cause");
         }
-        assert_eq!(missing(&unreported, RULE), Some("needs-stolen-cause"));
+        assert_eq!(missing(&unreported, RULE), Some("the cause of stolen time (/proc/interrupts)"));
     }
 }

@@ -377,7 +377,7 @@ proptest! {
             prop_assert!(finding.place.is_some() && !finding.remedy.is_empty(), "{finding:?}");
         }
         let index = crate::RecordIndex::new(&record);
-        let case = Case::new(&index, diagnosis.numa.as_ref());
+        let case = Case { index: &index, numa: diagnosis.numa.as_ref() };
         for rule in RULES {
             // A rule that misses its input must not find anything when it is asked all the same.
             if rule.missing(&case).is_some() {

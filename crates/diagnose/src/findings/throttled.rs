@@ -6,20 +6,15 @@ use crate::resources::CORE;
 /// The kernel's count of throttling for heat, after against before.
 pub(super) const RULE: Rule = Rule {
     name: "throttled",
-    glossary: "",
     resource: Some(CORE),
     needs: &[
         // The host's thermometers are not a guest's.
-        Need {
-            what: Template { code: "needs-throttle-counts", words: "counts of thermal throttling" },
-            is_met: |case| {
-                case.record.machine.is_virtual() || case.record.conditions.before.throttled.is_some()
-            },
-        },
-        Need {
-            what: needs::STATE_AFTER.what,
-            is_met: |case| case.record.machine.is_virtual() || needs::STATE_AFTER.is_met(case),
-        },
+        Need::new("counts of thermal throttling", |case| {
+            case.record.machine.is_virtual() || case.record.conditions.before.throttled.is_some()
+        }),
+        Need::new(needs::STATE_AFTER.what, |case| {
+            case.record.machine.is_virtual() || needs::STATE_AFTER.is_met(case)
+        }),
     ],
     find,
 };
@@ -29,16 +24,15 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let after = conditions.after.as_ref()?;
     let times = after.throttled?.checked_sub(conditions.before.throttled?).filter(|times| *times > 0)?;
     let cost = text!("the duration of throttling is unknown; the measured clocks include it");
-    let what = text!("heat throttled the CPU clock; events during the run: {times}", times);
-    let says = text!("thermal throttling events during the run: {times}", times);
-    let mut finding = RULE
+    let what = text!("heat throttled the CPU clock; events during the run: {times}");
+    let finding = RULE
         .report_fact(Severity::Warning, cost, what)
-        .cite(says, "conditions.after.throttled")
-        .advise(text!("check fans, dust, airflow, thermal paste and the firmware's cooling profile"));
-    if let Some((sensor, temperature)) = find_hottest(after) {
-        let says = text!("hottest sensor: {temperature}", temperature);
-        finding = finding.cite(says, format!("conditions.after.temperatures.{sensor}"));
-    }
+        .cite(text!("thermal throttling events during the run: {times}"), "conditions.after.throttled")
+        .advise(text!("check fans, dust, airflow, thermal paste and the firmware's cooling profile"))
+        .cite_all(find_hottest(after).map(|(sensor, temperature)| {
+            let from = format!("conditions.after.temperatures.{sensor}");
+            cite_fact(text!("hottest sensor: {temperature}"), from)
+        }));
     Some(vec![finding])
 }
 
@@ -51,7 +45,7 @@ mod tests {
     #[test]
     fn heat_during_the_run_is_found_and_heat_before_is_not() {
         let mut record = machine(1);
-        assert_eq!(missing(&record, RULE), Some("needs-throttle-counts"));
+        assert_eq!(missing(&record, RULE), Some("counts of thermal throttling"));
         record.conditions.before.throttled = Some(7);
         record.conditions.after = Some(record::Snapshot { throttled: Some(7), ..Default::default() });
         assert_eq!(found(&record, RULE), []);

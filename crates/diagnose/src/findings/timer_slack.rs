@@ -1,7 +1,6 @@
 //! Ordinary threads wake late because somebody raised the timer slack above Linux's default.
 
 use record::statistics::Summary;
-use record::{Coverage, detail, metrics};
 
 use super::prelude::*;
 use crate::resources::{DEFAULT_SLACK_NS, WAKE_UP, wake_up_cpu};
@@ -9,17 +8,10 @@ use crate::resources::{DEFAULT_SLACK_NS, WAKE_UP, wake_up_cpu};
 /// SCHED_OTHER wake-up latency as the machine is, against the same with 1 ns of slack.
 pub(super) const RULE: Rule = Rule {
     name: "timer-slack",
-    glossary: "",
     resource: Some(WAKE_UP),
     needs: &[
         needs::WAKE_UP,
-        Need {
-            what: Template {
-                code: "needs-wake-up-without-slack",
-                words: "wake-up latency without timer slack",
-            },
-            is_met: |case| has_both(case, "other"),
-        },
+        Need::new("wake-up latency without timer slack", |case| has_both(case, "other")),
     ],
     find,
 };
@@ -43,34 +35,32 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let slack = known.map_or(delay, |ns| delay.min(ns));
     let gain = gains(case, "other", Between::from_ns(gain.between.ns - slack))?;
     let saved = Value::Figure(slack, "ns");
-    let what = text!("timer slack raised to about {saved} delays wake-ups of ordinary threads", saved);
+    let what = text!("timer slack raised to about {saved} delays wake-ups of ordinary threads");
     let latency = gain.as_is;
-    let as_is = text!("median wake-up of an ordinary thread: {latency}", latency);
+    let as_is = text!("median wake-up of an ordinary thread: {latency}");
     let latency = gain.tuned;
     let tuned = match held_off(case) {
         true => {
-            text!("without timer slack and deep idle states: {latency}", latency)
+            text!("without timer slack and deep idle states: {latency}")
         }
-        false => text!("without timer slack: {latency}", latency),
+        false => text!("without timer slack: {latency}"),
     };
     let process = text!("a running process");
     let default = Value::Figure(DEFAULT_SLACK_NS, "ns");
-    let above = text!("above the kernel's default of {default}", default);
-    let mut finding = RULE
+    let finding = RULE
         .report_loss(costs(gain.loss)?, what)
         .locate_cpus(&gain.cpus)
         .cite(as_is, gain.as_is)
         .cite(tuned, gain.tuned)
-        .cite(above, gain.as_is)
+        .cite(text!("above the kernel's default of {default}"), gain.as_is)
         .advise(text!("in the program: prctl(PR_SET_TIMERSLACK, 1) in each sleeping thread"))
         .mend([Remedy { text: Some(process), ..set_slack("1") }])
         .advise(text!("a service: TimerSlackNSec=1 in its [Service] section"))
-        .undo([set_slack("0")]);
-    if let Some(idle) = idle.filter(|idle| idle.ns > 0.0) {
-        let part = Value::Figure(idle.ns, "ns");
-        let says = text!("part of idle states: {part} (from real-time wake-ups)", part);
-        finding = finding.cite(says, "wakeup.latency policy=fifo");
-    }
+        .undo([set_slack("0")])
+        .cite_some(idle.filter(|idle| idle.ns > 0.0), "wakeup.latency policy=fifo", |idle| {
+            let part = Value::Figure(idle.ns, "ns");
+            text!("part of idle states: {part} (from real-time wake-ups)")
+        });
     Some(vec![finding])
 }
 
@@ -127,7 +117,7 @@ pub(super) struct Gain<'a> {
     /// The loss from one to the other.
     pub loss: Verdict,
     /// The CPU.
-    pub cpus: record::CpuList,
+    pub cpus: CpuList,
 }
 
 /// The CPU and the priority of wake-ups.
@@ -230,7 +220,7 @@ mod tests {
     fn without_a_difference_or_without_both_settings_it_is_silent() {
         let mut record = machine(2);
         add_wakeups(&mut record, "other", "as-is", [20.1e3; 2]);
-        assert_eq!(missing(&record, RULE), Some("needs-wake-up-without-slack"));
+        assert_eq!(missing(&record, RULE), Some("wake-up latency without timer slack"));
         add_wakeups(&mut record, "other", "tuned", [20e3; 2]);
         assert_eq!(found(&record, RULE), []);
     }

@@ -10,19 +10,12 @@ use crate::resources::{DEFAULT_SLACK_NS, WAKE_UP};
 /// interval.
 pub(super) const RULE: Rule = Rule {
     name: "timer-tick",
-    glossary: "
-        Wake-ups are spread over the kernel's tick, as they are without high-resolution timers: whoever sleeps
-        wakes with the next one.
-        How: The quickest `wakeup.latency` has its median near half a tick (`hz`) and its tail within one.
-        Modelled against the timer slack of 50 µs.
-    ",
     resource: Some(WAKE_UP),
     needs: &[
         needs::WAKE_UP,
-        Need {
-            what: Template { code: "needs-timer-hz", words: "the kernel's tick rate (HZ)" },
-            is_met: |case| case.record.machine.kernel.hz.is_some_and(|hz| hz > 0),
-        },
+        Need::new("the kernel's tick rate (HZ)", |case| {
+            case.record.machine.kernel.hz.is_some_and(|hz| hz > 0)
+        }),
     ],
     find,
 };
@@ -48,25 +41,21 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss =
         verdict(share(DEFAULT_SLACK_NS), (share(DEFAULT_SLACK_NS * 2.0), share(DEFAULT_SLACK_NS / 2.0)));
     let (late, tick) = (Value::Figure(late, "ns"), Value::Figure(tick, "ns"));
-    let length = text!("timer tick: {tick} ({hz} Hz)", tick = tick.clone(), hz);
-    let what =
-        text!("sleeping threads wake only at the timer tick, every {tick}: no high-resolution timers", tick);
-    let mut finding = RULE
+    let what = text!(
+        "sleeping threads wake only at the timer tick, every {tick}: no high-resolution timers",
+        tick = tick.clone()
+    );
+    let off = kernel.options.iter().find(|option| *option == "highres=off");
+    let source = case.record.conditions.before.clocksource.as_ref();
+    let finding = RULE
         .report_model(loss, what)
         .felt_by(Relevance::Some)
         .locate_cpus(&cpus_of([wakeups]))
         .cite_all([cite_quickest(wakeups)])
-        .cite(text!("99th percentile: {late}", late), wakeups)
-        .cite(length, "machine.kernel.hz");
-    let off = kernel.options.iter().find(|option| *option == "highres=off");
-    if let Some(option) = off {
-        let says = text!("kernel command line: {option}", option);
-        finding = finding.cite(says, "machine.kernel.options");
-    }
-    if let Some(source) = &case.record.conditions.before.clocksource {
-        let says = text!("clocksource: {source}", source);
-        finding = finding.cite(says, "conditions.before.clocksource");
-    }
+        .cite(text!("99th percentile: {late}"), wakeups)
+        .cite(text!("timer tick: {tick} ({hz} Hz)"), "machine.kernel.hz")
+        .cite_some(off, "machine.kernel.options", |option| text!("kernel command line: {option}"))
+        .cite_some(source, "conditions.before.clocksource", |source| text!("clocksource: {source}"));
     Some(vec![if off.is_some() {
         let undo = text!("add highres=off to the kernel command line and reboot");
         let advice = text!("timer-tick-remove", "remove highres=off from the kernel command line and reboot");
@@ -124,7 +113,7 @@ mod tests {
     fn an_unreported_tick_or_no_wakeups_are_missing() {
         let mut record = record_with(2e6, 3.96e6, 250);
         record.machine.kernel.hz = None;
-        assert_eq!(missing(&record, RULE), Some("needs-timer-hz"));
-        assert_eq!(missing(&machine(1), RULE), Some("needs-wake-up"));
+        assert_eq!(missing(&record, RULE), Some("the kernel's tick rate (HZ)"));
+        assert_eq!(missing(&machine(1), RULE), Some("wake-up latency"));
     }
 }

@@ -1,27 +1,12 @@
 //! Wide vector work that pulls the core clock down.
 
-use record::metrics;
 use std::collections::{BTreeMap, HashMap};
 
 use super::prelude::*;
 
 /// The core clock beside 512-bit or 256-bit work against the clock beside plain work.
-pub(super) const RULE: Rule = Rule {
-    name: "vector-clock",
-    glossary: "
-        Wide vector work lowers the clock of all code on the core.
-        How: `core.clock` beside vector work (512 and 256 bits on x86-64, NEON on aarch64) against plain work.
-    ",
-    resource: None,
-    needs: &[needs::CORE_CLOCK],
-    find,
-};
-
-const NARROWER: Template = Template {
-    code: "vector-clock-narrower",
-    words: "where only part of the code is vectorised: run it on CPUs of its own, or compile it with \
-            -mprefer-vector-width={width}",
-};
+pub(super) const RULE: Rule =
+    Rule { name: "vector-clock", resource: None, needs: &[needs::CORE_CLOCK], find };
 
 /// More kinds of vectors than this no processor has; a record made by hand may name any number.
 const MOST_VECTORS: usize = 16;
@@ -71,7 +56,11 @@ fn find_slow_vectors(
         other => (other.to_uppercase(), None),
     };
     let remedy = match narrower {
-        Some(width) => text!(NARROWER, width = width),
+        Some(width) => text!(
+            "where only part of the code is vectorised: run it on CPUs of its own, or compile it with \
+            -mprefer-vector-width={width}",
+            width = width
+        ),
         None => {
             text!(
                 "vector-clock-apart",
@@ -81,12 +70,7 @@ fn find_slow_vectors(
     };
     let beside = text!("clock beside {vectors} work: {clock}", vectors = &vectors, clock = wide);
     let scalar = text!("clock beside scalar work: {clock}", clock = plain);
-    let what = text!(
-        "{vectors} vectors lower the clock of all code from {scalar} to {wide}",
-        vectors,
-        scalar = plain,
-        wide
-    );
+    let what = text!("{vectors} vectors lower the clock of all code from {scalar} to {wide}", scalar = plain);
     let finding = RULE
         .report_loss(costs(loss)?, what)
         .felt_by(Relevance::Some)
@@ -136,6 +120,6 @@ mod tests {
     fn the_same_clock_or_no_wide_measurement_is_silence() {
         assert_eq!(found(&record_with("512", 2.99e9), RULE), []);
         assert_eq!(found(&record_with("neon", 2.99e9), RULE), []);
-        assert_eq!(missing(&machine(1), RULE), Some("needs-core-clock"));
+        assert_eq!(missing(&machine(1), RULE), Some("core clock"));
     }
 }

@@ -5,19 +5,11 @@ use super::prelude::*;
 /// As many packages as CPUs under a hypervisor.
 pub(super) const RULE: Rule = Rule {
     name: "virtual-topology",
-    glossary: "
-        A virtual machine shows each CPU as a package of its own, which hides from the scheduler what CPUs
-        share.
-        How: As many packages as CPUs, under a hypervisor.
-    ",
     resource: None,
-    needs: &[Need {
-        what: Template { code: "needs-packages-and-cpus", words: "counts of packages and CPUs" },
-        is_met: |case| {
-            let counts = &case.record.machine.counts;
-            !case.record.machine.is_virtual() || counts.packages.is_some() && counts.cpus_online.is_some()
-        },
-    }],
+    needs: &[Need::new("counts of packages and CPUs", |case| {
+        let counts = &case.record.machine.counts;
+        !case.record.machine.is_virtual() || counts.packages.is_some() && counts.cpus_online.is_some()
+    })],
     find,
 };
 
@@ -31,14 +23,11 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         "threads that share data may be placed far apart, and per-socket licences count each CPU; the cost \
          depends on the program"
     );
-    let what = text!(
-        "all {cpus} CPUs appear as single-core sockets: shared caches are hidden from the scheduler",
-        cpus
-    );
-    let says = text!("{packages} sockets, {cpus} CPUs", packages, cpus);
+    let what =
+        text!("all {cpus} CPUs appear as single-core sockets: shared caches are hidden from the scheduler");
     let finding = RULE
         .report_fact(Severity::Note, cost, what)
-        .cite(says, "machine.counts.packages and .cpus_online")
+        .cite(text!("{packages} sockets, {cpus} CPUs"), "machine.counts.packages and .cpus_online")
         .advise(text!(
             "in the hypervisor: one socket with all cores (QEMU: -smp cpus=N,sockets=1; libvirt: <topology>), siblings as threads where virtual CPUs are pinned to them"
         ));
@@ -61,6 +50,6 @@ mod tests {
         record.machine.counts.packages = Some(2);
         assert_eq!(found(&record, RULE), []);
         record.machine.counts.packages = None;
-        assert_eq!(missing(&record, RULE), Some("needs-packages-and-cpus"));
+        assert_eq!(missing(&record, RULE), Some("counts of packages and CPUs"));
     }
 }

@@ -6,10 +6,10 @@ mod change_points;
 use record::comparison::{Difference, FactKind};
 use record::difference::Estimate;
 use record::history::{Change, HEADLINE, Line, Moment, Point};
-use record::statistics::median_of_sorted;
 use record::{Better, Measurement, Record, Text, text};
 
 use crate::comparison::facts::{difference, facts, tell_facts};
+use crate::figures::median;
 use change_points::{Value, find_cuts, least_values};
 
 /// Half a 95 % interval of a normal distribution, in standard deviations.
@@ -83,7 +83,7 @@ fn figures(record: &Record, asked: &[String]) -> Vec<Datum> {
             // The interval is that of the figure which the headline is.
             let same = |value: f64| (value - one.delivered).abs() <= one.delivered.abs() * 1e-9;
             let figure = record.measurements.iter().find(|m| m.unit == one.unit && same(m.value()));
-            let row = || rows.iter().find(|row| row.unit == one.unit && same(row.value));
+            let row = || rows.iter().find(|row| row.figure.unit == one.unit && same(row.value));
             let interval = figure.and_then(Measurement::interval).or_else(|| row()?.interval);
             let higher = one.unit != "ns" && one.unit != "s";
             let name = Name {
@@ -96,10 +96,10 @@ fn figures(record: &Record, asked: &[String]) -> Vec<Datum> {
             (name, one.delivered, interval, one.doubt.is_some())
         })
         .collect();
-    let rows = rows.into_iter().filter(|row| is_asked(&row.metric));
+    let rows = rows.into_iter().filter(|row| is_asked(&row.figure.metric));
     all.extend(rows.map(|row| {
-        let (name, method) = (row.metric, row.method);
-        let is = Name { name, what: row.what, unit: row.unit, better: row.better, method };
+        let crate::Figure { metric: name, what, unit, better, .. } = row.figure;
+        let is = Name { name, what, unit, better, method: row.method };
         (is, row.value, row.interval, row.in_doubt)
     }));
     all.retain(|(_, value, ..)| value.is_finite() && *value > 0.0);
@@ -174,9 +174,7 @@ fn as_logarithm(point: &Point) -> Value {
 }
 
 fn middle(values: &[Value]) -> f64 {
-    let mut sorted: Vec<f64> = values.iter().map(|value| value.value).collect();
-    sorted.sort_by(f64::total_cmp);
-    median_of_sorted(&sorted)
+    median(values.iter().map(|value| value.value)).unwrap_or(0.0)
 }
 
 /// The interval of the ratio of two levels, by the records' scatter; that of medians is wider than that of means by √(π ÷ 2).

@@ -5,15 +5,16 @@ use record::difference::Verdict;
 use record::text::Value;
 use record::{Label, Text, text, write_allocate_avoided};
 
-use super::{BreakdownInputs, Steps};
+use super::Steps;
 use crate::figures::has_labels;
+use crate::findings::Case;
 use crate::findings::bandwidth_shared::{AT_TIMES, RULE};
 use crate::{memory_channels, resources};
 
 /// From what the devices are rated for over the speed that they are set to, what others take and the lines that stores read down
 /// to triad.
-pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text> {
-    if let Some(channels) = memory_channels::channels(&inputs.index.record.machine)
+pub(super) fn descend(case: &Case, steps: &mut Steps) -> Option<Text> {
+    if let Some(channels) = memory_channels::channels(&case.record.machine)
         && let Some(rated) = channels.rated_bytes_per_second
         && rated > channels.bytes_per_second
     {
@@ -28,7 +29,7 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
     // The finding's share is of what there would be without others.
     let of_others = |share: f64| delivered * share / (1.0 - share);
     // As the rule has it: among the findings it may be a part of what others took of everything.
-    let found = RULE.findings(inputs.case).pop();
+    let found = RULE.findings(case).pop();
     if let Some(Finding { loss: Verdict::Costs { share, interval: (low, high) }, what, measured, .. }) = found
         && !what.is(&AT_TIMES)
         && of_others(share) < steps.level - delivered
@@ -38,9 +39,9 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
         let between = Some((of_others(low), of_others(high)));
         steps.take(cause, Some(RULE.name), of_others(share), between, measured);
     }
-    let (triad, _) = resources::triad_and_read(inputs.index)?;
+    let (triad, _) = resources::triad_and_read(case)?;
     if has_labels(triad, &[(Label::Stores, "regular")])
-        && let Some((least, most)) = write_allocate_avoided(inputs.index.record, triad)
+        && let Some((least, most)) = write_allocate_avoided(case.record, triad)
     {
         // Of three arrays one is written.
         let read_first = |avoided: f64| delivered / 3.0 * (1.0 - avoided);

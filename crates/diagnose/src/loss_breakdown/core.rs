@@ -1,17 +1,17 @@
 //! The clock of each core, with all of them at work.
 
-use record::Measurement;
 use record::text::Value;
-use record::{Text, text};
+use record::{Measurement, Text, text};
 
-use super::{BreakdownInputs, Steps};
+use super::Steps;
 use crate::figures::{median, middle};
+use crate::findings::Case;
 
 /// From the advertised clock over limits on it to the clock that all cores reach together. Time that others take is no clock.
-pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text> {
-    let scalar = |active: &str| inputs.index.clocks("scalar", active).iter().copied();
+pub(super) fn descend(case: &Case, steps: &mut Steps) -> Option<Text> {
+    let scalar = |active: &str| case.clocks("scalar", active);
     let (one, all) = (middle(scalar("one")), middle(scalar("all")));
-    limit(inputs, steps, one.or(all));
+    limit(case, steps, one.or(all));
     if let (Some(one), Some(all)) = (one, all) {
         steps.between(text!("all cores busy"), None, one, all);
     }
@@ -19,14 +19,14 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Text
 }
 
 /// A limit that somebody set on the clock, as far as one core alone does stay below the ceiling by it.
-fn limit(inputs: BreakdownInputs, steps: &mut Steps, alone: Option<&Measurement>) {
+fn limit(case: &Case, steps: &mut Steps, alone: Option<&Measurement>) {
     let Some(alone) = alone else { return };
-    let before = &inputs.index.record.conditions.before;
+    let before = &case.record.conditions.before;
     let upper = median(before.clocks.iter().filter_map(|setting| Some(setting.max_hz? as f64)));
-    let base = inputs.index.record.machine.processor.base_hz.filter(|_| before.boost == Some(false));
+    let base = case.record.machine.processor.base_hz.filter(|_| before.boost == Some(false));
     let upper = upper.map(|hz| {
         let limit = Value::Figure(hz, "Hz");
-        (hz, text!("the clock is limited to {limit}", limit))
+        (hz, text!("the clock is limited to {limit}"))
     });
     let base = base.map(|hz| (hz as f64, text!("boost is off")));
     let least = upper.into_iter().chain(base).min_by(|a, b| a.0.total_cmp(&b.0));

@@ -6,39 +6,26 @@ mod core;
 mod latency;
 mod wakeup;
 
-use record::Text;
-use record::diagnosis::{CeilingSource, Numa};
+use record::diagnosis::CeilingSource;
 use record::loss_breakdown::{LossBreakdown, LossStep};
-use record::{Better, Measurement};
+use record::{Better, Measurement, Text};
 
 use crate::figures::{RESOLUTION, spread};
 use crate::findings::Case;
-use crate::record_index::RecordIndex;
 use crate::resources::{self, Headline};
-
-/// What a breakdown is built from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BreakdownInputs<'a> {
-    /// The record.
-    pub index: &'a RecordIndex<'a>,
-    /// The record as rules see it.
-    pub case: &'a Case<'a>,
-    /// What its matrices say.
-    pub numa: Option<&'a Numa>,
-}
 
 /// One breakdown a resource that has a ceiling. Each resource's ceiling, delivered figure and share become the breakdown's, so
 /// that both tell the same.
-pub(crate) fn break_down(inputs: BreakdownInputs, headlines: &mut [Headline]) -> Vec<LossBreakdown> {
+pub(crate) fn break_down(case: &Case, headlines: &mut [Headline]) -> Vec<LossBreakdown> {
     let mut breakdowns = Vec::new();
     for headline in headlines {
         let Some(mut steps) = Steps::from_headline(headline) else { continue };
         let resource = &mut headline.resource;
         let delivered_is = match resource.name.as_str() {
-            resources::CORE => core::descend(inputs, &mut steps),
-            resources::MEMORY_BANDWIDTH => bandwidth::descend(inputs, &mut steps),
-            resources::MEMORY_LATENCY => latency::descend(inputs, &mut steps),
-            resources::WAKE_UP => wakeup::descend(inputs, &mut steps),
+            resources::CORE => core::descend(case, &mut steps),
+            resources::MEMORY_BANDWIDTH => bandwidth::descend(case, &mut steps),
+            resources::MEMORY_LATENCY => latency::descend(case, &mut steps),
+            resources::WAKE_UP => wakeup::descend(case, &mut steps),
             _ => continue,
         };
         let breakdown = steps.end(delivered_is);

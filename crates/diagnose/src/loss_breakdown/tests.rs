@@ -1,9 +1,7 @@
 use proptest::prelude::*;
-use record::Label;
-use record::detail;
 use record::machine::MemoryDevice;
 use record::text::Value;
-use record::{Labels, Record};
+use record::{Label, Labels, Record, detail};
 
 use super::*;
 use crate::samples::{machine, measured};

@@ -4,7 +4,7 @@
 use record::diagnosis::{Answer, Claim};
 use record::difference::{MUCH, Verdict, compare_totals};
 use record::text::Value;
-use record::{Template, Text, text};
+use record::{Text, text};
 
 use super::rows::{Row, Rows, Together};
 use super::steps::{not_resolved, state};
@@ -12,75 +12,36 @@ use super::steps::{not_resolved, state};
 type Judge = fn(&Rows, Together) -> (Answer, Text);
 
 /// The conclusions in their order.
-const CLAIMS: [(Template, Judge); 6] = [
-    (
-        Template { code: "overhead-claim-interrupts", words: "interrupts take much of a CPU's speed" },
-        |rows, together| conclude(together, [(interrupts_of(rows, "kernel"), Size::Much, NO_KERNEL)]),
-    ),
-    (
-        Template { code: "overhead-claim-migration", words: "migration takes much of a CPU's speed" },
-        migration_takes_much,
-    ),
-    (
-        Template { code: "overhead-claim-hypervisor", words: "a hypervisor takes little of a CPU's speed" },
-        |rows, together| conclude(together, [(guest_and_host(rows), Size::Little, NO_GUEST)]),
-    ),
-    (
-        Template {
-            code: "overhead-claim-guests",
-            words: "migration and interrupts take much of a guest's speed",
-        },
-        |rows, together| {
-            let guest = GUEST_KERNELS.into_iter().find(|guest| interrupts_of(rows, guest).is_some());
-            let interrupts = guest.and_then(|guest| interrupts_of(rows, guest));
-            let migration = guest.and_then(|guest| free_and_bound(rows, guest));
-            conclude(
-                together,
-                [(interrupts, Size::Much, NO_GUEST_KERNEL), (migration, Size::Much, NO_FREE_GUEST)],
-            )
-        },
-    ),
-    (
-        Template {
-            code: "overhead-claim-kernel-more",
-            words: "interrupts and migration cost a kernel thread more than a user program",
-        },
-        kernel_suffers_more,
-    ),
-    (
-        Template {
-            code: "overhead-claim-system",
-            words: "a hypervisor takes little, kernel and operating system take much",
-        },
-        |rows, together| {
-            let system = bound(rows, "user").zip(rows.without_interrupts("kernel"));
-            conclude(
-                together,
-                [(guest_and_host(rows), Size::Little, NO_GUEST), (system, Size::Much, NO_SYSTEM)],
-            )
-        },
-    ),
+const CLAIMS: [(&str, Judge); 6] = [
+    ("interrupts take much of a CPU's speed", |rows, together| {
+        conclude(together, [(interrupts_of(rows, "kernel"), Size::Much, NO_KERNEL)])
+    }),
+    ("migration takes much of a CPU's speed", migration_takes_much),
+    ("a hypervisor takes little of a CPU's speed", |rows, together| {
+        conclude(together, [(guest_and_host(rows), Size::Little, NO_GUEST)])
+    }),
+    ("migration and interrupts take much of a guest's speed", |rows, together| {
+        let guest = GUEST_KERNELS.into_iter().find(|guest| interrupts_of(rows, guest).is_some());
+        let interrupts = guest.and_then(|guest| interrupts_of(rows, guest));
+        let migration = guest.and_then(|guest| free_and_bound(rows, guest));
+        conclude(
+            together,
+            [(interrupts, Size::Much, NO_GUEST_KERNEL), (migration, Size::Much, NO_FREE_GUEST)],
+        )
+    }),
+    ("interrupts and migration cost a kernel thread more than a user program", kernel_suffers_more),
+    ("a hypervisor takes little, kernel and operating system take much", |rows, together| {
+        let system = bound(rows, "user").zip(rows.without_interrupts("kernel"));
+        conclude(together, [(guest_and_host(rows), Size::Little, NO_GUEST), (system, Size::Much, NO_SYSTEM)])
+    }),
 ];
 
-const NO_KERNEL: Template = Template {
-    code: "overhead-no-kernel-thread",
-    words: "no kernel thread was timed both with and without interrupts",
-};
-const NO_GUEST: Template = Template { code: "overhead-no-guest", words: "no guest was timed" };
-const NO_GUEST_KERNEL: Template = Template {
-    code: "overhead-no-guest-kernel",
-    words: "no guest kernel was timed both with and without interrupts of its own",
-};
-const NO_FREE_GUEST: Template =
-    Template { code: "overhead-no-free-guest", words: "no guest was timed without being bound" };
-const NO_SYSTEM: Template = Template {
-    code: "overhead-no-quiet-kernel-thread",
-    words: "no user program bound to a CPU and kernel thread without interrupts were both timed",
-};
-const NONE_FREE: Template = Template {
-    code: "overhead-none-free-and-bound",
-    words: "no layer was timed both bound to a CPU and not bound",
-};
+const NO_KERNEL: &str = "no kernel thread was timed both with and without interrupts";
+const NO_GUEST: &str = "no guest was timed";
+const NO_GUEST_KERNEL: &str = "no guest kernel was timed both with and without interrupts of its own";
+const NO_FREE_GUEST: &str = "no guest was timed without being bound";
+const NO_SYSTEM: &str = "no user program bound to a CPU and kernel thread without interrupts were both timed";
+const NONE_FREE: &str = "no layer was timed both bound to a CPU and not bound";
 
 /// Every conclusion with its answer. Where a layer differs from itself (`floor`) by as much as is called much, the figures
 /// tell nothing.
@@ -92,8 +53,7 @@ pub(super) fn claims(rows: &Rows, together: Together, floor: Option<&Verdict>) -
             ((_, why), Some(noise)) => cannot(text!(
                 "overhead-claim-within-noise",
                 "the noise floor is too high (A/A control: {noise}): {why}",
-                noise = state(noise),
-                why
+                noise = state(noise)
             )),
             (judged, None) => judged,
         };
@@ -127,14 +87,14 @@ fn cannot(why: impl Into<Text>) -> (Answer, Text) {
 }
 
 /// The answer of comparisons that all must come out so; what says that one could not be made.
-fn conclude<const N: usize>(together: Together, parts: [(Pair, Size, Template); N]) -> (Answer, Text) {
+fn conclude<const N: usize>(together: Together, parts: [(Pair, Size, &str); N]) -> (Answer, Text) {
     let mut supported = true;
     let mut contradicted = false;
     let mut why: Option<Text> = None;
     for (pair, wanted, missing) in parts {
         let (is, says) = match pair {
             None if why.is_none() => return cannot(missing),
-            None => (Size::Unclear, text!(missing)),
+            None => (Size::Unclear, missing.into()),
             Some((with, without)) => {
                 let verdict = with.against(without, together).verdict;
                 let says = text!(
@@ -149,7 +109,7 @@ fn conclude<const N: usize>(together: Together, parts: [(Pair, Size, Template); 
         supported &= is == wanted;
         contradicted |= is != wanted && is != Size::Unclear;
         why = Some(match why {
-            Some(one) => text!("{one}; {other}", one, other = says),
+            Some(one) => text!("{one}; {other}", other = says),
             None => says,
         });
     }
@@ -181,13 +141,12 @@ fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, Text) {
     match free.rate(record::detail::MIGRATIONS_PER_S) {
         Some(rate) if rate > 0.0 => {
             let rate = format!("{rate:.2}");
-            (answer, text!("{why}, with {rate} migrations/s", why, rate))
+            (answer, text!("{why}, with {rate} migrations/s"))
         }
-        Some(_) => cannot(text!("no migration while not bound ({why})", why)),
-        None => cannot(text!(
-            "migrations not counted by the kernel: the cost may have another cause ({why})",
-            why
-        )),
+        Some(_) => cannot(text!("no migration while not bound ({why})")),
+        None => {
+            cannot(text!("migrations not counted by the kernel: the cost may have another cause ({why})"))
+        }
     }
 }
 

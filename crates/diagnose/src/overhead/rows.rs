@@ -1,11 +1,7 @@
 //! Layers that were timed in turn, each with its portions, so that two of them can be held against each other.
 
-use record::DetailKey;
-use record::Label;
-use record::Measurement;
-use record::detail;
 use record::difference::{Difference, compare_totals};
-use record::metrics;
+use record::{DetailKey, Label, Measurement, detail, metrics};
 
 use crate::layers::{AGAIN, label};
 use crate::record_index::RecordIndex;

@@ -1,12 +1,10 @@
 //! Steps between two layers in which one thing differs, and what the cost of each would mean for what was counted.
 
-use record::DetailKey;
-use record::detail;
 use record::diagnosis::LayerStep;
 use record::difference::Verdict;
 use record::text::Value;
 use record::units::{self, digits_within, significant};
-use record::{Text, text};
+use record::{DetailKey, Text, detail, text};
 
 use super::rows::{Row, Rows, Together};
 use crate::layers::REAL_TIME;
@@ -17,26 +15,11 @@ const LONGEST_INTERRUPT: f64 = 100e-6;
 /// Portions of a pass, as `--rounds` counts passes.
 const PORTIONS_PER_PASS: u64 = 16;
 
-/// What a step's cost is held against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Events {
-    Interrupts,
-    Switches,
-    Migrations,
-    None,
-}
-
-impl Events {
-    /// Their name in the details, and for people.
-    fn detail_and_label(self) -> Option<(DetailKey<f64>, &'static str)> {
-        match self {
-            Events::Interrupts => Some((detail::INTERRUPTS_PER_S, "interrupts")),
-            Events::Switches => Some((detail::INVOLUNTARY_SWITCHES_PER_S, "involuntary switches")),
-            Events::Migrations => Some((detail::MIGRATIONS_PER_S, "migrations")),
-            Events::None => None,
-        }
-    }
-}
+/// What a step's cost is held against: its name in the details, and for people.
+type Events = Option<(DetailKey<f64>, &'static str)>;
+const INTERRUPTS: Events = Some((detail::INTERRUPTS_PER_S, "interrupts"));
+const SWITCHES: Events = Some((detail::INVOLUNTARY_SWITCHES_PER_S, "involuntary switches"));
+const MIGRATIONS: Events = Some((detail::MIGRATIONS_PER_S, "migrations"));
 
 /// A step that could be made.
 struct Pair<'a> {
@@ -70,34 +53,29 @@ fn pairs<'a>(rows: &'a Rows<'a>) -> Vec<Pair<'a>> {
     let quiet = rows.without_interrupts("kernel");
     let (whole, whole_kernel) = (bound("guest OS user"), bound("guest OS kernel"));
     let quiet_guest = rows.without_interrupts("guest OS kernel");
-    add(text!("overhead-step-not-bound", "not bound to a CPU"), free("user"), user, Events::Migrations);
+    add(text!("overhead-step-not-bound", "not bound to a CPU"), free("user"), user, MIGRATIONS);
     if let (Some(other), Some(here)) = (rows.elsewhere().and_then(|row| row.cpu), cpu) {
-        let what = text!("overhead-step-other-cpu", "on CPU {other} instead of CPU {here}", other, here);
-        add(what, rows.elsewhere(), user, Events::Interrupts);
+        let what = text!("overhead-step-other-cpu", "on CPU {other} instead of CPU {here}");
+        add(what, rows.elsewhere(), user, INTERRUPTS);
     }
-    let what = text!("overhead-step-other-tasks", "other tasks on the same CPU");
-    add(what, user, bound(REAL_TIME), Events::Switches);
-    let what = text!("kernel thread not bound to a CPU");
-    add(what, free("kernel"), kernel, Events::Migrations);
-    add(text!("overhead-step-interrupts", "interrupts"), kernel, quiet, Events::Interrupts);
-    let what = text!("user mode instead of a kernel thread");
-    add(what, user, kernel, Events::None);
-    add(text!("hypervisor: guest user mode"), guest, user, Events::None);
-    let what = text!("overhead-step-whole-guest", "hypervisor and guest operating system");
-    add(what, whole, user, Events::None);
-    add(text!("overhead-step-guest-system", "guest operating system"), whole, guest, Events::None);
-    let what = text!("hypervisor: guest kernel mode");
-    add(what, bound("guest kernel"), kernel.or(user), Events::None);
+    add(text!("overhead-step-other-tasks", "other tasks on the same CPU"), user, bound(REAL_TIME), SWITCHES);
+    add(text!("kernel thread not bound to a CPU"), free("kernel"), kernel, MIGRATIONS);
+    add(text!("overhead-step-interrupts", "interrupts"), kernel, quiet, INTERRUPTS);
+    add(text!("user mode instead of a kernel thread"), user, kernel, None);
+    add(text!("hypervisor: guest user mode"), guest, user, None);
+    add(text!("overhead-step-whole-guest", "hypervisor and guest operating system"), whole, user, None);
+    add(text!("overhead-step-guest-system", "guest operating system"), whole, guest, None);
+    add(text!("hypervisor: guest kernel mode"), bound("guest kernel"), kernel.or(user), None);
     let what = text!("overhead-step-guest-quiet", "hypervisor: guest OS kernel, interrupts off");
-    add(what, quiet_guest, quiet, Events::None);
+    add(what, quiet_guest, quiet, None);
     let what = text!("overhead-step-guest-interrupts", "interrupts in the guest OS kernel");
-    add(what, whole_kernel, quiet_guest, Events::Interrupts);
+    add(what, whole_kernel, quiet_guest, INTERRUPTS);
     let what = text!("overhead-step-guest-kernel-not-bound", "guest kernel thread not bound to a CPU");
-    add(what, free("guest OS kernel"), whole_kernel, Events::Migrations);
+    add(what, free("guest OS kernel"), whole_kernel, MIGRATIONS);
     let what = text!("overhead-step-guest-user-not-bound", "guest program not bound to a CPU");
-    add(what, free("guest OS user"), whole, Events::Migrations);
+    add(what, free("guest OS user"), whole, MIGRATIONS);
     let what = text!("overhead-step-guest-user-mode", "in the guest: user mode instead of a kernel thread");
-    add(what, whole, whole_kernel, Events::None);
+    add(what, whole, whole_kernel, None);
     pairs
 }
 
@@ -149,7 +127,7 @@ pub(super) fn state(verdict: &Verdict) -> Text {
         ),
         Verdict::TooNoisy { rounds_needed: None } => text!("too noisy"),
         Verdict::NotMeasurable { reason } => {
-            text!("not measurable: {reason}", reason)
+            text!("not measurable: {reason}")
         }
     }
 }
@@ -165,12 +143,11 @@ pub(super) fn not_resolved(smaller_than: f64) -> Text {
 
 /// What the cost means for each of the events beside it.
 fn each(pair: &Pair, verdict: &Verdict) -> Option<Text> {
-    let (count, events) = pair.events.detail_and_label()?;
+    let (count, events) = pair.events?;
     let (with, without) = (pair.with.rate(count)?, pair.without.rate(count)?);
     let counted = text!(
         "{with} {events}/s with it, {without} without",
         with = significant(with),
-        events,
         without = significant(without)
     );
     let Verdict::Costs { share, .. } = verdict else { return Some(counted) };
@@ -181,18 +158,16 @@ fn each(pair: &Pair, verdict: &Verdict) -> Option<Text> {
     }
     // What comes no more often only has more time to come in.
     if with <= without || more <= 0.0 {
-        return Some(text!("overhead-events-no-more", "{counted}: not the cause of this cost", counted));
+        return Some(text!("overhead-events-no-more", "{counted}: not the cause of this cost"));
     }
     let seconds = share / more;
     let each = Value::Figure(seconds * 1e9, "ns");
-    if pair.events == Events::Interrupts && seconds > LONGEST_INTERRUPT {
+    if count.name() == detail::INTERRUPTS_PER_S.name() && seconds > LONGEST_INTERRUPT {
         return Some(text!(
             "overhead-events-too-long",
             "{counted}: {each} each, too much for interrupts alone ({most} at most)",
-            counted,
-            each,
             most = Value::Figure(LONGEST_INTERRUPT * 1e9, "ns")
         ));
     }
-    Some(text!("overhead-events-each", "{counted}: {each} each", counted, each))
+    Some(text!("overhead-events-each", "{counted}: {each} each"))
 }

@@ -1,10 +1,7 @@
-use record::DetailKey;
-use record::Label;
-use record::detail;
 use record::diagnosis::{Answer, LayerStep, Overhead};
 use record::difference::Verdict;
 use record::text::Value;
-use record::{Labels, Measurement, Record};
+use record::{DetailKey, Label, Labels, Measurement, Record, detail};
 use serde_json::json;
 
 use crate::record_index::RecordIndex;

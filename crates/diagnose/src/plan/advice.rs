@@ -1,13 +1,12 @@
 //! What else to set beside the layout: memory, huge pages, interrupts.
 
-use record::Label;
 use std::collections::BTreeMap;
 
 use record::difference::Verdict;
 use record::plan::{Advice, Policy, Process, Purpose};
 use record::text::Value;
 use record::units::digits_of_share;
-use record::{Better, CpuList, Record, text, units};
+use record::{Better, CpuList, Label, Record, text, units};
 
 use super::available_resources::AvailableResources;
 use crate::figures::{cite_fact, loss, name_cpus, pasteable, write_command};
@@ -72,8 +71,7 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
     let (small, huge) = resources::memory_pages(index)?;
     let size = Value::Bytes(small.labels.count(Label::Bytes)?);
     let latency = text!("load latency over {size} on 4 KiB pages: {ns}", size = size.clone(), ns = small);
-    let huge_latency = text!("on 2 MiB pages: {ns}", ns = huge);
-    let evidence = vec![cite_fact(latency, small), cite_fact(huge_latency, huge)];
+    let evidence = vec![cite_fact(latency, small), cite_fact(text!("on 2 MiB pages: {ns}", ns = huge), huge)];
     let thp = index.record.conditions.before.thp.as_deref();
     let mut advice = Advice { about: "huge pages".to_owned(), evidence, ..Advice::default() };
     match loss(&small.summary, &huge.summary, Better::Lower) {
@@ -84,11 +82,7 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
                 .map(|share| Value::Rounded(Box::new(Value::Share(share)), digits));
             advice.says = text!(
                 "plan-huge-pages-gain",
-                "Random loads over {size} take {share} less time on 2 MiB pages ({low} to {high}).",
-                size,
-                share,
-                low,
-                high
+                "Random loads over {size} take {share} less time on 2 MiB pages ({low} to {high})."
             );
             if thp == Some("always") {
                 advice

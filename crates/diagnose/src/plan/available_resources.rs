@@ -7,10 +7,7 @@ use record::{CpuList, Record};
 
 use super::error::PlanError;
 use super::numbering::{self, Numbering};
-use crate::node_costs::Costs;
-
-/// A machine of more nodes than this is none; Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
-const MOST_NODES: u32 = 1024;
+use crate::node_costs::{Costs, MOST_NODES, nodes_of_cpus};
 
 /// A node with CPUs that may be used.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -160,13 +157,6 @@ pub(super) fn survey(
 
 fn quota(machine: &Machine) -> Option<f64> {
     machine.limits.cpu_quota.filter(|quota| quota.is_finite() && *quota > 0.0)
-}
-
-/// The node of each CPU, by the CPU or by the nodes' lists.
-fn nodes_of_cpus(machine: &Machine) -> BTreeMap<u32, u32> {
-    let lists = machine.nodes.iter().flat_map(|node| node.cpus.iter().map(move |cpu| (cpu, node.id)));
-    let own = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?)));
-    lists.chain(own).filter(|(_, node)| *node < MOST_NODES).collect()
 }
 
 /// The CPUs that a program may use: online, allowed, wanted, and not isolated unless all are.

@@ -1,13 +1,12 @@
 //! Why there is no plan.
 
-use std::fmt;
-
 use record::CpuList;
 
 /// Why there is no plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// More processes than can be laid out, or none.
+    #[error("--processes {asked}: {}write 1 to {most}", there_are(*room))]
     Processes {
         /// So many are asked for.
         asked: u32,
@@ -17,8 +16,10 @@ pub enum PlanError {
         most: u32,
     },
     /// The list of CPUs to stay on is empty.
+    #[error("--cpus: the list is empty; write for instance --cpus 0-3,8")]
     NoCpusAsked,
     /// CPUs to stay on cannot be used.
+    #[error("--cpus {asked}: CPU {missing} cannot be used; usable are {usable}")]
     CpusNotUsable {
         /// The CPUs asked for.
         asked: CpuList,
@@ -28,10 +29,13 @@ pub enum PlanError {
         usable: CpuList,
     },
     /// CPUs to stay on are named, and the record does not list the machine's.
+    #[error("--cpus: the record does not list the machine's CPUs")]
     CpusNotReported,
     /// No CPU of the record is online and may be used.
+    #[error("the record has no CPU that is online and allowed")]
     NoUsableCpu,
     /// The record has neither CPUs nor several nodes.
+    #[error("the record has neither the machine's CPUs nor several NUMA nodes")]
     NothingReported,
 }
 
@@ -42,28 +46,6 @@ impl PlanError {
     }
 }
 
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PlanError::Processes { asked, room: Some(room), most } => {
-                write!(f, "--processes {asked}: there are {room} CPUs to use; write 1 to {most}")
-            }
-            PlanError::Processes { asked, room: None, most } => {
-                write!(f, "--processes {asked}: write 1 to {most}")
-            }
-            PlanError::NoCpusAsked => {
-                f.write_str("--cpus: the list is empty; write for instance --cpus 0-3,8")
-            }
-            PlanError::CpusNotUsable { asked, missing, usable } => {
-                write!(f, "--cpus {asked}: CPU {missing} cannot be used; usable are {usable}")
-            }
-            PlanError::CpusNotReported => f.write_str("--cpus: the record does not list the machine's CPUs"),
-            PlanError::NoUsableCpu => f.write_str("the record has no CPU that is online and allowed"),
-            PlanError::NothingReported => {
-                f.write_str("the record has neither the machine's CPUs nor several NUMA nodes")
-            }
-        }
-    }
+fn there_are(room: Option<u32>) -> String {
+    room.map_or(String::new(), |room| format!("there are {room} CPUs to use; "))
 }
-
-impl std::error::Error for PlanError {}

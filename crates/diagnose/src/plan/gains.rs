@@ -1,10 +1,9 @@
 //! What a layout should give a program that ignores nodes now. Modelled: the mean cost of an access over all pairs of nodes
 //! against the mean within the processes' own nodes.
 
-use record::Record;
 use record::plan::{Gain, Process};
 use record::text::Value;
-use record::{Template, text};
+use record::{Record, Template, text};
 
 use super::available_resources::AvailableResources;
 use crate::comparison::nodes::{Reach, Timed, find_reaches};
@@ -60,8 +59,8 @@ fn gain(
         let to: Vec<u32> = process.memory.iter().collect();
         matrix.mean(&from, &to, costs)
     }))?;
-    let factor = match reach.zip(matrix.own()) {
-        Some((reach, own)) => reach.ignoring() * own.value / planned.value,
+    let factor = match reach {
+        Some(reach) => reach.ignoring() * matrix.own.value / planned.value,
         None => ignoring.value / planned.value,
     };
     if !factor.is_finite() || factor < 1.0 + RESOLUTION {

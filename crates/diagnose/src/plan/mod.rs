@@ -11,11 +11,10 @@ mod snippets;
 mod sources;
 mod verified;
 
-use record::Label;
 use record::difference::Verdict;
 use record::plan::{CacheDomains, Plan, Policy, Process, Purpose, Siblings};
 use record::text::Value;
-use record::{CpuList, Handover, Measurement, Record, Template, Text, metrics, text};
+use record::{CpuList, Handover, Label, Measurement, Record, Template, Text, metrics, text};
 
 use crate::comparison::nodes::find_reaches;
 use crate::figures::{cite_fact, middle, name_cpus};
@@ -85,11 +84,8 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
     };
     if layout.by_quota {
         let quota = Value::Figure(available.quota.unwrap_or(0.0), "CPUs");
-        let throttled = text!(
-            "plan-cpu-quota",
-            "A cgroup limits CPU time to {quota}; more threads would be throttled.",
-            quota
-        );
+        let throttled =
+            text!("plan-cpu-quota", "A cgroup limits CPU time to {quota}; more threads would be throttled.");
         plan.cautions.insert(0, throttled);
     }
     plan.cautions.extend(siblings_not_reported(&available, &layout.processes));
@@ -118,9 +114,7 @@ fn numa_off(index: &RecordIndex) -> Option<Text> {
     let (what, share) = (&finding.what, Value::Share(share));
     Some(text!(
         "plan-numa-off",
-        "{what}. With its nodes shown, one process per node would gain about {share} (modelled).",
-        what,
-        share
+        "{what}. With its nodes shown, one process per node would gain about {share} (modelled)."
     ))
 }
 
@@ -140,7 +134,7 @@ const ONE_NODE: Template =
 fn threads(count: u32) -> Text {
     match count {
         1 => text!("1 thread"),
-        count => text!("{count} threads", count),
+        count => text!("{count} threads"),
     }
 }
 
@@ -163,13 +157,12 @@ fn summary(plan: &Plan) -> Text {
         let mut says = match process {
             process if nodes > 1 && process.nodes.len() == 1 => text!(
                 "1 process on node {node} with {threads} and that node's memory.",
-                node = &process.nodes,
-                threads
+                node = &process.nodes
             ),
             process if process.policy == Policy::Interleave => {
-                text!("1 process with {threads} over {nodes} nodes, memory interleaved.", threads, nodes)
+                text!("1 process with {threads} over {nodes} nodes, memory interleaved.")
             }
-            _ => text!("1 process with {threads}.", threads),
+            _ => text!("1 process with {threads}."),
         };
         if nodes == 1 && plan.snippets.is_empty() {
             says.push(text!(
@@ -184,23 +177,18 @@ fn summary(plan: &Plan) -> Text {
     let processes = plan.processes.len();
     let within_nodes = plan.processes.iter().all(|process| process.nodes.len() == 1);
     let mut says = if nodes < 2 {
-        text!("{processes} processes with {threads} each, on separate CPUs.", processes, threads)
+        text!("{processes} processes with {threads} each, on separate CPUs.")
     } else if within_nodes && processes == nodes as usize {
         text!(
             "plan-process-per-node",
-            "{processes} processes, one per node, each with {threads} and its node's memory.",
-            processes,
-            threads
+            "{processes} processes, one per node, each with {threads} and its node's memory."
         )
     } else if within_nodes {
         text!(
-            "{processes} processes with {threads} each on {nodes} nodes, each within one node and with its memory.",
-            processes,
-            threads,
-            nodes
+            "{processes} processes with {threads} each on {nodes} nodes, each within one node and with its memory."
         )
     } else {
-        text!("{processes} processes with {threads} each, each on neighbouring nodes.", processes, threads)
+        text!("{processes} processes with {threads} each, each on neighbouring nodes.")
     };
     match plan.gains.iter().max_by(|a, b| a.factor.total_cmp(&b.factor)) {
         Some(gain) => says.push(text!(
@@ -256,23 +244,19 @@ fn caches(
         !process.cpus.is_empty() && domains.iter().any(|domain| process.cpus.is_subset(domain))
     });
     caches.says = if aligned {
-        text!("plan-within-cache", "Each process stays within one L{level} cache.", level)
+        text!("plan-within-cache", "Each process stays within one L{level} cache.")
     } else {
         text!(
             "plan-several-caches",
             "Up to {per_node} L{level} caches per node: threads that share data are faster within one. --processes {caches} \
              gives each process its own.",
-            per_node,
-            level,
             caches = domains.len()
         )
     };
     if let (Some(within), Some(across)) = (pairs(true), pairs(false)) {
         caches.says.push(text!(
             "plan-core-to-core",
-            "Core-to-core latency: {within} within one cache, {across} between caches.",
-            within,
-            across
+            "Core-to-core latency: {within} within one cache, {across} between caches."
         ));
         let inside = text!("within one cache: {ns}", ns = within);
         let between = text!("between caches: {ns}", ns = across);
@@ -298,16 +282,16 @@ fn cautions(
              firmware may hide them."
         ));
     }
-    all.extend(name_cpus(&available.forbidden).map(|cpus| {
-        text!("plan-cpus-not-allowed", "{cpus} left out: not allowed by cpuset or affinity.", cpus)
-    }));
+    all.extend(
+        name_cpus(&available.forbidden).map(|cpus| {
+            text!("plan-cpus-not-allowed", "{cpus} left out: not allowed by cpuset or affinity.")
+        }),
+    );
     all.extend(name_cpus(&available.isolated).map(|cpus| {
         text!(
             "plan-cpus-isolated",
             "{cpus} left out: isolated at boot. The kernel does not balance threads over isolated CPUs; bind each thread \
-             to one.",
-            cpus
-        )
+             to one.")
     }));
     if available.all_isolated {
         all.push(text!(
@@ -316,15 +300,13 @@ fn cautions(
         ));
     }
     all.extend(
-        name_cpus(&available.offline)
-            .map(|cpus| text!("plan-cpus-offline", "{cpus} left out: offline.", cpus)),
+        name_cpus(&available.offline).map(|cpus| text!("plan-cpus-offline", "{cpus} left out: offline.")),
     );
     for (node, size) in &available.memory_only {
         all.push(text!(
             "plan-memory-only-node",
             "Node {node} has memory ({size}) and no usable CPU: bound processes do not use it. Add it to --membind where \
              capacity counts more than latency.",
-            node = *node,
             size = size.map_or(Value::from("size unknown"), Value::Bytes)
         ));
     }
@@ -332,22 +314,15 @@ fn cautions(
         let memory = available.seats.iter().find(|seat| seat.node == *node).map_or(0, |seat| seat.memory);
         all.push(text!(
             "plan-node-without-memory",
-            "Node {node} has CPUs and no usable memory: its process uses the nearest memory, that of node {memory}.",
-            node = *node,
-            memory
-        ));
+            "Node {node} has CPUs and no usable memory: its process uses the nearest memory, that of node {memory}."));
     }
     if let [(_, fast), _, ..] = available.kinds.as_slice() {
         let kinds = available.kinds.iter();
-        let cores: Vec<Text> =
-            kinds.map(|(kind, cpus)| text!("{kind} cores on CPUs {cpus}", kind, cpus)).collect();
+        let cores: Vec<Text> = kinds.map(|(kind, cpus)| text!("{kind} cores on CPUs {cpus}")).collect();
         all.push(text!(
             "plan-hybrid-cores",
             "Core types differ: {cores}. Hand out work in small pieces, not in equal parts; for even latency use the fast \
-             cores alone: --cpus {fast}.",
-            cores,
-            fast
-        ));
+             cores alone: --cpus {fast}."));
     }
     if gains && record.conditions.before.numa_balancing.is_some_and(|setting| setting > 0) {
         all.push(text!(

@@ -32,16 +32,13 @@ impl Numbering {
                     "plan-siblings-assumed",
                     "SMT siblings are not recorded: CPUs {cpus} are assumed to share a core, as Linux numbers them. To check: \
                      {command} (prints {here} if so).",
-                    cpus = join_list(&cpus),
-                    command,
-                    here
+                    cpus = join_list(&cpus)
                 ))
             }
             Self::Unknown => Some(text!(
                 "plan-siblings-unknown",
                 "A core has several CPUs, but which ones is not recorded: two processes, or a process and CPUs left free, may \
-                 share cores. To check: {command}, or record the machine with linespeed inspect.",
-                command
+                 share cores. To check: {command}, or record the machine with linespeed inspect."
             )),
         }
     }

@@ -1,12 +1,11 @@
 //! Whether the siblings of a core are worth using.
 
-use record::Label;
 use std::collections::BTreeMap;
 
 use record::diagnosis::{Evidence, SiblingsAdd};
 use record::plan::{Purpose, Siblings};
 use record::text::Value;
-use record::{CpuList, Measurement, Template, Text, metrics, text};
+use record::{CpuList, Label, Measurement, Template, Text, metrics, text};
 
 use super::available_resources::AvailableResources;
 use crate::figures::{RESOLUTION, cite_fact, median, spread};
@@ -68,7 +67,7 @@ pub(super) fn choose(
         (_, None) => {
             if let Some(SiblingsAdd { workload, adds, says, .. }) = extrapolated(index) {
                 siblings.used = adds > RESOLUTION;
-                siblings.why = text!("{workload}: {says}", workload, says);
+                siblings.why = text!("{workload}: {says}");
                 siblings.why.push(if siblings.used { text!("So they are used.") } else { text!(ONE_A_CORE) });
                 return Some(siblings);
             }
@@ -98,22 +97,17 @@ fn why(yields: &[Yield], value: f64, used: bool, per_core: u32) -> Text {
     let mut says = if used {
         text!(
             "plan-siblings-add",
-            "SMT siblings ({per_core} per core) add {gain} to the throughput of a core.",
-            per_core,
-            gain
+            "SMT siblings ({per_core} per core) add {gain} to the throughput of a core."
         )
     } else if value < 1.0 - RESOLUTION {
         text!(
             "plan-siblings-cost",
-            "SMT siblings ({per_core} per core) cost {gain} of the throughput of a core.",
-            per_core,
-            gain
+            "SMT siblings ({per_core} per core) cost {gain} of the throughput of a core."
         )
     } else {
         text!(
             "plan-siblings-no-gain",
-            "SMT siblings ({per_core} per core) add nothing to the throughput of a core clearly above the spread of the figures.",
-            per_core
+            "SMT siblings ({per_core} per core) add nothing to the throughput of a core clearly above the spread of the figures."
         )
     };
     says.push(match yields {
@@ -161,20 +155,13 @@ fn extrapolated(index: &RecordIndex) -> Option<SiblingsAdd> {
 /// By `smt.yield`, the median over the cores that were measured.
 fn measured(index: &RecordIndex) -> Vec<Yield> {
     let mut by_workload: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
-    for m in index
-        .figures_of(metrics::SMT_YIELD)
-        .filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
-    {
+    for m in index.figures_of(metrics::SMT_YIELD).filter(|m| m.value().is_finite() && m.value() > 0.0) {
         by_workload.entry(m.labels.word(Label::Workload).unwrap_or("workload")).or_default().push(m);
     }
     let one = |(workload, all): (&str, Vec<&Measurement>)| {
         let m = crate::figures::middle(all.iter().copied())?;
         let between = (m.summary.n > 1).then(|| spread(&m.summary));
-        let says = text!(
-            "{workload}, all siblings of a core over one: {ratio}",
-            workload = workload.to_owned(),
-            ratio = m
-        );
+        let says = text!("{workload}, all siblings of a core over one: {ratio}", ratio = m);
         let evidence = vec![cite_fact(says, m)];
         Some(Yield { workload: workload.to_owned(), value: m.value(), between, evidence })
     };
@@ -194,10 +181,9 @@ fn from_scaling(index: &RecordIndex) -> Vec<Yield> {
         let of_cores = text!(
             "{workload}, one thread on each of {cores} cores: {rate}",
             workload = &workload,
-            cores,
             rate = one
         );
-        let of_cpus = text!("{workload}, all {cpus} CPUs: {rate}", workload = &workload, cpus, rate = all);
+        let of_cpus = text!("{workload}, all {cpus} CPUs: {rate}", workload = &workload, rate = all);
         let evidence = vec![cite_fact(of_cores, one), cite_fact(of_cpus, all)];
         let value = all.value() / one.value();
         // Of one workload on blocks of several sizes the largest is the least of call overhead.

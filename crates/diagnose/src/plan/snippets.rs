@@ -33,15 +33,16 @@ fn everywhere(process: &Process) -> bool {
     process.policy == Policy::Interleave && process.whole_nodes
 }
 
-fn snippet(tool: &str, says: Text, pieces: Vec<Piece>) -> Option<Snippet> {
+/// What a tool takes for each process; `None` where it has nothing to set.
+fn snippet(
+    tool: &str,
+    says: Text,
+    processes: &[Process],
+    lines: impl Fn(&Process) -> Option<Vec<String>>,
+) -> Option<Snippet> {
+    let piece = |process: &Process| Some(Piece { process: Some(process.number), lines: lines(process)? });
+    let pieces: Vec<Piece> = processes.iter().filter_map(piece).collect();
     (!pieces.is_empty()).then(|| Snippet { tool: tool.to_owned(), says, pieces })
-}
-
-fn each(processes: &[Process], lines: impl Fn(&Process) -> Option<Vec<String>>) -> Vec<Piece> {
-    processes
-        .iter()
-        .filter_map(|process| Some(Piece { process: Some(process.number), lines: lines(process)? }))
-        .collect()
 }
 
 fn numactl(processes: &[Process]) -> Option<Snippet> {
@@ -61,7 +62,7 @@ fn numactl(processes: &[Process]) -> Option<Snippet> {
         (words.len() > 1).then(|| vec![format!("{} COMMAND", words.join(" "))])
     };
     let says = text!("CPUs and memory, one line per process.");
-    snippet("numactl", says, each(processes, line))
+    snippet("numactl", says, processes, line)
 }
 
 /// A process's CPUs as a shell takes them: the list, or what the kernel says of its nodes where it is not known here.
@@ -87,7 +88,7 @@ fn taskset(processes: &[Process]) -> Option<Snippet> {
     } else {
         text!("One line per process.")
     };
-    snippet("taskset", says, each(processes, line))
+    snippet("taskset", says, processes, line)
 }
 
 fn systemd(processes: &[Process]) -> Option<Snippet> {
@@ -119,7 +120,7 @@ fn systemd(processes: &[Process]) -> Option<Snippet> {
         "Put into /etc/systemd/system/NAME.service.d/layout.conf, one unit per process; then systemctl daemon-reload and restart \
          it. AllowedCPUs and AllowedMemoryNodes require cgroup v2; without it CPUAffinity and NUMAPolicy suffice."
     );
-    snippet("systemd", says, each(processes, lines))
+    snippet("systemd", says, processes, lines)
 }
 
 fn docker(processes: &[Process]) -> Option<Snippet> {
@@ -134,5 +135,5 @@ fn docker(processes: &[Process]) -> Option<Snippet> {
         (words.len() > 1).then(|| vec![format!("{} IMAGE", words.join(" "))])
     };
     let says = text!("One container per process; podman takes the same options.");
-    snippet("docker", says, each(processes, line))
+    snippet("docker", says, processes, line)
 }

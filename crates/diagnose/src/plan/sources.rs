@@ -183,7 +183,7 @@ pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Merged
         let mut says = text!(template, metrics = taken.metrics.join(", "), day = day(other), name);
         let record = name.clone();
         // Why it is an older one stands once, at the sources.
-        let beside = (taken.at > 0).then(|| text!("plan-figures-of", "From {record}.", record));
+        let beside = (taken.at > 0).then(|| text!("plan-figures-of", "From {record}."));
         if let Some(why) = taken.passed_over {
             says.push(why);
         }
@@ -220,9 +220,9 @@ pub(super) fn tell_doubts(plan: &mut Plan, record: &Record) {
 pub fn describe_source(name: &str, record: &Record) -> Text {
     let name = name.to_owned();
     if record.import.is_some() {
-        text!("{name}, imported from other tools", name)
+        text!("{name}, imported from other tools")
     } else {
-        text!("{name}, of {day}", name, day = day(record))
+        text!("{name}, of {day}", day = day(record))
     }
 }
 

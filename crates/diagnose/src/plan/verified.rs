@@ -37,28 +37,16 @@ fn says(found: &Difference, slower: bool, plan: &Plan) -> Text {
         Verdict::Costs { share, interval } => {
             let first = text!(
                 "plan-verified-factor",
-                "The planned layout did {factor} the work in the same time ({low} to {high}).",
-                factor,
-                low,
-                high
+                "The planned layout did {factor} the work in the same time ({low} to {high})."
             );
             let [share, low, high] = [*share, interval.0, interval.1].map(Value::Share);
             let costs = if slower {
                 text!(
                     "plan-verified-slower",
-                    "It costs {share} ({low} to {high}) of the speed. Leave this command unbound.",
-                    share,
-                    low,
-                    high
+                    "It costs {share} ({low} to {high}) of the speed. Leave this command unbound."
                 )
             } else {
-                text!(
-                    "plan-verified-faster",
-                    "Running unbound costs {share} ({low} to {high}) of the speed.",
-                    share,
-                    low,
-                    high
-                )
+                text!("plan-verified-faster", "Running unbound costs {share} ({low} to {high}) of the speed.")
             };
             let expected = expected.map(|gain| {
                 text!(
@@ -90,7 +78,6 @@ fn says(found: &Difference, slower: bool, plan: &Plan) -> Text {
             return text!(
                 "plan-verified-too-few",
                 "Too few rounds for an interval ({rounds}): {needed} more needed (-r {least}).",
-                rounds,
                 needed = rounds_needed.unwrap_or_default(),
                 least = least_rounds(1)
             );
@@ -99,18 +86,13 @@ fn says(found: &Difference, slower: bool, plan: &Plan) -> Text {
             text!(
                 "plan-verified-too-noisy",
                 "Too noisy: the planned layout did {factor} the work in the same time, but {rounds} rounds allow {low} to \
-                 {high}.",
-                factor,
-                rounds,
-                low,
-                high
+                 {high}."
             ),
             match rounds_needed {
                 Some(more) => text!(
                     "plan-verified-rounds-needed",
                     "If further rounds scatter alike, about {more} more (-r {all}) resolve a difference, or show that it is \
                      smaller than {worth}.",
-                    more = *more,
                     all = rounds + more,
                     worth = Value::Share(MUCH)
                 ),

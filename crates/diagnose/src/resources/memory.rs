@@ -53,33 +53,18 @@ fn stores(triad: &Measurement) -> String {
 fn beside(triad: &Measurement, read: Option<&Measurement>, threads: &str) -> Text {
     let (threads, stores) = (threads.to_owned(), stores(triad));
     let Some(read) = read else {
-        return text!("triad ({stores} stores), {threads}", stores, threads);
+        return text!("triad ({stores} stores), {threads}");
     };
     if read.value() >= triad.value() {
-        return text!(
-            "bandwidth-triad-and-read",
-            "triad ({stores} stores), {threads}; best read {read}",
-            stores,
-            threads,
-            read
-        );
+        return text!("bandwidth-triad-and-read", "triad ({stores} stores), {threads}; best read {read}");
     }
     if read.doubt.is_some() {
         return text!(
             "bandwidth-reads-disturbed",
-            "triad ({stores} stores), {threads}; unreliable reads {read}",
-            stores,
-            threads,
-            read
+            "triad ({stores} stores), {threads}; unreliable reads {read}"
         );
     }
-    text!(
-        "bandwidth-triad-above-read",
-        "triad ({stores} stores), {threads}; reads alone {read}",
-        stores,
-        threads,
-        read
-    )
+    text!("bandwidth-triad-above-read", "triad ({stores} stores), {threads}; reads alone {read}")
 }
 
 /// Memory bandwidth: the best triad of all CPUs against what the memory devices could carry, in every mode. Where they are not
@@ -139,9 +124,9 @@ pub(super) fn latency(index: &RecordIndex) -> Option<Headline> {
     };
     let delivered_is = match small.labels.count(Label::Cpu) {
         Some(cpu) => {
-            text!("a load from {size} on CPU {cpu}, ordinary 4 KiB pages", size, cpu)
+            text!("a load from {size} on CPU {cpu}, ordinary 4 KiB pages")
         }
-        None => text!("a load from {size}, ordinary 4 KiB pages", size),
+        None => text!("a load from {size}, ordinary 4 KiB pages"),
     };
     let ceiling_is = text!("a load on 2 MiB pages");
     Some(Headline::new(resource, delivered_is, ceiling_is))

@@ -74,29 +74,6 @@ fn doubt<'a>(behind: impl IntoIterator<Item = &'a Measurement>) -> Option<Doubt>
     Some(if first.kind() == DoubtKind::Other { first.clone() } else { first.gist() })
 }
 
-/// The ceiling from the parts, unless more than that was measured here: then the parts were told wrong.
-fn ceiling(from_parts: Option<f64>, best_measured: Option<f64>) -> Option<(f64, CeilingSource)> {
-    let parts = from_parts.filter(|value| value.is_finite() && *value > 0.0);
-    let measured = best_measured.filter(|value| value.is_finite() && *value > 0.0);
-    match (parts, measured) {
-        (Some(parts), Some(measured)) if measured > parts * (1.0 + RESOLUTION) => {
-            Some((measured, CeilingSource::Measured))
-        }
-        (Some(parts), _) => Some((parts, CeilingSource::Parts)),
-        (None, Some(measured)) => Some((measured, CeilingSource::Measured)),
-        (None, None) => None,
-    }
-}
-
-/// `what`, and where it comes from.
-fn ceiling_text(source: Option<CeilingSource>, parts: Text, measured: Text) -> Text {
-    match source {
-        Some(CeilingSource::Parts) => parts,
-        Some(CeilingSource::Measured) => measured,
-        None => text!("an unknown ceiling"),
-    }
-}
-
 /// The share of the CPUs' time that a program which never stops does not get: the mean over them.
 fn taken(index: &RecordIndex) -> Option<f64> {
     let mean = |cause: Option<&str>| {
@@ -109,46 +86,56 @@ fn taken(index: &RecordIndex) -> Option<f64> {
 
 /// The core clock: what all cores together deliver of what one advertises.
 fn core(index: &RecordIndex) -> Option<Headline> {
-    let scalar = |active: &str| index.clocks("scalar", active).iter().copied();
-    let best_of = |active: &str| scalar(active).map(Measurement::value).fold(0.0, f64::max);
+    let scalar = |active: &str| index.clocks("scalar", active);
+    let best_of =
+        |active: &str| scalar(active).map(Measurement::value).filter(|hz| hz.is_finite()).fold(0.0, f64::max);
     let (alone, beside) = (best_of("one"), best_of("all"));
     let best = alone.max(beside);
     let all = scalar("all").next().is_some();
     let active = if all { "all" } else { "one" };
     let delivered = median(scalar(active).map(Measurement::value)).filter(|hz| *hz > 0.0)?;
-    let ceiling = ceiling(index.record.machine.processor.max_hz.map(|hz| hz as f64), Some(best));
-    let source = ceiling.map(|(_, source)| source);
+    // Where more than the advertised clock was measured, that was told wrong.
+    let advertised = index.record.machine.processor.max_hz.map(|hz| hz as f64);
+    let advertised = advertised.filter(|hz| *hz > 0.0 && best <= *hz * (1.0 + RESOLUTION));
+    let (ceiling, source, ceiling_is) = match advertised {
+        Some(hz) => {
+            let is = text!("core-clock-advertised", "the highest advertised core clock");
+            (hz, CeilingSource::Parts, is)
+        }
+        // One core alone may have been measured once, on a CPU that others disturbed.
+        None if alone >= beside => {
+            let is = text!(
+                "core-clock-measured",
+                "the highest core clock measured without vectors, one core busy"
+            );
+            (best, CeilingSource::Measured, is)
+        }
+        None => {
+            let is = text!(
+                "core-clock-measured-beside",
+                "the highest core clock measured without vectors, all cores busy"
+            );
+            (best, CeilingSource::Measured, is)
+        }
+    };
     let (sure, doubtful): (Vec<_>, Vec<_>) = scalar(active).partition(|m| m.doubt.is_none());
     let cpus = name_cpus(&cpus_of(scalar(active))).unwrap_or_else(|| text!("the CPUs"));
     let resource = Resource {
         name: CORE.to_owned(),
         unit: "Hz".to_owned(),
-        ceiling: ceiling.map(|(hz, _)| hz),
-        source,
+        ceiling: Some(ceiling),
+        source: Some(source),
         delivered,
-        share: ceiling.map(|(hz, _)| delivered / hz),
+        share: Some(delivered / ceiling),
         beside: taken(index).map(|share| text!("{share} of its time was taken", share = Value::Share(share))),
         // A median stands as long as most of what it is of does.
         doubt: doubt(doubtful.iter().copied().filter(|_| doubtful.len() >= sure.len())),
         ..Resource::default()
     };
     let delivered_is = if all {
-        text!("core-clock-of-all", "median clock of {cpus}, all cores busy", cpus)
+        text!("core-clock-of-all", "median clock of {cpus}, all cores busy")
     } else {
-        text!("median clock of {cpus}, one core busy", cpus)
+        text!("median clock of {cpus}, one core busy")
     };
-    let ceiling_is = ceiling_text(
-        source,
-        text!("core-clock-advertised", "the highest advertised core clock"),
-        // One core alone may have been measured once, on a CPU that others disturbed.
-        if alone >= beside {
-            text!("core-clock-measured", "the highest core clock measured without vectors, one core busy")
-        } else {
-            text!(
-                "core-clock-measured-beside",
-                "the highest core clock measured without vectors, all cores busy"
-            )
-        },
-    );
     Some(Headline::new(resource, delivered_is, ceiling_is))
 }

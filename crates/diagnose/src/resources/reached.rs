@@ -22,7 +22,7 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
     let is_cut = |name: &str| is_interrupted && !is_done(name);
     // A quick run takes smaller arrays and working sets than a normal one.
     let full = if record.mode == Some(RunMode::Quick) { "" } else { " --full" };
-    let bus = || index.figures_of(metrics::MEMORY_BANDWIDTH).filter(|m| m.summary.n > 0);
+    let bus = || index.figures_of(metrics::MEMORY_BANDWIDTH);
     let least = beyond(record, index.levels(), Walk::Arrays);
     if let Some(most) = bus().map(walked).max().filter(|most| *most < least) {
         said.push(if is_cut("bandwidth") {
@@ -35,14 +35,12 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
                 "memory-bandwidth-not-reached",
                 "memory bandwidth not reached: the largest arrays were {size} together, within the caches; linespeed run \
                  bandwidth{full}",
-                size = Value::Bytes(most),
-                full
-            )
+                size = Value::Bytes(most))
         });
     }
     let least = beyond(record, index.levels(), Walk::Loads);
     let pair = index.pages().and_then(|(small, _)| small.labels.count(Label::Bytes));
-    let any = || index.figures_of(metrics::LOAD_LATENCY).filter(|m| m.summary.n > 0);
+    let any = || index.figures_of(metrics::LOAD_LATENCY);
     let largest = any().filter_map(|m| m.labels.count(Label::Bytes)).max();
     if let Some(most) = pair.or(largest).filter(|most| *most < least) {
         // Memory for ordinary pages may be dear to make, so that only the curve on large ones reaches memory.
@@ -57,8 +55,6 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
                     "memory-latency-not-reached-on-small-pages",
                     "memory latency on ordinary pages not reached: the largest working set was {size}, within the caches \
                      ({latency} on {page} pages); linespeed run latency{full}",
-                    size,
-                    full,
                     latency = Value::Figure(memory.map_or(m.value(), |level| level.latency_ns), "ns"),
                     page = page.map_or(Value::from("other"), Value::Bytes)
                 )
@@ -70,10 +66,7 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
             None => text!(
                 "memory-latency-not-reached",
                 "memory latency not reached: the largest working set was {size}, within the caches; linespeed run \
-                 latency{full}",
-                size,
-                full
-            ),
+                 latency{full}"),
         });
     }
     said

@@ -77,11 +77,11 @@ fn of_cores(machine: &Machine, ends: (f64, f64)) -> Text {
     let rate = |end| Value::Figure(end, "B/s");
     let Some(cores) = count_cores(machine) else {
         let (low, high) = rounded(ends, rate);
-        return text!("usual-per-core", "{low} to {high} a core", low, high);
+        return text!("usual-per-core", "{low} to {high} a core");
     };
     // No digit more than the published ones.
     let [low, high] = [ends.0, ends.1].map(|end| Value::Rounded(Box::new(rate(end * f64::from(cores))), 2));
-    text!("{low} to {high}", low, high)
+    text!("{low} to {high}")
 }
 
 /// The cores whose CPUs may be used; `None` where nothing tells.
@@ -94,12 +94,12 @@ fn count_cores(machine: &Machine) -> Option<u32> {
 
 fn shares(ends: (f64, f64)) -> Text {
     let (low, high) = rounded(ends, Value::Share);
-    text!("{low} to {high}", low, high)
+    text!("{low} to {high}")
 }
 
 fn figures(ends: (f64, f64), unit: &'static str) -> Text {
     let (low, high) = rounded(ends, |end| Value::Figure(end, unit));
-    text!("{low} to {high}", low, high)
+    text!("{low} to {high}")
 }
 
 /// The ends of a range with the digits that were published: two, or the third where it is no zero.

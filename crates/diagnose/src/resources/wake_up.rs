@@ -17,9 +17,7 @@ pub(crate) const DEFAULT_SLACK_NS: f64 = 50e3;
 /// where nothing was tuned, the middle one as the machine is. Of an even number it is the worse of the middle two: of two CPUs one
 /// that loses nothing says nothing of what the other loses.
 pub(crate) fn wake_up_cpu(index: &RecordIndex) -> Option<u64> {
-    let has_figure = |policy: &str, setting: &str| {
-        index.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0)
-    };
+    let has_figure = |policy: &str, setting: &str| index.wakeups(policy, setting).filter(|m| m.value() > 0.0);
     let cpu = |m: &Measurement| m.labels.count(Label::Cpu);
     let ordinary: Vec<Option<u64>> = has_figure("other", "as-is").map(cpu).collect();
     let by_gain = |policy: &str| {
@@ -54,7 +52,7 @@ pub(crate) fn wake_up_at<'a>(
     policy: &str,
     setting: &str,
 ) -> Option<&'a Measurement> {
-    let at = || index.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0);
+    let at = || index.wakeups(policy, setting).filter(|m| m.value() > 0.0);
     let cpu = wake_up_cpu(index);
     longer_middle(at().filter(|m| m.labels.count(Label::Cpu) == cpu)).or_else(|| longer_middle(at()))
 }
@@ -81,9 +79,9 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
     let policy = if real_time.is_some() { "SCHED_FIFO" } else { "SCHED_OTHER" };
     let mut delivered_is = match delivered.labels.count(Label::Cpu) {
         Some(cpu) => {
-            text!("median of {policy} on CPU {cpu}, current settings", policy, cpu)
+            text!("median of {policy} on CPU {cpu}, current settings")
         }
-        None => text!("median of {policy}, current settings", policy),
+        None => text!("median of {policy}, current settings"),
     };
     if let Some(p99) = delivered.summary.p99 {
         delivered_is.push(text!("(p99 {p99})", p99 = Value::Figure(p99, "ns")));
@@ -108,12 +106,12 @@ fn state_slack(ordinary: &Measurement, is_beside: bool) -> Option<Text> {
     let raised = ns > DEFAULT_SLACK_NS;
     Some(match (is_beside, raised) {
         (true, false) => {
-            text!("SCHED_OTHER {median} (+{slack} default timer slack)", median, slack)
+            text!("SCHED_OTHER {median} (+{slack} default timer slack)")
         }
         (true, true) => {
-            text!("SCHED_OTHER {median} (+{slack} raised timer slack)", median, slack)
+            text!("SCHED_OTHER {median} (+{slack} raised timer slack)")
         }
-        (false, false) => text!("of it {slack} timer slack, Linux's default", slack),
-        (false, true) => text!("of it {slack} timer slack, raised", slack),
+        (false, false) => text!("of it {slack} timer slack, Linux's default"),
+        (false, true) => text!("of it {slack} timer slack, raised"),
     })
 }

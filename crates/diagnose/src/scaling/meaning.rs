@@ -28,14 +28,12 @@ pub(super) fn meaning(
         return text!(
             "scaling-disturbed",
             "{threads} threads seem to do more than {threads} times the work of one: the run of one was disturbed, so there \
-             is no speed-up.",
-            threads
+             is no speed-up."
         );
     }
     let mut says = text!(
         "scaling-speed-up",
         "{threads} threads do {speedup} the work of one.",
-        threads,
         speedup = Value::Rounded(
             Box::new(Value::Factor(speedup)),
             digits_within(speedup, scaling.speedup_interval)
@@ -79,11 +77,9 @@ pub(super) fn meaning(
         says.push(if siblings {
             text!(
                 "scaling-knee-at-siblings",
-                "The knee is at {knee}, where SMT siblings begin to share cores: each further thread adds less than half.",
-                knee
-            )
+                "The knee is at {knee}, where SMT siblings begin to share cores: each further thread adds less than half.")
         } else {
-            text!("scaling-knee", "The knee is at {knee}: each further thread adds less than half.", knee)
+            text!("scaling-knee", "The knee is at {knee}: each further thread adds less than half.")
         });
     }
     says
@@ -96,14 +92,14 @@ fn fit(scaling: &Scaling) -> Text {
     if points == 2 {
         return match contention > RESOLUTION {
             true => {
-                text!("scaling-two-steps", "By two steps only, {share} of the work is serialized.", share)
+                text!("scaling-two-steps", "By two steps only, {share} of the work is serialized.")
             }
             false => Text::default(),
         };
     }
     if residual > POOR {
         let residual = Value::Share(residual);
-        return text!("The fit misses the steps by {residual} and says little.", residual);
+        return text!("The fit misses the steps by {residual} and says little.");
     }
     // What each of them takes at the last step of the fit; below the resolution of a figure it is none.
     let fitted = scaling.fitted.map_or(threads, |(_, most)| most);
@@ -116,19 +112,18 @@ fn fit(scaling: &Scaling) -> Text {
             text!("scaling-fit-linear", "The fit shows neither serialized work nor coherency cost.")
         }
         (true, false) => {
-            text!("By the fit {share} of the work is serialized.", share)
+            text!("By the fit {share} of the work is serialized.")
         }
         (false, true) => text!("By the fit coherency cost limits scaling."),
         (true, true) => text!(
             "scaling-fit-both",
-            "By the fit {share} of the work is serialized, and coherency cost adds to it.",
-            share
+            "By the fit {share} of the work is serialized, and coherency cost adds to it."
         ),
     };
     let peak = peak(scaling).max(1.0).round();
     if coherent && peak <= f64::from(threads) * FAR {
         let peak = peak as u64;
-        says.push(text!("scaling-peak", "Throughput peaks at {peak} threads and falls beyond.", peak));
+        says.push(text!("scaling-peak", "Throughput peaks at {peak} threads and falls beyond."));
     }
     if fitted < threads {
         says.push(text!(

@@ -3,12 +3,10 @@
 
 mod meaning;
 
-use record::Label;
-use record::detail;
 use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::{Scaling, Step};
-use record::{Mark, Measurement, metrics};
+use record::{Label, Mark, Measurement, detail, metrics};
 
 use crate::figures::{RESOLUTION, median};
 use crate::record_index::RecordIndex;
@@ -75,7 +73,7 @@ impl Point {
         if m.detail.get(detail::FIXED_TIME) == Some(true) {
             return None;
         }
-        if m.summary.n == 0 || !(throughput.is_finite() && throughput > 1e-30 && throughput < 1e30) {
+        if !(throughput > 1e-30 && throughput < 1e30) {
             return None;
         }
         let (low, high) = crate::figures::spread(&m.summary);

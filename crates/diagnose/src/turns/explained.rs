@@ -27,10 +27,6 @@ const COUNTS: [&str; 7] = [
 /// States and their sums that are looked at.
 const STATES: usize = 5;
 
-const WHERE: Template = Template { code: "turns-explained-times", words: "From {base} to {this}: {states}." };
-const BESIDE: Template = Template { code: "turns-explained-counts", words: "Counted beside it: {counts}." };
-const STATE: Template = Template { code: "turns-explained-state", words: "{state} {before} → {after}" };
-const COUNT: Template = Template { code: "turns-explained-count", words: "{event} {ratio}" };
 const CPU_TIME: Template = Template { code: "turns-cpu-time", words: "CPU time" };
 const USER: Template = Template { code: "turns-user", words: "user" };
 const SYSTEM: Template = Template { code: "turns-sys", words: "sys" };
@@ -84,7 +80,11 @@ pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: 
     if !states.is_empty() {
         let states: Vec<Text> = states.into_iter().map(|(name, both)| both.say(name)).collect();
         let (base, this) = (first.name.clone(), this.name.clone());
-        all.push(text!(WHERE, base, this, states = Value::List(states)));
+        all.push(text!(
+            "turns-explained-times",
+            "From {base} to {this}: {states}.",
+            states = Value::List(states)
+        ));
     }
     let counts: Vec<Text> = COUNTS
         .iter()
@@ -101,11 +101,15 @@ pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: 
             // Of next to nothing the third digit tells nobody anything.
             let digits = if ratio < LITTLE { 2 } else { 3 };
             let ratio = Value::Rounded(Box::new(Value::Factor(ratio)), digits);
-            worth_a_word.then(|| text!(COUNT, event = (*event).to_owned(), ratio))
+            worth_a_word.then(|| text!("turns-explained-count", "{event} {ratio}", event = *event))
         })
         .collect();
     if !counts.is_empty() {
-        all.push(text!(BESIDE, counts = Value::List(counts)));
+        all.push(text!(
+            "turns-explained-counts",
+            "Counted beside it: {counts}.",
+            counts = Value::List(counts)
+        ));
     }
     all
 }
@@ -134,6 +138,6 @@ impl Both {
 
     fn say(&self, state: Template) -> Text {
         let (before, after) = (Value::Figure(self.before, "s"), Value::Figure(self.after, "s"));
-        text!(STATE, state = text!(state), before, after)
+        text!("{state} {before} → {after}", state = text!(state))
     }
 }

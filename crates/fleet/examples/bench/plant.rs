@@ -162,8 +162,15 @@ impl Models {
                     + half.unwrap_or(0.0) / 1.96 * chance.normal()
                     + camp
                     + core;
-                let value =
-                    point.value * if known.is_lower_better(figure) { (-log).exp() } else { log.exp() };
+                let value = point.value
+                    * if known
+                        .figure(figure)
+                        .is_some_and(|figure| figure.better == Some(record::Better::Lower))
+                    {
+                        (-log).exp()
+                    } else {
+                        log.exp()
+                    };
                 Some(Point { value, interval: half.map(|half| (value * (-half).exp(), value * half.exp())) })
             });
             made.briefs.push(brief);

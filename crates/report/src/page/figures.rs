@@ -357,8 +357,7 @@ fn rule_id(rule: &str) -> String {
 
 /// Every entry that a rule's name may lead to.
 static ENTRIES: LazyLock<Glossary> = LazyLock::new(|| {
-    let rules = diagnose::RULES.iter().map(|rule| (rule.name, rule.glossary)).collect();
-    let rules = Group { name: "Findings", entries: rules };
+    let rules = Group::new("Findings", diagnose::GLOSSARY);
     Glossary::new([rules, Group::inventory(), Group::metrics(), Group::words()])
 });
 

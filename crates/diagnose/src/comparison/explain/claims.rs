@@ -1,10 +1,8 @@
 //! What one might hold for the reason why this one is faster than the baseline, and whether the figures carry it.
 
-use record::Label;
 use record::comparison::{Claim, Support};
-use record::detail;
 use record::text::Value;
-use record::{Measurement, Record, Template, Text, metrics, text};
+use record::{Label, Measurement, Record, Template, Text, detail, metrics, text};
 
 use super::{Pair, find_best_clock};
 use crate::comparison::Known;
@@ -33,13 +31,12 @@ fn judge_more(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim>
         return None;
     }
     Some(if slow > fast {
-        let why = text!("comparison-slower-has-more", "the slower one has more: {figures}", figures);
+        let why = text!("the slower one has more: {figures}");
         build_claim(claim, Support::Contradicted, why)
     } else {
         let why = text!(
             "comparison-slower-has-less",
-            "the slower one has less ({figures}); the effect was not measured",
-            figures
+            "the slower one has less ({figures}); the effect was not measured"
         );
         build_claim(claim, Support::NotSupported, why)
     })
@@ -68,7 +65,7 @@ pub(super) fn judge_caches(pair: &Pair) -> Option<Claim> {
     let ((level, fast), (slow_level, slow)) =
         (last_level_cache(&pair.this.record.machine), last_level_cache(&pair.base.record.machine));
     let sizes = state_figures(pair, Value::Bytes(fast), Value::Bytes(slow));
-    let figures = text!("comparison-claim-cache-sizes", "L{level} {sizes}", level, sizes);
+    let figures = text!("comparison-claim-cache-sizes", "L{level} {sizes}");
     let claim = text!("comparison-claim-caches", "the caches");
     let judged =
         (level == slow_level).then(|| judge_more(claim, slow as f64, fast as f64, figures)).flatten()?;
@@ -94,7 +91,7 @@ pub(super) fn judge_clock(pair: &Pair) -> Option<Claim> {
     let figures = state_figures(pair, Value::Figure(fast, "Hz"), Value::Figure(slow, "Hz"));
     let claim = text!("comparison-claim-clock", "the core clock");
     if slow > 0.0 && fast > 0.0 && (fast / slow - 1.0).abs() <= SAME_CLOCK {
-        let same = text!("comparison-as-much-clock", "{figures}: no difference", figures);
+        let same = text!("{figures}: no difference");
         return Some(build_claim(claim, Support::NotSupported, same));
     }
     judge_more(claim, slow, fast, figures)
@@ -119,9 +116,9 @@ pub(super) fn judge_own_load(pair: &Pair, speed: f64) -> Option<Claim> {
             let of_all = |used: f64, side: &Known| {
                 used / f64::from(side.record.machine.counts.cpus_online.unwrap_or(1).max(1))
             };
-            let cpus = |used: f64| text!("comparison-cpus-used", "{used} CPUs", used = format!("{used:.1}"));
+            let cpus = |used: f64| text!("{used} CPUs", used = format!("{used:.1}"));
             let used = state_figures(pair, cpus(fast), cpus(slow));
-            let used = text!("comparison-own-load-used", "other work during the run used {used}", used);
+            let used = text!("comparison-own-load-used", "other work during the run used {used}");
             let more = of_all(slow, pair.base) - of_all(fast, pair.this);
             let (support, why) = judge_taken(more, USED, 1.0 - 1.0 / speed, used);
             Some(build_claim(claim, support, why))
@@ -135,23 +132,9 @@ fn judge_load_averages(pair: &Pair, claim: Text) -> Option<Claim> {
     let (fast, slow) = (load_average(pair.this.record)?, load_average(pair.base.record)?);
     let averages = state_figures(pair, format!("{fast:.2}"), format!("{slow:.2}"));
     let (support, why) = if slow < fast {
-        (
-            Support::Contradicted,
-            text!(
-                "comparison-slower-has-less-load",
-                "load average lower on the slower one: {averages}",
-                averages
-            ),
-        )
+        (Support::Contradicted, text!("load average lower on the slower one: {averages}"))
     } else {
-        (
-            Support::NotSupported,
-            text!(
-                "comparison-load-without-effect",
-                "load average {averages}; the effect was not measured",
-                averages
-            ),
-        )
+        (Support::NotSupported, text!("load average {averages}; the effect was not measured"))
     };
     Some(build_claim(claim, support, why))
 }
@@ -188,7 +171,7 @@ pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
             let [fast_share, slow_share] =
                 [fast, slow].map(|share| Value::Rounded(Box::new(Value::Share(share)), 2));
             let shares = state_figures(pair, fast_share, slow_share);
-            let shares = text!("comparison-steal-time", "steal time {shares}", shares);
+            let shares = text!("steal time {shares}");
             judge_taken(slow - fast, STOLEN, 1.0 - 1.0 / speed, shares)
         }
         [slow, fast] => {
@@ -198,7 +181,7 @@ pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
                 .filter(|(share, _)| share.is_none())
                 .map(|(_, side)| Text::from(side.name.as_str()))
                 .collect();
-            let why = text!("comparison-no-steal-time", "steal time was not measured on {missing}", missing);
+            let why = text!("comparison-no-steal-time", "steal time was not measured on {missing}");
             (Support::NotSupported, why)
         }
     };
@@ -208,11 +191,11 @@ pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
 /// Whether so much more time taken on the slower one makes a loss; less than `least` is no difference.
 fn judge_taken(more: f64, least: f64, loss: f64, taken: Text) -> (Support, Text) {
     if more.abs() <= least {
-        return (Support::NotSupported, text!("comparison-as-much-taken", "{taken}: no difference", taken));
+        return (Support::NotSupported, text!("comparison-as-much-taken", "{taken}: no difference"));
     }
     if (0.0..WORTH * loss).contains(&more) {
         let loss = Value::Share(loss);
-        let why = text!("comparison-little-taken", "{taken}: too little for a loss of {loss}", taken, loss);
+        let why = text!("comparison-little-taken", "{taken}: too little for a loss of {loss}");
         return (Support::NotSupported, why);
     }
     (if more > 0.0 { Support::Supported } else { Support::Contradicted }, taken)
@@ -224,7 +207,7 @@ pub(super) fn judge_hypervisor(pair: &Pair) -> Option<Claim> {
     let (slow, fast) = (name(pair.base.record)?, name(pair.this.record)?);
     (slow != fast).then(|| {
         let names = state_figures(pair, fast, slow);
-        let why = text!("comparison-other-hypervisor", "{names}; the effect was not measured", names);
+        let why = text!("{names}; the effect was not measured");
         build_claim(text!("comparison-claim-hypervisor", "the hypervisor"), Support::NotSupported, why)
     })
 }

@@ -1,11 +1,10 @@
 //! The clock that a core runs at, as far as a record tells: measured, told by a program's own cycles, or advertised.
 
-use record::Label;
 use std::collections::BTreeMap;
 
 use record::comparison::Cause;
 use record::text::Value;
-use record::{Measurement, Record, Text, metrics, text};
+use record::{Label, Measurement, Record, Text, metrics, text};
 
 use super::{CORE_CLOCK, Effect, Pair, against, are_comparable, cause};
 use crate::comparison::Known;
@@ -42,7 +41,7 @@ impl Clock {
     /// The figure, with what is to be known of it.
     fn describe(&self) -> Value {
         match &self.note {
-            Some(note) => text!("comparison-clock-noted", "{hz} {note}", hz = self.hertz(), note).into(),
+            Some(note) => text!("{hz} {note}", hz = self.hertz()).into(),
             None => self.hertz(),
         }
     }
@@ -56,7 +55,7 @@ pub(crate) fn find_best_clock(known: &Known) -> Option<Clock> {
     let advertised = find_advertised(known.record);
     let beside = advertised.as_ref().and_then(|advertised| while_another_ran(known.record, advertised.value));
     beside.or_else(|| {
-        let note = Some(text!("comparison-clock-advertised", "advertised"));
+        let note = Some(text!("advertised"));
         advertised.map(|datum| Clock { datum, measured: false, note })
     })
 }
@@ -77,11 +76,7 @@ fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
         (PLAUSIBLE.0..PLAUSIBLE.1).contains(&(datum.value / advertised)).then_some((datum, workload))
     });
     let (datum, workload) = clocks.max_by(|a, b| a.0.value.total_cmp(&b.0.value))?;
-    Some(Clock {
-        datum,
-        measured: true,
-        note: Some(text!("comparison-clock-while", "while {workload} ran", workload = workload.to_owned())),
-    })
+    Some(Clock { datum, measured: true, note: Some(text!("while {workload} ran")) })
 }
 
 /// A program's own count of an event, not that of the whole system.
@@ -100,8 +95,8 @@ pub(super) fn find_count(record: &Record, workload: &str, events: &[&str]) -> Op
 pub(super) fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Option<Datum> {
     let cycles = find_count(record, workload, &["cycles", "cpu-cycles"]).filter(|_| seconds > 0.0)?;
     let (seconds, over) = match task_clock(record, workload) {
-        Some(busy) => (busy, text!("comparison-cycles-over-task-clock", "cycles over task-clock")),
-        None => (seconds, text!("comparison-cycles-over-time", "cycles over time")),
+        Some(busy) => (busy, text!("cycles over task-clock")),
+        None => (seconds, text!("cycles over time")),
     };
     let mut clock = Datum::derived(cycles.value / seconds, None, "Hz", cycles.from);
     clock.over = Some(over);
@@ -151,7 +146,7 @@ pub(super) fn clock_cause(pair: &Pair, this: &Clock, base: &Clock) -> Option<Cau
     let says = match &this.note {
         Some(note) if this.note == base.note => {
             let against = against(this.hertz(), base.hertz());
-            text!("comparison-clocks-noted", "{against}, {note}", against, note)
+            text!("{against}, {note}")
         }
         _ => against(this.describe(), base.describe()),
     };

@@ -59,7 +59,6 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
 fn explain_alike_unless_bound(pair: &Pair, speed: f64, own: f64, mut causes: Vec<Cause>) -> OneSided {
     sort_causes(&mut causes, own, false);
     let says = text!(
-        "comparison-alike-unless-bound",
         "{result}: no difference without NUMA binding; bound to a node, {fast} is {times} as fast as {slow}.",
         result = text!(MEMORY_BOUND),
         fast = &pair.this.name,
@@ -92,7 +91,7 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     let mut proof = Vec::new();
     for (name, reach) in [(&pair.base.name, base), (&pair.this.name, this)] {
         proof.extend(reach.other.as_ref().map(|other| evidence(name, other)));
-        let nodes = text!("comparison-nodes", "{nodes} NUMA nodes", nodes = reach.nodes);
+        let nodes = text!("{nodes} NUMA nodes", nodes = reach.nodes);
         proof.push(cite(name, nodes, "machine.counts.nodes"));
     }
     let shares = against(describe_remote(this), describe_remote(base));
@@ -104,7 +103,7 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     let says = if base.guessed || this.guessed {
         text!(LOCAL_GUESSED, what, averages, shares)
     } else {
-        text!("comparison-all-nodes", "{what} over all nodes: {averages}; {shares}", what, averages, shares)
+        text!("comparison-all-nodes", "{what} over all nodes: {averages}; {shares}")
     };
     let mut parts: Vec<Cause> = [own, other].into_iter().flatten().collect();
     parts.sort_by(|a, b| b.factor.ln().abs().total_cmp(&a.factor.ln().abs()));
@@ -121,9 +120,9 @@ fn describe_remote(reach: &Reach) -> Text {
     let (share, factor) = (Value::Share(reach.remote_share), Value::Factor(reach.factor()));
     match reach.other {
         Some(_) => {
-            text!("comparison-remote-share", "{share} of accesses remote at {factor} local", share, factor)
+            text!("{share} of accesses remote at {factor} local")
         }
-        None => text!("comparison-no-remote-share", "no remote accesses"),
+        None => text!("no remote accesses"),
     }
 }
 
@@ -141,7 +140,7 @@ pub(super) fn level_cause(pair: &Pair) -> Option<Cause> {
     let cause = figure_cause(pair, MEMORY_LATENCY, this, base, Better::Lower)?;
     // On other pages than the headlines' it has other figures.
     let Some(page) = page.map(str::to_owned) else { return Some(cause) };
-    let says = text!("comparison-against-on-pages", "{says} on {page} pages", says = &cause.says, page);
+    let says = text!("{says} on {page} pages", says = &cause.says);
     Some(Cause { says, ..cause })
 }
 
@@ -164,12 +163,9 @@ pub(super) fn devices_cause(pair: &Pair) -> Option<Cause> {
     let both = populated(pair.base.record).zip(populated(pair.this.record));
     let speeds = against(describe_speed(pair.this.record, this), describe_speed(pair.base.record, base));
     let says = match both.filter(|(base, this)| base != this) {
-        Some((base, this)) => text!(
-            "comparison-devices-on-channels",
-            "{speeds} per channel, {channels} channels",
-            speeds,
-            channels = against(this, base)
-        ),
+        Some((base, this)) => {
+            text!("{speeds} per channel, {channels} channels", channels = against(this, base))
+        }
         None => speeds,
     };
     let name = text!("comparison-cause-devices", "speed of memory devices");
@@ -179,14 +175,14 @@ pub(super) fn devices_cause(pair: &Pair) -> Option<Cause> {
 
 /// A transfer rate.
 pub(crate) fn mt_s(speed: u32) -> Text {
-    text!("comparison-mt-s", "{speed} MT/s", speed)
+    text!("{speed} MT/s")
 }
 
 /// The speed of devices, with the one that they are made for where they run clearly below it.
 fn describe_speed(record: &Record, now: u32) -> Text {
     match rated_speed(&record.machine) {
         Some(rated) if f64::from(now) < f64::from(rated) * BELOW_RATED => {
-            text!("comparison-below-rated", "{now} of rated {rated} MT/s", now, rated)
+            text!("{now} of rated {rated} MT/s")
         }
         _ => mt_s(now),
     }

@@ -218,14 +218,14 @@ impl Effect {
 fn evidence(name: &String, datum: &Datum) -> Evidence {
     let value = figure(datum.value, &datum.unit);
     match &datum.over {
-        Some(over) => cite(name, text!("comparison-middle", "{value}, {over}", value, over), &datum.from),
+        Some(over) => cite(name, text!("{value}, {over}"), &datum.from),
         None => cite(name, value, &datum.from),
     }
 }
 
 /// Evidence from a record: whose, what and where it stands.
 pub(super) fn cite(name: &String, value: impl Into<Value>, from: &str) -> Evidence {
-    let says = text!("comparison-evidence", "{name}: {value}", name, value = value.into());
+    let says = text!("{name}: {value}", value = value.into());
     Evidence { says, from: from.to_owned() }
 }
 

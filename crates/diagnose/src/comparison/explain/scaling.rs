@@ -38,7 +38,7 @@ fn between(shares: impl Iterator<Item = f64> + Clone) -> Value {
     let (least, most) = (Value::Share(least), Value::Share(most));
     match least.to_string() == most.to_string() {
         true => most,
-        false => text!("comparison-shares", "{least} to {most}", least, most).into(),
+        false => text!("{least} to {most}").into(),
     }
 }
 
@@ -64,7 +64,7 @@ fn describe_work(sizes: &[(&str, Work)], who: &String) -> Option<Text> {
     if most > cores {
         let gain = shares(1);
         says.push(match (whole, threads) {
-            (true, 1) => text!("comparison-scaling-siblings-of-one", "SMT on 1 core adds {gain}.", gain),
+            (true, 1) => text!("SMT on 1 core adds {gain}."),
             (true, _) => text!(SIBLINGS, cores, gain),
             (false, measured) => text!(SIBLINGS_ABOUT, gain, cores, measured),
         });
@@ -72,9 +72,9 @@ fn describe_work(sizes: &[(&str, Work)], who: &String) -> Option<Text> {
     let work = match (sizes.first().and_then(|(_, work)| work.bytes), work.bytes) {
         (Some(from), Some(to)) if from < to => {
             let (work, from, to) = (work.workload.to_owned(), Value::Bytes(from), Value::Bytes(to));
-            text!("comparison-work-on-blocks", "{work} ({from} to {to})", work, from, to).into()
+            text!("{work} ({from} to {to})").into()
         }
         _ => Value::from((*name).to_owned()),
     };
-    (!says.is_empty()).then(|| text!("comparison-scaling", "{who}, {work}: {says}", who, work, says))
+    (!says.is_empty()).then(|| text!("comparison-scaling", "{who}, {work}: {says}"))
 }

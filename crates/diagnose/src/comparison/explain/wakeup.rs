@@ -1,8 +1,7 @@
 //! Wake-up latency: how much of its difference idle states and timer slack make, and what else might be held for it.
 
-use record::Better;
 use record::text::Value;
-use record::{Template, metrics, text};
+use record::{Better, Template, metrics, text};
 
 use super::{
     Effect, OneSided, Pair, Speed, are_comparable, cause, claims, explain_by_factors, find_difference,
@@ -10,7 +9,7 @@ use super::{
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::order::name_wakeup;
-use crate::comparison::ratio::medians_differ_from_1;
+use crate::comparison::ratio::differs_from_1;
 use crate::comparison::rows::{RowEntry, RowKey, find_wakeups};
 
 /// What delays wake-ups and can be disabled.
@@ -41,12 +40,12 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
     let idle =
         held_off.filter(|(base, this)| are_comparable(this, base)).and_then(|(base_tuned, this_tuned)| {
             // What holding them off takes away is what they cost.
-            let (cost, base_cost) = (this.value / this_tuned.value, base.value / base_tuned.value);
-            if !medians_differ_from_1(base_cost / cost, &[this, this_tuned, base, base_tuned]) {
+            let cost = this.over_another(this_tuned, 1.0, "");
+            let base_cost = base.over_another(base_tuned, 1.0, "");
+            if !differs_from_1(&base_cost, &cost) {
                 return None;
             }
             let says = text!(
-                "comparison-idle-states-disabled",
                 "disabled, {this_then} instead of {this}, against {base_then} instead of {base}",
                 this_then = ns(this_tuned),
                 this = ns(this),
@@ -54,7 +53,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
                 base = ns(base)
             );
             let evidence = pair.evidence(this_tuned, base_tuned);
-            cause(IDLE_STATES, says, base_cost / cost, Effect::Measured, evidence)
+            cause(IDLE_STATES, says, base_cost.value / cost.value, Effect::Measured, evidence)
         });
     let judged = [
         claims::judge_caches(pair),
@@ -64,12 +63,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
         claims::judge_neighbours(pair, speed),
         claims::judge_hypervisor(pair),
     ];
-    let figures = text!(
-        "comparison-wakeup-figures",
-        "Latency: {this} against {base}.",
-        this = ns(this),
-        base = ns(base)
-    );
+    let figures = text!("Latency: {this} against {base}.", this = ns(this), base = ns(base));
     let claims = judged.into_iter().flatten().collect();
     Some(explain_by_factors(
         pair,

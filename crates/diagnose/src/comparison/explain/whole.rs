@@ -50,7 +50,7 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
         sort_causes(&mut causes, 1.0 / ratio, true);
         let mut says = describe_no_more(pair, this, base, ratio);
         says.push(state_as_much(pair.this, work));
-        let result = text!("comparison-result-no-more", "{work}, no gain from more cores", work);
+        let result = text!("{work}, no gain from more cores");
         let mut explanation = explain_by_side_effects(result, speed, says.clone(), causes);
         explanation.held_back = Some(HeldBack { work: work.clone(), says });
         let causes = &explanation.causes;
@@ -59,7 +59,7 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
         explanation.says.push(words::state_limits_rest(&explanation));
         return Some(OneSided { leads: ratio > 1.0, explanation });
     }
-    let result = text!("comparison-result-all-cpus", "{work}, all CPUs", work);
+    let result = text!("comparison-result-all-cpus", "{work}, all CPUs");
     differs(speed).then(|| explain_faster(pair, result, Speed::new(speed, this, base), causes))
 }
 
@@ -77,7 +77,7 @@ fn describe_no_more(pair: &Pair, this: &Datum, base: &Datum, ratio: f64) -> Text
     let shown = |datum: &Datum| figure(datum.value, &datum.unit);
     let (this_shown, base_shown) = (shown(this), shown(base));
     let figures = match this_shown == base_shown {
-        true => text!("comparison-as-much-work", "as much work"),
+        true => text!("as much work"),
         false => against(this_shown, base_shown),
     };
     let cores = Value::Factor(ratio);
@@ -99,13 +99,7 @@ fn state_as_much(known: &Known, work: &str) -> Text {
     let as_much = steps.iter().filter(|(threads, rate)| *threads < most && *rate >= all * (1.0 - ALIKE));
     let Some(fewest) = as_much.map(|(threads, _)| *threads).min() else { return Text::default() };
     let name = &known.name;
-    text!(
-        "comparison-as-much-with-fewer",
-        "{fewest} threads of {name} do as much as {most}.",
-        fewest,
-        name,
-        most
-    )
+    text!("{fewest} threads of {name} do as much as {most}.")
 }
 
 fn cores_cause(pair: &Pair) -> Option<Cause> {
@@ -114,7 +108,7 @@ fn cores_cause(pair: &Pair) -> Option<Cause> {
         counts.cores.or(counts.cpus_online).filter(|cores| *cores > 0)
     };
     let (base, this) = (count(pair.base)?, count(pair.this)?);
-    let cores = |cores: u32| text!("comparison-cores", "{cores} cores", cores);
+    let cores = |cores: u32| text!("comparison-cores", "{cores} cores");
     let evidence = pair.cite(cores(this), cores(base), "machine.counts.cores");
     cause(CORES, against(this, base), f64::from(this) / f64::from(base), Effect::Modelled, evidence)
 }

@@ -11,9 +11,6 @@ const LITTLE: f64 = 0.25;
 
 /// One cause.
 const CAUSE: Template = Template { code: "comparison-cause", words: "Cause: {cause}." };
-/// Causes of the opposite sign.
-const OPPOSING: Template =
-    Template { code: "comparison-opposing", words: "Working the other way: {causes}." };
 /// No cause.
 pub(crate) const UNEXPLAINED: Template =
     Template { code: "comparison-unexplained", words: "These figures do not explain it." };
@@ -27,12 +24,6 @@ pub(crate) const OVERSHOT: Template = Template {
     code: "comparison-overshot",
     words: "The causes amount to more than the difference; unexplained: {factor}.",
 };
-/// What holds back the one with more cores.
-pub(crate) const HELD_BACK: Template =
-    Template { code: "comparison-held-back", words: "Likely limits, largest first: {causes}." };
-/// No limit.
-pub(crate) const NO_LIMIT: Template =
-    Template { code: "comparison-no-limit", words: "These figures do not show what limits it." };
 /// Who is how much faster.
 const FASTER: Template =
     Template { code: "comparison-faster", words: "{result}: {fast} is {times} as fast as {slow}." };
@@ -94,14 +85,12 @@ fn list_side(causes: &[Cause], despite: bool, most: usize, say: impl Fn(&Cause) 
 /// What holds back the one with more cores.
 pub(crate) fn list_limits(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     let causes = list_side(causes, false, most, say);
-    if causes.is_empty() { text!(NO_LIMIT) } else { text!(HELD_BACK, causes) }
+    if causes.is_empty() {
+        text!("These figures do not show what limits it.")
+    } else {
+        text!("Likely limits, largest first: {causes}.")
+    }
 }
-
-/// What limits leave of the work that cores and clock promise.
-pub(crate) const LIMITS_LEAVE: Template = Template {
-    code: "comparison-limits-leave",
-    words: "Cores and clock would make {promised}; these limits take at most {limits} of it. Unexplained: at least {rest}.",
-};
 
 /// What the limits of the one with more cores do not explain; they overlap, so that together they are no more than their product.
 pub(crate) fn state_limits_rest(e: &Explanation) -> Text {
@@ -115,13 +104,15 @@ pub(crate) fn state_limits_rest(e: &Explanation) -> Text {
         return Text::default();
     }
     let [promised, limits, rest] = [promised, limits, rest].map(Value::Factor);
-    text!(LIMITS_LEAVE, promised, limits, rest)
+    text!(
+        "Cores and clock would make {promised}; these limits take at most {limits} of it. Unexplained: at least {rest}."
+    )
 }
 
 /// What works the other way.
 pub(crate) fn list_opposing(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     let causes = list_side(causes, true, most, say);
-    if causes.is_empty() { Text::default() } else { text!(OPPOSING, causes) }
+    if causes.is_empty() { Text::default() } else { text!("Working the other way: {causes}.") }
 }
 
 /// A cause with its factor from the side of the one that it belongs to.
@@ -131,7 +122,7 @@ pub(crate) fn with_own_factor(cause: &Cause) -> Text {
 
 fn with_factor(cause: &Cause, factor: f64) -> Text {
     let factor = Value::Factor(factor);
-    text!("comparison-cause-factor", "{cause} ({factor})", cause = &cause.name, factor)
+    text!("comparison-cause-factor", "{cause} ({factor})", cause = &cause.name)
 }
 
 /// A cause with the figures behind it.
@@ -153,15 +144,7 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
         let beside = if lead.is_some() { "Not included in this factor" } else { "Effect not measured" };
         let of_side = |(slower, side): (bool, &'static str)| {
             let causes = list_side(others, slower, most, &say);
-            (!causes.is_empty()).then(|| {
-                text!(
-                    "comparison-beside",
-                    "{beside}, favouring the {side} one: {causes}.",
-                    beside,
-                    side,
-                    causes
-                )
-            })
+            (!causes.is_empty()).then(|| text!("{beside}, favouring the {side} one: {causes}."))
         };
         let sides = [(false, "faster"), (true, "slower")].into_iter().filter_map(of_side);
         return Text::sequence(lead.map(|lead| text!(CAUSE, cause = say(lead))).into_iter().chain(sides));
@@ -172,7 +155,7 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
         0 => Text::default(),
         _ if is_little(e) => text!(LITTLE_OF_IT, causes),
         1 => text!(CAUSE, cause = causes.remove(0)),
-        _ => text!("comparison-causes", "Causes, largest first: {causes}.", causes),
+        _ => text!("Causes, largest first: {causes}."),
     };
     Text::sequence([main, list_opposing(&e.causes, most, say), state_rest(e)])
 }

@@ -39,9 +39,6 @@ pub(in crate::comparison) const ONE_THREAD: Template =
 pub(in crate::comparison) const SCALING_WITH_SIBLINGS: Template =
     Template { code: "comparison-cause-scaling-with-siblings", words: "scaling over cores, SMT included" };
 
-/// The same at several sizes of blocks.
-pub(in crate::comparison) const ACROSS_SIZES: Template =
-    Template { code: "comparison-across-sizes", words: "With blocks of {from} to {to}: {times}." };
 /// A size that tells nothing.
 pub(in crate::comparison) const SIZE_LEFT_OUT: Template = Template {
     code: "comparison-size-left-out",
@@ -116,10 +113,10 @@ fn across_sizes(pair: &Pair, workload: &str, all: Vec<(Option<u64>, Option<OneSi
         let (from, to) = (Value::Bytes(sizes.0), Value::Bytes(sizes.1));
         let (least, most) = (Value::Factor(range.0), Value::Factor(range.1));
         let times = match least.to_string() == most.to_string() {
-            true => text!("comparison-factor", "{most}", most),
-            false => text!("comparison-factors", "{least} to {most}", least, most),
+            true => text!("comparison-factor", "{most}"),
+            false => text!("{least} to {most}"),
         };
-        explanation.sizes = Some(text!(ACROSS_SIZES, from, to, times));
+        explanation.sizes = Some(text!("With blocks of {from} to {to}: {times}."));
     }
     for side in [pair.base, pair.this] {
         let name = &side.name;
@@ -234,9 +231,9 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
     let work = name.to_owned();
     // How many threads a command has is its own doing, unless the record tells that it was one.
     let result = if timed && !(this.alone && base.alone) {
-        text!("comparison-result-work", "{work}", work)
+        text!("comparison-result-work", "{work}")
     } else {
-        text!("comparison-result-one-thread", "{work}, one thread", work)
+        text!("comparison-result-one-thread", "{work}, one thread")
     };
     let mut judged: Vec<Claim> = [(&pair.base.name, base), (&pair.this.name, this)]
         .into_iter()
@@ -255,8 +252,8 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
 
 /// The claim that instructions per cycle make it, where those that a record has are not the program's.
 fn unfit_instructions(who: &String, ipc: &Datum) -> Option<Claim> {
-    let (value, why) = (significant(ipc.value), ipc.unfit.as_ref()?.reason());
-    let why = text!("comparison-unfit-instructions", "{value}, {why}", value, why);
+    let (value, why) = (significant(ipc.value), ipc.unfit.as_ref()?);
+    let why = text!("comparison-unfit-instructions", "{value}, {why}");
     let claim = text!(CLAIMED_INSTRUCTIONS, who);
     Some(claims::build_claim(claim, Support::NotSupported, why))
 }
@@ -332,9 +329,9 @@ fn explain_all_cpus(pair: &Pair, name: &str, this_work: &Work, base_work: &Work)
     causes.extend([scaling_cause(&this, &base), siblings_cause(pair, &this, &base)]);
     let work = name.to_owned();
     let result = if whole {
-        text!("comparison-result-all-cpus", "{work}, all CPUs", work)
+        text!("comparison-result-all-cpus", "{work}, all CPUs")
     } else {
-        text!("comparison-result-threads", "{work}, {threads} threads", work, threads = this.threads)
+        text!("{work}, {threads} threads", threads = this.threads)
     };
     let claims = claims::judge_caches(pair).into_iter().collect();
     let speed = Speed::new(speed, this.all, base.all);
@@ -354,8 +351,8 @@ fn scaling_cause(this: &Step, base: &Step) -> Option<Cause> {
 fn describe_scaling(share: f64, threads: u64) -> Text {
     let share = Value::Share(share);
     match threads {
-        1 => text!("comparison-efficiency-of-one", "{share} on 1 thread", share),
-        _ => text!("comparison-efficiency", "{share} of linear scaling on {threads} threads", share, threads),
+        1 => text!("{share} on 1 thread"),
+        _ => text!("comparison-efficiency", "{share} of linear scaling on {threads} threads"),
     }
 }
 
@@ -368,7 +365,6 @@ fn siblings_cause(pair: &Pair, this: &Step, base: &Step) -> Option<Cause> {
     let adds = |step: &Step, cores: OnCores| step.all.value / (step.cores * cores.rate);
     let (gain, base_gain) = (adds(this, own), adds(base, others));
     let says = text!(
-        "comparison-siblings-of-both",
         "{this}: {own}; {base}: {others}",
         this = &pair.this.name,
         own = describe_siblings(this, own, gain),
@@ -384,22 +380,14 @@ fn siblings_cause(pair: &Pair, this: &Step, base: &Step) -> Option<Cause> {
 fn describe_siblings(step: &Step, cores: OnCores, factor: f64) -> Text {
     let (gain, measured) = (Value::Share(factor - 1.0), cores.threads);
     match (step.threads as f64 > step.cores, cores.whole) {
-        (false, true) => text!("comparison-no-siblings", "no siblings in use"),
+        (false, true) => text!("no siblings in use"),
         (false, false) => {
-            text!(
-                "comparison-cores-add",
-                "{gain} from the cores beyond the {measured} measured",
-                gain,
-                measured
-            )
+            text!("{gain} from the cores beyond the {measured} measured")
         }
-        (true, true) => text!("comparison-siblings-add", "SMT adds {gain}", gain),
+        (true, true) => text!("comparison-siblings-add", "SMT adds {gain}"),
         (true, false) => text!(
-            "comparison-siblings-add-about",
             "SMT adds about {gain}, if all {cores} cores are as fast as the {measured} measured",
-            gain,
-            cores = step.cores.to_string(),
-            measured
+            cores = step.cores.to_string()
         ),
     }
 }
@@ -408,7 +396,6 @@ fn describe_siblings(step: &Step, cores: OnCores, factor: f64) -> Text {
 fn cores_and_siblings_cause(this: &Step, base: &Step) -> Option<Cause> {
     let (share, base_share) = (this.core_share()?, base.core_share()?);
     let says = text!(
-        "comparison-core-of-one",
         "a core with all CPUs busy does {mine} of one thread alone, against {theirs}",
         mine = Value::Share(share),
         theirs = Value::Share(base_share)

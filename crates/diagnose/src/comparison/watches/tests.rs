@@ -1,7 +1,9 @@
 //! Watches that differ in one thing.
 
 use super::*;
+use record::Record;
 use record::diagnosis::Bound;
+use record::document::Tool;
 use record::live::{CpuTimes, Probe};
 
 /// Seconds of a watch, every other of them bound by the second verdict in so many of ten.

@@ -5,11 +5,10 @@ mod sources;
 mod unnumbered;
 
 use proptest::prelude::*;
-use record::Label;
 use record::machine::{Cache, CacheKind, Cpu, Node};
 use record::plan::{Plan, Policy, Purpose};
 use record::text::Value;
-use record::{CpuList, Handover, Labels, Measurement, Record, Text};
+use record::{CpuList, Handover, Label, Labels, Measurement, Record, Text};
 
 use super::{PlanError, PlanRequest, TOOLS, plan};
 use crate::samples::{machine, measured};

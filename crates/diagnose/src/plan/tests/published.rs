@@ -1,7 +1,6 @@
 //! Published machines with their published figures.
 
-use record::Label;
-use record::{Labels, Record};
+use record::{Label, Labels, Record};
 
 use record::text::Value;
 
