@@ -156,6 +156,36 @@ impl Chart {
     }
 }
 
+/// The heights at which names stand beside the ends of their lines: in the order of the ends, so that none is taken for another's, as
+/// near to them as leaves them so far `apart`, and within `room`. Heights grow downwards.
+fn spread(ends: &[f64], apart: f64, room: (f64, f64)) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..ends.len()).collect();
+    order.sort_by(|a, b| ends[*a].total_cmp(&ends[*b]));
+    let mut heights = ends.to_vec();
+    let (mut least, mut most) = room;
+    for at in &order {
+        heights[*at] = heights[*at].max(least);
+        least = heights[*at] + apart;
+    }
+    for at in order.iter().rev() {
+        heights[*at] = heights[*at].min(most);
+        most = heights[*at] - apart;
+    }
+    heights
+}
+
+/// The row of each name, from 0: the first in which it meets none of those before it. `places`: from where to where each goes.
+fn rows(places: &[(f64, f64)]) -> Vec<usize> {
+    let mut rows: Vec<usize> = Vec::new();
+    for (from, to) in places {
+        let meets = |row: usize| {
+            rows.iter().zip(places).any(|(of, (other, end))| *of == row && from < end && other < to)
+        };
+        rows.push((0..).find(|row| !meets(*row)).unwrap_or(0));
+    }
+    rows
+}
+
 fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.fold(None, |bounds, v| {
         Some(bounds.map_or((v, v), |(low, high): (f64, f64)| (low.min(v), high.max(v))))

@@ -1,6 +1,5 @@
-//! How long a cache line takes between CPUs: the matrix in the order of the topology, summed up by kind of pair and,
-//! where it is too large for a terminal, by part of the machine. Handed over by compare-and-swap first; by loads and stores
-//! beside it.
+//! How long a cache line takes between CPUs: the matrix in the order of the topology, summed up by kind of pair. Handed over by
+//! compare-and-swap first; by loads and stores beside it.
 
 use record::Label;
 use record::detail;
@@ -11,7 +10,7 @@ use record::{Handover, Machine, Measurement, Record, Summary, metrics, units};
 
 use super::block::{Block, Part};
 use super::figures::{doubts, labelled, remarks, spread, value};
-use crate::chart::heat::{Head, Heat, terminal};
+use crate::chart::heat::{Head, Heat};
 use crate::table::Table;
 
 /// CPUs beyond which no matrix is drawn: a pixel a CPU would be wider than any page.
@@ -50,16 +49,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
         return Some(block);
     }
     block.parts.push(Part::Table(classes(how, &chief, &beside, class)));
-    if let Some(heat) = matrix(&cpus, how, &chief) {
-        let small = if heat.columns.len() > terminal::MOST { condensed(&cpus, how, &chief) } else { None };
-        block.parts.push(match small {
-            Some(small) => Part::Condensed { full: Box::new(heat), small: Box::new(small) },
-            None => Part::Heat(Box::new(heat)),
-        });
-    }
-    if let Some(heat) = matrix(&cpus, Some(Handover::Store), &beside) {
-        block.parts.push(Part::Folded(Box::new(heat)));
-    }
+    block.parts.extend(matrix(&cpus, how, &chief).map(|heat| Part::Heat(Box::new(heat))));
     Some(block)
 }
 
@@ -247,29 +237,7 @@ fn by_home(cpus: &Cpus, all: &[&Measurement]) -> BTreeMap<(u32, u32), f64> {
     cells
 }
 
-/// A map of what a line takes between these parts.
-fn map(
-    part: &str,
-    how: Option<Handover>,
-    heads: Vec<Head>,
-    cell: impl Fn(usize, usize) -> Option<f64>,
-) -> Heat {
-    let lies = if part == "node" { "on which" } else { "on whose node" };
-    Heat {
-        title: titled(&format!("A cache line from {part} to {part}, one way"), how),
-        unit: "ns",
-        lower_is_better: true,
-        down: format!("{part} {lies} the line lies"),
-        across: format!("the other {part}"),
-        diagonal: part != "CPU",
-        cells: (0..heads.len()).map(|from| (0..heads.len()).map(|to| cell(from, to)).collect()).collect(),
-        rows: heads.clone(),
-        columns: heads,
-        notes: Vec::new(),
-    }
-}
-
-/// The whole matrix.
+/// The matrix.
 fn matrix(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option<Heat> {
     let ids = ordered(cpus, all);
     if ids.len() > MOST_CPUS {
@@ -278,11 +246,23 @@ fn matrix(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option<He
     let cells = by_home(cpus, all);
     let part = outer_part(cpus, &ids);
     let head = |id: &u32| Head { name: id.to_string(), group: group(cpus, part, *id) };
-    let cell = |from: usize, to: usize| cells.get(&(ids[from], ids[to])).copied();
-    let mut heat = map("CPU", how, ids.iter().map(head).collect(), cell);
-    heat.notes
-        .push("CPUs stand in the order of packages, nodes, dies, clusters, cores and siblings.".to_owned());
-    heat.checked()
+    let heads: Vec<Head> = ids.iter().map(head).collect();
+    let row = |from: &u32| ids.iter().map(|to| cells.get(&(*from, *to)).copied()).collect();
+    Heat {
+        title: titled("A cache line from CPU to CPU, one way", how),
+        unit: "ns",
+        lower_is_better: true,
+        down: "CPU on whose node the line lies".to_owned(),
+        across: "the other CPU".to_owned(),
+        diagonal: false,
+        cells: ids.iter().map(row).collect(),
+        rows: heads.clone(),
+        columns: heads,
+        notes: vec![
+            "CPUs stand in the order of packages, nodes, dies, clusters, cores and siblings.".to_owned(),
+        ],
+    }
+    .checked()
 }
 
 /// A kind of part that encloses CPUs.
@@ -309,33 +289,6 @@ fn outer_part(cpus: &Cpus, ids: &[u32]) -> OfPart {
 
 fn group(cpus: &Cpus, part: OfPart, id: u32) -> String {
     cpus.get(&id).and_then(|cpu| part.1(cpu)).map_or(String::new(), |number| format!("{} {number}", part.0))
-}
-
-/// The matrix of parts instead of CPUs, of the smallest parts of which a terminal can show all: the median of the
-/// pairs between two parts, and on the diagonal of those within one.
-fn condensed(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option<Heat> {
-    let ids = ordered(cpus, all);
-    let part = PARTS.into_iter().find(|part| (2..=terminal::MOST).contains(&count(cpus, *part, &ids)))?;
-    let of = |id: u32| cpus.get(&id).and_then(|cpu| part.1(cpu));
-    let mut parts: Vec<u32> = Vec::new();
-    for number in ids.iter().filter_map(|id| of(*id)) {
-        if !parts.contains(&number) {
-            parts.push(number);
-        }
-    }
-    let mut values: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
-    for ((from, to), value) in by_home(cpus, all) {
-        if let (Some(from), Some(to)) = (of(from), of(to)) {
-            values.entry((from, to)).or_default().push(value);
-        }
-    }
-    let cell = |from: usize, to: usize| {
-        values.get(&(parts[from], parts[to])).map(|values| Summary::from_samples(values).median)
-    };
-    let head = |number: &u32| Head { name: number.to_string(), group: String::new() };
-    let mut heat = map(part.0, how, parts.iter().map(head).collect(), cell);
-    heat.notes.push("Each figure is the median over pairs; the page has every pair.".to_owned());
-    heat.checked()
 }
 
 #[cfg(test)]
@@ -417,13 +370,10 @@ mod tests {
         let pairs = [(0, 1), (0, 4), (0, 2), (1, 5)];
         let record = swapped_too(record(&pairs));
         let block = block(&record).unwrap();
-        let [Part::Table(table), Part::Heat(first), Part::Folded(second)] = &block.parts[..] else {
-            panic!("{:?}", block.parts)
-        };
+        let [Part::Table(table), Part::Heat(map)] = &block.parts[..] else { panic!("{:?}", block.parts) };
         assert_eq!(table.title, "By kind of pair, by compare-and-swap");
         assert_eq!(table.rows[0][..6], ["siblings", "2", "25.0 ns", "25.0 ns", "25.0 ns", "50.0 ns"]);
-        assert_eq!((first.cells[0][1], second.cells[0][1]), (Some(25.0), Some(50.0)));
-        assert_eq!(second.title, "A cache line from CPU to CPU, one way, by loads and stores");
+        assert_eq!(map.cells[0][1], Some(25.0));
         assert!(record.measurements.iter().all(|m| block.shown_figures().has(m)));
     }
 

@@ -20,7 +20,6 @@ pub(crate) mod finding;
 pub(crate) mod fleet;
 pub(crate) mod gate;
 pub(crate) mod history;
-pub(crate) mod imported;
 pub(crate) mod inventory;
 pub(crate) mod latency;
 pub(crate) mod layers;

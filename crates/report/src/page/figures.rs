@@ -9,8 +9,7 @@ use record::metrics;
 use record::{Record, State};
 use reference::claims::JudgedClaim;
 
-use super::{Section, bars, link, prose, section, slug};
-use crate::chart::heat::{self, Heat};
+use super::{Section, bars, heat, link, prose, section, slug};
 use crate::chart::{Chart, svg};
 use crate::contents::block::{Block, Part, Room};
 use crate::contents::blocks::blocks;
@@ -125,8 +124,7 @@ pub(super) fn block_section(id: &str, block: &Block, set_off: &str) -> Section {
                     Part::Facts(section) => (facts(section)),
                     Part::Chart(chart) => (drawing(chart, &id)),
                     Part::Bars(bars) => (bars::draw(bars)),
-                    Part::Heat(heat) | Part::Condensed { full: heat, .. } => (map(heat, &id)),
-                    Part::Folded(heat) => details { summary { (heat.title) } (map(heat, &id)) },
+                    Part::Heat(heat) => (heat::draw(heat)),
                     Part::Table(of) => div {
                         @if of.title != block.title { h3 { (of.title) } }
                         @if drawn && of.rows.len() > SHORT {
@@ -155,20 +153,6 @@ fn word_id(metric: &str) -> String {
 /// Facts, one a line.
 pub(super) fn facts(section: &crate::contents::Section) -> Markup {
     html! { dl { @for fact in &section.facts { div { dt { (fact.key) } dd { (keep_units(&fact.value)) } } } } }
-}
-
-/// A matrix as a map in a box that scrolls, with its legend, and as a table for who cannot tell the shades.
-fn map(heat: &Heat, id: &str) -> Markup {
-    html! {
-        figure {
-            figcaption { (heat.heading()) " " span class="quiet" { "(" (heat.axes()) ")" } }
-            @if heat.columns.len() > 6 { (hint()) }
-            div class="scroll" role="region" tabindex="0" aria-label=(heat.title) { (heat::svg::draw(heat, id)) }
-            (heat::svg::legend(heat))
-        }
-        @for note in &heat.notes { p class="quiet what" { (note) } }
-        details { summary { "The figures as a table" } (table(&heat.table(), "")) }
-    }
 }
 
 /// A chart, drawn for a desktop and for a phone; the style sheet shows one of them.

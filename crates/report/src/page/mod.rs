@@ -6,6 +6,7 @@ mod command;
 mod compare;
 mod figures;
 mod fleet;
+mod heat;
 mod history;
 mod plan;
 mod shape;

@@ -6,12 +6,12 @@ use record::phrase::{count_noun, quote_word};
 use record::{Key, Measurement, Record, detail};
 
 use super::Style;
-use super::findings;
 use super::lines;
 use super::screen::Screen;
+use super::{findings, inventory};
 use crate::contents::figures::value;
 use crate::contents::finding;
-use crate::contents::{imported, listed, summary};
+use crate::contents::{listed, summary};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
 
@@ -20,6 +20,8 @@ const OUTPUTS: usize = 4;
 const FIGURES: usize = 12;
 /// Lines of what was read from an output: from the only one, from each of two, and so on.
 const LINES_EACH: [usize; OUTPUTS] = [5, 3, 2, 1];
+/// Lines below its facts: what was withheld or contradicts itself, and where the record is, with empty lines between.
+const BELOW: usize = 8;
 /// Lines of its findings.
 const FINDINGS: usize = 3;
 /// Machines of one text.
@@ -89,14 +91,20 @@ fn write_one(screen: &mut Screen, record: &Record) {
     let each = LINES_EACH[import.outputs.len().clamp(1, OUTPUTS) - 1];
     for output in import.outputs.iter().take(OUTPUTS) {
         screen.short(1, "", "", describe_output(output, several));
-        let read = read(record, output, FIGURES);
-        if !read.is_empty() {
-            screen.short(each, "    ", "    ", read);
+        let figures = figures(record, output, FIGURES);
+        if !figures.is_empty() {
+            screen.short(each, "    ", "    ", figures);
         }
     }
     if import.outputs.len() > OUTPUTS {
         let more = count_noun(import.outputs.len() - OUTPUTS, "more output");
         screen.line(&[Span::quiet(format!("and {more}"))]);
+    }
+    if !import.inventory.is_empty() {
+        screen.blank();
+        let room =
+            screen.left(if record.diagnosis.findings.is_empty() { BELOW } else { BELOW + FINDINGS + 1 });
+        inventory::write_essentials(screen, record, room);
     }
     if !record.diagnosis.findings.is_empty() {
         screen.blank();
@@ -148,10 +156,13 @@ fn write_all(screen: &mut Screen, records: &[Record]) {
         }
         for output in &import.outputs {
             screen.hanging("  ", "      ", describe_output(output, import.texts.len() > 1));
-            let read = read(record, output, usize::MAX);
-            if !read.is_empty() {
-                screen.hanging("      ", "      ", read);
+            let figures = figures(record, output, usize::MAX);
+            if !figures.is_empty() {
+                screen.hanging("      ", "      ", figures);
             }
+        }
+        if !import.inventory.is_empty() {
+            inventory::write(screen, record);
         }
         // How to mend it stands in the report.
         list(screen, "What costs speed", record.diagnosis.findings.iter().map(found));
@@ -192,13 +203,6 @@ fn describe_output(output: &Output, several_texts: bool) -> String {
     let lines = if first == last { format!("line {first}") } else { format!("lines {first}–{last}") };
     let of = if several_texts { format!(" of {}", output.text) } else { String::new() };
     format!("{}{version}: {lines}{of}, {}", output.tool, count_noun(output.taken, "figure"))
-}
-
-/// What was read from an output: of the machine, and the first figures.
-fn read(record: &Record, output: &Output, most: usize) -> String {
-    let machine = imported::values(record, output).join(", ");
-    let figures = figures(record, output, most);
-    [machine, figures].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// The first figures that were read from an output, those of one place behind it, and before them the place that all have in

@@ -15,7 +15,8 @@ pub fn inventory(record: &Record, style: &Style) -> String {
     Screen::draw(style, |screen| write(screen, record))
 }
 
-fn write(screen: &mut Screen, record: &Record) {
+/// Every fact, section by section.
+pub(super) fn write(screen: &mut Screen, record: &Record) {
     let sections = inventory::sections(record);
     let keys = sections.iter().flat_map(|section| &section.facts).map(|fact| width(&clean(&fact.key)) + 3);
     let at = keys.max().unwrap_or(0).clamp(16, 28);
@@ -39,6 +40,13 @@ fn as_table(record: &Record) -> Table {
     table
 }
 
+/// The facts that are asked for first, in so many lines.
+pub(super) fn write_essentials(screen: &mut Screen, record: &Record, room: usize) {
+    let facts = essentials::facts(record);
+    let at = facts.facts.iter().map(|fact| width(&clean(&fact.key)) + 2).max().unwrap_or(0).min(24);
+    screen.clipped(room, |screen| screen.short_facts(&facts, at, room));
+}
+
 /// Lines that what costs speed may take beside the facts.
 const FINDINGS: usize = 6;
 
@@ -58,10 +66,7 @@ pub fn inventory_answer(record: &Record, all: bool, more: Option<&str>, style: &
                 findings::write(screen, record, FINDINGS, None, false);
                 screen.blank();
             }
-            let room = screen.left(1);
-            let facts = essentials::facts(record);
-            let at = facts.facts.iter().map(|fact| width(&clean(&fact.key)) + 2).max().unwrap_or(0).min(24);
-            screen.clipped(room, |screen| screen.short_facts(&facts, at, room));
+            write_essentials(screen, record, screen.left(1));
             let lost: Vec<(String, String)> =
                 summary::unseen(record).into_iter().map(|lost| (lost.what.join(", "), lost.reason)).collect();
             answer::unseen_why(screen, &lost, None);

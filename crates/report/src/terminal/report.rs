@@ -223,10 +223,10 @@ pub(super) fn block(screen: &mut Screen, block: &Block, spaced: bool) {
         }
         match part {
             Part::Table(table) => titled(screen, &block.title, table),
-            Part::Heat(heat) | Part::Condensed { small: heat, .. } => map(screen, heat),
+            Part::Heat(heat) => map(screen, heat),
             Part::Facts(facts) => pairs(screen, &facts.facts),
             Part::Says(text) => screen.paragraph(&[Span::plain("  ")], Tone::Plain, text),
-            Part::Chart(_) | Part::Bars(_) | Part::Folded(_) => {}
+            Part::Chart(_) | Part::Bars(_) => {}
         }
     }
     for part in &block.parts {
