@@ -19,7 +19,7 @@ const LISTING: &[&str] = &[
     "list",
     "plan",
 ];
-/// Commands whose result has a page.
+/// Commands whose result has a page, and figures as comma-separated values.
 const WITH_PAGE: &[&str] =
     &["run", "scale", "overhead", "stat", "show", "reference", "import", "compare", "fleet", "history"];
 
@@ -53,7 +53,7 @@ pub(super) const TAKEN_BY: &[(&str, &[&[&str]])] = &[
     ("redact", &[MEASURING, &["stat", "show", "import", "compare", "inspect", "live", "fleet", "history"]]),
     ("json", &[LISTING, &["quiet", "fix", "explain", "schema", "live", "check"]]),
     ("output", &[LISTING, &["quiet", "fix", "live", "check"]]),
-    ("csv", &[LISTING, &["quiet", "explain"]]),
+    ("csv", &[WITH_PAGE]),
     ("markdown", &[LISTING, &["quiet", "fix", "explain"]]),
     ("html", &[WITH_PAGE]),
     ("prom", &[MEASURING, &["stat", "show", "inspect", "live", "check"]]),

@@ -116,6 +116,11 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
+    /// A chart of these lines alone, [`Chart::checked`].
+    pub(crate) fn of_lines(title: &str, x: Axis, y: Axis, series: Vec<Series>) -> Option<Self> {
+        Self { title: title.to_owned(), x, y, series, marks: Vec::new() }.checked()
+    }
+
     /// The chart without what its axes cannot show (values that are not finite, and on a logarithmic axis those
     /// not above 0), its points in order. `None` where no line of two points is left.
     pub(crate) fn checked(mut self) -> Option<Self> {

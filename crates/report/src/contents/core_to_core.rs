@@ -9,13 +9,13 @@ use record::machine::Cpu;
 use record::{Handover, Machine, Measurement, Record, Summary, metrics, units};
 
 use super::block::{Block, Part};
-use super::figures::{doubts, labelled, remarks, spread, value};
+use super::figures::{doubts, labelled, value};
 use crate::chart::heat::{Head, Heat};
 use crate::table::Table;
 
 /// CPUs beyond which no matrix is drawn: a pixel a CPU would be wider than any page.
 const MOST_CPUS: usize = 1024;
-/// Pairs up to which each has a row of a table and no matrix is drawn.
+/// Pairs up to which each has a row among all figures and no matrix is drawn.
 const FEW: usize = 3;
 
 /// The CPUs by their number.
@@ -25,7 +25,7 @@ fn cpus(machine: &Machine) -> Cpus<'_> {
     machine.cpus.iter().map(|cpu| (cpu.id, cpu)).collect()
 }
 
-/// The block of a report about pairs of CPUs; `None` where none was measured.
+/// The block of a report about pairs of CPUs; `None` where few or none were measured.
 pub(crate) fn block(record: &Record) -> Option<Block> {
     // What articles publish is of a kind of pair.
     let is_placed = |m: &&Measurement| pair(m).is_some() || m.detail.has(detail::CLASS);
@@ -44,9 +44,9 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let pairs: BTreeSet<(u32, u32)> = chief.iter().filter_map(|m| pair(m)).collect();
     // The kinds of pairs tell how many there are of each, the matrix which.
     chief.iter().chain(&beside).for_each(|m| block.shown.add(m));
-    if pairs.len() <= FEW {
-        block.parts.push(Part::Table(few(chief.iter().chain(&beside), class)));
-        return Some(block);
+    // What articles publish is of kinds of pairs.
+    if (1..=FEW).contains(&pairs.len()) {
+        return None;
     }
     block.parts.push(Part::Table(classes(how, &chief, &beside, class)));
     block.parts.extend(matrix(&cpus, how, &chief).map(|heat| Part::Heat(Box::new(heat))));
@@ -102,24 +102,6 @@ fn rank(kind: &str) -> (usize, u32, String) {
     };
     let distance = kind.rsplit(' ').next().and_then(|last| last.parse().ok()).unwrap_or(0);
     (place, distance, kind.to_owned())
-}
-
-/// A row a pair, home and way.
-fn few<'a>(all: impl Iterator<Item = &'a &'a Measurement>, class: impl Fn(&Measurement) -> String) -> Table {
-    let heads = ["from CPU", "to CPU", "home", "#one way", "#95 % interval", "by", "kind of pair"];
-    let mut table = Table::new("Core-to-core latency", Some(metrics::CORE_TO_CORE_LATENCY), heads);
-    let how_of = |m: &Measurement| Handover::of_measurement(m).map_or("", |how| how.word());
-    let mut kinds: BTreeMap<(String, &str), Vec<&Measurement>> = BTreeMap::new();
-    for m in all {
-        table.note_row(remarks(m));
-        let [from, to, home] = [Label::From, Label::To, Label::Home].map(|label| labelled(m, label));
-        table.row(vec![from, to, home, value(m), spread(m), how_of(m).to_owned(), class(m)]);
-        kinds.entry((class(m), how_of(m))).or_default().push(m);
-    }
-    for ((kind, _), of) in &kinds {
-        outliers(kind, of).iter().for_each(|note| table.note(note));
-    }
-    table.finished()
 }
 
 /// So many times the median of their kind, or its part, and pairs lie far from the others of it.
@@ -189,12 +171,12 @@ fn classes(
         };
         table.row(vec![
             kind,
-            pairs.len().to_string(),
+            if pairs.is_empty() { String::new() } else { pairs.len().to_string() },
             ns(&summary, summary.median),
             ns(&summary, summary.min),
             ns(&summary, summary.max),
             ns(&other, other.median),
-            slowest.map_or(String::new(), |m| {
+            slowest.filter(|m| pair(m).is_some()).map_or(String::new(), |m| {
                 format!("CPUs {} and {}", labelled(m, Label::From), labelled(m, Label::To))
             }),
         ]);
@@ -337,13 +319,8 @@ mod tests {
     }
 
     #[test]
-    fn one_pair_is_a_line_and_no_map() {
-        let block = block(&record(&[(0, 1)])).unwrap();
-        let [Part::Table(table)] = &block.parts[..] else { panic!("{:?}", block.parts) };
-        assert_eq!(table.rows.len(), 1);
-        assert!(
-            table.rows[0].contains(&"50.0 ns".to_owned()) && table.rows[0].contains(&"one node".to_owned())
-        );
+    fn of_one_pair_there_is_no_map() {
+        assert_eq!(block(&record(&[(0, 1)])), None);
     }
 
     /// The same pairs by compare-and-swap, twice as fast.
@@ -353,16 +330,6 @@ mod tests {
             record.measurements.push(Measurement::new("core_to_core.latency", place, vec![25.0; 6]));
         }
         record
-    }
-
-    #[test]
-    fn both_ways_of_a_pair_are_reported_and_never_put_together() {
-        let block = block(&swapped_too(record(&[(0, 1)]))).unwrap();
-        let [Part::Table(table)] = &block.parts[..] else { panic!("{:?}", block.parts) };
-        let rows: Vec<String> = table.rows.iter().map(|row| row.join("|")).collect();
-        assert_eq!(rows.len(), 2);
-        assert!(rows[0].contains("25.0 ns") && rows[0].contains("|cas|"), "{rows:?}");
-        assert!(rows[1].contains("50.0 ns") && rows[1].contains("|store|"), "{rows:?}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub(crate) mod block;
 pub(crate) mod blocks;
 pub(crate) mod claims;
 pub(crate) mod command;
+pub(crate) mod command_tables;
 pub(crate) mod compare;
 pub(crate) mod conditions;
 pub(crate) mod core_to_core;

@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use maud::{Markup, html};
+use record::Record;
 use record::glossary::{Glossary, Group, Term};
 use record::metrics;
-use record::{Record, State};
 use reference::claims::JudgedClaim;
 
 use super::{Section, bars, heat, link, prose, section, slug};
@@ -267,27 +267,6 @@ pub(super) fn conditions(record: &Record) -> Section {
         @if !conditions.is_empty() { (table(&conditions, "")) }
     };
     section("conditions", CONDITIONS, inside)
-}
-
-/// What was measured, and how well.
-pub(super) fn coverage(record: &Record) -> Section {
-    let mut all = Table::new("Coverage", Some("coverage"), ["what", "state", "reason", "what would help"]);
-    for item in &record.coverage {
-        all.row(vec![
-            item.what.clone(),
-            item.state.word().to_owned(),
-            item.why(),
-            item.remedy.as_ref().map(ToString::to_string).unwrap_or_default(),
-        ]);
-    }
-    let full = record.coverage.iter().filter(|item| item.state == State::Measured).count();
-    let inside = html! {
-        @if !all.is_empty() {
-            p { (full) " of " (count_noun(record.coverage.len(), "thing")) " measured in full." }
-            (table(&all.finished(), ""))
-        }
-    };
-    section("coverage", "Coverage", inside)
 }
 
 /// Which outputs the figures of an imported record were read from.

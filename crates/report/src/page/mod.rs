@@ -77,7 +77,6 @@ fn whole(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> St
     sections.append(&mut inventory);
     sections.extend([
         figures::conditions(record),
-        figures::coverage(record),
         figures::provenance(record),
         figures::all(record),
         figures::glossary(record, &figures),

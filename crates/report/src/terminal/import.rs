@@ -1,6 +1,5 @@
 //! What was made of other tools' output: `linespeed import`.
 
-use record::diagnosis::Finding;
 use record::import::{Contradiction, Origin, Output, Withheld};
 use record::phrase::{count_noun, quote_word};
 use record::{Key, Measurement, Record, detail};
@@ -8,9 +7,8 @@ use record::{Key, Measurement, Record, detail};
 use super::Style;
 use super::lines;
 use super::screen::Screen;
-use super::{findings, inventory};
+use super::{findings, inventory, report};
 use crate::contents::figures::value;
-use crate::contents::finding;
 use crate::contents::{listed, summary};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
@@ -20,8 +18,8 @@ const OUTPUTS: usize = 4;
 const FIGURES: usize = 12;
 /// Lines of what was read from an output: from the only one, from each of two, and so on.
 const LINES_EACH: [usize; OUTPUTS] = [5, 3, 2, 1];
-/// Lines below its facts: what was withheld or contradicts itself, and where the record is, with empty lines between.
-const BELOW: usize = 8;
+/// Lines below everything: where the record is, with empty lines between.
+const BELOW: usize = 3;
 /// Lines of its findings.
 const FINDINGS: usize = 3;
 /// Machines of one text.
@@ -102,9 +100,10 @@ fn write_one(screen: &mut Screen, record: &Record) {
     }
     if !import.inventory.is_empty() {
         screen.blank();
-        let room =
-            screen.left(if record.diagnosis.findings.is_empty() { BELOW } else { BELOW + FINDINGS + 1 });
-        inventory::write_essentials(screen, record, room);
+        let findings = if record.diagnosis.findings.is_empty() { 0 } else { FINDINGS + 1 };
+        let amiss = [import.withheld.is_empty(), import.contradictions.is_empty()];
+        let amiss = 2 * amiss.iter().filter(|none| !**none).count();
+        inventory::write_essentials(screen, record, screen.left(findings + amiss + BELOW));
     }
     if !record.diagnosis.findings.is_empty() {
         screen.blank();
@@ -143,31 +142,16 @@ fn write_several(screen: &mut Screen, records: &[Record], kept: &[Kept]) {
     }
 }
 
-/// The account of the records, with all that was read.
+/// The reports of the records, with all that was read.
 fn write_all(screen: &mut Screen, records: &[Record]) {
     for record in records {
         let Some(import) = &record.import else { continue };
         screen.blank();
-        for (number, line) in name(record).into_iter().enumerate() {
-            screen.paragraph(&[], if number == 0 { Tone::Strong } else { Tone::Plain }, line);
-        }
-        if !import.outputs.is_empty() {
-            screen.heading("Recognised");
-        }
-        for output in &import.outputs {
-            screen.hanging("  ", "      ", describe_output(output, import.texts.len() > 1));
-            let figures = figures(record, output, usize::MAX);
-            if !figures.is_empty() {
-                screen.hanging("      ", "      ", figures);
-            }
-        }
+        report::write(screen, record, None);
         if !import.inventory.is_empty() {
             inventory::write(screen, record);
         }
-        // How to mend it stands in the report.
-        list(screen, "What costs speed", record.diagnosis.findings.iter().map(found));
         list(screen, "Kept as text only: implausible", import.withheld.iter().map(kept_as_text));
-        list(screen, "Contradictions", import.contradictions.iter().map(contradiction));
     }
     // Each record of a text has what nobody understood of it.
     if let Some(import) = records.last().and_then(|record| record.import.as_ref()) {
@@ -179,10 +163,6 @@ fn write_all(screen: &mut Screen, records: &[Record]) {
             screen.line(&[Span::quiet(format!("  and {more} more"))]);
         }
     }
-}
-
-fn found(finding: &Finding) -> String {
-    format!("{}: {}, {}", finding.what, finding::severity(finding.severity), finding::loss(finding))
 }
 
 fn kept_as_text(one: &Withheld) -> String {
