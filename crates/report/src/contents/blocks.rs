@@ -16,8 +16,8 @@ use crate::shown::Shown;
 pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let mut charts = curves::charts(record);
     let mut blocks = command_tables::blocks(record);
-    let mut told = Shown::default();
-    blocks.iter().for_each(|block| told.join(&block.shown_figures()));
+    let mut shown_before = Shown::default();
+    blocks.iter().for_each(|block| shown_before.join(&block.shown_figures()));
     blocks.extend(details::tables(record, room.rows).into_iter().map(Block::from_table));
     if let Some(latency) = latency::block(record) {
         match blocks.iter_mut().find(|block| block.word == latency.word) {
@@ -40,12 +40,12 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     blocks.extend(numa::block(record));
     blocks.extend(core_to_core::block(record));
     let scaling = scaling::blocks(record, room);
-    scaling.iter().for_each(|block| told.join(&block.shown_figures()));
-    blocks.extend(workloads::blocks(record, &told).into_iter().map(Block::from_table));
+    scaling.iter().for_each(|block| shown_before.join(&block.shown_figures()));
+    blocks.extend(workloads::blocks(record, &shown_before).into_iter().map(Block::from_table));
     blocks.extend(scaling);
     blocks.extend(layers::siblings(record));
     blocks.extend(layers::layers(record));
-    blocks.extend(counters::tables(record, &told, room.rows).into_iter().map(Block::from_table));
+    blocks.extend(counters::tables(record, &shown_before, room.rows).into_iter().map(Block::from_table));
     let mut shown = Shown::default();
     blocks.iter().for_each(|block| shown.join(&block.shown_figures()));
     blocks.extend(rest::tables(record, &shown, room.rows).into_iter().map(Block::from_table));

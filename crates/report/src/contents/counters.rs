@@ -26,12 +26,12 @@ const NOT_CAUSED: [&str; 10] = [
     "slots",
 ];
 
-/// A table of counts that are not `told` yet and one of slots, where there are any.
-pub(crate) fn tables(record: &Record, told: &Shown, most: usize) -> Vec<Table> {
+/// A table of counts that were not `shown_before` and one of slots, where there are any.
+pub(crate) fn tables(record: &Record, shown_before: &Shown, most: usize) -> Vec<Table> {
     let mut tables = vec![
         slots(record, most, "Issue slots (top-down)", LEVEL_1),
         slots(record, most, "Issue slots (top-down, level 2)", LEVEL_2),
-        counts(record, told, most),
+        counts(record, shown_before, most),
     ];
     tables.retain(|table| !table.is_empty());
     tables
@@ -42,12 +42,14 @@ fn place(m: &Measurement) -> [String; PLACE.len()] {
 }
 
 /// A row an event: its count, how many that is a thousand instructions, and how long it was really counted.
-fn counts(record: &Record, told: &Shown, most: usize) -> Table {
+fn counts(record: &Record, shown_before: &Shown, most: usize) -> Table {
     let places = ["workload", "#threads", "placement", "thread"];
     let figures = ["event", "#count", "#per 1000 instructions", "?#counted for"];
     let mut table = Table::new("Counters", Some(metrics::COUNTER_COUNT), places.into_iter().chain(figures));
-    let all: Vec<&Measurement> =
-        record.measurements_of(metrics::COUNTER_COUNT).filter(|m| m.summary.n > 0 && !told.has(m)).collect();
+    let all: Vec<&Measurement> = record
+        .measurements_of(metrics::COUNTER_COUNT)
+        .filter(|m| m.summary.n > 0 && !shown_before.has(m))
+        .collect();
     let of_instructions = all.iter().filter(|m| m.labels.word(Label::Event) == Some("instructions"));
     let instructions: HashMap<_, f64> = of_instructions.map(|m| (place(m), m.value())).collect();
     all.iter().for_each(|m| table.tells(m));

@@ -9,15 +9,15 @@ use record::glossary::{Glossary, Group, Term};
 use record::metrics;
 use reference::claims::JudgedClaim;
 
+use super::table::{letters, table};
 use super::{Section, bars, heat, link, prose, section, slug};
 use crate::chart::{Chart, svg};
 use crate::contents::block::{Block, Part, Room};
 use crate::contents::blocks::blocks;
 use crate::contents::rest::generic;
 use crate::contents::{conditions as condition_contents, inventory as inventory_contents, summary};
-use crate::table::{Table, Weight};
 use crate::terminal::is_scale;
-use crate::text::{keep_units, width};
+use crate::text::keep_units;
 use record::phrase::count_noun;
 
 /// Rows of a table of CPUs before only the worst are shown; all are in the tables at the page's end.
@@ -26,16 +26,10 @@ const MOST: usize = 12;
 const ROOM: Room = Room { rows: MOST, workloads: usize::MAX, placements: usize::MAX, steps: 2 };
 /// Rows that a table may have below a drawing of the same figures before it waits to be opened.
 const SHORT: usize = 12;
-/// Columns of a table that fit on paper.
-const PAPER: usize = 20;
-/// Letters of a table's rows that a phone shows; a wider one says that it scrolls.
-const PHONE: usize = 40;
 /// Letters of a table's rows of which two fit beside one another on a wide screen.
 const NARROW: usize = 100;
 const INVENTORY: &str = "Inventory";
 const CONDITIONS: &str = "Noise and conditions";
-/// Letters from which a cell of words may be broken; shorter ones stay on one line.
-const LONG: usize = 28;
 
 /// The sections of figures: each with the name of its place on the page.
 pub(super) struct Figures {
@@ -175,67 +169,6 @@ pub(super) fn drawings(charts: &[Chart], id: &str) -> Markup {
                 @for (number, chart) in charts.iter().enumerate() { (drawing(chart, &format!("{id}-{number}"))) }
             }
         }
-    }
-}
-
-/// What tells on a phone that more stands beside.
-pub(super) fn hint() -> Markup {
-    html! { p class="hint" aria-hidden="true" { "wider than the screen: scrolls sideways →" } }
-}
-
-/// Letters of a table's rows, the widest cell of each column.
-fn letters(table: &Table) -> usize {
-    let column = |at: usize, head: &str| {
-        let cells = table.rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell).min(LONG));
-        cells.chain([width(head)]).max().unwrap_or(0) + 2
-    };
-    table.columns.iter().enumerate().map(|(at, of)| column(at, &of.head)).sum()
-}
-
-/// A table in a box of its own, which scrolls where the table is wider than the page. `set_off`: the class of rows that are set off,
-/// where gain and loss have none of their own.
-pub(super) fn table(table: &Table, set_off: &str) -> Markup {
-    html! {
-        @if letters(table) > PHONE { (hint()) }
-        // Paper does not scroll: a table that is wider than it is left to the map beside it.
-        div class=(if table.columns.len() > PAPER { "scroll screen" } else { "scroll" }) role="region" tabindex="0" aria-label=(table.title) {
-            table {
-                thead {
-                    tr { @for column in &table.columns { th scope="col" class=[class(column.figures, "")] { (column.head) } } }
-                }
-                tbody {
-                    @for (number, row) in table.rows.iter().enumerate() {
-                        tr class=[weight(table.weight(number), set_off)] {
-                            @for (cell, column) in row.iter().zip(&table.columns) {
-                                td class=[class(column.figures, cell)] { (cell) }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        @if !table.notes.is_empty() {
-            ol class="notes" { @for note in &table.notes { li { (note) } } }
-        }
-        @for remark in &table.remarks {
-            p class="quiet what" { (remark) }
-        }
-    }
-}
-
-fn weight(weight: Weight, set_off: &str) -> Option<&str> {
-    match weight {
-        Weight::Plain => None,
-        _ if !set_off.is_empty() => Some(set_off),
-        Weight::Worse => Some("worse"),
-        Weight::Better => Some("better"),
-    }
-}
-
-fn class(figures: bool, cell: &str) -> Option<&'static str> {
-    match figures {
-        true => Some("n"),
-        false => (cell.chars().nth(LONG).is_some()).then_some("long"),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::figures::{hint, table};
+use super::table::{hint, table};
 use crate::chart::heat::{Head, Heat};
 
 /// Shades, `h0` to `h7` in the style sheet.

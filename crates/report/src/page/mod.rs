@@ -11,6 +11,7 @@ mod history;
 mod plan;
 mod shape;
 mod summary;
+mod table;
 mod turns;
 mod watch;
 

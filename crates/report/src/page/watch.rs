@@ -3,7 +3,8 @@
 use maud::html;
 use record::Record;
 
-use super::figures::{drawings, table};
+use super::figures::drawings;
+use super::table::table;
 use super::{Section, bars, prose, section, slug};
 use crate::contents::watch;
 

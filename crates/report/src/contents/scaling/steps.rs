@@ -168,8 +168,8 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
         table.note_row((!possible).then_some(DISTURBED).into_iter().chain(vague.then_some(VAGUE)));
         table.item(&fields(), &Row { workload, line, step, of, has_speed_up: possible && !vague });
     }
-    let is_told = |at: usize| table.rows.iter().any(|row| !row[at].is_empty());
-    if is_told(table.columns.len() - 1) {
+    let is_shown = |at: usize| table.rows.iter().any(|row| !row[at].is_empty());
+    if is_shown(table.columns.len() - 1) {
         table.note("balance: the slowest copy's rate over the fastest's");
     }
     // What is said above the table is not said again in each row.
