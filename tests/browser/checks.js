@@ -43,22 +43,25 @@
     }
     return wrong;
   });
-  const maps = drawn("heat");
+  const maps = [...document.querySelectorAll("table.heat")].filter(shown);
   // A legend has every shade, also those that no cell of its map has.
-  const keys = [...document.querySelectorAll('svg.key path[class^="h"]')];
-  const shades = new Map(keys.map((key) => [key.getAttribute("class"), getComputedStyle(key).fill]));
-  const badMaps = maps.flatMap((svg) => {
-    const wrong = wrongWith(svg);
-    const cells = [...svg.querySelectorAll("path")];
-    if (cells.length === 0) wrong.push(`${name(svg)}: no cell`);
+  const keys = [...document.querySelectorAll('.key[class*=" h"]')];
+  const shades = new Map(keys.map((key) => [key.className.split(" ")[1], getComputedStyle(key).backgroundColor]));
+  const badMaps = maps.flatMap((map) => {
+    const wrong = [];
+    if (!map.getAttribute("aria-label")) wrong.push(`${name(map)}: not named`);
+    const cells = [...map.querySelectorAll('td[class^="h"]')];
+    if (cells.length === 0) wrong.push(`${name(map)}: no cell`);
     for (const cell of cells) {
-      const fill = getComputedStyle(cell).fill;
-      shades.set(`${cell.getAttribute("class")}`, fill);
-      if (fill === "none" || fill === "rgb(0, 0, 0)") wrong.push(`${name(svg)}: cells without a shade`);
+      const fill = getComputedStyle(cell).backgroundColor;
+      shades.set(cell.className, fill);
+      if (fill === "rgba(0, 0, 0, 0)") wrong.push(`${name(map)}: cells without a shade`);
+      if (!visible(cell)) wrong.push(`${name(map)}: cells without a size`);
     }
-    const box = svg.closest(".scroll");
-    if (!box || box.tabIndex !== 0) wrong.push(`${name(svg)}: in no box that scrolls by keyboard`);
-    if (!svg.closest("figure").parentElement.querySelector("details table")) wrong.push(`${name(svg)}: no table of it`);
+    const box = map.closest(".scroll");
+    if (!box || box.tabIndex !== 0) wrong.push(`${name(map)}: in no box that scrolls by keyboard`);
+    const told = cells[0]?.textContent || map.closest("figure").parentElement.querySelector("details table");
+    if (!told) wrong.push(`${name(map)}: no figures of it`);
     return wrong;
   });
   // Letters against what lies behind them: WCAG 2.2, 1.4.3, at least 4.5 to 1 (3 to 1 for large ones).
@@ -79,9 +82,6 @@
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
   };
   const behind = (element) => {
-    // A figure in a cell lies on its shade.
-    const shade = element.matches("svg.heat text.v") && element.getAttribute("class").match(/\bv(\d)\b/);
-    if (shade) return channels(shades.get(`h${shade[1]}`));
     for (let e = element; e; e = e.parentElement) {
       const color = channels(getComputedStyle(e).backgroundColor);
       if (color[3] === 255) return color;

@@ -8,7 +8,7 @@ use experiment::noise_estimate::{NoiseEstimate, ProofBy, Worth};
 use measure::busy::Load;
 use record::phrase::{agree, count_noun};
 
-use report::terminal::{Layout, Style};
+use report::terminal::Style;
 use report::view::{Field, Screen, Span, Table, Tone, Weight, capitalized, cut};
 
 use super::busy;
@@ -93,9 +93,6 @@ impl<'a> Audited<'a> {
 /// `all` is asked for, every knob described; of knobs that were named nothing else is printed.
 pub fn audit(seen: Seen, all: bool, style: &Style) -> String {
     let knobs: Vec<Audited> = seen.rows.iter().map(|row| Audited::new(row, seen.noise)).collect();
-    if style.layout == Layout::Tables {
-        return Screen::draw(style, |screen| screen.table(&every(&knobs), 0));
-    }
     if seen.named {
         return Screen::draw(style, |screen| {
             head(screen, &seen, &knobs);
@@ -178,26 +175,6 @@ fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     screen.more_with("--all (what each knob does, and why it is not here)");
 }
 
-/// Every knob, a row each, with how it stands and all that is said of it.
-fn every(knobs: &[Audited]) -> Table {
-    let fields = fields();
-    let heads = fields.iter().map(|(head, _)| *head).chain(["stands", "says"]);
-    let mut table = Table::new("", None, heads);
-    for knob in knobs {
-        let (stands, why) = match &knob.row.inspection.state {
-            State::Absent(why) => ("absent", Some(why.to_string())),
-            State::Unseen(why) => ("unseen", Some(why.to_string())),
-            State::Steady => ("steady", None),
-            State::Noisy if knob.stand == Stand::Noisy => ("adds noise", None),
-            State::Noisy => ("on request", None),
-        };
-        let says: Vec<String> = why.into_iter().chain(knob.notes()).collect();
-        let cells = fields.iter().map(|(_, cell)| cell(knob));
-        table.row(cells.chain([stands.to_owned(), says.join(" ")]).collect());
-    }
-    table
-}
-
 /// Knobs by name alone.
 fn by_name(screen: &mut Screen, title: &str, knobs: &[&Audited]) {
     let names: Vec<&str> = knobs.iter().map(|knob| knob.name()).collect();
@@ -228,7 +205,7 @@ fn head(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     }
 }
 
-/// The columns of a table of knobs: the first two are of all, the others of those that could be steadier.
+/// The columns of a table of knobs.
 fn fields<'a>() -> [Field<Audited<'a>>; 5] {
     [
         ("knob", |knob| knob.name().to_owned()),

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use experiment::recipes::{Origin, ReadError, Recipe};
 use serde_json::{Value, json};
 
-use report::terminal::{Layout, Style};
-use report::view::{Screen, Span, Table, Tone};
+use report::terminal::Style;
+use report::view::{Screen, Span, Tone};
 
 /// A recipe as `linespeed scale --list` shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,25 +62,10 @@ impl ListedRecipe {
     }
 }
 
-/// The same, a row each.
-fn as_table(listed: &[ListedRecipe]) -> Table {
-    let mut table = Table::new("", None, ["recipe", "what", "settings", "missing", "error", "file"]);
-    for recipe in listed {
-        let settings: Vec<String> =
-            recipe.settings.iter().map(|(name, value, _)| format!("{name}={value}")).collect();
-        let [missing, error, file] =
-            [&recipe.missing, &recipe.broken, &recipe.file].map(|text| text.clone().unwrap_or_default());
-        table.row(vec![recipe.name.clone(), recipe.what.clone(), settings.join(" "), missing, error, file]);
-    }
-    table
-}
-
 /// The recipes, a line each, or `all` of what can be set and what they lack here.
 pub fn recipes(listed: &[ListedRecipe], all: bool, style: &Style) -> String {
     let mut screen = Screen::new(style);
-    if style.layout == Layout::Tables {
-        screen.table(&as_table(listed), 0);
-    } else if all {
+    if all {
         listed.iter().for_each(|recipe| whole(recipe, &mut screen));
     } else {
         brief(listed, &mut screen);

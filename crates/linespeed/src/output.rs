@@ -21,7 +21,6 @@ pub fn style(out: &Out) -> Style {
     let style = style_on(out, io::stdout());
     match out.form() {
         Some(Form::Markdown) => style.markdown(),
-        Some(Form::Csv) => style.tables(),
         _ => style,
     }
 }

@@ -1,35 +1,98 @@
-//! Comma-separated values (RFC 4180): a line a figure, of a comparison a line a figure and record, of a watch a line a moment.
+//! Comma-separated values (RFC 4180): a line a figure, of a comparison a line a figure and record, of a watch a line a moment, of a
+//! history a line a record.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
-use record::comparison::Row;
+use record::baseline::ClassFigure;
+use record::comparison::{Cell, Row};
 use record::diagnosis::BoundBy;
 use record::difference::Verdict;
+use record::fleet::{Fleet, MachineCell, MachineRow};
+use record::history::{HEADLINE, History, Line};
 use record::live::Interval;
 use record::watch::Moment;
-use record::{Better, Comparison, Record, Watch, metrics};
+use record::{Better, Comparison, Labels, Measurement, Record, Watch, metrics};
 
-use crate::contents;
+use crate::contents::watch::{highest_latency, probed_clock};
 use crate::table::{Field, Table};
 
-/// The columns.
-const HEAD: &str = "kind,group,figure,metric,unit,better,per,record,value,ratio,ratio_low,ratio_high,verdict,share,slower,from,doubt,change,change_low,change_high,resolved";
+/// A line an item, below the names of the fields.
+fn items<T>(fields: &[Field<T>], all: impl IntoIterator<Item = T>) -> String {
+    let mut lines = Table::with_fields("", None, fields);
+    all.into_iter().for_each(|one| lines.item(fields, &one));
+    table(&lines)
+}
 
-/// Every row of a comparison, first those that sum up and then every figure; numbers as the record has them.
-pub fn comparison(c: &Comparison) -> String {
-    let mut text = format!("{HEAD}\r\n");
-    for (kind, rows) in [("row", &c.rows), ("figure", &c.figures)] {
-        for row in rows {
-            write(&mut text, c, kind, row);
+/// A figure of a comparison: whether its row sums up, the row, and by its number the record that it is of.
+struct Compared<'a> {
+    of: &'a Comparison,
+    kind: &'static str,
+    row: &'a Row,
+    record: usize,
+    cell: &'a Cell,
+}
+
+impl Compared<'_> {
+    fn change(&self) -> Option<&record::comparison::Change> {
+        self.cell.change.as_ref()
+    }
+
+    /// The verdict in a word, and the share that it is about.
+    fn verdict(&self) -> (&'static str, Option<f64>) {
+        match &self.cell.verdict {
+            Some(Verdict::Costs { share, .. }) => ("costs", Some(*share)),
+            Some(Verdict::NotResolved { smaller_than }) => ("not-resolved", Some(*smaller_than)),
+            Some(Verdict::TooNoisy { .. }) => ("too-noisy", None),
+            Some(Verdict::NotMeasurable { .. }) => ("not-measurable", None),
+            None => ("", None),
         }
     }
-    text
+}
+
+/// Every row of a comparison, first those that sum up and then every figure; numbers as the record has them.
+pub fn comparison(of: &Comparison) -> String {
+    let fields: [Field<Compared>; 21] = [
+        ("kind", |one| one.kind.to_owned()),
+        ("group", |one| one.row.group.clone()),
+        ("figure", |one| one.row.what.to_string()),
+        ("metric", |one| one.row.metric.clone()),
+        ("unit", |one| one.row.unit.clone()),
+        ("better", |one| better(one.row.better)),
+        ("per", |one| one.row.per.map_or("", |per| per.word()).to_owned()),
+        ("record", |one| {
+            one.of.subjects.get(one.record).map_or(String::new(), |subject| subject.name.clone())
+        }),
+        ("value", |one| number(one.cell.value)),
+        ("ratio", |one| number(one.cell.ratio)),
+        ("ratio_low", |one| number(one.cell.interval.map(|interval| interval.0))),
+        ("ratio_high", |one| number(one.cell.interval.map(|interval| interval.1))),
+        ("verdict", |one| one.verdict().0.to_owned()),
+        ("share", |one| number(one.verdict().1)),
+        ("slower", |one| text(one.cell.slower)),
+        ("from", |one| text(one.cell.from.as_ref())),
+        ("doubt", |one| text(one.cell.doubt.as_ref())),
+        ("change", |one| number(one.change().map(|change| change.by))),
+        ("change_low", |one| {
+            number(one.change().and_then(|change| change.interval).map(|interval| interval.0))
+        }),
+        ("change_high", |one| {
+            number(one.change().and_then(|change| change.interval).map(|interval| interval.1))
+        }),
+        ("resolved", |one| text(one.change().and_then(|change| change.resolved))),
+    ];
+    let rows = of.rows.iter().map(|row| ("row", row)).chain(of.figures.iter().map(|row| ("figure", row)));
+    let cells = rows.flat_map(|(kind, row)| {
+        let cells =
+            row.cells.iter().enumerate().filter(|(_, cell)| cell.value.is_some() || cell.doubt.is_some());
+        cells.map(move |(record, cell)| Compared { of, kind, row, record, cell })
+    });
+    items(&fields, cells)
 }
 
 /// The columns of a watch before those of what the kernel counts.
 const OF_A_MOMENT: [Field<Moment>; 22] = [
-    ("at", |moment| number(Some(moment.at))),
-    ("seconds", |moment| number(Some(moment.interval.seconds))),
+    ("at", |moment| number(moment.at)),
+    ("seconds", |moment| number(moment.interval.seconds)),
     ("intervals", |moment| moment.intervals.to_string()),
     ("bound", |moment| moment.bound_by().map(BoundBy::code).unwrap_or_default()),
     ("cpus", |moment| moment.interval.cpus.to_string()),
@@ -45,15 +108,15 @@ const OF_A_MOMENT: [Field<Moment>; 22] = [
     ("pressure_cpu", |moment| number(moment.interval.pressure.get("cpu").copied())),
     ("pressure_io", |moment| number(moment.interval.pressure.get("io").copied())),
     ("pressure_memory", |moment| number(moment.interval.pressure.get("memory").copied())),
-    ("load_ns", |moment| number(contents::watch::highest_latency(&moment.interval))),
-    ("clock_hz", |moment| number(contents::watch::probed_clock(&moment.interval))),
+    ("load_ns", |moment| number(highest_latency(&moment.interval))),
+    ("clock_hz", |moment| number(probed_clock(&moment.interval))),
     ("timer_late_us", |moment| number(moment.interval.probe.as_ref().and_then(|probe| probe.late_us))),
     ("celsius", |moment| number(moment.interval.sensors.celsius)),
     ("watts", |moment| number(moment.interval.sensors.watts)),
 ];
 
 fn share(moment: &Moment, seconds: f64) -> String {
-    number(Some(moment.interval.times.share(seconds)))
+    number(moment.interval.times.share(seconds))
 }
 
 /// Every moment of a watch; a column for each rate and state of a service's threads that any of them has.
@@ -63,136 +126,137 @@ fn watch(watch: &Watch) -> String {
     };
     let rates = keys(|interval| interval.rates.keys().collect());
     let states = keys(|interval| interval.service.iter().flat_map(|service| service.states.keys()).collect());
-    let names = OF_A_MOMENT.iter().map(|(name, _)| (*name).to_owned());
-    let names = names.chain(rates.iter().map(|name| format!("{}_per_s", field(name))));
-    let names = names.chain(states.iter().map(|name| format!("service_{}_s", field(name))));
-    let mut text = format!("{}\r\n", names.collect::<Vec<_>>().join(","));
+    let heads = OF_A_MOMENT.iter().map(|(name, _)| (*name).to_owned());
+    let heads = heads.chain(rates.iter().map(|name| format!("{name}_per_s")));
+    let mut lines = Table::new("", None, heads.chain(states.iter().map(|name| format!("service_{name}_s"))));
     for moment in &watch.moments {
         let interval = &moment.interval;
         let own = OF_A_MOMENT.iter().map(|(_, cell)| cell(moment));
         let rates = rates.iter().map(|name| number(interval.rates.get(*name).copied()));
         let state = |name| interval.service.as_ref().and_then(|service| service.states.get(name).copied());
-        let states = states.iter().map(|name| number(state(*name)));
-        text.push_str(&own.chain(rates).chain(states).collect::<Vec<_>>().join(","));
-        text.push_str("\r\n");
+        lines.row(own.chain(rates).chain(states.iter().map(|name| number(state(*name)))).collect());
     }
-    text
+    table(&lines)
 }
-
-/// The columns of a record's figures: the machine, when the run began, and where a figure was taken, so that many records are one
-/// table.
-const FIGURES_HEAD: &str =
-    "machine,time,metric,unit,places,value,low,high,better,samples,min,median,mean,p99,max,mad,doubt";
 
 /// Every figure of a record, a line each, of a watch every moment; numbers as the record has them.
 pub fn record(record: &Record) -> String {
-    if let Some(watched) = &record.watch {
-        return watch(watched);
+    match &record.watch {
+        Some(watched) => watch(watched),
+        None => records(std::slice::from_ref(record)),
     }
-    format!("{FIGURES_HEAD}\r\n{}", figures(record))
 }
 
-/// Every figure of several records.
+/// Every figure of several records: the machine, when the run began, and where a figure was taken, so that many records are one
+/// table.
 pub fn records(records: &[Record]) -> String {
-    let all: String = records.iter().map(figures).collect();
-    format!("{FIGURES_HEAD}\r\n{all}")
+    let fields: [Field<(&Record, &Measurement)>; 17] = [
+        ("machine", |(record, _)| record.machine.hostname.clone().unwrap_or_default()),
+        ("time", |(record, _)| record.started.clone()),
+        ("metric", |(_, m)| m.metric.to_string()),
+        ("unit", |(_, m)| m.unit.to_string()),
+        ("places", |(_, m)| places(&m.labels)),
+        ("value", |(_, m)| of_samples(m, m.value())),
+        ("low", |(_, m)| number(m.interval().map(|interval| interval.0))),
+        ("high", |(_, m)| number(m.interval().map(|interval| interval.1))),
+        ("better", |(_, m)| better(metrics::find(&m.metric).and_then(|metric| metric.better))),
+        ("samples", |(_, m)| m.summary.n.to_string()),
+        ("min", |(_, m)| of_samples(m, m.summary.min)),
+        ("median", |(_, m)| of_samples(m, m.summary.median)),
+        ("mean", |(_, m)| number(m.summary.mean)),
+        ("p99", |(_, m)| number(m.summary.p99)),
+        ("max", |(_, m)| of_samples(m, m.summary.max)),
+        ("mad", |(_, m)| of_samples(m, m.summary.mad)),
+        ("doubt", |(_, m)| text(m.doubt.as_ref())),
+    ];
+    items(&fields, records.iter().flat_map(|record| record.measurements.iter().map(move |m| (record, m))))
 }
 
-/// The lines of a record's figures, without the columns' names. A place is `cpu=0;page=4KiB`: its labels by their names.
-fn figures(record: &Record) -> String {
-    let mut text = String::new();
-    let machine = field(record.machine.hostname.as_deref().unwrap_or_default());
-    let time = field(&record.started);
-    for m in &record.measurements {
-        let s = &m.summary;
-        let (low, high) = m.interval().unzip();
-        let of_samples = |value: f64| number(Some(value).filter(|_| s.n > 0));
-        let places: Vec<String> = m.labels.0.iter().map(|(name, key)| format!("{name}={key}")).collect();
-        let fields = [
-            machine.clone(),
-            time.clone(),
-            field(&m.metric),
-            field(&m.unit),
-            field(&places.join(";")),
-            of_samples(m.value()),
-            number(low),
-            number(high),
-            better(metrics::find(&m.metric).and_then(|metric| metric.better)).to_owned(),
-            s.n.to_string(),
-            of_samples(s.min),
-            of_samples(s.median),
-            number(s.mean),
-            number(s.p99),
-            of_samples(s.max),
-            of_samples(s.mad),
-            field(&m.doubt.as_ref().map(ToString::to_string).unwrap_or_default()),
-        ];
-        text.push_str(&fields.join(","));
-        text.push_str("\r\n");
+/// Every figure of every machine of a fleet.
+pub fn fleet(fleet: &Fleet) -> String {
+    let fields: [Field<(&MachineRow, &ClassFigure, &MachineCell)>; 8] = [
+        ("machine", |(row, ..)| row.machine.clone()),
+        ("time", |(row, ..)| row.started.clone()),
+        ("metric", |(_, figure, _)| figure.metric.clone()),
+        ("unit", |(_, figure, _)| figure.unit.clone()),
+        ("places", |(_, figure, _)| match figure.labels.0.is_empty() {
+            true => format!("row={}", figure.what),
+            false => places(&figure.labels),
+        }),
+        ("value", |(.., cell)| number(cell.value)),
+        ("low", |(.., cell)| number(cell.interval.map(|interval| interval.0))),
+        ("high", |(.., cell)| number(cell.interval.map(|interval| interval.1))),
+    ];
+    let rows = fleet.classes.iter().flat_map(|class| class.rows.iter().map(move |row| (class, row)));
+    let cells = rows.flat_map(|(class, row)| {
+        let cells = row.cells.iter().zip(&class.figures);
+        cells.filter_map(move |(cell, figure)| Some((row, figure, cell.as_ref()?)))
+    });
+    items(&fields, cells)
+}
+
+/// A machine's history as Apache Otava reads it, the oldest first: a row a record, its time first, then an attribute that names the
+/// record, then a column a figure; one that a record lacks is empty.
+pub fn history(of: &History) -> String {
+    let mut taken = HashSet::new();
+    let names: Vec<String> = of.lines.iter().map(|line| name_column(line, &mut taken)).collect();
+    let mut lines =
+        Table::new("", None, ["time", "record"].into_iter().chain(names.iter().map(String::as_str)));
+    for (at, moment) in of.records.iter().enumerate() {
+        let name = moment.record.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let point =
+            |line: &Line| line.points.iter().find(|point| point.record == at).map(|point| point.value);
+        let values = of.lines.iter().map(|line| number(point(line)));
+        lines.row([moment.started.clone(), name].into_iter().chain(values).collect());
     }
-    text
+    table(&lines)
 }
 
-pub(crate) fn number(value: Option<f64>) -> String {
-    value.filter(|v| v.is_finite()).map_or(String::new(), |v| v.to_string())
+/// A column's name of letters, digits and underscores, as a metric of Otava is called.
+fn name_column(line: &Line, taken: &mut HashSet<String>) -> String {
+    let words =
+        if line.what.is(&HEADLINE) { line.name.clone() } else { format!("{} {}", line.name, line.what) };
+    let parts: Vec<&str> =
+        words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()).collect();
+    let name = parts.join("_");
+    let free = (1..).map(|number| if number == 1 { name.clone() } else { format!("{name}_{number}") });
+    free.into_iter().find(|name| taken.insert(name.clone())).unwrap_or_default()
 }
 
-fn better(better: Option<Better>) -> &'static str {
+/// A place: `cpu=0;page=4KiB`, its labels by their names.
+fn places(labels: &Labels) -> String {
+    labels.0.iter().map(|(name, key)| format!("{name}={key}")).collect::<Vec<_>>().join(";")
+}
+
+fn number(value: impl Into<Option<f64>>) -> String {
+    text(value.into().filter(|v| v.is_finite()))
+}
+
+fn of_samples(m: &Measurement, value: f64) -> String {
+    number(Some(value).filter(|_| m.summary.n > 0))
+}
+
+fn text(value: Option<impl ToString>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
+fn better(better: Option<Better>) -> String {
     match better {
         Some(Better::Higher) => "higher",
         Some(Better::Lower) => "lower",
         None => "",
     }
-}
-
-fn write(text: &mut String, c: &Comparison, kind: &str, row: &Row) {
-    for (index, cell) in
-        row.cells.iter().enumerate().filter(|(_, cell)| cell.value.is_some() || cell.doubt.is_some())
-    {
-        let change = cell.change.as_ref();
-        let (verdict, share) = match &cell.verdict {
-            Some(Verdict::Costs { share, .. }) => ("costs", Some(*share)),
-            Some(Verdict::NotResolved { smaller_than }) => ("not-resolved", Some(*smaller_than)),
-            Some(Verdict::TooNoisy { .. }) => ("too-noisy", None),
-            Some(Verdict::NotMeasurable { .. }) => ("not-measurable", None),
-            None => ("", None),
-        };
-        let fields = [
-            kind.to_owned(),
-            field(&row.group),
-            field(&row.what.to_string()),
-            field(&row.metric),
-            field(&row.unit),
-            better(row.better).to_owned(),
-            row.per.map_or("", |per| per.word()).to_owned(),
-            field(c.subjects.get(index).map_or("", |subject| subject.name.as_str())),
-            number(cell.value),
-            number(cell.ratio),
-            number(cell.interval.map(|interval| interval.0)),
-            number(cell.interval.map(|interval| interval.1)),
-            verdict.to_owned(),
-            number(share),
-            cell.slower.map_or(String::new(), |slower| slower.to_string()),
-            field(cell.from.as_deref().unwrap_or("")),
-            field(&cell.doubt.as_ref().map(ToString::to_string).unwrap_or_default()),
-            number(change.map(|change| change.by)),
-            number(change.and_then(|change| change.interval).map(|interval| interval.0)),
-            number(change.and_then(|change| change.interval).map(|interval| interval.1)),
-            change.and_then(|change| change.resolved).map_or(String::new(), |resolved| resolved.to_string()),
-        ];
-        text.push_str(&fields.join(","));
-        text.push_str("\r\n");
-    }
+    .to_owned()
 }
 
 /// A table's heads and rows.
 pub(crate) fn table(table: &Table) -> String {
-    let row = |cells: &mut dyn Iterator<Item = &String>| {
-        format!("{}\r\n", cells.map(|cell| field(cell)).collect::<Vec<_>>().join(","))
+    let heads = table.columns.iter().map(|column| &column.head).collect();
+    let rows = table.rows.iter().map(|row| row.iter().collect());
+    let line = |cells: Vec<&String>| {
+        cells.into_iter().map(|cell| field(cell)).collect::<Vec<_>>().join(",") + "\r\n"
     };
-    let mut text = row(&mut table.columns.iter().map(|column| &column.head));
-    text.extend(table.rows.iter().map(|cells| row(&mut cells.iter())));
-    text
+    std::iter::once(heads).chain(rows).map(line).collect()
 }
 
 /// A field: quoted where it must be. What a spreadsheet would take for a formula gets an apostrophe before it.

@@ -57,7 +57,7 @@ pub struct Forms<'a> {
 }
 
 impl<'a> Forms<'a> {
-    /// A result that has a report; as comma-separated values its tables.
+    /// A result that has a report.
     pub fn new(report: impl Fn(&Style) -> String + 'a) -> Self {
         Self {
             report: Box::new(report),
@@ -134,12 +134,11 @@ impl<'a> Forms<'a> {
 
     /// The text of a form; `None` where the result has none.
     pub fn text(&self, form: Form, style: Style) -> Option<io::Result<String>> {
-        match (form, &self.csv) {
-            (Form::Json, _) => self.json.as_ref().map(|make| make()),
-            (Form::Page, _) => self.page.as_ref().map(|make| Ok(make())),
-            (Form::Csv, Some(make)) => Some(Ok(make())),
-            (Form::Csv, None) => Some(self.report(&style.tables())).filter(|text| !text.is_empty()).map(Ok),
-            (Form::Markdown, _) => Some(Ok(self.report(&style.markdown()))),
+        match form {
+            Form::Json => self.json.as_ref().map(|make| make()),
+            Form::Page => self.page.as_ref().map(|make| Ok(make())),
+            Form::Csv => self.csv.as_ref().map(|make| Ok(make())),
+            Form::Markdown => Some(Ok(self.report(&style.markdown()))),
         }
     }
 }

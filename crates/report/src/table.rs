@@ -158,11 +158,9 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The finished table: without the columns in which no row has anything, notes that differ only in their numbers
-    /// as one with the range, and the numbers of the notes at the end of each row, where they push no figure out of
-    /// its column.
+    /// The finished table: without the columns in which no row has anything, and with the numbers of the notes at the end of each
+    /// row, where they push no figure out of its column.
     pub fn finished(mut self) -> Self {
-        self.group_notes();
         self.single_samples();
         if let Some(meaning) = self.meaning_of_mark() {
             self.note(&meaning);
@@ -226,17 +224,6 @@ impl Table {
         }
     }
 
-    /// Notes that differ only in their numbers become one, with the least and the most of each number.
-    fn group_notes(&mut self) {
-        let (notes, of) = crate::notes::grouped(&self.notes);
-        self.notes = notes;
-        for row in &mut self.references {
-            row.iter_mut().for_each(|note| *note = of[*note]);
-            row.sort_unstable();
-            row.dedup();
-        }
-    }
-
     /// Adds a note about the whole table below it, once.
     pub fn note(&mut self, text: &str) {
         if !self.remarks.iter().any(|remark| remark == text) {
@@ -283,17 +270,5 @@ mod tests {
         assert_eq!(table.clone().without_notes().remarks, [MARKED]);
         table.explain_mark("too few ticks");
         assert_eq!(table.without_notes().remarks, ["?: too few ticks"]);
-    }
-
-    #[test]
-    fn rows_share_a_note_that_differs_in_numbers_only() {
-        let mut table = Table::new("T", None, ["#a"]);
-        for half in [5, 68, 12] {
-            table.note_row([format!("known to ±{half} % only")]);
-            table.row(vec![format!("{half} ns")]);
-        }
-        let table = table.finished();
-        assert_eq!(table.notes, ["known to ±5 to 68 % only"]);
-        assert!(table.rows.iter().all(|row| row[1] == "[1]"), "{:?}", table.rows);
     }
 }

@@ -58,7 +58,7 @@ pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
     });
     let forms = Forms::new(|style| terminal::fleet(&said, options.out.all, style))
         .with_json(|| said.to_json())
-        .with_csv(|| report::fleet_csv::fleet(&said))
+        .with_csv(|| report::csv::fleet(&said))
         .with_page(|| report::page::fleet(&said));
     hand_out(options, &forms).and(kept).map(|()| 0)
 }

@@ -50,7 +50,7 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
     }
     let forms = Forms::new(|style| terminal::history(&said, options.out.all, style))
         .with_json(|| said.to_json())
-        .with_csv(|| report::history_csv::history(&said))
+        .with_csv(|| report::csv::history(&said))
         .with_page(|| report::page::history(&said));
     hand_out(options, &forms).map(|()| 0)
 }

@@ -2,7 +2,7 @@
 
 /// Commands that measure.
 const MEASURING: &str = "run scale overhead";
-/// Other commands whose result has a page.
+/// Other commands whose result has a page, and figures as comma-separated values.
 const WITH_PAGE: &str = "stat show reference import compare fleet history";
 /// Other commands whose result has a form for other programs.
 const LISTING: &str = "records inspect list plan";
@@ -19,7 +19,7 @@ pub(super) const TAKEN_BY: &[(&str, &[&str])] = &[
     ("redact", &[MEASURING, "stat show import compare inspect live fleet history"]),
     ("json", &[MEASURING, WITH_PAGE, LISTING, "quiet fix explain schema live check"]),
     ("output", &[MEASURING, WITH_PAGE, LISTING, "quiet fix live check"]),
-    ("csv", &[MEASURING, WITH_PAGE, LISTING, "quiet explain"]),
+    ("csv", &[MEASURING, WITH_PAGE]),
     ("markdown", &[MEASURING, WITH_PAGE, LISTING, "quiet fix explain"]),
     ("html", &[MEASURING, WITH_PAGE]),
     ("prom", &[MEASURING, "stat show inspect live check"]),

@@ -202,7 +202,7 @@ fn options_that_a_user_always_wants_stand_in_a_file_and_a_variable() {
     // The nearer goes before: the command line, the variable, the file.
     assert!(!coloured(ran(&["list"], "--color always", "--color=never")));
     assert!(!coloured(ran(&["list", "--color", "never"], "--color always", "")));
-    assert!(ran(&["list", "--csv"], "--json", "").succeeds().stdout.starts_with("measurement,"));
+    assert!(ran(&["list", "--markdown"], "--json", "").succeeds().stdout.starts_with("| measurement "));
     // What is for another command, or means nothing to this one, is left out.
     assert!(!coloured(ran(&["list"], "run --color always\n--quick\nscale --repeat 6", "")));
     assert!(coloured(ran(&["list"], "list --color always", "")));

@@ -182,6 +182,6 @@ fn an_inventory_alone_is_shown_as_inspect_shows_it() {
     let shown = facts(run(command).succeeds().stdout);
     assert!((8..LINES).contains(&shown.len()), "{shown:#?}");
     // An inventory has every fact where a program reads it.
-    let csv = ran(["inspect", "--csv"]).succeeds().stdout;
-    assert!(csv.lines().count() > 2 * shown.len(), "{csv}");
+    let json = ran(["inspect", "--json"]).succeeds().stdout;
+    assert!(json.lines().count() > 2 * shown.len(), "{json}");
 }

@@ -116,6 +116,11 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
+    /// A chart of these lines alone, [`Chart::checked`].
+    pub(crate) fn of_lines(title: &str, x: Axis, y: Axis, series: Vec<Series>) -> Option<Self> {
+        Self { title: title.to_owned(), x, y, series, marks: Vec::new() }.checked()
+    }
+
     /// The chart without what its axes cannot show (values that are not finite, and on a logarithmic axis those
     /// not above 0), its points in order. `None` where no line of two points is left.
     pub(crate) fn checked(mut self) -> Option<Self> {
@@ -154,6 +159,36 @@ impl Chart {
         let axes = format!("{} to the right, {} upwards.", self.x.label, self.y.label);
         std::iter::once(axes).chain(lines).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// The heights at which names stand beside the ends of their lines: in the order of the ends, so that none is taken for another's, as
+/// near to them as leaves them so far `apart`, and within `room`. Heights grow downwards.
+fn spread(ends: &[f64], apart: f64, room: (f64, f64)) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..ends.len()).collect();
+    order.sort_by(|a, b| ends[*a].total_cmp(&ends[*b]));
+    let mut heights = ends.to_vec();
+    let (mut least, mut most) = room;
+    for at in &order {
+        heights[*at] = heights[*at].max(least);
+        least = heights[*at] + apart;
+    }
+    for at in order.iter().rev() {
+        heights[*at] = heights[*at].min(most);
+        most = heights[*at] - apart;
+    }
+    heights
+}
+
+/// The row of each name, from 0: the first in which it meets none of those before it. `places`: from where to where each goes.
+fn rows(places: &[(f64, f64)]) -> Vec<usize> {
+    let mut rows: Vec<usize> = Vec::new();
+    for (from, to) in places {
+        let meets = |row: usize| {
+            rows.iter().zip(places).any(|(of, (other, end))| *of == row && from < end && other < to)
+        };
+        rows.push((0..).find(|row| !meets(*row)).unwrap_or(0));
+    }
+    rows
 }
 
 fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {

@@ -93,81 +93,51 @@ impl Span {
     /// The values to be written beside the axis, `most` at the most (and at least one), with their text.
     pub(crate) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
         let most = most.max(2);
-        let values = match self.scale {
-            Scale::FromZero | Scale::Linear => {
-                let step = nice_step(self.high - self.low, most - 1);
-                // There is no half thread.
-                let step = if self.unit == "count" { step.max(1.0) } else { step };
-                let first = (self.low / step - 1e-9).ceil();
-                let all = (0..most).map(|i| (first + i as f64) * step);
-                all.filter(|v| *v <= self.high + step * 1e-6).collect()
-            }
-            Scale::Binary => {
-                let (low, high) = (self.low.log2().ceil() as i32, self.high.log2().floor() as i32);
-                let all = |every: i32| {
-                    (low..=high)
-                        .filter(|p| p.rem_euclid(every) == 0)
-                        .map(|p| 2f64.powi(p))
-                        .collect::<Vec<_>>()
-                };
-                thinned(most, [1, 2, 3, 5, 10, 20, 40].map(all))
-            }
-            Scale::Decades => {
-                let few = |steps: &[f64]| decades(self.low, self.high, steps);
-                let tens = few(&[1.0]);
-                let every = |n: usize| {
-                    let keep = |v: &f64| (v.log10().round() as i32).rem_euclid(n as i32) == 0;
-                    tens.iter().copied().filter(keep).collect::<Vec<_>>()
-                };
-                thinned(
-                    most,
-                    [
-                        few(&[1.0, 2.0, 5.0]),
-                        few(&[1.0, 3.0]),
-                        tens.clone(),
-                        every(2),
-                        every(3),
-                        every(6),
-                        every(12),
-                    ],
-                )
-            }
+        let powers = |every: i32| -> Vec<f64> {
+            let (low, high) = (self.low.log2().ceil() as i32, self.high.log2().floor() as i32);
+            (low..=high).filter(|p| p.rem_euclid(every) == 0).map(|p| 2f64.powi(p)).collect()
         };
-        let written = |values: Vec<f64>| -> Vec<(f64, String)> {
-            values.into_iter().map(|value| (value, label(value, self.unit))).collect()
+        let few = |steps: &[f64]| decades(self.low, self.high, steps);
+        let tens = |every: i32| -> Vec<f64> {
+            let keep = |v: &f64| (v.log10().round() as i32).rem_euclid(every) == 0;
+            few(&[1.0]).into_iter().filter(keep).collect()
         };
-        match values.len() {
-            0 | 1 => self.close_ticks(most, written).unwrap_or_else(|| written(values)),
-            _ => written(values),
-        }
-    }
-
-    /// Ticks at equal steps where the axis is too short for two of its own scale: one alone tells no distance. `None` where no two
-    /// read differently.
-    fn close_ticks(
-        &self,
-        most: usize,
-        written: impl Fn(Vec<f64>) -> Vec<(f64, String)>,
-    ) -> Option<Vec<(f64, String)>> {
-        (2..=most).find_map(|parts| {
-            let range = self.high - self.low;
-            let step = match self.scale {
-                Scale::Binary => (range / parts as f64).log2().ceil().exp2(),
-                _ => nice_step(range, parts),
-            };
-            let first = (self.low / step - 1e-9).ceil();
-            let all = (0..=most).map(|i| (first + i as f64) * step);
-            let ticks = written(all.filter(|v| *v <= self.high * 1.000_001).collect());
+        // From the closest to the widest.
+        let own: Vec<Vec<f64>> = match self.scale {
+            Scale::FromZero | Scale::Linear => vec![self.steps(most - 1)],
+            Scale::Binary => [1, 2, 3, 5, 10, 20, 40].map(powers).to_vec(),
+            Scale::Decades => [few(&[1.0, 2.0, 5.0]), few(&[1.0, 3.0])]
+                .into_iter()
+                .chain([1, 2, 3, 6, 12].map(tens))
+                .collect(),
+        };
+        // Where the axis is too short for two of its own scale equal steps: one alone tells no distance.
+        let close = (2..=most).map(|parts| self.steps(parts));
+        let written = |values: &Vec<f64>| -> Vec<(f64, String)> {
+            values.iter().map(|value| (*value, label(*value, self.unit))).collect()
+        };
+        let tells = |ticks: &Vec<(f64, String)>| {
             let differ = ticks.windows(2).all(|pair| pair[0].1 != pair[1].1);
-            ((2..=most).contains(&ticks.len()) && differ).then_some(ticks)
-        })
+            (2..=most).contains(&ticks.len()) && differ
+        };
+        let first = own.iter().find(|values| !values.is_empty()).map(&written);
+        let chosen = own.into_iter().chain(close).map(|values| written(&values)).find(tells);
+        chosen.unwrap_or_else(|| first.into_iter().flatten().take(most).collect())
     }
-}
 
-/// The first of these lists that is short enough but not empty; the longest that is, cut, where none is.
-fn thinned(most: usize, lists: [Vec<f64>; 7]) -> Vec<f64> {
-    let fitting = lists.iter().find(|list| !list.is_empty() && list.len() <= most);
-    fitting.cloned().unwrap_or_else(|| lists[0].iter().copied().take(most).collect())
+    /// Values at equal steps that divide the axis into so many parts at the most.
+    fn steps(&self, parts: usize) -> Vec<f64> {
+        let range = self.high - self.low;
+        let step = match self.scale {
+            Scale::Binary => (range / parts as f64).log2().ceil().exp2(),
+            _ => nice_step(range, parts),
+        };
+        // There is no half thread.
+        let step = if self.unit == "count" { step.max(1.0) } else { step };
+        let first = (self.low / step - 1e-9).ceil();
+        let all = (0..=parts).map(|i| (first + i as f64) * step);
+        all.filter(|v| *v <= self.high + step * 1e-6).collect()
+    }
 }
 
 /// The multiples of powers of ten between two bounds.

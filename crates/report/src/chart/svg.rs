@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::{Chart, Look, Series};
+use super::{Chart, Look, Mark, Series, rows, spread};
 use crate::text::{cut, width};
 
 /// How large a chart is drawn, in user units; the page draws one for a desktop and one for a phone, so that the
@@ -53,6 +53,9 @@ pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
     let top = 24.0 + marks.iter().map(|mark| mark.row + 1).max().unwrap_or(0) as f64 * LINE;
     let at_x = |v: f64| left + x.position(v) * (right - left);
     let at_y = |v: f64| bottom - y.position(v) * (bottom - top);
+    let ends: Vec<f64> =
+        chart.series.iter().map(|of| of.points.last().map_or(bottom, |last| at_y(last.1))).collect();
+    let heights = spread(&ends, LINE, (top, bottom - 4.0));
     let (title_id, desc_id) = (format!("{id}-t"), format!("{id}-d"));
     html! {
         svg class=(size.class) viewBox=(format!("0 0 {} {}", size.width, size.height)) role="img"
@@ -92,10 +95,11 @@ pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
                 }
             }
             @if named {
-                @for end in ends(chart, (size.width, top, bottom), &at_x, &at_y) {
-                    text class=(format!("end {}", class(&chart.series[end.number], end.number))) x=(r(end.x)) y=(r(end.y)) {
-                        (end.name)
-                    }
+                @for ((number, series), y) in chart.series.iter().enumerate().zip(heights) {
+                    @let name = cut(&series.name, (size.width * NAMES / LETTER) as usize);
+                    @let end = series.points.last().map_or(right, |last| at_x(last.0)) + 7.0;
+                    @let x = end.min(size.width - width(&name) as f64 * LETTER - 2.0);
+                    text class=(format!("end {}", class(series, number))) x=(r(x)) y=(r(y + 4.0)) { (name) }
                 }
             }
         }
@@ -131,64 +135,6 @@ fn class(series: &Series, number: usize) -> String {
     }
 }
 
-/// The name of a line beside its end.
-struct End {
-    number: usize,
-    x: f64,
-    y: f64,
-    name: String,
-}
-
-/// Where the lines' names stand: right of their ends, and so far above or below that none covers another. `room`: the drawing's
-/// width, and the height from where to where lines go.
-fn ends(
-    chart: &Chart,
-    room: (f64, f64, f64),
-    at_x: &dyn Fn(f64) -> f64,
-    at_y: &dyn Fn(f64) -> f64,
-) -> Vec<End> {
-    let mut placed: Vec<End> = Vec::new();
-    let long = |name: &str| width(name) as f64 * LETTER;
-    for (number, series) in chart.series.iter().enumerate() {
-        let Some(last) = series.points.last() else { continue };
-        let name = cut(&series.name, (room.0 * NAMES / LETTER) as usize);
-        let x = (at_x(last.0) + 7.0).min(room.0 - long(&name) - 2.0);
-        let end = at_y(last.1) + 4.0;
-        let free = |y: &&f64| {
-            let meets = |other: &End| {
-                (other.y - **y).abs() < LINE - 1.0
-                    && other.x < x + long(&name)
-                    && x < other.x + long(&other.name)
-            };
-            (room.1..room.2).contains(*y) && !placed.iter().any(meets)
-        };
-        // Between two points a line is looked at in its middle, too.
-        let crossed = |y: &&f64| {
-            let hit =
-                |px: f64, py: f64| px > x - 3.0 && px < x + long(&name) && py > **y - LINE && py < **y + 3.0;
-            let place = |(px, py): (f64, f64)| (at_x(px), at_y(py));
-            chart.series.iter().any(|series| {
-                series.points.windows(2).any(|pair| {
-                    let (from, to) = (place(pair[0]), place(pair[1]));
-                    (1..=8).map(f64::from).any(|n| {
-                        hit(
-                            from.0 + (to.0 - from.0) * n / 8.0,
-                            if series.steps { from.1 } else { from.1 + (to.1 - from.1) * n / 8.0 },
-                        )
-                    })
-                })
-            })
-        };
-        let rows: Vec<f64> = (0..=chart.series.len() * 2 + 4)
-            .flat_map(|row| [-1.0, 1.0].map(|way| end + way * row as f64 * LINE / 2.0))
-            .collect();
-        let clear = rows.iter().find(|y| free(y) && !crossed(y));
-        let y = clear.or_else(|| rows.iter().find(free)).copied().unwrap_or(end);
-        placed.push(End { number, x, y, name });
-    }
-    placed
-}
-
 /// A coordinate with one decimal.
 pub(crate) fn r(value: f64) -> String {
     let text = format!("{value:.1}");
@@ -210,19 +156,14 @@ fn path(points: &[(f64, f64)], steps: bool, x: &dyn Fn(f64) -> f64, y: &dyn Fn(f
 
 /// The marks whose letters do not meet, with the middle of these: at the end of the axis they move to within the chart.
 fn spaced(ticks: Vec<(f64, String)>, x: &dyn Fn(f64) -> f64, right: f64) -> Vec<(f64, String, f64)> {
-    let mut free = 0.0;
-    ticks
-        .into_iter()
-        .filter_map(|(value, text)| {
-            let half = width(&text) as f64 * LETTER / 2.0;
-            let middle = x(value).min(right + 12.0 - half);
-            let fits = middle - half >= free;
-            if fits {
-                free = middle + half + 6.0;
-            }
-            fits.then_some((value, text, middle))
-        })
-        .collect()
+    let half = |text: &str| width(text) as f64 * LETTER / 2.0;
+    let middles: Vec<f64> =
+        ticks.iter().map(|(value, text)| x(*value).min(right + 12.0 - half(text))).collect();
+    let place =
+        |((_, text), middle): (&(f64, String), &f64)| (middle - half(text), middle + half(text) + 6.0);
+    let rows = rows(&ticks.iter().zip(&middles).map(place).collect::<Vec<_>>());
+    let first = ticks.into_iter().zip(middles).zip(rows).filter(|(_, row)| *row == 0);
+    first.map(|(((value, text), middle), _)| (value, text, middle)).collect()
 }
 
 /// An upright line: where it is, in which row its name stands, and on which side.
@@ -236,22 +177,23 @@ struct Placed {
 
 /// Places names so that they neither meet nor leave the drawing: on the right of their line where there is room.
 fn place_marks(chart: &Chart, left: f64, right: f64, x: impl Fn(f64) -> f64) -> Vec<Placed> {
-    let mut taken: Vec<Vec<(f64, f64)>> = Vec::new();
-    let mut marks = Vec::new();
-    for mark in &chart.marks {
-        let line = x(mark.at);
-        let long = width(&mark.name) as f64 * LETTER + 8.0;
+    let place = |mark: &Mark| {
+        let (line, long) = (x(mark.at), width(&mark.name) as f64 * LETTER + 8.0);
         let before = line + long > right + 10.0 && line - long >= left;
-        let (from, to) = if before { (line - long, line) } else { (line, line + long) };
-        let meets = |row: &Vec<(f64, f64)>| row.iter().any(|(a, b)| from < *b && *a < to);
-        let row = taken.iter().position(|row| !meets(row)).unwrap_or(taken.len());
-        if row == taken.len() {
-            taken.push(Vec::new());
-        }
-        taken[row].push((from, to));
-        marks.push(Placed { line, row, before, text: mark.name.clone(), measured: mark.measured });
-    }
+        (line, before, if before { (line - long, line) } else { (line, line + long) })
+    };
+    let places: Vec<(f64, bool, (f64, f64))> = chart.marks.iter().map(place).collect();
+    let rows = rows(&places.iter().map(|(.., span)| *span).collect::<Vec<_>>());
+    let marks = chart.marks.iter().zip(places).zip(rows);
     marks
+        .map(|((mark, (line, before, _)), row)| Placed {
+            line,
+            row,
+            before,
+            text: mark.name.clone(),
+            measured: mark.measured,
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! A chart in characters: lines of Braille dots, each named at its right end, so that no colour is needed.
 
-use super::{Chart, Series};
+use super::{Chart, Series, rows, spread};
 use crate::paint::{Span, Tone};
-use crate::text::{cut, pad_left, width};
+use crate::text::{cut, pad_left, pad_right, width};
 
 /// Rows of characters that a chart is high; each is four dots.
 const ROWS: usize = 14;
@@ -59,7 +59,7 @@ pub(crate) fn draw(chart: &Chart, columns: usize) -> Option<Vec<Vec<Span>>> {
     // Lines that end near the right edge are named in a margin.
     let near = |series: &&Series| series.points.last().is_some_and(|last| x.position(last.0) > 0.7);
     let longest = chart.series.iter().filter(near).map(|series| width(&series.name)).max().unwrap_or(0);
-    let right = if longest > 0 { longest.min(columns / 4) + 2 } else { 0 };
+    let right = if longest > 0 { longest.min(columns / 3) + 2 } else { 0 };
     let plot = columns.checked_sub(left + right).filter(|plot| *plot >= LEAST_COLUMNS)?;
     let (wide, high) = (plot * 2 - 1, ROWS * 4 - 1);
     let row_of = |v: f64| ((1.0 - y.position(v)) * high as f64).round() as usize;
@@ -71,12 +71,28 @@ pub(crate) fn draw(chart: &Chart, columns: usize) -> Option<Vec<Vec<Span>>> {
     for (number, series) in below_all.into_iter().chain(above) {
         canvas.series(series, number, |point| (column_of(point.0), row_of(point.1)));
     }
-    let verticals: Vec<(usize, &str)> =
-        chart.marks.iter().map(|mark| (column_of(mark.at) / 2, mark.name.as_str())).collect();
-
+    let verticals: Vec<usize> = chart.marks.iter().map(|mark| column_of(mark.at) / 2).collect();
+    // Each name stands over its line and to the right of it; where two would meet the later goes one line higher.
+    let names = chart.marks.iter().zip(&verticals).map(|(mark, at)| {
+        let name = cut(&mark.name, plot);
+        (left + (*at).min(plot - width(&name)), name)
+    });
     let mut lines = vec![vec![Span::quiet(cut(&chart.y.label, columns))]];
-    lines.extend(names(&verticals, left, plot).map(|text| vec![Span::quiet(text)]));
-    let ends = ends(chart, &canvas, plot + right, |point| (column_of(point.0) / 2, row_of(point.1) / 4));
+    lines.extend(name_rows(names.collect()).into_iter().rev().map(|text| vec![Span::quiet(text)]));
+    let lasts: Vec<(f64, f64)> =
+        chart.series.iter().take(ROWS).filter_map(|series| series.points.last().copied()).collect();
+    let heights: Vec<f64> = lasts.iter().map(|last| (1.0 - y.position(last.1)) * high as f64 / 4.0).collect();
+    let heights = spread(&heights, 1.0, (0.0, (ROWS - 1) as f64));
+    let end_of = |(number, (last, height)): (usize, (&(f64, f64), f64))| {
+        let (row, end) = ((height + 1e-6) as usize, column_of(last.0) / 2);
+        // Right of its end, in the margin where others are drawn there.
+        let name_end = end + 3 + width(&chart.series[number].name);
+        let free = (end + 1..name_end.min(plot)).all(|at| canvas.cells[row * plot + at].0 == 0);
+        let column = if free || right == 0 { end + 2 } else { plot + 1 };
+        let name = cut(&chart.series[number].name, (plot + right).saturating_sub(column));
+        End { row, column, name, number }
+    };
+    let ends: Vec<End> = lasts.iter().zip(heights).enumerate().map(end_of).collect();
     for row in 0..ROWS {
         let tick = ticks.iter().find(|(value, _)| row_of(*value) / 4 == row);
         let (text, sign) = tick.map_or(("", "│"), |(_, text)| (text.as_str(), "┤"));
@@ -89,7 +105,7 @@ pub(crate) fn draw(chart: &Chart, columns: usize) -> Option<Vec<Vec<Span>>> {
                 continue;
             }
             let (dots, series) = if column < plot { canvas.cells[row * plot + column] } else { (0, 0) };
-            let mark = verticals.iter().any(|(at, _)| *at == column);
+            let mark = verticals.contains(&column);
             match char::from_u32(0x2800 + dots).filter(|_| dots != 0) {
                 Some(c) => spans.push(Span::new(tone(chart, series), c.to_string())),
                 None if mark => spans.push(Span::quiet("┊")),
@@ -100,7 +116,12 @@ pub(crate) fn draw(chart: &Chart, columns: usize) -> Option<Vec<Vec<Span>>> {
         lines.push(spans);
     }
     lines.push(vec![Span::quiet(format!("{}└{}", " ".repeat(left - 1), "─".repeat(plot)))]);
-    lines.push(vec![Span::quiet(below(&x.ticks(plot / 10), left, plot, |v| column_of(v) / 2))]);
+    let below = x.ticks(plot / 10).into_iter().map(|(value, text)| {
+        let middle = left + column_of(value) / 2;
+        (middle.saturating_sub(width(&text) / 2).min((left + plot).saturating_sub(width(&text))), text)
+    });
+    // Those that would meet are left out.
+    lines.extend(name_rows(below.collect()).into_iter().take(1).map(|text| vec![Span::quiet(text)]));
     let label = cut(&chart.x.label, plot);
     lines.push(vec![Span::quiet(format!("{}{}", " ".repeat(left), pad_left(&label, plot)))]);
     Some(lines)
@@ -113,83 +134,7 @@ fn tone(chart: &Chart, series: usize) -> Tone {
     }
 }
 
-/// Where each line's name stands: (row, column, series). Right of the line's end where that is free, else as near
-/// to it as there is room; `columns` includes the margin on the right, in which nothing is drawn. Names of lines that end side by
-/// side stand in the order of their ends: else one is taken for the other's.
-fn ends(
-    chart: &Chart,
-    canvas: &Canvas,
-    columns: usize,
-    end_of: impl Fn(&(f64, f64)) -> (usize, usize),
-) -> Vec<End> {
-    let lines = chart.series.iter().enumerate().take(ROWS);
-    let mut lines: Vec<Line> = lines
-        .filter_map(|(number, series)| {
-            let last = series.points.last()?;
-            let (column, row) = end_of(last);
-            Some(Line { number, name: cut(&series.name, columns / 3), column, row, height: last.1 })
-        })
-        .collect();
-    // What ends furthest to the right is named first: a name right of another line's end would be taken for its.
-    let further = |a: &Line, b: &Line| b.column.cmp(&a.column);
-    lines.sort_by(|a, b| further(a, b).then(b.height.total_cmp(&a.height)));
-    let downwards = named_in_turn(canvas, columns, &lines);
-    if downwards.len() == lines.len() {
-        return downwards;
-    }
-    // Near the lower edge there is more room when the lowest is named first.
-    lines.sort_by(|a, b| further(a, b).then(a.height.total_cmp(&b.height)));
-    let upwards = named_in_turn(canvas, columns, &lines);
-    if upwards.len() > downwards.len() { upwards } else { downwards }
-}
-
-/// The end of a line and its name.
-struct Line {
-    number: usize,
-    name: String,
-    column: usize,
-    row: usize,
-    height: f64,
-}
-
-/// Names each line as near to its end as those before it leave room.
-fn named_in_turn(canvas: &Canvas, columns: usize, lines: &[Line]) -> Vec<End> {
-    let mut taken: Vec<(End, &Line)> = Vec::new();
-    for line in lines {
-        let length = width(&line.name);
-        let free = |row: usize, column: usize| {
-            let drawn = |at: usize| at < canvas.columns && canvas.cells[row * canvas.columns + at].0 != 0;
-            let named = |at: usize| {
-                taken.iter().any(|(end, _)| {
-                    end.row == row && (end.column..end.column + width(&end.name) + 1).contains(&at)
-                })
-            };
-            let in_order = taken.iter().all(|(end, other)| {
-                other.column.abs_diff(line.column) > SIDE_BY_SIDE
-                    || other.height == line.height
-                    || row.cmp(&end.row) == other.height.total_cmp(&line.height)
-            });
-            // One cell on either side stays free, so that a name is not taken for a part of a line.
-            in_order && (column.saturating_sub(1)..column + length + 1).all(|at| !drawn(at) && !named(at))
-        };
-        let rows = (0..ROWS).flat_map(|row| (0..columns.saturating_sub(length)).map(move |at| (row, at)));
-        // Rows are twice as high as columns are wide; a name begins right of its end rather than left of it.
-        let beside = line.column + 2;
-        let distance = |(row, at): &(usize, usize)| {
-            row.abs_diff(line.row) * 4 + beside.abs_diff(*at) + if *at < beside { 6 } else { 0 }
-        };
-        let mut places: Vec<(usize, usize)> = rows.collect();
-        places.sort_by_key(distance);
-        if let Some((row, column)) = places.into_iter().find(|(row, at)| free(*row, *at)) {
-            taken.push((End { row, column, name: line.name.clone(), number: line.number }, line));
-        }
-    }
-    taken.into_iter().map(|(end, _)| end).collect()
-}
-
-/// Ends of lines that are so many columns apart or fewer are told apart by their order alone.
-const SIDE_BY_SIDE: usize = 12;
-
+/// A line's name and where it stands.
 struct End {
     row: usize,
     column: usize,
@@ -197,46 +142,15 @@ struct End {
     number: usize,
 }
 
-/// The names of upright lines above the plot, each over its line and to the right of it; where two would meet the
-/// later goes one line higher.
-fn names(verticals: &[(usize, &str)], left: usize, plot: usize) -> impl Iterator<Item = String> {
-    let mut rows: Vec<String> = Vec::new();
-    for (at, name) in verticals {
-        let room = plot - at.min(&plot);
-        let (name, at) = if width(name) <= room {
-            ((*name).to_owned(), *at)
-        } else {
-            let name = cut(name, plot);
-            let at = plot - width(&name);
-            (name, at)
-        };
-        let start = left + at;
-        let fits = |row: &String| width(row) < start || row.is_empty();
-        let row = match rows.iter().position(fits) {
-            Some(row) => row,
-            None => {
-                rows.push(String::new());
-                rows.len() - 1
-            }
-        };
-        let gap = start.saturating_sub(width(&rows[row]));
-        rows[row] = format!("{}{}{name}", rows[row], " ".repeat(gap));
+/// Names from their columns on, in as many rows as keep them apart.
+fn name_rows(names: Vec<(usize, String)>) -> Vec<String> {
+    let place = |(start, name): &(usize, String)| (*start as f64, (start + width(name) + 1) as f64);
+    let rows = rows(&names.iter().map(place).collect::<Vec<_>>());
+    let mut lines = vec![String::new(); rows.iter().map(|row| row + 1).max().unwrap_or(0)];
+    for ((start, name), row) in names.into_iter().zip(rows) {
+        lines[row] = pad_right(&lines[row], start) + &name;
     }
-    rows.into_iter().rev()
-}
-
-/// The figures below the plot, those that would meet left out.
-fn below(ticks: &[(f64, String)], left: usize, plot: usize, column_of: impl Fn(f64) -> usize) -> String {
-    let mut line = String::new();
-    for (value, text) in ticks {
-        let wanted = left + column_of(*value);
-        let start = wanted.saturating_sub(width(text) / 2).min((left + plot).saturating_sub(width(text)));
-        if line.is_empty() || width(&line) < start {
-            let gap = start - width(&line);
-            line = format!("{line}{}{text}", " ".repeat(gap));
-        }
-    }
-    line
+    lines
 }
 
 #[cfg(test)]

@@ -33,16 +33,6 @@ pub(crate) enum Part {
     Bars(Bars),
     /// A matrix.
     Heat(Box<Heat>),
-    /// A matrix that no terminal can show: all of it for a page, the same summed up for a terminal.
-    Condensed {
-        /// All of it.
-        full: Box<Heat>,
-        /// Summed up.
-        small: Box<Heat>,
-    },
-    /// A matrix beside the one before it, of whose figures a table tells the gist: a page keeps it folded, a terminal
-    /// leaves it out.
-    Folded(Box<Heat>),
     /// Facts, one a line.
     Facts(Section),
     /// A sentence or two.

@@ -5,7 +5,8 @@ use record::metrics;
 
 use super::block::{Block, Part, Room};
 use super::{
-    bandwidth, core_to_core, counters, curves, details, latency, layers, numa, rest, scaling, workloads,
+    bandwidth, command_tables, core_to_core, counters, curves, details, latency, layers, numa, rest, scaling,
+    workloads,
 };
 use crate::chart::Chart;
 use crate::shown::Shown;
@@ -14,8 +15,10 @@ use crate::shown::Shown;
 /// where it stands.
 pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let mut charts = curves::charts(record);
-    let mut blocks: Vec<Block> =
-        details::tables(record, room.rows).into_iter().map(Block::from_table).collect();
+    let mut blocks = command_tables::blocks(record);
+    let mut shown_before = Shown::default();
+    blocks.iter().for_each(|block| shown_before.join(&block.shown_figures()));
+    blocks.extend(details::tables(record, room.rows).into_iter().map(Block::from_table));
     if let Some(latency) = latency::block(record) {
         match blocks.iter_mut().find(|block| block.word == latency.word) {
             Some(levels) => {
@@ -37,13 +40,12 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     blocks.extend(numa::block(record));
     blocks.extend(core_to_core::block(record));
     let scaling = scaling::blocks(record, room);
-    let mut steps = Shown::default();
-    scaling.iter().for_each(|block| steps.join(&block.shown_figures()));
-    blocks.extend(workloads::blocks(record, &steps).into_iter().map(Block::from_table));
+    scaling.iter().for_each(|block| shown_before.join(&block.shown_figures()));
+    blocks.extend(workloads::blocks(record, &shown_before).into_iter().map(Block::from_table));
     blocks.extend(scaling);
     blocks.extend(layers::siblings(record));
     blocks.extend(layers::layers(record));
-    blocks.extend(counters::tables(record, room.rows).into_iter().map(Block::from_table));
+    blocks.extend(counters::tables(record, &shown_before, room.rows).into_iter().map(Block::from_table));
     let mut shown = Shown::default();
     blocks.iter().for_each(|block| shown.join(&block.shown_figures()));
     blocks.extend(rest::tables(record, &shown, room.rows).into_iter().map(Block::from_table));

@@ -25,8 +25,16 @@ pub(crate) fn find_time(record: &Record) -> Option<&Measurement> {
 
 /// How long the command was in a state, all threads together.
 pub(crate) fn find_state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
-    figures(record, metrics::WORKLOAD_CPU_TIME)
-        .find(|m| m.labels.word(Label::State) == Some(name) && m.labels.get(Label::Thread).is_none())
+    find_state_of(record, "command", name)
+}
+
+/// The same of a command in turn, which has a name of its own.
+pub(crate) fn find_state_of<'a>(record: &'a Record, command: &str, state: &str) -> Option<&'a Measurement> {
+    record.measurements_of(metrics::WORKLOAD_CPU_TIME).find(|m| {
+        m.labels.word(Label::Workload) == Some(command)
+            && m.labels.word(Label::State) == Some(state)
+            && m.labels.get(Label::Thread).is_none()
+    })
 }
 
 /// The states of threads, what they are called, and how they are drawn.
@@ -107,13 +115,18 @@ pub(crate) fn seconds(value: f64) -> String {
     units::figure(value, "s")
 }
 
+/// What ended a run early.
+pub(crate) fn ended_by(ended: &Ended) -> Option<String> {
+    match ended {
+        Ended::Complete => None,
+        Ended::Interrupted { signal } => Some(format!("by signal {signal}")),
+        Ended::Failed { reason } => Some(format!("because {reason}")),
+    }
+}
+
 /// That not all runs were made that were asked for, and why.
 pub(crate) fn early_end(record: &Record, time: &Measurement) -> Option<String> {
-    let by = match &record.ended {
-        Ended::Complete => return None,
-        Ended::Interrupted { signal } => format!("by signal {signal}"),
-        Ended::Failed { reason } => format!("because {reason}"),
-    };
+    let by = ended_by(&record.ended)?;
     let asked = time.detail.get(detail::RUNS_ASKED).unwrap_or(1);
     let ends = time.detail.get(detail::ENDS).unwrap_or_default();
     let whole = ends.iter().filter(|end| !matches!(end, RunEnd::Stopped(_))).count();

@@ -1,6 +1,5 @@
-//! How long a cache line takes between CPUs: the matrix in the order of the topology, summed up by kind of pair and,
-//! where it is too large for a terminal, by part of the machine. Handed over by compare-and-swap first; by loads and stores
-//! beside it.
+//! How long a cache line takes between CPUs: the matrix in the order of the topology, summed up by kind of pair. Handed over by
+//! compare-and-swap first; by loads and stores beside it.
 
 use record::Label;
 use record::detail;
@@ -10,13 +9,13 @@ use record::machine::Cpu;
 use record::{Handover, Machine, Measurement, Record, Summary, metrics, units};
 
 use super::block::{Block, Part};
-use super::figures::{doubts, labelled, remarks, spread, value};
-use crate::chart::heat::{Head, Heat, terminal};
+use super::figures::{doubts, labelled, value};
+use crate::chart::heat::{Head, Heat};
 use crate::table::Table;
 
 /// CPUs beyond which no matrix is drawn: a pixel a CPU would be wider than any page.
 const MOST_CPUS: usize = 1024;
-/// Pairs up to which each has a row of a table and no matrix is drawn.
+/// Pairs up to which each has a row among all figures and no matrix is drawn.
 const FEW: usize = 3;
 
 /// The CPUs by their number.
@@ -26,7 +25,7 @@ fn cpus(machine: &Machine) -> Cpus<'_> {
     machine.cpus.iter().map(|cpu| (cpu.id, cpu)).collect()
 }
 
-/// The block of a report about pairs of CPUs; `None` where none was measured.
+/// The block of a report about pairs of CPUs; `None` where few or none were measured.
 pub(crate) fn block(record: &Record) -> Option<Block> {
     // What articles publish is of a kind of pair.
     let is_placed = |m: &&Measurement| pair(m).is_some() || m.detail.has(detail::CLASS);
@@ -45,21 +44,12 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let pairs: BTreeSet<(u32, u32)> = chief.iter().filter_map(|m| pair(m)).collect();
     // The kinds of pairs tell how many there are of each, the matrix which.
     chief.iter().chain(&beside).for_each(|m| block.shown.add(m));
-    if pairs.len() <= FEW {
-        block.parts.push(Part::Table(few(chief.iter().chain(&beside), class)));
-        return Some(block);
+    // What articles publish is of kinds of pairs.
+    if (1..=FEW).contains(&pairs.len()) {
+        return None;
     }
     block.parts.push(Part::Table(classes(how, &chief, &beside, class)));
-    if let Some(heat) = matrix(&cpus, how, &chief) {
-        let small = if heat.columns.len() > terminal::MOST { condensed(&cpus, how, &chief) } else { None };
-        block.parts.push(match small {
-            Some(small) => Part::Condensed { full: Box::new(heat), small: Box::new(small) },
-            None => Part::Heat(Box::new(heat)),
-        });
-    }
-    if let Some(heat) = matrix(&cpus, Some(Handover::Store), &beside) {
-        block.parts.push(Part::Folded(Box::new(heat)));
-    }
+    block.parts.extend(matrix(&cpus, how, &chief).map(|heat| Part::Heat(Box::new(heat))));
     Some(block)
 }
 
@@ -112,24 +102,6 @@ fn rank(kind: &str) -> (usize, u32, String) {
     };
     let distance = kind.rsplit(' ').next().and_then(|last| last.parse().ok()).unwrap_or(0);
     (place, distance, kind.to_owned())
-}
-
-/// A row a pair, home and way.
-fn few<'a>(all: impl Iterator<Item = &'a &'a Measurement>, class: impl Fn(&Measurement) -> String) -> Table {
-    let heads = ["from CPU", "to CPU", "home", "#one way", "#95 % interval", "by", "kind of pair"];
-    let mut table = Table::new("Core-to-core latency", Some(metrics::CORE_TO_CORE_LATENCY), heads);
-    let how_of = |m: &Measurement| Handover::of_measurement(m).map_or("", |how| how.word());
-    let mut kinds: BTreeMap<(String, &str), Vec<&Measurement>> = BTreeMap::new();
-    for m in all {
-        table.note_row(remarks(m));
-        let [from, to, home] = [Label::From, Label::To, Label::Home].map(|label| labelled(m, label));
-        table.row(vec![from, to, home, value(m), spread(m), how_of(m).to_owned(), class(m)]);
-        kinds.entry((class(m), how_of(m))).or_default().push(m);
-    }
-    for ((kind, _), of) in &kinds {
-        outliers(kind, of).iter().for_each(|note| table.note(note));
-    }
-    table.finished()
 }
 
 /// So many times the median of their kind, or its part, and pairs lie far from the others of it.
@@ -199,12 +171,12 @@ fn classes(
         };
         table.row(vec![
             kind,
-            pairs.len().to_string(),
+            if pairs.is_empty() { String::new() } else { pairs.len().to_string() },
             ns(&summary, summary.median),
             ns(&summary, summary.min),
             ns(&summary, summary.max),
             ns(&other, other.median),
-            slowest.map_or(String::new(), |m| {
+            slowest.filter(|m| pair(m).is_some()).map_or(String::new(), |m| {
                 format!("CPUs {} and {}", labelled(m, Label::From), labelled(m, Label::To))
             }),
         ]);
@@ -247,29 +219,7 @@ fn by_home(cpus: &Cpus, all: &[&Measurement]) -> BTreeMap<(u32, u32), f64> {
     cells
 }
 
-/// A map of what a line takes between these parts.
-fn map(
-    part: &str,
-    how: Option<Handover>,
-    heads: Vec<Head>,
-    cell: impl Fn(usize, usize) -> Option<f64>,
-) -> Heat {
-    let lies = if part == "node" { "on which" } else { "on whose node" };
-    Heat {
-        title: titled(&format!("A cache line from {part} to {part}, one way"), how),
-        unit: "ns",
-        lower_is_better: true,
-        down: format!("{part} {lies} the line lies"),
-        across: format!("the other {part}"),
-        diagonal: part != "CPU",
-        cells: (0..heads.len()).map(|from| (0..heads.len()).map(|to| cell(from, to)).collect()).collect(),
-        rows: heads.clone(),
-        columns: heads,
-        notes: Vec::new(),
-    }
-}
-
-/// The whole matrix.
+/// The matrix.
 fn matrix(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option<Heat> {
     let ids = ordered(cpus, all);
     if ids.len() > MOST_CPUS {
@@ -278,11 +228,23 @@ fn matrix(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option<He
     let cells = by_home(cpus, all);
     let part = outer_part(cpus, &ids);
     let head = |id: &u32| Head { name: id.to_string(), group: group(cpus, part, *id) };
-    let cell = |from: usize, to: usize| cells.get(&(ids[from], ids[to])).copied();
-    let mut heat = map("CPU", how, ids.iter().map(head).collect(), cell);
-    heat.notes
-        .push("CPUs stand in the order of packages, nodes, dies, clusters, cores and siblings.".to_owned());
-    heat.checked()
+    let heads: Vec<Head> = ids.iter().map(head).collect();
+    let row = |from: &u32| ids.iter().map(|to| cells.get(&(*from, *to)).copied()).collect();
+    Heat {
+        title: titled("A cache line from CPU to CPU, one way", how),
+        unit: "ns",
+        lower_is_better: true,
+        down: "CPU on whose node the line lies".to_owned(),
+        across: "the other CPU".to_owned(),
+        diagonal: false,
+        cells: ids.iter().map(row).collect(),
+        rows: heads.clone(),
+        columns: heads,
+        notes: vec![
+            "CPUs stand in the order of packages, nodes, dies, clusters, cores and siblings.".to_owned(),
+        ],
+    }
+    .checked()
 }
 
 /// A kind of part that encloses CPUs.
@@ -309,33 +271,6 @@ fn outer_part(cpus: &Cpus, ids: &[u32]) -> OfPart {
 
 fn group(cpus: &Cpus, part: OfPart, id: u32) -> String {
     cpus.get(&id).and_then(|cpu| part.1(cpu)).map_or(String::new(), |number| format!("{} {number}", part.0))
-}
-
-/// The matrix of parts instead of CPUs, of the smallest parts of which a terminal can show all: the median of the
-/// pairs between two parts, and on the diagonal of those within one.
-fn condensed(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option<Heat> {
-    let ids = ordered(cpus, all);
-    let part = PARTS.into_iter().find(|part| (2..=terminal::MOST).contains(&count(cpus, *part, &ids)))?;
-    let of = |id: u32| cpus.get(&id).and_then(|cpu| part.1(cpu));
-    let mut parts: Vec<u32> = Vec::new();
-    for number in ids.iter().filter_map(|id| of(*id)) {
-        if !parts.contains(&number) {
-            parts.push(number);
-        }
-    }
-    let mut values: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
-    for ((from, to), value) in by_home(cpus, all) {
-        if let (Some(from), Some(to)) = (of(from), of(to)) {
-            values.entry((from, to)).or_default().push(value);
-        }
-    }
-    let cell = |from: usize, to: usize| {
-        values.get(&(parts[from], parts[to])).map(|values| Summary::from_samples(values).median)
-    };
-    let head = |number: &u32| Head { name: number.to_string(), group: String::new() };
-    let mut heat = map(part.0, how, parts.iter().map(head).collect(), cell);
-    heat.notes.push("Each figure is the median over pairs; the page has every pair.".to_owned());
-    heat.checked()
 }
 
 #[cfg(test)]
@@ -384,13 +319,8 @@ mod tests {
     }
 
     #[test]
-    fn one_pair_is_a_line_and_no_map() {
-        let block = block(&record(&[(0, 1)])).unwrap();
-        let [Part::Table(table)] = &block.parts[..] else { panic!("{:?}", block.parts) };
-        assert_eq!(table.rows.len(), 1);
-        assert!(
-            table.rows[0].contains(&"50.0 ns".to_owned()) && table.rows[0].contains(&"one node".to_owned())
-        );
+    fn of_one_pair_there_is_no_map() {
+        assert_eq!(block(&record(&[(0, 1)])), None);
     }
 
     /// The same pairs by compare-and-swap, twice as fast.
@@ -403,27 +333,14 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_of_a_pair_are_reported_and_never_put_together() {
-        let block = block(&swapped_too(record(&[(0, 1)]))).unwrap();
-        let [Part::Table(table)] = &block.parts[..] else { panic!("{:?}", block.parts) };
-        let rows: Vec<String> = table.rows.iter().map(|row| row.join("|")).collect();
-        assert_eq!(rows.len(), 2);
-        assert!(rows[0].contains("25.0 ns") && rows[0].contains("|cas|"), "{rows:?}");
-        assert!(rows[1].contains("50.0 ns") && rows[1].contains("|store|"), "{rows:?}");
-    }
-
-    #[test]
     fn the_map_is_of_one_way_and_the_others_median_stands_beside_it() {
         let pairs = [(0, 1), (0, 4), (0, 2), (1, 5)];
         let record = swapped_too(record(&pairs));
         let block = block(&record).unwrap();
-        let [Part::Table(table), Part::Heat(first), Part::Folded(second)] = &block.parts[..] else {
-            panic!("{:?}", block.parts)
-        };
+        let [Part::Table(table), Part::Heat(map)] = &block.parts[..] else { panic!("{:?}", block.parts) };
         assert_eq!(table.title, "By kind of pair, by compare-and-swap");
         assert_eq!(table.rows[0][..6], ["siblings", "2", "25.0 ns", "25.0 ns", "25.0 ns", "50.0 ns"]);
-        assert_eq!((first.cells[0][1], second.cells[0][1]), (Some(25.0), Some(50.0)));
-        assert_eq!(second.title, "A cache line from CPU to CPU, one way, by loads and stores");
+        assert_eq!(map.cells[0][1], Some(25.0));
         assert!(record.measurements.iter().all(|m| block.shown_figures().has(m)));
     }
 

@@ -6,6 +6,7 @@ use record::{Label, Measurement, Record, detail, metrics, units};
 
 use super::figures::{labelled, remarks};
 use super::side_by_side::{add_rows, side_by_side};
+use crate::shown::Shown;
 use crate::table::Table;
 
 /// What tells one count from another, without the event: a workload with so many threads, or a command.
@@ -25,12 +26,12 @@ const NOT_CAUSED: [&str; 10] = [
     "slots",
 ];
 
-/// A table of counts and one of slots, where there are any.
-pub(crate) fn tables(record: &Record, most: usize) -> Vec<Table> {
+/// A table of counts that were not `shown_before` and one of slots, where there are any.
+pub(crate) fn tables(record: &Record, shown_before: &Shown, most: usize) -> Vec<Table> {
     let mut tables = vec![
         slots(record, most, "Issue slots (top-down)", LEVEL_1),
         slots(record, most, "Issue slots (top-down, level 2)", LEVEL_2),
-        counts(record, most),
+        counts(record, shown_before, most),
     ];
     tables.retain(|table| !table.is_empty());
     tables
@@ -41,12 +42,14 @@ fn place(m: &Measurement) -> [String; PLACE.len()] {
 }
 
 /// A row an event: its count, how many that is a thousand instructions, and how long it was really counted.
-fn counts(record: &Record, most: usize) -> Table {
+fn counts(record: &Record, shown_before: &Shown, most: usize) -> Table {
     let places = ["workload", "#threads", "placement", "thread"];
     let figures = ["event", "#count", "#per 1000 instructions", "?#counted for"];
     let mut table = Table::new("Counters", Some(metrics::COUNTER_COUNT), places.into_iter().chain(figures));
-    let all: Vec<&Measurement> =
-        record.measurements_of(metrics::COUNTER_COUNT).filter(|m| m.summary.n > 0).collect();
+    let all: Vec<&Measurement> = record
+        .measurements_of(metrics::COUNTER_COUNT)
+        .filter(|m| m.summary.n > 0 && !shown_before.has(m))
+        .collect();
     let of_instructions = all.iter().filter(|m| m.labels.word(Label::Event) == Some("instructions"));
     let instructions: HashMap<_, f64> = of_instructions.map(|m| (place(m), m.value())).collect();
     all.iter().for_each(|m| table.tells(m));
@@ -130,7 +133,7 @@ mod tests {
                 Measurement::new("counter.count", place, vec![count; 6]).with_detail(detail::COVERAGE, 0.833);
             record.measurements.push(m);
         }
-        let table = tables(&record, 16).remove(0);
+        let table = tables(&record, &Shown::default(), 16).remove(0);
         assert_eq!(
             table.rows[1],
             ["triad (regular stores)", "1", "cache-misses", "4,000,000", "2.00", "83.3 % of the time"]
@@ -149,7 +152,7 @@ mod tests {
                 .with_label(Label::Scope, scope);
             record.measurements.push(Measurement::new("counter.count", place, vec![1e9]));
         }
-        let table = tables(&record, 16).remove(0);
+        let table = tables(&record, &Shown::default(), 16).remove(0);
         assert_eq!(table.notes.len(), 1);
         assert_eq!(
             table.rows.iter().map(|row| row.last().unwrap().as_str()).collect::<Vec<_>>(),
@@ -165,7 +168,7 @@ mod tests {
                 Labels::new().with_label(Label::Workload, "aes").with_label(Label::Category, category);
             record.measurements.push(Measurement::new("counter.share", place, vec![share; 6]));
         }
-        let table = tables(&record, 16).remove(0);
+        let table = tables(&record, &Shown::default(), 16).remove(0);
         assert_eq!(table.rows, [["aes", "25.0 %", "20.0 %", "50.0 %"].map(str::to_owned)]);
     }
 }

@@ -135,14 +135,9 @@ pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     let series = cpus.into_iter().take(8).map(|(cpu, points)| {
         Series::line(cpu.map_or("latency".to_owned(), |cpu| format!("CPU {cpu}")), points)
     });
-    Chart {
-        title: "Load latency under load".to_owned(),
-        x: Axis::new("bandwidth of the others", Scale::Linear, "B/s"),
-        y: Axis::new(&shown, Scale::Linear, "ns"),
-        series: series.collect(),
-        marks: Vec::new(),
-    }
-    .checked()
+    let (x, y) =
+        (Axis::new("bandwidth of the others", Scale::Linear, "B/s"), Axis::new(&shown, Scale::Linear, "ns"));
+    Chart::of_lines("Load latency under load", x, y, series.collect())
 }
 
 /// How many wake-ups come later than a time: a line a setting and policy, the CPUs' distributions together.
@@ -175,14 +170,9 @@ pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
         record.measurements_of(metrics::WAKEUP_LATENCY).map(|m| m.labels.count(Label::Cpu)).collect();
     cpus.sort_unstable();
     cpus.dedup();
-    Chart {
-        title: format!("Wake-up latency distribution, {}", count_noun(cpus.len(), "CPU")),
-        x: Axis::new("wake-up latency", Scale::Decades, "ns"),
-        y: Axis::new("share of wake-ups above it", Scale::Decades, "share"),
-        series,
-        marks: Vec::new(),
-    }
-    .checked()
+    let title = format!("Wake-up latency distribution, {}", count_noun(cpus.len(), "CPU"));
+    let x = Axis::new("wake-up latency", Scale::Decades, "ns");
+    Chart::of_lines(&title, x, Axis::new("share of wake-ups above it", Scale::Decades, "share"), series)
 }
 
 /// For the upper bound of each bucket, the share of wake-ups above it.

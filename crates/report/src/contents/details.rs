@@ -129,25 +129,13 @@ fn parallelism(record: &Record, most: usize) -> Table {
     table.finished()
 }
 
-const LOADED: [Field<Measurement>; 5] = [
-    ("CPU", |m| labelled(m, Label::Cpu)),
-    ("#bandwidth", |m| labelled(m, Label::Bandwidth)),
-    ("#of loaders' maximum", |m| labelled(m, Label::ShareOfPeak)),
-    ("#latency", value),
-    ("#95 % interval", spread),
-];
-
-/// Latency under load.
+/// Latency under load, by the bandwidth of the others.
 fn loaded(record: &Record) -> Table {
-    let mut table = Table::with_fields("Loaded latency", Some(metrics::MEMORY_LOADED_LATENCY), &LOADED);
     let mut all: Vec<&Measurement> = record.measurements_of(metrics::MEMORY_LOADED_LATENCY).collect();
-    let (cpu, bandwidth) =
-        (|m: &Measurement| m.labels.count(Label::Cpu), |m: &Measurement| m.labels.number(Label::Bandwidth));
-    all.sort_by(|a, b| {
-        cpu(a).cmp(&cpu(b)).then(bandwidth(a).unwrap_or(0.0).total_cmp(&bandwidth(b).unwrap_or(0.0)))
-    });
-    table.figures(&LOADED, all, remarks);
-    table.finished()
+    let bandwidth = |m: &Measurement| m.labels.number(Label::Bandwidth).unwrap_or(0.0);
+    all.sort_by(|a, b| bandwidth(a).total_cmp(&bandwidth(b)));
+    all.sort_by_key(|m| m.labels.count(Label::Cpu));
+    generic("Loaded latency", &all, usize::MAX)
 }
 
 const COSTS: [Field<Measurement>; 5] = [

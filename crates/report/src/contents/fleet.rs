@@ -1,8 +1,8 @@
 //! What is said of a fleet: the machines that are slow and why, its classes, and what could not be held against anything.
 
 use record::Text;
-use record::fleet::{Class, Fleet, Slow, SlowFigure};
-use record::phrase::{agree, count_noun};
+use record::fleet::{Class, Fleet, Remark, Slow, SlowFigure};
+use record::phrase::{agree, count_noun, join_list};
 use record::units::{figure, percent, significant};
 
 use crate::table::Table;
@@ -120,6 +120,17 @@ pub(crate) fn classes(fleet: &Fleet, most: usize) -> Table {
     table
 }
 
+/// Of which files the same is to be known.
+pub(crate) fn describe_files(remark: &Remark) -> String {
+    let files = match remark.count.saturating_sub(remark.examples.len() as u64) {
+        _ if remark.examples.is_empty() => String::new(),
+        0 => format!(" ({})", join_list(&remark.examples)),
+        more => format!(" ({} and {more} more)", remark.examples.join(", ")),
+    };
+    let out = if remark.left_out { " left out" } else { "" };
+    format!("{}{out}: {}{files}", count_noun(remark.count, "file"), remark.what)
+}
+
 /// What is to be known beside: camps, classes too small, drifts, files.
 pub(crate) fn remarks(fleet: &Fleet) -> Vec<String> {
     let camps = fleet.classes.iter().filter_map(describe_camp).map(|camp| format!("Camp of {camp}."));
@@ -144,14 +155,9 @@ pub(crate) fn remarks(fleet: &Fleet) -> Vec<String> {
             ))
         })
     });
-    let files = fleet.reading.remarks.iter().map(|remark| {
-        let out = if remark.left_out { " left out" } else { "" };
-        let named = remark.examples.join(", ");
-        let more = if remark.count as usize > remark.examples.len() { ", …" } else { "" };
-        format!("{}{out}, {}: {named}{more}", count_noun(remark.count, "file"), remark.what)
-    });
+    let files = fleet.reading.remarks.iter().map(describe_files);
     let two_valued = fleet.classes.iter().filter(|class| !class.two_valued.is_empty()).map(|class| {
-        let names = record::phrase::join_list(&class.two_valued.iter().map(Text::to_string).collect::<Vec<_>>());
+        let names = join_list(&class.two_valued.iter().map(Text::to_string).collect::<Vec<_>>());
         format!("Not held against each other, since it has two values and nothing else divides these machines: {names}.")
     });
     camps.chain(two_valued).chain(drifts).chain(small).chain(only).chain(files).collect()

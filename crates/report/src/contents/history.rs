@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use record::fleet::Remark;
 use record::history::{Change, History, Line, Point};
 use record::phrase::{count_noun, join_list};
 use record::statistics::is_unknown;
 use record::units::{digits_within, figure, figure_to, significant};
 
 use super::figures::{MARK, WITHHELD};
+use super::fleet::describe_files;
 use crate::chart::{Axis, Chart, Mark, Scale, Series};
 use crate::table::{Table, Weight};
 use crate::text::range;
@@ -205,17 +205,7 @@ pub(crate) fn remarks(of: &History) -> Vec<String> {
     });
     let others =
         (of.others > 0).then(|| format!("{} of other machines left out", count_noun(of.others, "record")));
-    let one = |remark: &Remark| {
-        let files = match remark.count.saturating_sub(remark.examples.len() as u64) {
-            _ if remark.examples.is_empty() => String::new(),
-            0 => join_list(&remark.examples),
-            more => format!("{} and {more} more", remark.examples.join(", ")),
-        };
-        let out = if remark.left_out { " left out" } else { "" };
-        let files = if files.is_empty() { files } else { format!(" ({files})") };
-        format!("{}{out}: {}{files}", count_noun(remark.count, "file"), remark.what)
-    };
-    older.into_iter().chain(others).chain(of.remarks.iter().map(one)).collect()
+    older.into_iter().chain(others).chain(of.remarks.iter().map(describe_files)).collect()
 }
 
 /// A chart a figure, by days since the first record; marked where it changed.

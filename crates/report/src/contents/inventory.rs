@@ -29,7 +29,7 @@ pub(crate) fn sections(record: &Record) -> Vec<Section> {
     sections
 }
 
-pub(super) fn hz(value: u64) -> String {
+fn hz(value: u64) -> String {
     units::figure(value as f64, "Hz")
 }
 
@@ -74,7 +74,7 @@ fn processor(machine: &Machine) -> Section {
 }
 
 /// `family 6, model 85, stepping 7`, or `implementer 0x48, part 0xd01, revision r1p0`.
-pub(super) fn identity(p: &Processor) -> String {
+fn identity(p: &Processor) -> String {
     if p.implementer.is_some() {
         return listed([
             p.implementer.map(|code| format!("implementer {code:#04x}")),
@@ -124,7 +124,7 @@ fn cpus(machine: &Machine) -> Section {
 }
 
 /// `2`, or `1 or 2` where cores differ.
-pub(super) fn threads(machine: &Machine) -> String {
+fn threads(machine: &Machine) -> String {
     let mut counts: Vec<usize> = machine
         .cpus
         .iter()
@@ -138,7 +138,7 @@ pub(super) fn threads(machine: &Machine) -> String {
 }
 
 /// The kinds of cores of a hybrid machine, each with its CPUs and highest clock.
-pub(super) fn kinds(machine: &Machine) -> Vec<(String, String)> {
+fn kinds(machine: &Machine) -> Vec<(String, String)> {
     let mut kinds: BTreeMap<&str, (CpuList, Option<u64>)> = BTreeMap::new();
     for cpu in &machine.cpus {
         if let Some(kind) = &cpu.kind {
@@ -253,9 +253,18 @@ fn vulnerabilities(machine: &Machine) -> Section {
 fn limits(machine: &Machine) -> Section {
     let mut section = Section::new("Limits on this process");
     let limits = &machine.limits;
-    section.add("Affinity", limits.affinity.to_string());
-    section.add("Cpuset", limits.cpuset.to_string());
-    section.add("Memory nodes", limits.memory_nodes.to_string());
+    let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
+    let nodes: CpuList = machine.nodes.iter().map(|node| node.id).collect();
+    for (key, of, all) in [
+        ("Affinity", &limits.affinity, &online),
+        ("Cpuset", &limits.cpuset, &online),
+        ("Memory nodes", &limits.memory_nodes, &nodes),
+    ] {
+        // What has all is not limited.
+        if all.is_empty() || !all.difference(of).is_empty() {
+            section.add(key, of.to_string());
+        }
+    }
     section
         .add_some("CPU quota", limits.cpu_quota.map(|quota| format!("{} CPUs", units::significant(quota))));
     section.add_some("Memory limit", limits.memory_bytes.map(units::bytes));

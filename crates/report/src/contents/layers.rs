@@ -88,7 +88,7 @@ fn times(record: &Record, unit: &str) -> Table {
     // Each that was timed has its entry.
     record.measurements_of(metrics::LAYER_TIME).for_each(|m| table.tells(m));
     for layer in table.first(layers.iter().collect(), MOST) {
-        table.note_row(layer.doubt.as_ref().map(ToString::to_string));
+        table.note_row(layer.doubt.as_ref().map(|doubt| doubt.gist().to_string()));
         let seconds =
             layer.seconds.map_or(String::new(), |seconds| format!(" ({})", units::figure(seconds, "s")));
         table.row(vec![

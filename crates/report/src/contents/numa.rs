@@ -9,7 +9,6 @@ use super::block::{Block, Part};
 use super::section::{Fact, Section};
 use crate::chart::heat::{Head, Heat};
 use crate::shown::Shown;
-use crate::table::Table;
 
 /// Nodes beyond which no matrix is drawn: Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
 const MOST_NODES: usize = 1024;
@@ -23,12 +22,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     block.parts.extend(facts(record).map(Part::Facts));
     for (heat, shown) in [latency(record), bandwidth(record)].into_iter().flatten() {
         block.shown.join(&shown);
-        let nodes = heat.columns.len().max(heat.rows.len());
         block.parts.push(Part::Heat(Box::new(heat)));
-        // A matrix too large for a terminal is summed up by distance there.
-        if nodes > crate::chart::heat::terminal::MOST {
-            block.parts.push(Part::Table(by_distance(record)));
-        }
     }
     let drawn = block.parts.iter().any(|part| matches!(part, Part::Heat(_)));
     (drawn || record.diagnosis.numa.is_some()).then_some(block)
@@ -131,44 +125,6 @@ fn packages(record: &Record) -> BTreeMap<u32, u32> {
         }
     }
     packages
-}
-
-/// Latency by the firmware's distance: pairs, median, least and most.
-fn by_distance(record: &Record) -> Table {
-    let ids: Vec<u32> = record.machine.nodes.iter().map(|node| node.id).collect();
-    let mut shown: BTreeMap<(u64, u64), u32> = BTreeMap::new();
-    for node in &record.machine.nodes {
-        for (to, distance) in ids.iter().zip(&node.distances) {
-            shown.insert((node.id.into(), (*to).into()), *distance);
-        }
-    }
-    let mut groups: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for m in
-        record.measurements_of(metrics::NUMA_LATENCY).filter(|m| m.summary.n > 0 && m.value().is_finite())
-    {
-        if let (Some(from), Some(to)) = (m.labels.count(Label::From), m.labels.count(Label::To))
-            && let Some(distance) = shown.get(&(from, to))
-        {
-            groups.entry(*distance).or_default().push(m.value());
-        }
-    }
-    let mut table = Table::new(
-        "Latency by the firmware's distance",
-        Some(metrics::NUMA_LATENCY),
-        ["#distance", "#pairs", "#median", "#min", "#max"],
-    );
-    for (distance, values) in groups {
-        let summary = record::Summary::from_samples(&values);
-        let ns = |value| units::figure(value, "ns");
-        table.row(vec![
-            distance.to_string(),
-            values.len().to_string(),
-            ns(summary.median),
-            ns(summary.min),
-            ns(summary.max),
-        ]);
-    }
-    table.finished()
 }
 
 #[cfg(test)]

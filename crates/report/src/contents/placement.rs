@@ -1,11 +1,10 @@
-//! How CPU numbers lie on packages, cores, siblings and nodes.
+//! How CPU numbers lie on packages, cores and siblings.
 
 use std::collections::BTreeMap;
 
-use record::{CpuList, Machine, units};
+use record::{CpuList, Machine};
 
 use super::section::{Fact, listed};
-use crate::table::Table;
 
 /// One fact a package: `CPUs 0-15,32-47; first siblings 0-15, second siblings 32-47`.
 pub(crate) fn packages(machine: &Machine) -> Vec<Fact> {
@@ -55,40 +54,6 @@ fn siblings_by_rank(machine: &Machine, cpus: &CpuList) -> Vec<CpuList> {
         *rank += 1;
     }
     ranks
-}
-
-/// Nodes with their CPUs, memory and distances: to each in the order of the rows, or in words for over 8 nodes.
-pub(crate) fn nodes(machine: &Machine) -> Table {
-    let mut table = Table::new("Nodes", Some("node"), ["node", "CPUs", "#memory", "?#free", "distances"]);
-    let memory_reported = !machine.limits.memory_nodes.is_empty();
-    for node in &machine.nodes {
-        let distances = match machine.nodes.len() {
-            0..=1 => String::new(),
-            2..=8 => node.distances.iter().map(u32::to_string).collect::<Vec<_>>().join(" "),
-            _ => distances(machine, &node.distances),
-        };
-        let row = vec![
-            node.id.to_string(),
-            if node.cpus.is_empty() { "none".to_owned() } else { node.cpus.to_string() },
-            node.bytes.map_or(String::new(), units::bytes),
-            node.free_bytes.map_or(String::new(), units::bytes),
-            distances,
-        ];
-        if memory_reported && !node.allowed {
-            table.note_row(["this process may take no memory from it"]);
-        }
-        table.row(row);
-    }
-    table.finished()
-}
-
-/// `10 to 0, 12 to 1-3, 32 to 4-7`.
-fn distances(machine: &Machine, distances: &[u32]) -> String {
-    let mut to: BTreeMap<u32, CpuList> = BTreeMap::new();
-    for (node, distance) in machine.nodes.iter().zip(distances) {
-        to.entry(*distance).or_default().insert(node.id);
-    }
-    listed(to.into_iter().map(|(distance, nodes)| Some(format!("{distance} to {nodes}"))))
 }
 
 #[cfg(test)]

@@ -77,10 +77,7 @@ pub(crate) fn machine(record: &Record) -> Vec<String> {
     lines.push(listed([counts(machine), memory(machine), limits(machine)]));
     lines.retain(|line| !line.is_empty());
     if lines.is_empty() {
-        lines.push(match machine.memory_devices.iter().filter(|device| device.bytes.is_some()).count() {
-            0 => "no machine description".to_owned(),
-            devices => format!("a machine of which only the {} known", memory_devices(devices)),
-        });
+        lines.push("no machine description".to_owned());
     }
     lines
 }
@@ -88,13 +85,6 @@ pub(crate) fn machine(record: &Record) -> Vec<String> {
 /// The name of the host; `(none)` is the kernel's word for one that nobody named.
 pub(crate) fn host_name(machine: &Machine) -> Option<&str> {
     machine.hostname.as_deref().filter(|name| !name.is_empty() && *name != "(none)")
-}
-
-fn memory_devices(count: usize) -> String {
-    match count {
-        1 => "memory device is".to_owned(),
-        count => format!("{count} memory devices are"),
-    }
 }
 
 /// How many packages, cores, CPUs and nodes it has.
@@ -296,11 +286,18 @@ fn is_disturbed(m: &Measurement) -> bool {
 
 /// How noisy it was: figures in doubt, what others used, under which priority linespeed ran.
 pub(crate) fn noise_in_a_line(record: &Record) -> String {
+    match noise_facts(record) {
+        said if said.is_empty() => "noise: not recorded".to_owned(),
+        said => format!("noise: {said}"),
+    }
+}
+
+fn noise_facts(record: &Record) -> String {
     let before = &record.conditions.before;
     let steal = record.conditions.after.as_ref().and_then(|after| after.steal_share);
     let others = record.diagnosis.used_by_others;
     let online = record.machine.counts.cpus_online;
-    let said = listed([
+    listed([
         (record.import.is_none() && !record.measurements.is_empty()).then(|| unreliable(record)),
         others
             .zip(online)
@@ -308,24 +305,17 @@ pub(crate) fn noise_in_a_line(record: &Record) -> String {
         steal.map(|share| format!("steal {}", steal_share(share))),
         before.own_nice.filter(|nice| *nice != 0).map(|nice| format!("own nice value {nice}")),
         before.own_policy.clone().filter(|policy| policy != "other").map(|policy| format!("policy {policy}")),
-    ]);
-    if said.is_empty() { "noise: not recorded".to_owned() } else { format!("noise: {said}") }
+    ])
 }
 
 /// Where the noise stands: what happened during the samples, what is doubtful, and what else ran.
 pub(crate) fn noise(record: &Record) -> Vec<String> {
-    let mut lines = Vec::new();
-    // Other tools note nothing beside their samples.
-    if record.import.is_none() && !record.measurements.is_empty() {
-        lines.push(unreliable(record));
-        let mut kinds: Vec<_> =
-            record.measurements.iter().flat_map(|m| &m.marks).map(|mark| mark.mark).collect();
-        kinds.sort_unstable();
-        let counted = kinds
-            .chunk_by(|a, b| a == b)
-            .map(|chunk| Some(format!("{} in {}", mark_words(chunk[0]), count_noun(chunk.len(), "sample"))));
-        lines.push(listed(counted));
-    }
+    let mut kinds: Vec<_> = record.measurements.iter().flat_map(|m| &m.marks).map(|mark| mark.mark).collect();
+    kinds.sort_unstable();
+    let counted = kinds
+        .chunk_by(|a, b| a == b)
+        .map(|chunk| Some(format!("{} in {}", mark_words(chunk[0]), count_noun(chunk.len(), "sample"))));
+    let mut lines = vec![noise_facts(record), listed(counted)];
     let worst = record
         .measurements_of(metrics::STOLEN_SHARE)
         .filter(|m| m.labels.get(Label::Cause).is_none() && m.summary.n > 0)
@@ -337,12 +327,6 @@ pub(crate) fn noise(record: &Record) -> Vec<String> {
     lines.extend(taken);
     let state = record.conditions.after.as_ref().unwrap_or(&record.conditions.before);
     lines.push(listed([
-        record
-            .conditions
-            .after
-            .as_ref()
-            .and_then(|after| after.steal_share)
-            .map(|share| format!("steal {} during the run", steal_share(share))),
         record.conditions.before.load.map(|load| format!("load average {:.2} before the run", load[0])),
         state.throttled.filter(|times| *times > 0).map(|times| format!("throttled {times} times since boot")),
     ]));

@@ -3,9 +3,9 @@
 use record::command_run::RunEnd;
 use record::in_turn::times;
 use record::turns::Turns;
-use record::{Ended, Label, Measurement, Record, detail, metrics};
+use record::{Label, Measurement, Record, detail, metrics};
 
-use super::command::seconds;
+use super::command::{ended_by, find_state_of, seconds};
 use super::side_by_side::group_by;
 use crate::table::{Table, Weight};
 use crate::text::range;
@@ -41,8 +41,10 @@ pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
     ];
     let mut table = Table::new("Commands in turn", Some(metrics::WORKLOAD_TIME), heads);
     let times = times(record);
-    let states: Vec<[Option<&Measurement>; 2]> =
-        times.iter().map(|time| ["user", "system"].map(|state| find_state(record, time, state))).collect();
+    let states: Vec<[Option<&Measurement>; 2]> = times
+        .iter()
+        .map(|time| ["user", "system"].map(|state| find_state_of(record, name(time), state)))
+        .collect();
     // Where the split between the two is sampled too seldom their sum still holds.
     let split = states.iter().flatten().flatten().all(|m| m.doubt.is_none());
     let all_well = times.iter().all(|time| ends(time).iter().all(|end| *end == RunEnd::Code(0)));
@@ -78,15 +80,6 @@ pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
         ]);
     }
     table
-}
-
-/// How long a command was in a state, all its threads together.
-fn find_state<'a>(record: &'a Record, time: &Measurement, state: &str) -> Option<&'a Measurement> {
-    record.measurements_of(metrics::WORKLOAD_CPU_TIME).find(|m| {
-        m.labels.get(Label::Workload) == time.labels.get(Label::Workload)
-            && m.labels.word(Label::State) == Some(state)
-            && m.labels.get(Label::Thread).is_none()
-    })
 }
 
 fn ends(time: &Measurement) -> Vec<RunEnd> {
@@ -126,10 +119,8 @@ pub(crate) fn describe_rounds(record: &Record) -> String {
     let runs: Vec<usize> = times(record).iter().map(|time| ends(time).len()).collect();
     let (least, most) = (runs.iter().min().copied().unwrap_or(0), runs.iter().max().copied().unwrap_or(0));
     let rounds = record::phrase::count_noun(most, "round");
-    let by = match &record.ended {
-        Ended::Complete => return format!("{rounds} in turn, every second in reverse order"),
-        Ended::Interrupted { signal } => format!("by signal {signal}"),
-        Ended::Failed { reason } => format!("because {reason}"),
+    let Some(by) = ended_by(&record.ended) else {
+        return format!("{rounds} in turn, every second in reverse order");
     };
     let rounds = if runs.len() < 2 { "no whole round".to_owned() } else { rounds };
     let cut = times(record).iter().any(|time| ends(time).iter().any(|end| matches!(end, RunEnd::Stopped(_))));

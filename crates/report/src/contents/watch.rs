@@ -171,8 +171,7 @@ impl<'a> Lines<'a> {
     }
 
     fn chart(&self, title: &str, y: Axis, series: Vec<Series>) -> Option<Chart> {
-        let x = Axis::new("time since the start", Scale::FromZero, self.unit.0);
-        Chart { title: title.to_owned(), x, y, series, marks: Vec::new() }.checked()
+        Chart::of_lines(title, Axis::new("time since the start", Scale::FromZero, self.unit.0), y, series)
     }
 }
 
@@ -298,39 +297,49 @@ pub(crate) fn overlaid(named: &[(String, &Record)]) -> Vec<Chart> {
     .collect()
 }
 
+/// What is told of a watch in tables: its figures, and who did what.
+pub(crate) fn tables(watch: &Watch) -> [Table; 4] {
+    [figures(watch), states(watch), waits(watch), who(watch)]
+}
+
+/// A figure of an interval: its name, its unit and what the interval has of it.
+type FigureOf = (&'static str, &'static str, fn(&Interval) -> Option<f64>);
+
+const FIGURES: [FigureOf; 13] = [
+    ("CPUs busy", "share", |i| Some(i.times.share(i.times.busy()))),
+    ("in the kernel", "share", |i| Some(i.times.share(i.times.kernel()))),
+    ("steal", "share", |i| Some(i.times.share(i.times.steal))),
+    ("threads waiting for a CPU", "threads", delay),
+    ("CPU pressure", "share", |i| i.pressure.get("cpu").copied()),
+    ("I/O pressure", "share", |i| i.pressure.get("io").copied()),
+    ("memory pressure", "share", |i| i.pressure.get("memory").copied()),
+    ("memory, a load", "ns", highest_latency),
+    ("clock", "Hz", probed_clock),
+    ("context switches a second", "/s", |i| i.rates.get("context-switches").copied()),
+    ("page faults a second", "/s", |i| i.rates.get("page-faults").copied()),
+    ("highest temperature", "°C", |i| i.sensors.celsius),
+    ("power", "W", |i| i.sensors.watts),
+];
+
 /// The figures of the whole watch, and the least and most that a moment had.
-pub(crate) fn figures(watch: &Watch) -> Table {
+fn figures(watch: &Watch) -> Table {
     let mut table = Table::new("Over the whole watch", None, ["figure", "#mean", "#least", "#most"]);
     let Some(whole) = watch.whole() else { return table };
-    let mut add = |name: &str, unit: &str, of: &dyn Fn(&Interval) -> Option<f64>| {
-        let all: Vec<f64> = watch.moments.iter().filter_map(|moment| of(&moment.interval)).collect();
+    for (name, unit, of) in FIGURES {
         let show = |value: f64| match unit {
             "share" => format!("{:.1} %", value * 100.0),
             "threads" => format!("{value:.1}"),
             "/s" => units::thousands(value.round()),
             _ => units::figure(value, unit),
         };
-        let ends = (all.iter().copied().reduce(f64::min), all.iter().copied().reduce(f64::max));
-        if let (Some(mean), (Some(least), Some(most))) = (of(&whole.interval), ends) {
-            table.row(vec![name.to_owned(), show(mean), show(least), show(most)]);
+        let all = || watch.moments.iter().filter_map(|moment| of(&moment.interval));
+        // A machine of its own has no steal time.
+        let mean = of(&whole.interval).filter(|mean| *mean > 0.0 || name != "steal");
+        if let (Some(mean), Some(least), Some(most)) = (mean, all().reduce(f64::min), all().reduce(f64::max))
+        {
+            table.row([vec![name.to_owned()], [mean, least, most].map(show).to_vec()].concat());
         }
-    };
-    add("CPUs busy", "share", &|i| Some(i.times.share(i.times.busy())));
-    add("in the kernel", "share", &|i| Some(i.times.share(i.times.kernel())));
-    if whole.interval.times.steal > 0.0 {
-        add("steal", "share", &|i| Some(i.times.share(i.times.steal)));
     }
-    add("threads waiting for a CPU", "threads", &delay);
-    for (name, what) in [("CPU pressure", "cpu"), ("I/O pressure", "io"), ("memory pressure", "memory")] {
-        add(name, "share", &|i| i.pressure.get(what).copied());
-    }
-    add("memory, a load", "ns", &highest_latency);
-    add("clock", "Hz", &probed_clock);
-    for (name, event) in [("context switches", "context-switches"), ("page faults", "page-faults")] {
-        add(&format!("{name} a second"), "/s", &|i| i.rates.get(event).copied());
-    }
-    add("highest temperature", "°C", &|i| i.sensors.celsius);
-    add("power", "W", &|i| i.sensors.watts);
     if watch.merged > 1 {
         let seconds = whole.interval.seconds / watch.intervals.max(1) as f64 * watch.merged as f64;
         table.note(&format!(
@@ -343,7 +352,7 @@ pub(crate) fn figures(watch: &Watch) -> Table {
 }
 
 /// Who had the CPUs: processes, or threads of those that were meant.
-pub(crate) fn who(watch: &Watch) -> Table {
+fn who(watch: &Watch) -> Table {
     let seconds = watch.seconds().max(1e-9);
     let share = |of: f64| format!("{:.1}", of / seconds * 100.0);
     let mut table;
@@ -381,7 +390,7 @@ pub(crate) fn who(watch: &Watch) -> Table {
 }
 
 /// What threads waited for, and how often they were seen to: of a service, or of the busiest processes.
-pub(crate) fn waits(watch: &Watch) -> Table {
+fn waits(watch: &Watch) -> Table {
     let whole = watch.whole().unwrap_or_default().interval;
     let (waits, looks) = match &whole.service {
         Some(service) => (&service.waits, service.looks),
@@ -416,7 +425,7 @@ pub(crate) fn waits(watch: &Watch) -> Table {
 }
 
 /// What the threads of a service did with their time.
-pub(crate) fn states(watch: &Watch) -> Table {
+fn states(watch: &Watch) -> Table {
     let mut table = Table::new("What the service's threads did", None, ["state", "#time", "#threads"]);
     let Some(service) = watch.whole().and_then(|whole| whole.interval.service) else { return table };
     for (state, words, _) in listed_states(|state| service.states.get(state).copied()) {

@@ -8,7 +8,8 @@ use record::label::name_workload;
 use record::{Measurement, Record, metrics, units};
 
 use super::conditions;
-use super::figures::{bare_value, labelled, remarks, spread, value};
+use super::figures::{bare_value, labelled, remarks, spread};
+use super::rest::generic;
 use super::side_by_side::{self, group_by};
 use crate::shown::Shown;
 use crate::table::{Field, Table};
@@ -198,25 +199,15 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
     table.finished()
 }
 
-const YIELDS: [Field<Measurement>; 4] = [
-    ("workload", |m| labelled(m, Label::Workload)),
-    ("core", |m| labelled(m, Label::Core)),
-    ("#yield", value),
-    ("#95 % interval", spread),
-];
-
 /// What all siblings of a core do together, over one alone.
 fn yields(record: &Record) -> Table {
-    let mut table = Table::with_fields("SMT yield", Some(metrics::SMT_YIELD), &YIELDS);
     let all: Vec<&Measurement> =
         record.measurements_of(metrics::SMT_YIELD).filter(|m| m.summary.n > 0).collect();
-    all.iter().for_each(|m| table.tells(m));
-    let all = table.first(all, MOST);
-    table.figures(&YIELDS, all, remarks);
+    let mut table = generic("SMT yield", &all, MOST);
     if !table.is_empty() {
         table.note("1×: a second thread on the core adds nothing; 2×: it is worth a core");
     }
-    table.finished()
+    table
 }
 
 #[cfg(test)]

@@ -4,21 +4,20 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use maud::{Markup, html};
+use record::Record;
 use record::glossary::{Glossary, Group, Term};
 use record::metrics;
-use record::{Record, State};
 use reference::claims::JudgedClaim;
 
-use super::{Section, bars, link, prose, section, slug};
-use crate::chart::heat::{self, Heat};
+use super::table::{letters, table};
+use super::{Section, bars, heat, link, prose, section, slug};
 use crate::chart::{Chart, svg};
 use crate::contents::block::{Block, Part, Room};
 use crate::contents::blocks::blocks;
 use crate::contents::rest::generic;
 use crate::contents::{conditions as condition_contents, inventory as inventory_contents, summary};
-use crate::table::{Table, Weight};
 use crate::terminal::is_scale;
-use crate::text::{keep_units, width};
+use crate::text::keep_units;
 use record::phrase::count_noun;
 
 /// Rows of a table of CPUs before only the worst are shown; all are in the tables at the page's end.
@@ -27,16 +26,10 @@ const MOST: usize = 12;
 const ROOM: Room = Room { rows: MOST, workloads: usize::MAX, placements: usize::MAX, steps: 2 };
 /// Rows that a table may have below a drawing of the same figures before it waits to be opened.
 const SHORT: usize = 12;
-/// Columns of a table that fit on paper.
-const PAPER: usize = 20;
-/// Letters of a table's rows that a phone shows; a wider one says that it scrolls.
-const PHONE: usize = 40;
 /// Letters of a table's rows of which two fit beside one another on a wide screen.
 const NARROW: usize = 100;
 const INVENTORY: &str = "Inventory";
 const CONDITIONS: &str = "Noise and conditions";
-/// Letters from which a cell of words may be broken; shorter ones stay on one line.
-const LONG: usize = 28;
 
 /// The sections of figures: each with the name of its place on the page.
 pub(super) struct Figures {
@@ -125,8 +118,7 @@ pub(super) fn block_section(id: &str, block: &Block, set_off: &str) -> Section {
                     Part::Facts(section) => (facts(section)),
                     Part::Chart(chart) => (drawing(chart, &id)),
                     Part::Bars(bars) => (bars::draw(bars)),
-                    Part::Heat(heat) | Part::Condensed { full: heat, .. } => (map(heat, &id)),
-                    Part::Folded(heat) => details { summary { (heat.title) } (map(heat, &id)) },
+                    Part::Heat(heat) => (heat::draw(heat)),
                     Part::Table(of) => div {
                         @if of.title != block.title { h3 { (of.title) } }
                         @if drawn && of.rows.len() > SHORT {
@@ -157,20 +149,6 @@ pub(super) fn facts(section: &crate::contents::Section) -> Markup {
     html! { dl { @for fact in &section.facts { div { dt { (fact.key) } dd { (keep_units(&fact.value)) } } } } }
 }
 
-/// A matrix as a map in a box that scrolls, with its legend, and as a table for who cannot tell the shades.
-fn map(heat: &Heat, id: &str) -> Markup {
-    html! {
-        figure {
-            figcaption { (heat.heading()) " " span class="quiet" { "(" (heat.axes()) ")" } }
-            @if heat.columns.len() > 6 { (hint()) }
-            div class="scroll" role="region" tabindex="0" aria-label=(heat.title) { (heat::svg::draw(heat, id)) }
-            (heat::svg::legend(heat))
-        }
-        @for note in &heat.notes { p class="quiet what" { (note) } }
-        details { summary { "The figures as a table" } (table(&heat.table(), "")) }
-    }
-}
-
 /// A chart, drawn for a desktop and for a phone; the style sheet shows one of them.
 pub(super) fn drawing(chart: &Chart, id: &str) -> Markup {
     html! {
@@ -191,67 +169,6 @@ pub(super) fn drawings(charts: &[Chart], id: &str) -> Markup {
                 @for (number, chart) in charts.iter().enumerate() { (drawing(chart, &format!("{id}-{number}"))) }
             }
         }
-    }
-}
-
-/// What tells on a phone that more stands beside.
-pub(super) fn hint() -> Markup {
-    html! { p class="hint" aria-hidden="true" { "wider than the screen: scrolls sideways →" } }
-}
-
-/// Letters of a table's rows, the widest cell of each column.
-fn letters(table: &Table) -> usize {
-    let column = |at: usize, head: &str| {
-        let cells = table.rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell).min(LONG));
-        cells.chain([width(head)]).max().unwrap_or(0) + 2
-    };
-    table.columns.iter().enumerate().map(|(at, of)| column(at, &of.head)).sum()
-}
-
-/// A table in a box of its own, which scrolls where the table is wider than the page. `set_off`: the class of rows that are set off,
-/// where gain and loss have none of their own.
-pub(super) fn table(table: &Table, set_off: &str) -> Markup {
-    html! {
-        @if letters(table) > PHONE { (hint()) }
-        // Paper does not scroll: a table that is wider than it is left to the map beside it.
-        div class=(if table.columns.len() > PAPER { "scroll screen" } else { "scroll" }) role="region" tabindex="0" aria-label=(table.title) {
-            table {
-                thead {
-                    tr { @for column in &table.columns { th scope="col" class=[class(column.figures, "")] { (column.head) } } }
-                }
-                tbody {
-                    @for (number, row) in table.rows.iter().enumerate() {
-                        tr class=[weight(table.weight(number), set_off)] {
-                            @for (cell, column) in row.iter().zip(&table.columns) {
-                                td class=[class(column.figures, cell)] { (cell) }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        @if !table.notes.is_empty() {
-            ol class="notes" { @for note in &table.notes { li { (note) } } }
-        }
-        @for remark in &table.remarks {
-            p class="quiet what" { (remark) }
-        }
-    }
-}
-
-fn weight(weight: Weight, set_off: &str) -> Option<&str> {
-    match weight {
-        Weight::Plain => None,
-        _ if !set_off.is_empty() => Some(set_off),
-        Weight::Worse => Some("worse"),
-        Weight::Better => Some("better"),
-    }
-}
-
-fn class(figures: bool, cell: &str) -> Option<&'static str> {
-    match figures {
-        true => Some("n"),
-        false => (cell.chars().nth(LONG).is_some()).then_some("long"),
     }
 }
 
@@ -283,27 +200,6 @@ pub(super) fn conditions(record: &Record) -> Section {
         @if !conditions.is_empty() { (table(&conditions, "")) }
     };
     section("conditions", CONDITIONS, inside)
-}
-
-/// What was measured, and how well.
-pub(super) fn coverage(record: &Record) -> Section {
-    let mut all = Table::new("Coverage", Some("coverage"), ["what", "state", "reason", "what would help"]);
-    for item in &record.coverage {
-        all.row(vec![
-            item.what.clone(),
-            item.state.word().to_owned(),
-            item.why(),
-            item.remedy.as_ref().map(ToString::to_string).unwrap_or_default(),
-        ]);
-    }
-    let full = record.coverage.iter().filter(|item| item.state == State::Measured).count();
-    let inside = html! {
-        @if !all.is_empty() {
-            p { (full) " of " (count_noun(record.coverage.len(), "thing")) " measured in full." }
-            (table(&all.finished(), ""))
-        }
-    };
-    section("coverage", "Coverage", inside)
 }
 
 /// Which outputs the figures of an imported record were read from.

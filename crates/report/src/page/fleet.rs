@@ -48,7 +48,7 @@ pub(super) fn sections(of: &Fleet) -> Vec<Section> {
         }
     };
     let mut sections = vec![section("slow", "Slow machines", slow)];
-    let overview = super::figures::table(&fleet::classes(of, 50), "");
+    let overview = super::table::table(&fleet::classes(of, 50), "");
     sections.push(section("classes", "Classes", html! { @if !of.classes.is_empty() { (overview) } }));
     for (number, class) in of.classes.iter().enumerate().take(MOST_CLASSES) {
         let inside = if class.machines > 1 {
@@ -191,7 +191,7 @@ fn table(number: usize, class: &Class, columns: &[usize], rows: &[&MachineRow]) 
                 label for=(id(1)) { "name" } " "
                 @for (column, at) in columns.iter().enumerate() { label for=(id(column + 2)) { (name(*at)) } " " }
             }
-            (super::figures::hint())
+            (super::table::hint())
             div class="scroll" role="region" tabindex="0" aria-label=(format!("Machines of class {}", number + 1)) {
                 table role="table" style=(format!("--columns:{}", columns.len())) {
                     thead role="rowgroup" {

@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 use record::history::History;
 
-use super::figures::{drawings, table};
+use super::figures::drawings;
+use super::table::table;
 use super::{Section, items, prose, section};
 use crate::contents::history;
 use crate::text::keep_units;

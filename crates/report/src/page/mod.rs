@@ -6,10 +6,12 @@ mod command;
 mod compare;
 mod figures;
 mod fleet;
+mod heat;
 mod history;
 mod plan;
 mod shape;
 mod summary;
+mod table;
 mod turns;
 mod watch;
 
@@ -76,7 +78,6 @@ fn whole(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> St
     sections.append(&mut inventory);
     sections.extend([
         figures::conditions(record),
-        figures::coverage(record),
         figures::provenance(record),
         figures::all(record),
         figures::glossary(record, &figures),

@@ -14,7 +14,7 @@ pub(super) fn section(record: &Record) -> Section {
     let more = plan.processes.len().saturating_sub(MOST_PROCESSES);
     let inside = html! {
         p { (prose(plan.summary.to_string())) }
-        (super::figures::table(&processes(&plan.processes), ""))
+        (super::table::table(&processes(&plan.processes), ""))
         @if more > 0 { p { "… and " (more) " more." } }
         @for (word, says) in reasons(plan) { p { strong { (word) ": " } (prose(&says)) } }
         @for advice in &plan.advice { p { strong { (advice.about) ": " } (prose(advice.says.to_string())) } }

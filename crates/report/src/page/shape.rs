@@ -4,7 +4,6 @@ use maud::{Markup, html};
 use record::{CpuList, Machine, units};
 
 use super::Section;
-use super::figures::table;
 use crate::contents::placement;
 use crate::contents::shape::{Kind, Part, tree};
 use record::phrase::count_noun;
@@ -16,12 +15,11 @@ const MEMBERS: usize = 16;
 /// Shorter lists of CPUs stay on one line.
 const UNBROKEN: usize = 30;
 
-/// The picture, how CPU numbers lie on packages, and the nodes.
+/// The picture, and how CPU numbers lie on packages.
 pub(super) fn section(machine: &Machine) -> Section {
     let root = tree(machine);
     let wide = root.cpus.len() > WIDE;
     let packages = placement::packages(machine);
-    let nodes = placement::nodes(machine);
     let offline: CpuList = machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
     let all = html! {
         @if !root.cpus.is_empty() {
@@ -40,7 +38,6 @@ pub(super) fn section(machine: &Machine) -> Section {
         @if !packages.is_empty() {
             ul class="plain" { @for fact in &packages { li { b { (fact.key) } ": " (fact.value) } } }
         }
-        @if !nodes.is_empty() { h3 { (nodes.title) } (table(&nodes, "")) }
     };
     super::section("shape", "The machine's shape", all)
 }

@@ -3,7 +3,7 @@
 use maud::html;
 use record::Record;
 
-use super::{Section, figures, prose, section};
+use super::{Section, prose, section};
 use crate::contents::turns::{describe_rounds, find_turns, table};
 
 /// The answer; nothing for a record of something else.
@@ -15,7 +15,7 @@ pub(super) fn turns(record: &Record) -> Section {
                 @for explained in &one.explained { p { (prose(explained)) } }
             }
             p { (prose(describe_rounds(record))) @if let Some(floor) = &turns.floor_says { "; " (prose(floor)) } }
-            (figures::table(&table(record, turns).finished(), ""))
+            (super::table::table(&table(record, turns).finished(), ""))
             @for one in &turns.commands {
                 @if let Some(bound) = &one.bound {
                     h3 { code { (crate::text::clean(&one.workload)) } ": bound by " (prose(bound.by.name())) }

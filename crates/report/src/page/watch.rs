@@ -3,8 +3,9 @@
 use maud::html;
 use record::Record;
 
-use super::figures::{drawings, table};
-use super::{Section, bars, prose, section};
+use super::figures::drawings;
+use super::table::table;
+use super::{Section, bars, prose, section, slug};
 use crate::contents::watch;
 
 /// What is told of a watch; nothing for a record of none.
@@ -23,15 +24,10 @@ pub(super) fn sections(record: &Record) -> Vec<Section> {
     let curves = drawings(&watch::charts(watched), "watch");
     let mut sections =
         vec![section("stretches", "What it was bound by", inside), section("curves", "Over time", curves)];
-    for (id, of) in [
-        ("over-all", watch::figures(watched)),
-        ("states", watch::states(watched)),
-        ("waits", watch::waits(watched)),
-        ("who", watch::who(watched)),
-    ] {
+    for of in watch::tables(watched) {
         let title = of.title.clone();
         let inside = html! { @if !of.is_empty() { (table(&of.finished(), "")) } };
-        sections.push(Section { small: true, ..section(id, &title, inside) });
+        sections.push(Section { small: true, ..section(&slug(&title), &title, inside) });
     }
     sections
 }

@@ -15,8 +15,8 @@ use crate::contents::summary;
 use crate::paint::{Span, Tone};
 use crate::text::{clean, pad_left, pad_right, shorten, width};
 
-/// Things that could not be seen, shown by name.
-const UNSEEN: usize = 6;
+/// Things that are withheld, shown by name.
+const WITHHELD: usize = 6;
 
 /// How closely it is written, until there is room for the findings: whether the facts beside headlines have a line of their own where
 /// they need one, a finding's cost and command share a line where they fit, and an empty line stands before the findings.
@@ -34,19 +34,10 @@ pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>
         }
         foot(screen, record, shown_by, merged)
     };
-    let wanted = findings::MOST.min(record.diagnosis.findings.len());
-    // The first that has room for all that is wanted, else the first of those that have room for most.
-    let mut best = (0, DENSITIES[0]);
-    for density in DENSITIES {
-        let shown = rest(density);
-        if shown >= wanted {
-            return;
-        }
-        if shown > best.0 {
-            best = (shown, density);
-        }
-    }
-    rest(best.1);
+    // The first of those that have room for most findings.
+    let shown = DENSITIES.map(&mut rest);
+    let best = shown.iter().max().and_then(|most| shown.iter().position(|count| count == most));
+    rest(DENSITIES[best.unwrap_or(0)]);
 }
 
 /// What the machine is, how it was measured, how noisy it was.
@@ -66,7 +57,7 @@ pub(super) fn head(screen: &mut Screen, record: &Record) {
         .collect();
     if !withheld.is_empty() {
         let words =
-            format!("withheld, since the record was changed or damaged: {}", join_most(&withheld, UNSEEN));
+            format!("withheld, since the record was changed or damaged: {}", join_most(&withheld, WITHHELD));
         cut(screen, &[Span::new(Tone::Serious, words)]);
     }
     screen.blank();
@@ -85,12 +76,10 @@ pub(super) fn origin(screen: &mut Screen, record: &Record) {
 /// The worst findings as far as there is room, what could not be seen, and where the rest is. `merged`: with a finding's cost and
 /// command in one line where they fit. Returns how many findings were shown.
 pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: Option<&str>, merged: bool) -> usize {
-    let unseen = unseen(record, screen.width());
-    let room = screen.left(usize::from(unseen.is_some()) + 1);
+    let lost = lost(record);
+    let room = screen.left(usize::from(!lost.is_empty()) + 1);
     let shown = if room < 3 { 0 } else { findings::write(screen, record, room, shown_by, merged) };
-    if let Some(unseen) = unseen {
-        cut(screen, &[Span::plain(unseen)]);
-    }
+    unseen_why(screen, &lost, None, 1);
     more(screen, record, shown_by, shown);
     shown
 }
@@ -120,16 +109,21 @@ pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: Option<&str>,
     });
 }
 
-/// Why things could not be seen, in two lines at most; of those that there is no room for it is said how many they are, and which
-/// command has them.
-pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)], all: Option<&str>) {
+/// What could not be seen and why, in so many lines at most; of those that there is no room for it is said how many they are, and
+/// which command has them.
+pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)], all: Option<&str>, most: usize) {
     if lost.is_empty() {
         return;
     }
-    let said: Vec<String> = lost.iter().map(|(what, why)| format!("{what} ({why})")).collect();
+    let said: Vec<String> = lost
+        .iter()
+        .map(|(what, why)| if why.is_empty() { what.clone() } else { format!("{what} ({why})") })
+        .collect();
     let names: Vec<String> = lost.iter().map(|(what, _)| what.clone()).collect();
     let all = all.map(|command| format!(" ({command})")).unwrap_or_default();
-    let with_reasons = (1..=said.len()).rev().map(|shown| match said.len() - shown {
+    // In a single line the names of all go before the reasons of some.
+    let least = if most == 1 { said.len() } else { 1 };
+    let with_reasons = (least..=said.len()).rev().map(|shown| match said.len() - shown {
         0 => said.join("; "),
         left => format!("{}; {left} more{all}", said[..shown].join("; ")),
     });
@@ -138,8 +132,8 @@ pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)], all: Op
         format!("{}{all}", join_most(&names, shown))
     });
     let lines = with_reasons.chain(named).map(|line| format!("Not seen: {line}"));
-    let line = longest(lines, |line| screen.lines_of("", "  ", line) <= 2);
-    screen.short(2, "", "  ", line);
+    let line = longest(lines, |line| screen.lines_of("", "  ", line) <= most);
+    screen.short(most, "", "  ", line);
 }
 
 /// The machine in two lines, three where the processor's name is long, below what stands above everything.
@@ -204,23 +198,16 @@ fn share(resource: &Resource) -> String {
     share.map_or_else(|| "-".to_owned(), share_of_line_speed)
 }
 
-/// What could not be seen, in a line: by name as far as there is room.
-fn unseen(record: &Record, columns: usize) -> Option<String> {
-    let named = |state: State| {
-        let groups = summary::unseen(record).into_iter().filter(move |group| group.state == state);
-        groups.flat_map(|group| group.what).collect::<Vec<String>>()
-    };
-    let impossible = named(State::Impossible);
-    let limited = named(State::Degraded).len();
-    let line = |shown: usize| {
-        let said = listed([
-            (!impossible.is_empty()).then(|| join_most(&impossible, shown)),
-            (limited > 0).then(|| format!("{limited} measured in part")),
-        ]);
-        (!said.is_empty()).then(|| format!("Not seen: {said}"))
-    };
-    let lines = (1..=UNSEEN).rev().filter_map(line);
-    Some(longest(lines, |line| width(&clean(line)) <= columns)).filter(|line| !line.is_empty())
+/// What could not be seen, with its reasons; of what was measured in part how much that is.
+fn lost(record: &Record) -> Vec<(String, String)> {
+    let (impossible, others): (Vec<_>, Vec<_>) =
+        summary::unseen(record).into_iter().partition(|group| group.state == State::Impossible);
+    let mut lost: Vec<(String, String)> =
+        impossible.into_iter().map(|group| (join_most(&group.what, usize::MAX), group.reason)).collect();
+    let limited: usize =
+        others.iter().filter(|group| group.state == State::Degraded).map(|group| group.what.len()).sum();
+    lost.extend((limited > 0).then(|| (format!("{limited} measured in part"), String::new())));
+    lost
 }
 
 #[cfg(test)]

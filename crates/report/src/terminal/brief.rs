@@ -5,7 +5,7 @@ use record::plan::Plan;
 use record::{Comparison, Record};
 
 use super::screen::{LINES, Screen};
-use super::{Layout, Style, answer, compare, plan, report, scale};
+use super::{Style, answer, compare, plan, report, scale};
 use crate::contents::compare::{is_of_watches, record_names};
 use crate::contents::layers::{over_fastest, said};
 use crate::contents::plan::{processes, reasons, verification};
@@ -100,7 +100,7 @@ pub fn gate(gate: &Gate, style: &Style) -> String {
 /// How to lay a program out.
 pub fn plan_answer(made: &Plan, all: bool, style: &Style) -> String {
     let whole = plan::plan(made, style);
-    if whole.lines().count() <= LINES || style.layout == Layout::Tables {
+    if whole.lines().count() <= LINES {
         return whole;
     }
     let report = |screen: &mut Screen| plan::write(screen, made);

@@ -7,7 +7,7 @@ use super::Style;
 use super::lines::longest;
 use super::screen::Screen;
 use crate::ascii::to_ascii;
-use crate::table::Table;
+use crate::table::{Field, Table};
 use crate::text::{clean, cut, width};
 
 /// What node-problem-detector keeps of a line, and a terminal shows of it.
@@ -148,65 +148,57 @@ pub fn check(check: &Check, baseline: &str, drain: Option<&str>, all: bool, styl
     text
 }
 
+const FACTS: [Field<FactOff>; 3] = [
+    ("fact", |fact| fact.what.to_string()),
+    ("here", |fact| fact.here.clone().unwrap_or("-".to_owned())),
+    ("baseline", |fact| fact.baseline.clone().unwrap_or("-".to_owned())),
+];
+
+/// Facts that agree: what is here is in the baseline, too.
+const AGREE: [Field<FactOff>; 2] = [FACTS[0], ("here and in the baseline", FACTS[1].1)];
+
+/// The columns of figures, each with whether others were too busy to judge it.
+fn figure_fields<'a>() -> [Field<(&'a Figure, bool)>; 6] {
+    [
+        ("figure", |(figure, _)| figure.what.to_string()),
+        ("?#here", |(figure, _)| units::figure(figure.here, &figure.unit)),
+        ("?#baseline", |(figure, _)| units::figure(figure.baseline, &figure.unit)),
+        ("#speed", |(figure, _)| format!("{:.3}", figure.speed)),
+        ("?#95 %", |(figure, _)| {
+            figure.interval.map_or(String::new(), |(low, high)| format!("{low:.3} - {high:.3}"))
+        }),
+        ("verdict", |(figure, busy)| match &figure.doubt {
+            Some(doubt) => doubt.gist().to_string(),
+            None if figure.slow => "slower".to_owned(),
+            None if *busy => "not judged".to_owned(),
+            None if figure.interval.is_none() => "no interval".to_owned(),
+            None if figure.is_decided() => format!("not slower by {}", units::percent_to(figure.bound, 2)),
+            None => "too noisy".to_owned(),
+        }),
+    ]
+}
+
 /// All that was looked at.
 fn write(screen: &mut Screen, check: &Check, baseline: &str) {
-    let value = |value: &Option<String>| value.as_deref().map_or("-".to_owned(), clean);
-    for (title, facts) in [("Facts that differ", &check.facts), ("Facts not seen here", &check.not_seen)] {
-        let mut table = Table::new(title, None, ["fact", "here", "baseline"]);
-        for fact in facts {
-            table.row(vec![clean(&fact.what.to_string()), value(&fact.here), value(&fact.baseline)]);
-        }
-        if !table.is_empty() {
-            screen.heading(title);
-            screen.table(&table.finished(), 2);
-        }
-    }
-    let mut agree = Table::new("Facts that agree", None, ["fact", "here and in the baseline"]);
-    for fact in &check.agree {
-        agree.row(vec![clean(&fact.what.to_string()), value(&fact.here)]);
-    }
-    if !agree.is_empty() {
-        screen.heading("Facts that agree");
-        screen.table(&agree.finished(), 2);
-    }
-    let heads = ["figure", "?#here", "?#baseline", "#speed", "?#95 %", "verdict"];
-    let mut table = Table::new("Figures", None, heads);
-    for figure in &check.figures {
-        let value = |value: f64| units::figure(value, &figure.unit);
-        let interval = figure.interval.map(|(low, high)| format!("{low:.3} - {high:.3}"));
-        let verdict = match (&figure.doubt, figure.slow) {
-            (Some(doubt), _) => doubt.gist().to_string(),
-            (None, true) => "slower".to_owned(),
-            (None, false) if check.busy.is_some() => "not judged".to_owned(),
-            (None, false) if figure.interval.is_none() => "no interval".to_owned(),
-            (None, false) if figure.is_decided() => {
-                format!("not slower by {}", units::percent_to(figure.bound, 2))
-            }
-            (None, false) => "too noisy".to_owned(),
-        };
-        let speed = format!("{:.3}", figure.speed);
-        let what = clean(&figure.what.to_string());
-        table.row(vec![
-            what,
-            value(figure.here),
-            value(figure.baseline),
-            speed,
-            interval.unwrap_or_default(),
-            verdict,
-        ]);
-    }
-    if !table.is_empty() {
-        screen.heading("Figures");
-        screen.table(&table.finished(), 2);
-    }
+    let mut section = |title: &str, fields: &[Field<FactOff>], facts: &[FactOff]| {
+        let mut table = Table::with_fields(title, None, fields);
+        facts.iter().for_each(|fact| table.item(fields, fact));
+        screen.section(table);
+    };
+    section("Facts that differ", &FACTS, &check.facts);
+    section("Facts not seen here", &FACTS, &check.not_seen);
+    section("Facts that agree", &AGREE, &check.agree);
+    let fields = figure_fields();
+    let mut figures = Table::with_fields("Figures", None, &fields);
+    check.figures.iter().for_each(|figure| figures.item(&fields, &(figure, check.busy.is_some())));
+    screen.section(figures);
     if !check.neither.is_empty() {
         screen.heading("Unknown here and in the baseline");
-        let names: Vec<String> = check.neither.iter().map(|fact| clean(&fact.what.to_string())).collect();
+        let names: Vec<String> = check.neither.iter().map(|fact| fact.what.to_string()).collect();
         screen.hanging("  ", "  ", names.join(", "));
     }
     screen.blank();
-    let alike = format!("Held against {}: {} alike.", clean(baseline), count_facts(check.alike));
-    screen.paragraph(&[], crate::paint::Tone::Plain, alike);
+    screen.hanging("", "", format!("Held against {baseline}: {} alike.", count_facts(check.alike)));
 }
 
 #[cfg(test)]

@@ -1,17 +1,15 @@
 //! What was made of other tools' output: `linespeed import`.
 
-use record::diagnosis::Finding;
 use record::import::{Contradiction, Origin, Output, Withheld};
 use record::phrase::{count_noun, quote_word};
 use record::{Key, Measurement, Record, detail};
 
 use super::Style;
-use super::findings;
 use super::lines;
 use super::screen::Screen;
+use super::{findings, inventory, report};
 use crate::contents::figures::value;
-use crate::contents::finding;
-use crate::contents::{imported, listed, summary};
+use crate::contents::{listed, summary};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
 
@@ -20,6 +18,8 @@ const OUTPUTS: usize = 4;
 const FIGURES: usize = 12;
 /// Lines of what was read from an output: from the only one, from each of two, and so on.
 const LINES_EACH: [usize; OUTPUTS] = [5, 3, 2, 1];
+/// Lines below everything: where the record is, with empty lines between.
+const BELOW: usize = 3;
 /// Lines of its findings.
 const FINDINGS: usize = 3;
 /// Machines of one text.
@@ -89,14 +89,21 @@ fn write_one(screen: &mut Screen, record: &Record) {
     let each = LINES_EACH[import.outputs.len().clamp(1, OUTPUTS) - 1];
     for output in import.outputs.iter().take(OUTPUTS) {
         screen.short(1, "", "", describe_output(output, several));
-        let read = read(record, output, FIGURES);
-        if !read.is_empty() {
-            screen.short(each, "    ", "    ", read);
+        let figures = figures(record, output, FIGURES);
+        if !figures.is_empty() {
+            screen.short(each, "    ", "    ", figures);
         }
     }
     if import.outputs.len() > OUTPUTS {
         let more = count_noun(import.outputs.len() - OUTPUTS, "more output");
         screen.line(&[Span::quiet(format!("and {more}"))]);
+    }
+    if !import.inventory.is_empty() {
+        screen.blank();
+        let findings = if record.diagnosis.findings.is_empty() { 0 } else { FINDINGS + 1 };
+        let amiss = [import.withheld.is_empty(), import.contradictions.is_empty()];
+        let amiss = 2 * amiss.iter().filter(|none| !**none).count();
+        inventory::write_essentials(screen, record, screen.left(findings + amiss + BELOW));
     }
     if !record.diagnosis.findings.is_empty() {
         screen.blank();
@@ -135,28 +142,16 @@ fn write_several(screen: &mut Screen, records: &[Record], kept: &[Kept]) {
     }
 }
 
-/// The account of the records, with all that was read.
+/// The reports of the records, with all that was read.
 fn write_all(screen: &mut Screen, records: &[Record]) {
     for record in records {
         let Some(import) = &record.import else { continue };
         screen.blank();
-        for (number, line) in name(record).into_iter().enumerate() {
-            screen.paragraph(&[], if number == 0 { Tone::Strong } else { Tone::Plain }, line);
+        report::write(screen, record, None);
+        if !import.inventory.is_empty() {
+            inventory::write(screen, record);
         }
-        if !import.outputs.is_empty() {
-            screen.heading("Recognised");
-        }
-        for output in &import.outputs {
-            screen.hanging("  ", "      ", describe_output(output, import.texts.len() > 1));
-            let read = read(record, output, usize::MAX);
-            if !read.is_empty() {
-                screen.hanging("      ", "      ", read);
-            }
-        }
-        // How to mend it stands in the report.
-        list(screen, "What costs speed", record.diagnosis.findings.iter().map(found));
         list(screen, "Kept as text only: implausible", import.withheld.iter().map(kept_as_text));
-        list(screen, "Contradictions", import.contradictions.iter().map(contradiction));
     }
     // Each record of a text has what nobody understood of it.
     if let Some(import) = records.last().and_then(|record| record.import.as_ref()) {
@@ -168,10 +163,6 @@ fn write_all(screen: &mut Screen, records: &[Record]) {
             screen.line(&[Span::quiet(format!("  and {more} more"))]);
         }
     }
-}
-
-fn found(finding: &Finding) -> String {
-    format!("{}: {}, {}", finding.what, finding::severity(finding.severity), finding::loss(finding))
 }
 
 fn kept_as_text(one: &Withheld) -> String {
@@ -192,13 +183,6 @@ fn describe_output(output: &Output, several_texts: bool) -> String {
     let lines = if first == last { format!("line {first}") } else { format!("lines {first}–{last}") };
     let of = if several_texts { format!(" of {}", output.text) } else { String::new() };
     format!("{}{version}: {lines}{of}, {}", output.tool, count_noun(output.taken, "figure"))
-}
-
-/// What was read from an output: of the machine, and the first figures.
-fn read(record: &Record, output: &Output, most: usize) -> String {
-    let machine = imported::values(record, output).join(", ");
-    let figures = figures(record, output, most);
-    [machine, figures].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// The first figures that were read from an output, those of one place behind it, and before them the place that all have in

@@ -4,10 +4,9 @@ use record::Record;
 
 use super::findings;
 use super::screen::Screen;
-use super::{Layout, Style, answer};
+use super::{Style, answer};
 use crate::contents::{essentials, inventory, summary};
 use crate::paint::Span;
-use crate::table::Table;
 use crate::text::{clean, width};
 
 /// What the machine is and how it is set up, one fact a line, always in the same order.
@@ -15,7 +14,8 @@ pub fn inventory(record: &Record, style: &Style) -> String {
     Screen::draw(style, |screen| write(screen, record))
 }
 
-fn write(screen: &mut Screen, record: &Record) {
+/// Every fact, section by section.
+pub(super) fn write(screen: &mut Screen, record: &Record) {
     let sections = inventory::sections(record);
     let keys = sections.iter().flat_map(|section| &section.facts).map(|fact| width(&clean(&fact.key)) + 3);
     let at = keys.max().unwrap_or(0).clamp(16, 28);
@@ -28,15 +28,11 @@ fn write(screen: &mut Screen, record: &Record) {
     }
 }
 
-/// Every fact, a row each.
-fn as_table(record: &Record) -> Table {
-    let mut table = Table::new("", None, ["section", "fact", "value"]);
-    for section in inventory::sections(record) {
-        for fact in section.facts {
-            table.row(vec![section.title.clone(), fact.key, fact.value]);
-        }
-    }
-    table
+/// The facts that are asked for first, in so many lines.
+pub(super) fn write_essentials(screen: &mut Screen, record: &Record, room: usize) {
+    let facts = essentials::facts(record);
+    let at = facts.facts.iter().map(|fact| width(&clean(&fact.key)) + 2).max().unwrap_or(0).min(24);
+    screen.clipped(room, |screen| screen.short_facts(&facts, at, room));
 }
 
 /// Lines that what costs speed may take beside the facts.
@@ -44,9 +40,6 @@ const FINDINGS: usize = 6;
 
 /// What the machine is on one screen, first what of it costs speed; every fact above it, where `all` is asked for. `more`: what tells the rest.
 pub fn inventory_answer(record: &Record, all: bool, more: Option<&str>, style: &Style) -> String {
-    if style.layout == Layout::Tables {
-        return Screen::draw(style, |screen| screen.table(&as_table(record), 0));
-    }
     Screen::answer(
         style,
         all,
@@ -58,13 +51,10 @@ pub fn inventory_answer(record: &Record, all: bool, more: Option<&str>, style: &
                 findings::write(screen, record, FINDINGS, None, false);
                 screen.blank();
             }
-            let room = screen.left(1);
-            let facts = essentials::facts(record);
-            let at = facts.facts.iter().map(|fact| width(&clean(&fact.key)) + 2).max().unwrap_or(0).min(24);
-            screen.clipped(room, |screen| screen.short_facts(&facts, at, room));
+            write_essentials(screen, record, screen.left(1));
             let lost: Vec<(String, String)> =
                 summary::unseen(record).into_iter().map(|lost| (lost.what.join(", "), lost.reason)).collect();
-            answer::unseen_why(screen, &lost, None);
+            answer::unseen_why(screen, &lost, None, 2);
             if let Some(more) = more {
                 screen.uncut(&format!("More: {more}"));
             }

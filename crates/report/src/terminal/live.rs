@@ -132,7 +132,7 @@ fn write(screen: &mut Screen, live: &Live) {
     }
     let unseen = live.coverage.iter().filter(|one| one.state != State::Measured);
     let unseen: Vec<(String, String)> = unseen.map(|one| (one.what.clone(), one.why())).collect();
-    answer::unseen_why(screen, &unseen, Some(ALL_UNSEEN));
+    answer::unseen_why(screen, &unseen, Some(ALL_UNSEEN), 2);
 }
 
 /// A share of all CPUs' time, in per cent.

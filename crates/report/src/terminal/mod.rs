@@ -37,7 +37,6 @@ pub use crate::contents::conditions::quiet as quiet_machine;
 use crate::contents::summary;
 use crate::contents::turns::find_turns;
 use crate::paint::{Span, Tone};
-use crate::table::Table;
 pub use brief::{comparison_answer, gate, overhead_answer, plan_answer, scale_answer};
 pub use check::{check, check_line};
 pub use fleet::fleet;
@@ -76,19 +75,12 @@ pub enum Layout {
     Terminal,
     /// As Markdown.
     Markdown,
-    /// Tables alone, as comma-separated values.
-    Tables,
 }
 
 impl Style {
     /// The same as Markdown.
     pub fn markdown(self) -> Self {
         Self { color: false, layout: Layout::Markdown, ..self }
-    }
-
-    /// Tables alone, as comma-separated values.
-    pub fn tables(self) -> Self {
-        Self { color: false, layout: Layout::Tables, ..self }
     }
 }
 
@@ -192,14 +184,6 @@ pub fn tree(machine: &Machine, style: &Style) -> String {
 /// What a word means: `linespeed explain`.
 pub fn word(word: &Term, style: &Style) -> String {
     let mut screen = Screen::new(style);
-    if style.layout == Layout::Tables {
-        let mut table = Table::new("", None, ["name", "group", "what", "how", "usual", "moves"]);
-        let [how, usual, moves] =
-            [&word.how, &word.usual, &word.moves].map(|text| text.clone().unwrap_or_default());
-        table.row(vec![word.name.to_owned(), word.group.to_owned(), word.what.clone(), how, usual, moves]);
-        screen.table(&table, 0);
-        return screen.finish();
-    }
     let group =
         if word.group.is_empty() { String::new() } else { format!("  {}", word.group.to_lowercase()) };
     screen.line(&[Span::strong(word.name), Span::quiet(group)]);

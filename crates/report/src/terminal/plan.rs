@@ -3,8 +3,8 @@
 
 use record::plan::{Plan, Snippet};
 
+use super::Style;
 use super::screen::Screen;
-use super::{Layout, Style};
 use crate::contents::plan::{MOST_PROCESSES, processes, reasons, verification};
 use crate::paint::{Span, Tone};
 use record::phrase::{agree, quote_word};
@@ -14,10 +14,7 @@ const MOST_LINES: usize = 16;
 
 /// The plan as text.
 pub fn plan(plan: &Plan, style: &Style) -> String {
-    Screen::draw(style, |screen| match style.layout {
-        Layout::Tables => screen.table(&processes(&plan.processes), 0),
-        Layout::Terminal | Layout::Markdown => write(screen, plan),
-    })
+    Screen::draw(style, |screen| write(screen, plan))
 }
 
 /// Writes it.

@@ -25,7 +25,7 @@ pub fn reference(
 ) -> String {
     let whole = |screen: &mut Screen| {
         report::write(screen, record, None);
-        every(screen, answers, style.layout);
+        every(screen, answers);
     };
     let in_short = |screen: &mut Screen| write(screen, record, answers, shown_by);
     Screen::answer(style, all || style.layout != Layout::Terminal, whole, in_short)
@@ -66,12 +66,8 @@ fn write(screen: &mut Screen, record: &Record, answers: &[JudgedClaim], shown_by
 }
 
 /// Every claim, what the figures say of it, and the figures.
-fn every(screen: &mut Screen, answers: &[JudgedClaim], layout: Layout) {
+fn every(screen: &mut Screen, answers: &[JudgedClaim]) {
     let Some(first) = answers.first() else { return };
-    if layout == Layout::Tables {
-        claims::table(answers).iter().for_each(|table| screen.table(table, 0));
-        return;
-    }
     screen.heading(&claims::counted(answers));
     screen.hanging("  of ", "  ", &first.document);
     for answer in claims::worst_first(answers) {

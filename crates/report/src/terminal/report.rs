@@ -38,7 +38,9 @@ pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>
         screen.paragraph(&[], if number == 0 { Tone::Strong } else { Tone::Plain }, line);
     }
     screen.paragraph(&[], Tone::Quiet, summary::origin(record));
-    quiet_machine(screen, record, "");
+    if let Some(quiet) = conditions::quiet(&record.conditions) {
+        screen.paragraph(&[], Tone::Plain, quiet);
+    }
     noise(screen, record);
     contradictions(screen, record);
     resources(screen, record);
@@ -53,13 +55,6 @@ pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>
     if let Some(table) = provenance::outputs(record) {
         screen.heading(provenance::STOOD);
         screen.table(&table, 2);
-    }
-}
-
-/// Which knobs were set for the run, where that was asked for.
-pub(super) fn quiet_machine(screen: &mut Screen, record: &Record, indent: &str) {
-    if let Some(line) = conditions::quiet(&record.conditions) {
-        screen.paragraph(&[Span::plain(indent)], Tone::Plain, &line);
     }
 }
 
@@ -223,10 +218,10 @@ pub(super) fn block(screen: &mut Screen, block: &Block, spaced: bool) {
         }
         match part {
             Part::Table(table) => titled(screen, &block.title, table),
-            Part::Heat(heat) | Part::Condensed { small: heat, .. } => map(screen, heat),
+            Part::Heat(heat) => map(screen, heat),
             Part::Facts(facts) => pairs(screen, &facts.facts),
             Part::Says(text) => screen.paragraph(&[Span::plain("  ")], Tone::Plain, text),
-            Part::Chart(_) | Part::Bars(_) | Part::Folded(_) => {}
+            Part::Chart(_) | Part::Bars(_) => {}
         }
     }
     for part in &block.parts {

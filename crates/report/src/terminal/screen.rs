@@ -153,8 +153,7 @@ impl Screen {
 
     /// An empty line, unless the text begins here or the line before is empty.
     pub fn blank(&mut self) {
-        // Among tables alone it would be a row.
-        if self.layout != Layout::Tables && !self.text.is_empty() && !self.text.ends_with("\n\n") {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
         }
     }
@@ -167,7 +166,6 @@ impl Screen {
                 wrap(&clean(text), self.width).into_iter().for_each(|line| self.line(&[Span::strong(line)]));
             }
             Layout::Markdown => self.text.push_str(&format!("## {}\n\n", markdown::escape(text))),
-            Layout::Tables => {}
         }
     }
 
@@ -187,43 +185,34 @@ impl Screen {
         }
     }
 
-    /// What stands in a line or paragraph of Markdown; nothing among tables alone.
+    /// What stands in a line or paragraph of Markdown.
     fn words(&mut self, first: &[Span], text: &str) {
-        if self.layout == Layout::Markdown {
-            let all = first.iter().map(Span::text).chain([text]).collect::<String>();
-            let item = if all.trim_start().starts_with("- ") { "- " } else { "" };
-            let words = markdown::escape(all.trim_start().strip_prefix("- ").unwrap_or(&all));
-            // What follows on an item of a list would be a part of it.
-            if item.is_empty() && self.text.lines().next_back().is_some_and(|line| line.starts_with("- ")) {
-                self.blank();
-            }
-            self.text.push_str(&format!(
-                "{item}{words}{}\n",
-                if item.is_empty() && !words.is_empty() { "  " } else { "" }
-            ));
+        let all = first.iter().map(Span::text).chain([text]).collect::<String>();
+        let item = if all.trim_start().starts_with("- ") { "- " } else { "" };
+        let words = markdown::escape(all.trim_start().strip_prefix("- ").unwrap_or(&all));
+        // What follows on an item of a list would be a part of it.
+        if item.is_empty() && self.text.lines().next_back().is_some_and(|line| line.starts_with("- ")) {
+            self.blank();
         }
+        let end = if item.is_empty() && !words.is_empty() { "  " } else { "" };
+        self.text.push_str(&format!("{item}{words}{end}\n"));
     }
 
     /// A line of pieces that are known to fit; should they not, the line is cut.
     pub fn line(&mut self, spans: &[Span]) {
-        match self.layout {
-            Layout::Terminal => self.fitted(spans),
-            _ => self.words(spans, ""),
-        }
+        if self.is_terminal() { self.fitted(spans) } else { self.words(spans, "") }
     }
 
     /// A line with a path or a command to paste, which is worth nothing where it is cut.
     pub fn uncut(&mut self, text: &str) {
-        match self.layout {
-            Layout::Terminal => self.text.push_str(&format!("{}\n", clean(text))),
-            _ => self.words(&[], text),
+        if self.is_terminal() {
+            self.text.push_str(&format!("{}\n", clean(text)))
+        } else {
+            self.words(&[], text)
         }
     }
 
     fn fitted(&mut self, spans: &[Span]) {
-        if self.layout == Layout::Tables {
-            return;
-        }
         let mut room = self.width;
         let mut fitting = Vec::with_capacity(spans.len());
         for span in spans {
@@ -277,7 +266,7 @@ impl Screen {
     }
 
     /// Entries below a heading, behind their names in a column; a name that stands above is not said again. Nothing where there is
-    /// none. Among tables they are rows.
+    /// none.
     pub fn list<Name: AsRef<str>, Says: Display>(
         &mut self,
         title: &str,
@@ -296,38 +285,21 @@ impl Screen {
         let column = entries.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(LONGEST_NAME) + 2;
         let mut before = "";
         for (name, says) in &entries {
-            match self.layout {
-                Layout::Tables => self.row(&[title, name, says]),
-                Layout::Terminal | Layout::Markdown => {
-                    let shown = if name == before { "" } else { name };
-                    let mut first = [Span::plain("  "), Span::strong(pad_right(shown, column))];
-                    // Beside a name that fills the column there is no room: the text begins below it.
-                    if width(shown) + 2 > column {
-                        self.line(&first);
-                        first[1] = Span::plain(" ".repeat(column));
-                    }
-                    self.paragraph(&first, Tone::Plain, says);
-                }
+            let shown = if name == before { "" } else { name };
+            let mut first = [Span::plain("  "), Span::strong(pad_right(shown, column))];
+            // Beside a name that fills the column there is no room: the text begins below it.
+            if width(shown) + 2 > column {
+                self.line(&first);
+                first[1] = Span::plain(" ".repeat(column));
             }
+            self.paragraph(&first, Tone::Plain, says);
             before = name;
         }
     }
 
-    /// A sentence that stands among tables, too.
+    /// A sentence.
     pub fn say(&mut self, text: impl Display) {
-        match self.layout {
-            Layout::Tables => self.row(&["", "", &text.to_string()]),
-            _ => self.paragraph(&[], Tone::Plain, text),
-        }
-    }
-
-    /// A row of a list among tables.
-    fn row(&mut self, cells: &[&str]) {
-        if self.text.is_empty() {
-            self.text.push_str("what,name,says\r\n");
-        }
-        let fields: Vec<String> = cells.iter().map(|cell| crate::csv::field(cell.trim())).collect();
-        self.text.push_str(&format!("{}\r\n", fields.join(",")));
+        self.paragraph(&[], Tone::Plain, text);
     }
 
     /// Items in at most so many lines; those that do not fit are left out whole, from the end.
@@ -395,10 +367,8 @@ impl Screen {
 
     /// `Key:   value`, the value beginning in column `at`; below a key that is too long for that.
     pub(crate) fn pair(&mut self, key: &str, value: &str, at: usize) {
-        match self.layout {
-            Layout::Terminal => {}
-            Layout::Markdown => return self.words(&[], &format!("- {}: {value}", key.trim())),
-            Layout::Tables => return self.row(&["", key, value]),
+        if self.layout == Layout::Markdown {
+            return self.words(&[], &format!("- {}: {value}", key.trim()));
         }
         let key = format!("{}:", clean(key));
         let at = at.min(self.width / 2);
@@ -433,17 +403,20 @@ impl Screen {
         }
     }
 
+    /// A table below its title; nothing where it has no rows.
+    pub(crate) fn section(&mut self, table: Table) {
+        if !table.is_empty() {
+            self.heading(&table.title);
+            self.table(&table.finished(), 2);
+        }
+    }
+
     /// A table: headings and rows without rules. Where it is too wide the columns of words are wrapped, then
     /// optional columns left out, then headings wrapped; where that does not help it is written row by row.
     pub fn table(&mut self, table: &Table, indent: usize) {
-        if self.layout != Layout::Terminal {
+        if self.layout == Layout::Markdown {
             self.blank();
-            let text = if self.layout == Layout::Markdown {
-                markdown::table(table)
-            } else {
-                format!("{}{}", if self.text.is_empty() { "" } else { "\r\n" }, crate::csv::table(table))
-            };
-            return self.text.push_str(&text);
+            return self.text.push_str(&markdown::table(table));
         }
         let signs = |cell: &mut String| *cell = two_signs(cell);
         let mut table = Cow::Borrowed(table);

@@ -14,7 +14,7 @@ const WIDE: usize = 64;
 /// So many members of a row are written out.
 const MEMBERS: usize = 32;
 
-/// The picture, the packages and the nodes.
+/// The picture and the packages.
 pub(super) fn write(screen: &mut Screen, machine: &Machine) {
     let root = tree(machine);
     if root.cpus.is_empty() {
@@ -36,11 +36,6 @@ pub(super) fn write(screen: &mut Screen, machine: &Machine) {
         for fact in packages {
             screen.paragraph(&[Span::plain(format!("{}: ", fact.key))], Tone::Plain, &fact.value);
         }
-    }
-    let nodes = placement::nodes(machine);
-    if !nodes.is_empty() {
-        screen.heading("Nodes");
-        screen.table(&nodes, 0);
     }
 }
 

@@ -1,9 +1,9 @@
 //! What `linespeed stat` says of several commands that were run in turn.
 
+use record::Record;
 use record::diagnosis::Bound;
 use record::in_turn::alone;
 use record::turns::Turns;
-use record::{Coverage, Record};
 
 use super::lines;
 use super::screen::Screen;
@@ -33,9 +33,13 @@ pub(super) fn turns_answer(
 ) -> String {
     let whole = |screen: &mut Screen| {
         for one in &turns.commands {
-            let mut own = alone(record, &one.workload);
-            own.diagnosis.bound.clone_from(&one.bound);
-            stat::write(screen, &own);
+            let own = alone(record, &one.workload);
+            screen.paragraph(&[], Tone::Strong, &one.workload);
+            if let Some(bound) = &one.bound {
+                screen.hanging("", "  ", format!("Bound by {}: {}", bound.by.name(), bound.says));
+                bound.advice.iter().for_each(|advice| screen.hanging("  Try: ", "    ", advice));
+            }
+            report::figures(screen, &own);
             screen.blank();
         }
         report::write(screen, record, shown_by);
@@ -110,9 +114,8 @@ fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: O
         }
     }
     said.iter().for_each(|says| screen.hanging("", "  ", says));
-    let lost: Vec<&Coverage> = stat::lost(record).map(|(of, _)| of).collect();
-    let lost: Vec<(String, String)> = lost.into_iter().map(|of| (of.what.clone(), of.why())).collect();
-    answer::unseen_why(screen, &lost, None);
+    let lost: Vec<(String, String)> = stat::lost(record).map(|of| (of.what.clone(), of.why())).collect();
+    answer::unseen_why(screen, &lost, None, 2);
     answer::more(screen, record, shown_by, 0);
 }
 

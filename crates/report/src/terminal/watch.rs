@@ -33,13 +33,8 @@ pub(super) fn watch_answer(record: &Record, watched: &Watch, all: bool, style: &
         for chart in watch::charts(watched) {
             report::draw(screen, &chart);
         }
-        for table in
-            [watch::figures(watched), watch::states(watched), watch::waits(watched), watch::who(watched)]
-        {
-            if !table.is_empty() {
-                screen.heading(&table.title);
-                screen.table(&table.finished(), 2);
-            }
+        for table in watch::tables(watched) {
+            screen.section(table);
         }
         if all {
             screen.blank();

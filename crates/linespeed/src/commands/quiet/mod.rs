@@ -58,8 +58,8 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
         let why = "linespeed quiet has no use for --output, except with --json -- COMMAND";
         return Err(Failure::Usage(format!("{why}; redirect standard output: linespeed quiet … >FILE")));
     }
-    if let (true, Some(Form::Csv | Form::Markdown)) = (runs, options.out.form()) {
-        let why = "standard output is the command's: leave --csv and --markdown out, or write --json";
+    if let (true, Some(Form::Markdown)) = (runs, options.out.form()) {
+        let why = "standard output is the command's: leave --markdown out, or write --json";
         return Err(Failure::Usage(why.to_owned()));
     }
     // A proof of a command takes a CPU by itself.

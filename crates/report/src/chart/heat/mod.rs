@@ -1,8 +1,7 @@
-//! A matrix as a report describes it, drawn as a heat map on the page (`svg`) and as shaded figures on the terminal
+//! A matrix as a report describes it, drawn as a shaded table on the page (`page/heat.rs`) and as shaded figures on the terminal
 //! (`terminal`): the slower, the darker. Its figures stand beside it in words or as a table, so that no shade is
 //! needed to read it.
 
-pub(crate) mod svg;
 pub(crate) mod terminal;
 
 use record::units;
@@ -77,7 +76,7 @@ impl Heat {
     }
 
     /// Cells that could have been measured, and those of them that were not.
-    fn counts(&self) -> (usize, usize) {
+    pub(crate) fn counts(&self) -> (usize, usize) {
         let all = self.cells.iter().enumerate().flat_map(|(row, cells)| {
             cells.iter().enumerate().filter(move |(column, _)| self.is_cell(row, *column))
         });
@@ -90,7 +89,7 @@ impl Heat {
     }
 
     /// How the values are shaded, in at most so many shades.
-    fn shading(&self, most: usize) -> Shading {
+    pub(crate) fn shading(&self, most: usize) -> Shading {
         let (low, high) = self.bounds().unwrap_or((1.0, 1.0));
         let shades = if high > low * (1.0 + ALIKE) { most.max(1) } else { 1 };
         Shading { low, high, shades, lower_is_better: self.lower_is_better, unit: self.unit }
@@ -118,7 +117,7 @@ impl Heat {
     }
 
     /// Every cell as it is written, with so many significant digits: `98.4`, `103`; empty where there is none.
-    fn written(&self, digits: usize) -> Vec<Vec<String>> {
+    pub(crate) fn written(&self, digits: usize) -> Vec<Vec<String>> {
         let (scale, _) = self.written_in();
         let text = |value: &Option<f64>| value.map_or(String::new(), |value| short(value / scale, digits));
         self.cells.iter().map(|row| row.iter().map(text).collect()).collect()
@@ -171,7 +170,7 @@ impl Heat {
 /// Which shade stands for which values: 0 is the fastest, in steps of equal ratio, as a factor of latency means the
 /// same at either end.
 #[derive(Clone, Copy, Debug)]
-struct Shading {
+pub(crate) struct Shading {
     low: f64,
     high: f64,
     /// Shades that are used: one where all values are alike.
@@ -182,7 +181,7 @@ struct Shading {
 
 impl Shading {
     /// The shade of a value.
-    fn choose_shade(&self, value: f64) -> usize {
+    pub(crate) fn choose_shade(&self, value: f64) -> usize {
         if self.shades == 1 {
             return 0;
         }
@@ -192,7 +191,7 @@ impl Shading {
     }
 
     /// The values of each shade in words, fastest first: `150 – 190 ns`.
-    fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let at = |part: usize| self.low * (self.high / self.low).powf(part as f64 / self.shades as f64);
         let figure = |value| units::figure(value, self.unit);
         (0..self.shades)

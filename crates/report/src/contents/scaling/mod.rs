@@ -13,7 +13,7 @@ use super::section::Section;
 use super::side_by_side::group_by;
 use super::workloads;
 use crate::shown::Shown;
-use crate::table::Table;
+use crate::table::{Field, Table};
 use crate::text::range;
 use chart::chart;
 pub(crate) use steps::DISTURBED;
@@ -112,71 +112,77 @@ fn workloads(record: &Record) -> Vec<Workload<'_>> {
     group_by(&record.diagnosis.scaling, |scaling| scaling.workload.as_str())
 }
 
-/// A row a workload and placement: how far it came, and what the fit says.
+/// A row of the summary: a workload and placement, how far it came, and what the fit says.
+struct Fitted<'a> {
+    workload: &'a str,
+    line: &'a Scaling,
+    /// Whether it may be noise.
+    noisy: bool,
+    /// Whether its last step has a speed-up.
+    has_speed_up: bool,
+}
+
+impl Fitted<'_> {
+    /// The last step's speed-up or efficiency.
+    fn last(&self, at: usize) -> String {
+        let last = self.line.steps.last().filter(|_| self.has_speed_up);
+        let mark = if self.noisy { MARK } else { "" };
+        last.map_or("-".to_owned(), |step| format!("{}{mark}", speed_up(self.line, step)[at]))
+    }
+
+    /// What the fit says: what may be noise is not shown, and some of it takes more steps.
+    fn fit(&self, least: u32, says: String) -> String {
+        if self.noisy || self.line.points < least { "-".to_owned() } else { says }
+    }
+
+    fn between(&self) -> String {
+        let between = |(low, high): (f64, f64)| range(&times(low), &times(high));
+        let interval = self.line.speedup_interval.map_or(String::new(), between);
+        if self.has_speed_up { interval } else { "-".to_owned() }
+    }
+}
+
+fn fields<'a>() -> [Field<Fitted<'a>>; 10] {
+    [
+        ("workload", |of| name_workload(of.workload).to_owned()),
+        ("placement", |of| of.line.placement.clone()),
+        ("#threads", |of| of.line.threads.to_string()),
+        ("#speed-up", |of| of.last(0)),
+        ("#efficiency", |of| of.last(1)),
+        ("?#serialized", |of| of.fit(0, units::percent(of.line.contention))),
+        ("?#coherency", |of| of.fit(FIT_STEPS, units::percent(of.line.coherency))),
+        ("#knee", |of| of.fit(0, of.line.knee.map_or("none".to_owned(), |threads| threads.to_string()))),
+        ("?#off the fit", |of| of.fit(FIT_STEPS, units::percent(of.line.residual))),
+        ("?#spread", Fitted::between),
+    ]
+}
+
+/// The summary of all workloads.
 fn fits(workloads: &[Workload], steps: &Steps) -> Table {
-    let heads = [
-        "workload",
-        "placement",
-        "#threads",
-        "#speed-up",
-        "#efficiency",
-        "?#serialized",
-        "?#coherency",
-        "#knee",
-        "?#off the fit",
-        "?#spread",
-    ];
-    let mut table = Table::new("How workloads scale", Some(metrics::WORKLOAD_THROUGHPUT), heads);
+    let mut table = Table::with_fields("How workloads scale", Some(metrics::WORKLOAD_THROUGHPUT), &fields());
     if workloads.len() > WORKLOADS || workloads.iter().any(|(_, lines)| lines.len() > PLACEMENTS) {
         let all: usize = workloads.iter().map(|(_, lines)| lines.len()).sum();
         table.note(&format!(
             "{WORKLOADS} workloads and {PLACEMENTS} placements of each at most; all {all} lines are in the record"
         ));
     }
-    for (name, lines) in workloads.iter() {
-        for line in lines {
+    for (number, (name, lines)) in workloads.iter().enumerate() {
+        for (at, line) in lines.iter().enumerate() {
             steps.of_line(name, line).for_each(|m| table.tells(m));
-        }
-    }
-    for (name, lines) in workloads.iter().take(WORKLOADS) {
-        for line in lines.iter().take(PLACEMENTS) {
-            let last = line.steps.last().map(|step| speed_up(line, step));
-            let [speedup, efficiency] = last.unwrap_or_default();
-            // What may be noise is not shown.
-            let doubtful = steps.doubtful(name, line);
-            let noisy = line.is_too_noisy() || doubtful;
-            // A speed-up leans on its last step: where that is no figure, neither is it.
-            let impossible = line.steps.last().is_some_and(|last| !line.is_possible(last));
-            if impossible {
-                table.note_row([DISTURBED]);
+            if number >= WORKLOADS || at >= PLACEMENTS {
+                continue;
             }
-            let none = impossible || is_vague(line) || steps.last_of(name, line).is_some_and(withheld);
+            // A speed-up leans on its last step: where that is no figure, neither is it.
+            let last = line.steps.last();
+            let impossible = last.is_some_and(|last| !line.is_possible(last));
+            table.note_row(impossible.then_some(DISTURBED));
+            let throughput = last.and_then(|last| steps.find(name, line, last.threads).throughput);
+            let noisy = line.is_too_noisy() || steps.doubtful(name, line);
             if noisy {
                 table.note(MARKED);
             }
-            let reported = |text: String| if noisy { "-".to_owned() } else { text };
-            let between =
-                line.speedup_interval.map_or(String::new(), |(low, high)| range(&times(low), &times(high)));
-            table.row(vec![
-                name_workload(name).to_owned(),
-                line.placement.clone(),
-                line.threads.to_string(),
-                if none { "-".to_owned() } else { format!("{speedup}{}", if noisy { MARK } else { "" }) },
-                if none { "-".to_owned() } else { format!("{efficiency}{}", if noisy { MARK } else { "" }) },
-                reported(units::percent(line.contention)),
-                reported(if line.points >= FIT_STEPS {
-                    units::percent(line.coherency)
-                } else {
-                    "-".to_owned()
-                }),
-                reported(line.knee.map_or("none".to_owned(), |threads| threads.to_string())),
-                reported(if line.points >= FIT_STEPS {
-                    units::percent(line.residual)
-                } else {
-                    "-".to_owned()
-                }),
-                if none { "-".to_owned() } else { between },
-            ]);
+            let has_speed_up = !impossible && !is_vague(line) && !throughput.is_some_and(withheld);
+            table.item(&fields(), &Fitted { workload: name, line, noisy, has_speed_up });
         }
     }
     without_the_same_for_all(&mut table);
@@ -289,7 +295,7 @@ mod tests {
             .with_label(Label::Source, "declared");
         record.measurements.insert(0, Measurement::new("core.ipc", place, vec![9.87; 6]));
         let steps = Steps::from_record(&record);
-        assert_eq!(steps.declared[&Steps::place("primes", "cores-first", 1)].value(), 1.2);
+        assert_eq!(steps.find("primes", &record.diagnosis.scaling[0], 1).declared.unwrap().value(), 1.2);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The steps of workloads: their measurements, and the tables of them.
 
-use record::diagnosis::Scaling;
+use record::diagnosis::{Scaling, Step};
 use record::{Label, Measurement, Record, detail, metrics, units};
 use std::collections::HashMap;
 
 use super::Workload;
 use crate::contents::figures::{bare_value, mark, marked_speed_up, rate, remarks, spread, value, withheld};
-use crate::table::Table;
+use crate::table::{Field, Table};
 
 /// Steps of one table.
 const STEPS: usize = 256;
@@ -22,49 +22,52 @@ pub(super) fn is_vague(line: &Scaling) -> bool {
     line.speedup_interval.is_some_and(|(low, high)| high - low > 2.0 * line.speedup)
 }
 
+/// What was measured of a step.
+#[derive(Clone, Copy, Default)]
+pub(super) struct StepFigures<'a> {
+    pub(super) throughput: Option<&'a Measurement>,
+    pub(super) declared: Option<&'a Measurement>,
+    counted: Option<&'a Measurement>,
+    time: Option<&'a Measurement>,
+}
+
 /// The measurements of the steps, by workload, placement and threads.
 #[derive(Default)]
-pub(super) struct Steps<'a> {
-    throughput: HashMap<(&'a str, &'a str, u64), &'a Measurement>,
-    pub(super) declared: HashMap<(&'a str, &'a str, u64), &'a Measurement>,
-    counted: HashMap<(&'a str, &'a str, u64), &'a Measurement>,
-    time: HashMap<(&'a str, &'a str, u64), &'a Measurement>,
-}
+pub(super) struct Steps<'a>(HashMap<(&'a str, &'a str, u64), StepFigures<'a>>);
 
 impl<'a> Steps<'a> {
     pub(super) fn from_record(record: &'a Record) -> Self {
         let mut steps = Self::default();
+        let has_threads = |m: &Measurement| m.labels.get(Label::Threads).is_some();
         for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
-            let map = match m.metric.as_str() {
-                metrics::WORKLOAD_THROUGHPUT => &mut steps.throughput,
-                metrics::CORE_IPC if m.labels.word(Label::Source) == Some("pmu") => &mut steps.counted,
-                metrics::CORE_IPC => &mut steps.declared,
-                metrics::WORKLOAD_TIME if m.labels.get(Label::Threads).is_some() => &mut steps.time,
-                _ => continue,
-            };
             let Some(workload) = m.labels.word(Label::Workload) else { continue };
             let threads = m.labels.count(Label::Threads).unwrap_or(1);
-            let kept = map
-                .entry(Self::place(workload, m.labels.word(Label::Placement).unwrap_or(""), threads))
-                .or_insert(m);
+            let place = place(workload, m.labels.word(Label::Placement).unwrap_or(""), threads);
+            let figures = steps.0.entry(place).or_default();
+            let kept = match m.metric.as_str() {
+                metrics::WORKLOAD_THROUGHPUT => &mut figures.throughput,
+                metrics::CORE_IPC if m.labels.word(Label::Source) == Some("pmu") => &mut figures.counted,
+                metrics::CORE_IPC => &mut figures.declared,
+                metrics::WORKLOAD_TIME if has_threads(m) => &mut figures.time,
+                _ => continue,
+            };
             // The first step's own, not what the workload did alone, perhaps on another CPU.
-            if kept.labels.get(Label::Threads).is_none() && m.labels.get(Label::Threads).is_some() {
-                *kept = m;
+            if kept.is_none_or(|kept| !has_threads(kept) && has_threads(m)) {
+                *kept = Some(m);
             }
         }
         steps
     }
 
-    /// Where a step is found. One thread alone has neither threads nor placement; it is the first step of any.
-    pub(super) fn place<'b>(workload: &'b str, placement: &'b str, threads: u64) -> (&'b str, &'b str, u64) {
-        (workload, if threads == 1 { "" } else { placement }, threads)
+    /// What was measured of a line's step.
+    pub(super) fn find(&self, workload: &str, line: &Scaling, threads: u32) -> StepFigures<'a> {
+        self.0.get(&place(workload, &line.placement, threads.into())).copied().unwrap_or_default()
     }
 
     /// Whether a line's speed-up leans on a step in doubt, the first or the last, or its fit on as many as not.
     pub(super) fn doubtful(&self, workload: &str, line: &Scaling) -> bool {
-        let doubt = |threads: u32| {
-            let m = self.throughput.get(&Self::place(workload, &line.placement, threads.into()));
-            m.is_some_and(|m| m.doubt.is_some())
+        let doubt = |threads| {
+            self.find(workload, line, threads).throughput.is_some_and(|throughput| throughput.doubt.is_some())
         };
         let steps = || line.steps.iter().map(|step| step.threads);
         let ends = [steps().min(), steps().max()];
@@ -78,84 +81,100 @@ impl<'a> Steps<'a> {
         line: &'b Scaling,
     ) -> impl Iterator<Item = &'a Measurement> + 'b {
         line.steps.iter().flat_map(move |step| {
-            let at = Self::place(workload, &line.placement, step.threads.into());
-            let maps = [&self.throughput, &self.declared, &self.counted, &self.time];
-            maps.into_iter().filter_map(move |map| map.get(&at).copied())
+            let of = self.find(workload, line, step.threads);
+            [of.throughput, of.declared, of.counted, of.time].into_iter().flatten()
         })
     }
 
-    /// The throughput of a line's last step.
-    pub(super) fn last_of(&self, workload: &str, line: &Scaling) -> Option<&'a Measurement> {
-        let last = line.steps.last()?;
-        self.throughput.get(&Self::place(workload, &line.placement, last.threads.into())).copied()
-    }
-
     /// What a unit of work is.
-    pub(super) fn work(&self, workload: &str, lines: &[&Scaling]) -> Option<&str> {
-        let measured = lines.iter().filter_map(|line| {
-            self.throughput.get(&Self::place(workload, &line.placement, line.threads.into()))
-        });
+    pub(super) fn work(&self, workload: &str, lines: &[&Scaling]) -> Option<&'a str> {
+        let measured = lines.iter().filter_map(|line| self.find(workload, line, line.threads).throughput);
         measured.filter_map(|m| m.detail.get(detail::WORK)).find(|work| *work != "B")
     }
 }
 
+/// Where a step is found. One thread alone has neither threads nor placement; it is the first step of any.
+fn place<'b>(workload: &'b str, placement: &'b str, threads: u64) -> (&'b str, &'b str, u64) {
+    (workload, if threads == 1 { "" } else { placement }, threads)
+}
+
+/// A row: a step, and whether it can have a speed-up.
+struct Row<'a> {
+    workload: &'a str,
+    line: &'a Scaling,
+    step: &'a Step,
+    of: StepFigures<'a>,
+    has_speed_up: bool,
+}
+
+impl Row<'_> {
+    fn is_withheld(&self) -> bool {
+        self.of.throughput.is_some_and(withheld)
+    }
+
+    fn throughput(&self) -> String {
+        let m = self.of.throughput;
+        let work = m.and_then(|m| m.detail.get(detail::WORK)).unwrap_or_default();
+        if self.is_withheld() {
+            "-".to_owned()
+        } else {
+            rate(self.step.throughput, work) + m.map_or("", mark)
+        }
+    }
+
+    /// The speed-up and the efficiency.
+    fn speed_up(&self) -> [String; 2] {
+        match self.has_speed_up && !self.is_withheld() {
+            true => marked_speed_up(self.line, self.step, self.of.throughput),
+            false => ["-", "-"].map(str::to_owned),
+        }
+    }
+
+    fn balance(&self) -> Option<String> {
+        Some(units::percent(1.0 / self.of.throughput?.detail.get(detail::FASTEST_TO_SLOWEST)?))
+    }
+}
+
+fn shown(m: Option<&Measurement>, show: fn(&Measurement) -> String) -> String {
+    m.map_or(String::new(), show)
+}
+
+fn fields<'a>() -> [Field<Row<'a>>; 11] {
+    [
+        ("workload", |row| row.workload.to_owned()),
+        ("placement", |row| row.line.placement.clone()),
+        ("#threads", |row| row.step.threads.to_string()),
+        ("#throughput", Row::throughput),
+        ("#speed-up", |row| row.speed_up()[0].clone()),
+        ("?#efficiency", |row| row.speed_up()[1].clone()),
+        ("#IPC (calculated)", |row| shown(row.of.declared, bare_value)),
+        ("#IPC (counted)", |row| shown(row.of.counted, bare_value)),
+        ("?#throughput between", |row| shown(row.of.throughput, spread)),
+        ("?#time of a run", |row| shown(row.of.time, value)),
+        ("?#balance", |row| row.balance().unwrap_or_default()),
+    ]
+}
+
 /// The steps of workloads, placement by placement.
 pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table {
-    let heads = [
-        "workload",
-        "placement",
-        "#threads",
-        "#throughput",
-        "#speed-up",
-        "?#efficiency",
-        "#IPC (calculated)",
-        "#IPC (counted)",
-        "?#throughput between",
-        "?#time of a run",
-        "?#balance",
-    ];
-    let mut table = Table::new(title, Some(metrics::WORKLOAD_THROUGHPUT), heads);
-    let placements = workloads.iter().any(|(_, lines)| lines.len() > 1);
+    let mut table = Table::with_fields(title, Some(metrics::WORKLOAD_THROUGHPUT), &fields());
     let rows = workloads.iter().flat_map(|(workload, lines)| {
         lines.iter().flat_map(move |line| line.steps.iter().map(move |step| (*workload, *line, step)))
     });
     for (workload, line, step) in table.first(rows.collect(), STEPS) {
-        let at = Steps::place(workload, &line.placement, step.threads.into());
-        let m = steps.throughput.get(&at);
-        table.note_row(m.into_iter().flat_map(|m| remarks(m)));
-        let reported = |text: String| if m.is_some_and(|m| withheld(m)) { "-".to_owned() } else { text };
-        let possible = line.is_possible(step);
-        if !possible {
-            table.note_row([DISTURBED]);
-        }
-        let vague = step.threads == line.threads && is_vague(line);
-        if vague {
-            table.note_row([VAGUE]);
-        }
-        let can_be = |text: String| if possible && !vague { text } else { "-".to_owned() };
-        let [speedup, efficiency] = marked_speed_up(line, step, m.copied());
-        let balance = m.and_then(|m| m.detail.get(detail::FASTEST_TO_SLOWEST));
-        let ipc = |m: Option<&&Measurement>| m.map_or(String::new(), |m| bare_value(m));
-        table.row(vec![
-            if workloads.len() > 1 { workload.to_owned() } else { String::new() },
-            if placements { line.placement.clone() } else { String::new() },
-            step.threads.to_string(),
-            reported(format!(
-                "{}{}",
-                rate(step.throughput, m.and_then(|m| m.detail.get(detail::WORK)).unwrap_or_default()),
-                m.map_or("", |m| mark(m))
-            )),
-            can_be(reported(speedup)),
-            can_be(reported(efficiency)),
-            ipc(steps.declared.get(&at)),
-            ipc(steps.counted.get(&at)),
-            m.map_or(String::new(), |m| spread(m)),
-            steps.time.get(&at).map_or(String::new(), |m| value(m)),
-            balance.map_or(String::new(), |ratio| units::percent(1.0 / ratio)),
-        ]);
+        let of = steps.find(workload, line, step.threads);
+        table.note_row(of.throughput.into_iter().flat_map(remarks));
+        let (possible, vague) = (line.is_possible(step), step.threads == line.threads && is_vague(line));
+        table.note_row((!possible).then_some(DISTURBED).into_iter().chain(vague.then_some(VAGUE)));
+        table.item(&fields(), &Row { workload, line, step, of, has_speed_up: possible && !vague });
     }
-    if table.rows.iter().any(|row| row.last().is_some_and(|balance| !balance.is_empty())) {
+    let is_shown = |at: usize| table.rows.iter().any(|row| !row[at].is_empty());
+    if is_shown(table.columns.len() - 1) {
         table.note("balance: the slowest copy's rate over the fastest's");
+    }
+    // What is said above the table is not said again in each row.
+    for (at, several) in [(0, workloads.len() > 1), (1, workloads.iter().any(|(_, lines)| lines.len() > 1))] {
+        table.rows.iter_mut().filter(|_| !several).for_each(|row| row[at].clear());
     }
     table.finished()
 }

@@ -1,0 +1,74 @@
+//! A table as one of the page.
+
+use maud::{Markup, html};
+
+use crate::table::{Table, Weight};
+use crate::text::width;
+
+/// Columns of a table that fit on paper.
+const PAPER: usize = 20;
+/// Letters of a table's rows that a phone shows; a wider one says that it scrolls.
+const PHONE: usize = 40;
+/// Letters from which a cell of words may be broken; shorter ones stay on one line.
+const LONG: usize = 28;
+
+/// What tells on a phone that more stands beside.
+pub(super) fn hint() -> Markup {
+    html! { p class="hint" aria-hidden="true" { "wider than the screen: scrolls sideways →" } }
+}
+
+/// Letters of a table's rows, the widest cell of each column.
+pub(super) fn letters(table: &Table) -> usize {
+    let column = |at: usize, head: &str| {
+        let cells = table.rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell).min(LONG));
+        cells.chain([width(head)]).max().unwrap_or(0) + 2
+    };
+    table.columns.iter().enumerate().map(|(at, of)| column(at, &of.head)).sum()
+}
+
+/// A table in a box of its own, which scrolls where the table is wider than the page. `set_off`: the class of rows that are set off,
+/// where gain and loss have none of their own.
+pub(super) fn table(table: &Table, set_off: &str) -> Markup {
+    html! {
+        @if letters(table) > PHONE { (hint()) }
+        // Paper does not scroll: a table that is wider than it is left to the map beside it.
+        div class=(if table.columns.len() > PAPER { "scroll screen" } else { "scroll" }) role="region" tabindex="0" aria-label=(table.title) {
+            table {
+                thead {
+                    tr { @for column in &table.columns { th scope="col" class=[class(column.figures, "")] { (column.head) } } }
+                }
+                tbody {
+                    @for (number, row) in table.rows.iter().enumerate() {
+                        tr class=[weight(table.weight(number), set_off)] {
+                            @for (cell, column) in row.iter().zip(&table.columns) {
+                                td class=[class(column.figures, cell)] { (cell) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @if !table.notes.is_empty() {
+            ol class="notes" { @for note in &table.notes { li { (note) } } }
+        }
+        @for remark in &table.remarks {
+            p class="quiet what" { (remark) }
+        }
+    }
+}
+
+fn weight(weight: Weight, set_off: &str) -> Option<&str> {
+    match weight {
+        Weight::Plain => None,
+        _ if !set_off.is_empty() => Some(set_off),
+        Weight::Worse => Some("worse"),
+        Weight::Better => Some("better"),
+    }
+}
+
+fn class(figures: bool, cell: &str) -> Option<&'static str> {
+    match figures {
+        true => Some("n"),
+        false => (cell.chars().nth(LONG).is_some()).then_some("long"),
+    }
+}
