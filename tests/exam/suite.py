@@ -1,10 +1,10 @@
 """What the exam's runner and its experiments have in common: the table of programs, how they are built and started."""
 
+import contextlib
 import dataclasses
 import os
 import pathlib
 import resource
-import shlex
 import shutil
 import signal
 import subprocess
@@ -191,19 +191,49 @@ def session(leader):
     return members
 
 
-def time_of_operation(case, seconds, change=None):
-    """The experiments' figure: ns of an operation, or CPU seconds of a whole run for a shell line."""
-    program = {**case.program, **(change or {})}
-    if "source" not in program:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(["sh", "-c", program["shell"]], cwd=WORK, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                       env=environment(change), timeout=LIMIT, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / program.get("work", 1)
-    said = subprocess.run(case.arguments(seconds, change), cwd=WORK, env=environment(change), timeout=LIMIT, check=True,
-                          stdout=subprocess.PIPE, text=True).stdout
-    figures = dict(line.split() for line in said.splitlines() if len(line.split()) == 2)
-    return float(figures[program.get("measure", "cpu_ns")])
+@dataclasses.dataclass
+class Run:
+    """What a whole run took, of the program and its children, and what it printed."""
+
+    user: float
+    system: float
+    wall: float
+    printed: dict
+
+
+def run_once(case, seconds, change=None):
+    """A run as an experiment has it: an installed program's shell line once, beside another program where that is asked for."""
+    change = change or {}
+    program = {**case.program, **change}
+    shell = "source" not in program
+    command = ["sh", "-c", program["shell"]] if shell else case.arguments(seconds, change)
+    with beside(change.get("beside"), case.level):
+        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        ended = subprocess.run(command, cwd=WORK, env=environment(change), timeout=LIMIT, check=True, text=True, errors="replace",
+                               stdout=subprocess.DEVNULL if shell else subprocess.PIPE, stderr=subprocess.DEVNULL)
+        wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    printed = dict(line.split() for line in (ended.stdout or "").splitlines() if len(line.split()) == 2)
+    return Run(after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime, wall, printed)
+
+
+def beside(name, level):
+    """Another program at work on each other CPU, or nothing."""
+    if not name:
+        return contextlib.nullcontext()
+    program = table()["programs"][name]
+    return Started(Case(name, program, level if level in levels_of(program) else "O2", max(CPUS - 1, 1)), LIMIT)
+
+
+def figure(case, seconds, change=None):
+    """An experiment's figure: ns of an operation, CPU seconds of a shell line, or a share of the run's time."""
+    change = change or {}
+    run = run_once(case, seconds, change)
+    cpu = run.user + run.system
+    if share := change.get("share"):
+        return {"system": run.system / cpu if cpu else 0, "cpu": cpu / run.wall}[share]
+    if "source" not in {**case.program, **change}:
+        return cpu / change.get("work", 1)
+    return float(run.printed[change.get("measure", "cpu_ns")])
 
 
 def others_busy(seconds):
@@ -224,6 +254,3 @@ def wait_for_quiet(limit, below=0.3):
             return False
     return True
 
-
-def shell_line(command):
-    return shlex.join(str(part) for part in command)
