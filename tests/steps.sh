@@ -211,6 +211,15 @@ step_engines() {
     native_programs && tests/engines/run "$native/linespeed" "$target_dir/engines"
 }
 
+# What linespeed says of programs whose right answer is known. Without other programs on the CPUs, it takes an hour and a half.
+step_exam() {
+    if [ -z "$everything" ]; then
+        echo "only in ./test everything"
+        return
+    fi
+    native_programs && tests/exam/run --linespeed "$native/linespeed" --markdown "$target_dir/exam.md"
+}
+
 # Packages are built twice, the second time from a copy of the tree in another place, and each is installed, used and removed.
 step_packages() {
     if [ -z "$everything" ]; then
