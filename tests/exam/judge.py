@@ -4,7 +4,7 @@ import dataclasses
 
 RIGHT, UNDECIDED, WRONG = "right", "undecided", "wrong"
 # Figures beside the shares of `sampled`: counts, bytes, ns.
-NO_SHARES = {"samples", "unread", "undecoded", "lost", "working_set", "ns", "bytes", "n", "count"}
+NO_SHARES = {"in_kernel", "load_ns", "samples", "unread", "undecoded", "lost", "working_set", "ns", "bytes", "n", "count"}
 
 
 @dataclasses.dataclass

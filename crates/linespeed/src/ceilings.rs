@@ -10,7 +10,7 @@ use record::{Ended, Record, regular_file};
 use crate::files;
 
 /// A file that is longer is not ours.
-const MOST_BYTES: u64 = 64 << 10;
+const MOST_BYTES: u64 = 1 << 20;
 
 fn path() -> Option<PathBuf> {
     files::state_folder().ok().map(|folder| folder.join(record::store::CEILINGS))

@@ -16,6 +16,8 @@ const LEAST_ACTIVE: f64 = 0.25;
 /// The share of its CPUs from which all are at work: threads that wait then are what a pool does that has enough to do, unless it
 /// is a mutex that they wait for.
 const ALL_AT_WORK: f64 = 0.9;
+/// A thread that is on a CPU for so much of the time never waits.
+const NEVER_WAITS: f64 = 0.85;
 /// The share of their waits from which it is a mutex that they wait for.
 const IN_MUTEX: f64 = 0.5;
 
@@ -49,6 +51,11 @@ impl Convoy {
             || active < LEAST_ACTIVE
             || (at_work >= ALL_AT_WORK * facts.cpus && !in_mutex)
         {
+            return None;
+        }
+        // A thread that never waits is held up by no lock, whatever others of its process wait for: a runtime's own threads.
+        let never_waits = facts.threads.first().is_some_and(|(_, on)| *on >= NEVER_WAITS * facts.wall);
+        if never_waits && !in_mutex {
             return None;
         }
         let kernel = facts.system / facts.cpu().max(1e-9);

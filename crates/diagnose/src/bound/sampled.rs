@@ -15,8 +15,8 @@ const IN_ORDER: f64 = 0.5;
 const HIDDEN: f64 = 0.25;
 /// Loops that spin for less are those of any lock.
 const SPINNING: f64 = 0.2;
-/// Loads of a core's own caches that take less of the time are those of any program.
-const OWN_CACHE: f64 = 0.5;
+/// Loads of caches that take less of the time are those of any program: they overlap with what else it does.
+const OF_CACHES: f64 = 0.5;
 
 const AT_STREAMS: Template = Template {
     code: "bound-sampled-stream",
@@ -146,13 +146,14 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
         return Some(cause);
     }
     let of_level = sampled.level.unwrap_or(MemoryLevel::CachesOrMemory);
+    let is_cache = [MemoryLevel::L2, MemoryLevel::L3].contains(&of_level);
     let at = match of_level {
         MemoryLevel::L2 => sampled.own_cache,
         MemoryLevel::L3 => sampled.last_cache,
         MemoryLevel::CachesOrMemory if sampled.last_cache.count > sampled.far.count => sampled.last_cache,
         _ => sampled.far,
     };
-    if at.count == 0 || (of_level == MemoryLevel::L2 && at.share < OWN_CACHE) {
+    if at.count == 0 || (is_cache && at.share < OF_CACHES) {
         return None;
     }
     let (_, kind, level) = LEVELS.into_iter().find(|(level, ..)| *level == of_level)?;

@@ -374,9 +374,15 @@ const BETWEEN: [(&str, Template); 5] = [
 ];
 
 pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
-    let share = facts.system / facts.cpu().max(1e-9);
+    // Samples see more than accounts by ticks do, which count processes that are shorter than one for user mode.
+    let sampled =
+        facts.time.detail.get(record::detail::SAMPLED).filter(|sampled| sampled.in_kernel >= ENOUGH);
+    let share = match sampled {
+        Some(sampled) => sampled.in_kernel as f64 / (sampled.in_kernel + sampled.samples).max(1) as f64,
+        None => facts.system / facts.cpu().max(1e-9),
+    };
     // Some of the time is in the kernel for any program that reads and writes.
-    let share_of_time = if share >= 0.3 { facts.system / facts.wall.max(facts.cpu()) } else { 0.0 };
+    let share_of_time = if share >= 0.3 { share * facts.cpu() / facts.wall.max(facts.cpu()) } else { 0.0 };
     let count = |event: &str| facts.counted(event).unwrap_or(0.0);
     let (faults, switches) = (count("page-faults"), count("context-switches"));
     if let Some((most, what, advice)) = kernel_kind(facts) {

@@ -120,6 +120,9 @@ fn of_constants(word: u32) -> Instruction {
             let (rotate, last, bits) = (field(word, 16, 6), field(word, 10, 6), 8 * u32::from(wide));
             let is_signed = field(word, 29, 2) == 0;
             let reads = general(from);
+            if rotate >= bits || last >= bits {
+                return unknown(word, reads);
+            }
             if !is_signed && last + 1 == rotate {
                 let by = Source::Constant(u64::from(bits - rotate));
                 return computes(word, Op::Left, source(from, wide, 0), by, false, reads);
@@ -149,10 +152,7 @@ fn of_constants(word: u32) -> Instruction {
 /// The constant of a logical instruction (DecodeBitMasks).
 fn pattern(word: u32) -> Option<u64> {
     let (last, rotate) = (field(word, 10, 6), field(word, 16, 6));
-    let size = 31 - ((field(word, 22, 1) << 6) | (!last & 0x3f)).checked_ilog2().map_or(31, |log| 31 - log);
-    if size == 0 {
-        return None;
-    }
+    let size = (field(word, 22, 1) << 6 | (!last & 0x3f)).checked_ilog2().filter(|size| *size > 0)?;
     let bits = 1_u32 << size;
     let (ones, rotate) = ((last & (bits - 1)) + 1, rotate & (bits - 1));
     if ones == bits {

@@ -4,10 +4,8 @@
 use super::code::Code;
 use super::instruction::{Condition, Flow, Instruction, Op, Operation, Registers, Source, Target, Test};
 
-/// Instructions that are executed for one sample.
-const MOST: usize = 256;
 /// Values that are read out of the thread's memory for one sample.
-const MOST_READ: usize = 24;
+const MOST_READ: usize = 96;
 
 /// A general register's number above all that there are.
 const NUMBERS: usize = 32;
@@ -48,7 +46,6 @@ pub(super) struct Ahead<'a, R> {
     of_load: Registers,
     read: R,
     reads: usize,
-    steps: usize,
     /// Whether branches forward whose condition is not known are taken.
     pub(super) forward: bool,
 }
@@ -82,7 +79,6 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
             is_now: false,
             read,
             reads: 0,
-            steps: 0,
             forward: false,
         }
     }
@@ -93,10 +89,6 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
 
     /// Executes the next instruction; `None` where that is not known, or enough were.
     pub(super) fn step(&mut self) -> Option<Step> {
-        self.steps += 1;
-        if self.steps > MOST {
-            return None;
-        }
         let one = self.code.at(self.at)?;
         let at = self.at;
         let end = at.wrapping_add(one.length as u64);

@@ -155,6 +155,8 @@ pub(super) struct Site {
     pub(super) own: Option<Load>,
     /// What it waits for where that is no load.
     pub(super) waits: Waits,
+    /// Whether it waits for floating-point operations, too, one after the other.
+    pub(super) chained: bool,
     /// Whether it stands in a loop that waits for another thread.
     pub(super) spins: bool,
     /// Whether lines are taken out of the caches around it.
@@ -181,11 +183,28 @@ impl Site {
         let Some(listing) = Listing::of(&code, ip) else { return Self::default() };
         let (load, waits) = listing.attribute();
         let own = listing.load(listing.here, true).filter(|own| load.is_none_or(|load| load.at != own.at));
-        let (spins, flushes) = (listing.spins(), listing.flushes());
+        let (spins, flushes, chained) = (listing.spins(), listing.flushes(), listing.is_chained());
         let (calls, number) = (listing.is_call_before(), listing.call_number());
         let names_memory = listing.all[listing.here].1.memory.is_some();
         let code = Some(code);
-        Self { code, load, own, waits, spins, flushes, calls, number, names_memory, ..Self::default() }
+        Self {
+            code,
+            load,
+            own,
+            waits,
+            chained,
+            spins,
+            flushes,
+            calls,
+            number,
+            names_memory,
+            ..Self::default()
+        }
+    }
+
+    /// The number of the frame pointer.
+    pub(super) fn frame(&self) -> u8 {
+        if self.code.as_ref().map_or(Set::default(), |code| code.set) == Set::X86 { 5 } else { 29 }
     }
 
     /// The number of the stack pointer.
@@ -291,7 +310,8 @@ impl Listing {
             let moved = |memory: Memory| memory.at.is_some_and(|at| at.registers().meets(since));
             // String instructions leave their registers right behind what they touched last.
             let intact = || !reads.is_some_and(|memory| memory.order != Order::Sequential && moved(memory));
-            if back == 0 && (one.kind == Kind::Atomic || reads.is_some()) {
+            // A store that finds no room behind those before it holds up what follows it.
+            if back == 0 && (one.kind == Kind::Atomic || one.memory.is_some()) {
                 first = self.load(number, intact());
                 if one.kind == Kind::Atomic {
                     return (first, Waits::Atomic);
@@ -337,6 +357,15 @@ impl Listing {
             (Op::Xor, b) if does.a == b => Some(0),
             _ => None,
         }
+    }
+
+    /// Whether what it waits for is, beside a load, the same operation of the round before: a sum, one by one.
+    fn is_chained(&self) -> bool {
+        let one = &self.all[self.here].1;
+        let of_floats = |one: &Instruction| matches!(one.kind, Kind::Float | Kind::Long);
+        // What adds up stands at the place or right before it, with its last result among its inputs.
+        let before = self.before(self.here).map(|number| &self.all[number].1);
+        [Some(one), before].into_iter().flatten().any(|one| of_floats(one) && one.sets.meets(one.reads))
     }
 
     /// Whether a branch leads to the place, or stands right before it.

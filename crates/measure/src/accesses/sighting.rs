@@ -4,17 +4,23 @@ use std::time::Instant;
 
 use super::ahead::{Ahead, Known};
 use super::code::{Load, Mapped, Site, Waits};
-use super::instruction::Order;
+use super::instruction::{Order, Registers};
 use crate::counters::Sample;
 
 /// Successive addresses of a load closer than this are brought ahead of it: prefetchers follow strides of up to half a page of
 /// 4 KiB, and none beyond it (Intel, 64-ia-32 Optimization Reference Manual, "Data Prefetching").
 const STRIDE: u64 = 2048;
+/// Instructions that are executed for a sample, and for one of those of which it is learned how a load goes on.
+const MOST: u32 = 192;
+const MOST_LEARNING: u32 = 1024;
 /// So far below and above the stack pointer lies what a function has on its stack, bytes.
 const STACK_BELOW: u64 = 256;
 const STACK_ABOVE: u64 = 16 << 10;
-/// Strides of a place that are looked at; then they are known.
-const STRIDES: u32 = 8;
+/// Samples of a place of which it is looked at how its load goes on; then that is known.
+const STRIDES: u32 = 4;
+/// A load that goes on in short strides for so many rounds goes through memory in order: parts of less, as the keys of a node, lie
+/// anywhere.
+const RUN: u32 = 64;
 
 /// A sample.
 #[derive(Clone, Debug)]
@@ -51,16 +57,26 @@ pub(super) struct Touch {
     pub(super) shared: bool,
 }
 
-/// How often the strides of a place's load were those of a prefetched one, and how often not.
+/// How often a place's load went on in short strides for long, in some short strides, and otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Strides {
     short: u32,
+    part: u32,
     other: u32,
 }
 
 impl Strides {
     fn is_short(self) -> Option<bool> {
-        (self.short + self.other > 0).then_some(self.short > self.other)
+        (self.all() > 0).then_some(self.short > self.part + self.other)
+    }
+
+    /// Whether its strides are short, for however long.
+    fn steps(self) -> bool {
+        self.short + self.part > self.other
+    }
+
+    fn all(self) -> u32 {
+        self.short + self.part + self.other
     }
 }
 
@@ -73,8 +89,11 @@ pub(super) fn see(
     mut value: impl FnMut(u64, u8) -> Option<u64>,
 ) -> Seen {
     let stack = register(sample, site.stack()).unwrap_or(0);
-    let is_near = |address: u64| {
-        (stack.saturating_sub(STACK_BELOW)..stack.saturating_add(STACK_ABOVE)).contains(&address)
+    // What is counted from the stack or from a frame on it; other memory may lie right behind a thread's stack.
+    let frames = Registers::general(site.stack()).and(Registers::general(site.frame()));
+    let is_near = |load: &Load, address: u64| {
+        let of_frame = load.memory.at.is_some_and(|at| at.registers().meets(frames));
+        of_frame && (stack.saturating_sub(STACK_BELOW)..stack.saturating_add(STACK_ABOVE)).contains(&address)
     };
     let mut touch = |load: &Load, address: u64, short: Option<bool>| {
         let there = page(address);
@@ -102,7 +121,7 @@ pub(super) fn see(
             (touch(&load, found.address, short), found, found.address)
         });
         match awaited {
-            Some((_, _, address)) if is_near(address) => None,
+            Some((_, _, address)) if is_near(&load, address) => None,
             Some(((touch, there), found, _)) if there || found.is_had => {
                 // What memory holds now is one address for all samples that are looked at now.
                 let again = found.is_now && site.last_now == Some((at, found.address));
@@ -118,8 +137,11 @@ pub(super) fn see(
     });
     let own = site.own.and_then(|own| {
         let address = own.memory.at?.address(|number| register(sample, number), own.end)?;
-        (!is_near(address)).then(|| touch(&own, address, None).0)
+        (!is_near(&own, address)).then(|| touch(&own, address, None).0)
     });
+    // A sum of what is gone through in order waits for the sum before, and hardly for its loads.
+    let sums = site.chained && site.strides.steps() && !hidden;
+    let (load, waits) = if sums { (None, Waits::Float) } else { (site.load.map(|load| load.at), site.waits) };
     Seen {
         at,
         time: sample.time,
@@ -128,11 +150,11 @@ pub(super) fn see(
         cpu: sample.cpu,
         decoded: site.code.is_some(),
         spins: site.spins,
-        load: site.load.map(|load| load.at),
+        load,
         hidden,
         flushed: site.flushes && (site.load.is_some() || site.waits == Waits::Atomic),
-        waits: site.waits,
-        touches: [awaited, own],
+        waits,
+        touches: if sums { [None; 2] } else { [awaited, own] },
     }
 }
 
@@ -160,30 +182,51 @@ fn addresses(
     let had =
         load.intact.then(|| load.memory.at?.address(|number| register(sample, number), load.end)).flatten();
     let Site { code, strides, .. } = site;
-    if had.is_some() && strides.short + strides.other >= STRIDES {
+    if had.is_some() && strides.all() >= STRIDES {
         return had.map(|address| Found { address, is_had: true, is_now: false });
     }
     let mut ahead = Ahead::new(code.as_ref()?, sample.ip, &sample.registers, load.sets, value);
     let (mut last, mut first, mut follows) = (had, None, None);
+    let mut parts = false;
     let found = |address: u64, is_now: bool| Found { address, is_had: false, is_now };
-    let mut rounds = 0;
-    while rounds < 2
+    let (mut rounds, mut steps, mut last_round, learns) = (0, 0, 0, strides.all() < STRIDES);
+    let (most, far) = if learns { (RUN, MOST_LEARNING) } else { (1, MOST) };
+    // Its strides so far: of a loop whose end is not known they go on.
+    let mut in_short = None;
+    while rounds < most
+        && in_short != Some(false)
+        && steps < far
         && let Some(step) = ahead.step()
     {
+        steps += 1;
         let of_step = step.address.map(|address| found(address, step.is_now));
         follows = follows.or(of_step.filter(|_| step.follows));
         if step.at != load.at {
             continue;
         }
         rounds += 1;
-        if let (Some(before), Some(now)) = (last, step.address) {
-            let stride = before.abs_diff(now);
-            if (1..STRIDE).contains(&stride) { strides.short += 1 } else { strides.other += 1 }
+        last_round = steps;
+        // The same address again tells nothing of where it goes.
+        if let (Some(before), Some(now)) = (last, step.address)
+            && before != now
+        {
+            let is_short = before.abs_diff(now) < STRIDE;
+            // Where it goes on elsewhere after some short strides, those were a part.
+            parts |= in_short == Some(true) && !is_short;
+            in_short = Some(is_short);
         }
         last = step.address.or(last);
         first = first.or(of_step);
-        if had.is_none() && first.is_some() && strides.short + strides.other >= STRIDES {
-            break;
+    }
+    if learns {
+        // It is in its loop still, or has left it for where nobody can follow.
+        let goes_on = rounds >= most || (steps >= far && steps - last_round <= 4 * (steps / rounds.max(1)));
+        match in_short {
+            Some(true) if goes_on => strides.short += 1,
+            Some(true) => strides.part += 1,
+            Some(false) if parts => strides.part += 1,
+            Some(false) => strides.other += 1,
+            None => {}
         }
     }
     match had {
