@@ -350,6 +350,13 @@ const ENOUGH: u64 = 30;
 const MOSTLY: f64 = 0.4;
 const BRINGS: f64 = 0.2;
 
+/// A kind, and what to do about it.
+fn of_kind(kind: BoundKind) -> (Option<BoundKind>, Text) {
+    let advice =
+        KINDS.iter().find(|(known, ..)| *known == kind).map_or(text!(""), |(_, _, advice)| (*advice).into());
+    (Some(kind), advice)
+}
+
 /// What most of the kernel's time is for, by samples of it, with its share; `None` where these tell too little.
 fn kernel_kind(facts: &Facts) -> Option<(KernelTime, Template, Template)> {
     let sampled =
@@ -411,14 +418,14 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
             "It started {forks} processes a second.",
             forks = thousands((forks / facts.wall).round())
         ));
-        (Some(BoundKind::ProcessCreation), KINDS[0].2.into())
+        of_kind(BoundKind::ProcessCreation)
     } else if faults * FAULT > NAMED * facts.system && faults * FAULT >= switches * SWITCH {
         says.push(text!(
             "bound-kernel-faults",
             "It took {faults} page faults a second.",
             faults = thousands((faults / facts.wall).round())
         ));
-        (Some(BoundKind::PageFaults), KINDS[1].2.into())
+        of_kind(BoundKind::PageFaults)
     } else if switches * SWITCH > NAMED * facts.system {
         let switches = thousands((switches / facts.wall).round());
         let again = |word: &str| facts.waits().get(word).map_or(0, |waits| waits.again);

@@ -361,11 +361,29 @@ impl Listing {
 
     /// Whether what it waits for is, beside a load, the same operation of the round before: a sum, one by one.
     fn is_chained(&self) -> bool {
-        let one = &self.all[self.here].1;
-        let of_floats = |one: &Instruction| matches!(one.kind, Kind::Float | Kind::Long);
-        // What adds up stands at the place or right before it, with its last result among its inputs.
-        let before = self.before(self.here).map(|number| &self.all[number].1);
-        [Some(one), before].into_iter().flatten().any(|one| of_floats(one) && one.sets.meets(one.reads))
+        let of_floats = |number: usize| matches!(self.all[number].1.kind, Kind::Float | Kind::Long);
+        [Some(self.here), self.before(self.here)].into_iter().flatten().any(|number| {
+            let one = &self.all[number].1;
+            of_floats(number) && one.sets.meets(one.reads) && self.adds_up(number)
+        })
+    }
+
+    /// Whether nothing else sets what an operation sets before the loop comes back to it.
+    fn adds_up(&self, of: usize) -> bool {
+        let sum = self.all[of].1.sets;
+        let mut number = of;
+        for _ in 0..MOST_BEFORE {
+            let Some(before) = self.before(number) else { return false };
+            number = before;
+            let one = &self.all[number].1;
+            if number == of {
+                return true;
+            }
+            if one.sets.meets(sum) && !one.reads.meets(sum) {
+                return false;
+            }
+        }
+        false
     }
 
     /// Whether a branch leads to the place, or stands right before it.

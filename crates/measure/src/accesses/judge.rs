@@ -21,9 +21,8 @@ struct Placed {
     /// The cache it goes through, whose memory it is, and which of the two instructions names it: both may name the same memory,
     /// which then is no sign of coming back to it.
     of: (usize, i32, usize),
-    /// The number of its sample, and when that was, ns.
+    /// The number of its sample.
     number: usize,
-    time: u64,
     touch: Touch,
 }
 
@@ -40,7 +39,6 @@ fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
             placed.extend(touch.map(|touch| Placed {
                 of: (caches.of_cpu(one.cpu), owner(one, &touch), which),
                 number,
-                time: one.time,
                 touch,
             }));
         }
@@ -80,8 +78,8 @@ fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
 
 /// The memory of these touches, of which those are left that go through it; the others, which come back to some pages, page by page.
 fn gone_through(touches: &mut Vec<Placed>) -> (Set, Vec<Vec<Placed>>) {
-    let samples: Vec<(u64, u64)> = touches.iter().map(|one| (one.touch.address, one.time)).collect();
-    let (bytes, cold) = spread::of(&samples);
+    let addresses: Vec<u64> = touches.iter().map(|one| one.touch.address).collect();
+    let (bytes, cold) = spread::of(&addresses);
     let mut is_cold = cold.into_iter();
     let (mut left, mut hot): (Vec<Placed>, Vec<Placed>) =
         touches.drain(..).partition(|_| is_cold.next() == Some(true));
@@ -159,7 +157,7 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
         let of_level = all.iter().filter_map(|one| {
             one.place
                 .filter(|(_, fits)| *fits == level)
-                .map(|(touch, _)| (owner(one.seen, &touch), (touch.address, one.seen.time)))
+                .map(|(touch, _)| (owner(one.seen, &touch), touch.address))
         });
         working_set(of_level.collect())
     };
@@ -208,12 +206,12 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
     }
 }
 
-/// Bytes that all touch together: whose memory, where, and when.
-fn working_set(mut touches: Vec<(i32, (u64, u64))>) -> Option<f64> {
+/// Bytes that all touch together: whose memory, and where.
+fn working_set(mut touches: Vec<(i32, u64)>) -> Option<f64> {
     touches.sort_by_key(|(owner, _)| *owner);
-    let of_one = |of: &[(i32, (u64, u64))]| {
-        let samples: Vec<(u64, u64)> = of.iter().map(|(_, sample)| *sample).collect();
-        spread::of(&samples).0
+    let of_one = |of: &[(i32, u64)]| {
+        let addresses: Vec<u64> = of.iter().map(|(_, address)| *address).collect();
+        spread::of(&addresses).0
     };
     (!touches.is_empty()).then(|| touches.chunk_by(|a, b| a.0 == b.0).map(of_one).sum())
 }

@@ -21,6 +21,8 @@ const STRIDES: u32 = 4;
 /// A load that goes on in short strides for so many rounds goes through memory in order: parts of less, as the keys of a node, lie
 /// anywhere.
 const RUN: u32 = 64;
+/// The same for so many bytes.
+const RUN_BYTES: u64 = 512;
 
 /// A sample.
 #[derive(Clone, Debug)]
@@ -187,7 +189,7 @@ fn addresses(
     }
     let mut ahead = Ahead::new(code.as_ref()?, sample.ip, &sample.registers, load.sets, value);
     let (mut last, mut first, mut follows) = (had, None, None);
-    let mut parts = false;
+    let (mut parts, mut covered) = (false, 0);
     let found = |address: u64, is_now: bool| Found { address, is_had: false, is_now };
     let (mut rounds, mut steps, mut last_round, learns) = (0, 0, 0, strides.all() < STRIDES);
     let (most, far) = if learns { (RUN, MOST_LEARNING) } else { (1, MOST) };
@@ -213,6 +215,7 @@ fn addresses(
             let is_short = before.abs_diff(now) < STRIDE;
             // Where it goes on elsewhere after some short strides, those were a part.
             parts |= in_short == Some(true) && !is_short;
+            covered = if is_short { covered + before.abs_diff(now) } else { covered };
             in_short = Some(is_short);
         }
         last = step.address.or(last);
@@ -220,9 +223,12 @@ fn addresses(
     }
     if learns {
         // It is in its loop still, or has left it for where nobody can follow.
-        let goes_on = rounds >= most || (steps >= far && steps - last_round <= 4 * (steps / rounds.max(1)));
+        let goes_on = covered >= RUN_BYTES
+            || rounds >= most
+            || (steps >= far && steps - last_round <= 4 * (steps / rounds.max(1)));
         match in_short {
             Some(true) if goes_on => strides.short += 1,
+            Some(false) if covered >= RUN_BYTES => strides.short += 1,
             Some(true) => strides.part += 1,
             Some(false) if parts => strides.part += 1,
             Some(false) => strides.other += 1,

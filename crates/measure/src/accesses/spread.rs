@@ -16,44 +16,39 @@ const HOT: usize = 4;
 /// Fewer addresses tell nothing.
 const LEAST: usize = 8;
 
-/// The part of meetings in one line, one as long after the first as in others, from which on a program goes through its memory in a
-/// circle and samples meet it at the same places: that tells nothing of how large the circle is.
-const CIRCLING: f64 = 0.5;
-/// By so much such times differ, ns.
-const ALIKE: u64 = 1_000_000;
+/// Lines that lie far apart meet in blocks of this size hardly more often than by themselves: at most so many times as often. Where some
+/// lines of much memory are touched often, its blocks meet much more often.
+const AROUND: u32 = BLOCKS[1];
+const MORE: f64 = 4.0;
 
-/// The bytes that these addresses are of, with the times of their samples, ns, without those that come back to a few pages; and which
-/// of them those are that count.
-pub(super) fn of(samples: &[(u64, u64)]) -> (f64, Vec<bool>) {
-    let mut sorted = samples.to_vec();
+/// The bytes that these addresses are of, without those that come back to a few pages; and which of them those are that count.
+pub(super) fn of(addresses: &[u64]) -> (f64, Vec<bool>) {
+    let mut sorted = addresses.to_vec();
     sorted.sort_unstable();
-    let page = |sample: &(u64, u64)| sample.0 >> BLOCKS[0];
+    let page = |address: &u64| address >> BLOCKS[0];
     let of_page = |number: u64| {
-        sorted.partition_point(|sample| page(sample) <= number)
-            - sorted.partition_point(|sample| page(sample) < number)
+        sorted.partition_point(|address| page(address) <= number)
+            - sorted.partition_point(|address| page(address) < number)
     };
-    let cold: Vec<bool> = samples.iter().map(|sample| of_page(page(sample)) < HOT).collect();
-    let mut rest: Vec<(u64, u64)> = sorted
+    let cold: Vec<bool> = addresses.iter().map(|address| of_page(page(address)) < HOT).collect();
+    let rest: Vec<u64> = sorted
         .chunk_by(|a, b| page(a) == page(b))
         .filter(|page| page.len() < HOT)
         .flatten()
         .copied()
         .collect();
     if rest.len() < LEAST {
-        return (0.0, vec![false; samples.len()]);
-    }
-    if circles(&rest) {
-        rest.dedup_by_key(|sample| sample.0 >> LINE);
+        return (0.0, vec![false; addresses.len()]);
     }
     let pairs = rest.len() as f64 * (rest.len() as f64 - 1.0) / 2.0;
     let of_blocks = |shift: u32| {
-        let blocks = rest.chunk_by(|a, b| a.0 >> shift == b.0 >> shift).map(<[(u64, u64)]>::len);
+        let blocks = rest.chunk_by(|a, b| a >> shift == b >> shift).map(<[u64]>::len);
         let met: f64 = blocks.map(|n| (n * (n - 1)) as f64 / 2.0).sum();
         (met, f64::from(1_u32 << shift))
     };
     // A few lines that lie far apart fit a cache, however much lies between them.
     let (met, bytes) = of_blocks(LINE);
-    if met >= MET_IN_LINES.max(rest.len() as f64 / 100.0) {
+    if met >= MET_IN_LINES.max(rest.len() as f64 / 100.0) && of_blocks(AROUND).0 <= MORE * met {
         return (pairs / met * bytes, cold);
     }
     let all = BLOCKS.map(of_blocks);
@@ -63,29 +58,19 @@ pub(super) fn of(samples: &[(u64, u64)]) -> (f64, Vec<bool>) {
     (known.or(all.last().map(least)).unwrap_or(0.0), cold)
 }
 
-/// Whether most samples that meet in one line do so after one and the same time.
-fn circles(sorted: &[(u64, u64)]) -> bool {
-    let lines = sorted.chunk_by(|a, b| a.0 >> LINE == b.0 >> LINE);
-    let mut after: Vec<u64> =
-        lines.flat_map(|line| line.windows(2).map(|pair| pair[0].1.abs_diff(pair[1].1))).collect();
-    after.sort_unstable();
-    let alike = after.chunk_by(|a, b| b - a <= ALIKE).map(<[u64]>::len).max().unwrap_or(0);
-    alike as f64 > CIRCLING * after.len() as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// Addresses of lines chosen evenly among those of some MiB.
-    fn evenly(count: u64, mib: u64) -> Vec<(u64, u64)> {
+    fn evenly(count: u64, mib: u64) -> Vec<u64> {
         let lines = (mib << 20) / 64;
         let mut state = 7_u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             state >> 33
         };
-        (0..count).map(|at| (0x7f00_0000_0000 + next() % lines * 64, at * at * 5_000_000)).collect()
+        (0..count).map(|_| 0x7f00_0000_0000 + next() % lines * 64).collect()
     }
 
     #[test]
@@ -100,25 +85,21 @@ mod tests {
     #[test]
     fn what_comes_back_to_some_pages_is_little_wherever_they_lie() {
         // 64 stacks, 8 MiB apart.
-        let far_apart: Vec<(u64, u64)> =
-            (0..400).map(|at: u64| (0x7f00_0000_0000 + at % 64 * (8 << 20), at)).collect();
+        let far_apart: Vec<u64> = (0..400).map(|at: u64| 0x7f00_0000_0000 + at % 64 * (8 << 20)).collect();
         assert_eq!(of(&far_apart), (0.0, vec![false; 400]));
         assert!(of(&evenly(400, 1)).0 < f64::from(2 << 20));
         // One line each 64 KiB, 512 KiB in all.
-        let sparse: Vec<(u64, u64)> = evenly(400, 128)
+        let sparse: Vec<u64> = evenly(400, 128)
             .iter()
-            .map(|(address, time)| ((address >> 6) % 8192 * 65_536 + 0x7f00_0000_0000, *time))
+            .map(|address| (address >> 6) % 8192 * 65_536 + 0x7f00_0000_0000)
             .collect();
         assert!(of(&sparse).0 < f64::from(2 << 20), "{}", of(&sparse).0);
         assert_eq!(of(&[]).0, 0.0);
         assert_eq!(of(&evenly(5, 1024)).0, 0.0);
-        // A circle through much memory that samples meet at the same places again.
-        let circle = evenly(60, 128);
-        let again = |round: u64| {
-            circle.iter().map(move |(address, time)| (*address, time % 300_000_000 + round * 300_000_000))
-        };
-        let met: Vec<(u64, u64)> = (0..2).flat_map(again).collect();
-        assert!(of(&met).0 > f64::from(50 << 20), "{}", of(&met).0);
+        // Some lines of much memory that are touched often.
+        let mut often = evenly(360, 64);
+        (0..6).for_each(|at| often[at * 20] = often[at * 20 + 7]);
+        assert!(of(&often).0 > f64::from(20 << 20), "{}", of(&often).0);
         // Beside them what goes through much is still found.
         let mut both = far_apart;
         both.extend(evenly(200, 512));
