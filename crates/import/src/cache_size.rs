@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::facts::split_size;
+use crate::numbers::split_size;
 
 /// The largest odd factor of the size of an L1 or L2: 1.25 MiB are 5 × 2^18, 48 KiB are 3 × 2^14.
 const LARGEST_FACTOR: u64 = 15;

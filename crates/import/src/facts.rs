@@ -9,8 +9,7 @@ use record::import::{Contradiction, Origin};
 use record::machine::CacheKind;
 
 use crate::cache_size::Printed;
-use crate::numbers::{is_ambiguous, is_remark, parse_number};
-use crate::scan;
+use crate::numbers::{parse_number, split_size};
 
 /// A value and where it stood.
 #[derive(Clone, Debug, PartialEq)]
@@ -299,17 +298,6 @@ pub(crate) fn parse_cache_name(name: &str) -> Option<CacheName> {
         _ => return None,
     };
     Some((level, kind))
-}
-
-/// A number before the power of two of its unit, which stands there last and may be none: `1.3 MiB (40 instances)`, `36608K`.
-/// Other words behind it may tell another size.
-pub(crate) fn split_size(text: &str) -> Option<(f64, u32, &str)> {
-    const UNITS: [&str; 5] = ["|b|bytes", "k|kb|kib", "m|mb|mib", "g|gb|gib", "t|tb|tib"];
-    let (value, rest) = parse_number(text).filter(|_| !is_ambiguous(text))?;
-    let (unit, behind) = rest.split_at(rest.bytes().take_while(u8::is_ascii_alphabetic).count());
-    let word = unit.to_ascii_lowercase();
-    let (_, shift) = UNITS.iter().zip((0..).step_by(10)).find(|(names, _)| scan::is_one_of(&word, names))?;
-    is_remark(behind).then_some((value, shift, unit))
 }
 
 /// A size with a binary unit, whether it is written so or not: `32K`, `1.5 MiB`, `32 GB`; and whether the unit was written as

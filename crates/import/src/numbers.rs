@@ -63,13 +63,13 @@ pub(crate) fn parse_scaled(text: &str, exponent: i32) -> Option<f64> {
 }
 
 /// Whether a text begins with what may be a fraction or a group of thousands: `32,000`.
-pub(crate) fn is_ambiguous(text: &str) -> bool {
+fn is_ambiguous(text: &str) -> bool {
     let number = text.trim_start().split(|c: char| !(c.is_ascii_digit() || c == ',')).next().unwrap_or("");
     number.split_once(',').is_some_and(|(front, rest)| (1..=3).contains(&front.len()) && rest.len() == 3)
 }
 
 /// Whether what stands behind a size is nothing, or in brackets: `(2 instances)`.
-pub(crate) fn is_remark(text: &str) -> bool {
+fn is_remark(text: &str) -> bool {
     let text = text.trim();
     text.is_empty() || text.starts_with('(') && text.ends_with(')')
 }
@@ -87,6 +87,17 @@ pub(crate) fn parse_number(text: &str) -> Option<(f64, &str)> {
     let digits = digits.trim_end_matches(['.', ',']);
     let value = digits.replace(',', ".").parse().ok()?;
     Some((value, rest.trim_start()))
+}
+
+/// A number before the power of two of its unit, which stands there last and may be none: `1.3 MiB (40 instances)`, `36608K`.
+/// Other words behind it may tell another size.
+pub(crate) fn split_size(text: &str) -> Option<(f64, u32, &str)> {
+    const UNITS: [&str; 5] = ["|b|bytes", "k|kb|kib", "m|mb|mib", "g|gb|gib", "t|tb|tib"];
+    let (value, rest) = parse_number(text).filter(|_| !is_ambiguous(text))?;
+    let (unit, behind) = rest.split_at(rest.bytes().take_while(u8::is_ascii_alphabetic).count());
+    let is_unit = |names: &str| names.split('|').any(|name| unit.eq_ignore_ascii_case(name));
+    let (_, shift) = UNITS.iter().zip((0..).step_by(10)).find(|(names, _)| is_unit(names))?;
+    is_remark(behind).then_some((value, shift, unit))
 }
 
 /// A plain decimal number as the C locale prints it: digits, perhaps a sign, a point, an exponent. No `inf`, no `nan`.

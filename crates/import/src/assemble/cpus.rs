@@ -214,8 +214,8 @@ fn nodes(
     machine: &mut Machine,
     contradictions: &mut Vec<Contradiction>,
 ) {
-    let told = lscpu.machine.count(key::NODES).zip(lscpu.machine.get(key::NODES));
-    if let (Some((count, fact)), Some(available)) = (told, &numactl.available)
+    let counted = lscpu.machine.count(key::NODES).zip(lscpu.machine.get(key::NODES));
+    if let (Some((count, fact)), Some(available)) = (counted, &numactl.available)
         && count != available.value
     {
         let plural = if count == 1 { "" } else { "s" };
@@ -256,8 +256,8 @@ fn nodes(
     // Nodes without CPUs are counted, and lscpu may leave them out of its lists.
     let in_lists: CpuList = lscpu.node_cpus.values().flat_map(|list| list.value.iter()).collect();
     let all = lscpu.machine.cpus(key::ONLINE).is_some_and(|online| online.is_subset(&in_lists));
-    let listed = Some(ids.len() as u32).filter(|count| *count > 0 && (square || all || told.is_some()));
-    let nodes = Fact::value_of(&numactl.available).or(listed.max(told.map(|(count, _)| count)));
+    let listed = Some(ids.len() as u32).filter(|count| *count > 0 && (square || all || counted.is_some()));
+    let nodes = Fact::value_of(&numactl.available).or(listed.max(counted.map(|(count, _)| count)));
     machine.counts.nodes = nodes.or(machine.counts.nodes);
     let by_cpu: BTreeMap<u32, u32> =
         machine.nodes.iter().flat_map(|node| node.cpus.iter().map(move |cpu| (cpu, node.id))).collect();

@@ -170,9 +170,9 @@ pub(super) fn numactl(outputs: Vec<Numactl>, lscpu: &Lscpu) -> Result<Numactl, E
     let cpus: Option<Vec<&Fact<CpuList>>> = merged.nodes.values().map(|node| node.cpus.as_ref()).collect();
     let cpus = cpus.unwrap_or_default();
     let count: usize = cpus.iter().map(|cpus| cpus.value.len()).sum();
-    let told = lscpu.machine.count(key::CPUS).zip(lscpu.machine.get(key::CPUS));
-    match (told, cpus.first()) {
-        (Some((told, fact)), Some(first)) if count > told as usize => {
+    let counted = lscpu.machine.count(key::CPUS).zip(lscpu.machine.get(key::CPUS));
+    match (counted, cpus.first()) {
+        (Some((counted, fact)), Some(first)) if count > counted as usize => {
             Err(several(&fact.origin, &first.origin))
         }
         _ => Ok(merged),

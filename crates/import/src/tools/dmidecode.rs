@@ -8,7 +8,7 @@ use machine::smbios::Populated;
 use record::import::Origin;
 use record::machine::System;
 
-use super::memory::{self, Of, Row, Told};
+use super::memory::{self, Listed, Of, Row};
 use crate::facts::{self, Fact, Socket};
 use crate::reading::*;
 
@@ -301,13 +301,13 @@ impl Text {
                     return;
                 }
                 self.named.extend(array);
-                let mut told = Told::default();
+                let mut listed = Listed::default();
                 for row in DEVICE {
                     if let Some(fact) = structure.get(row.0) {
-                        told.take(*row, &fact.value, fact.origin.clone(), sink);
+                        listed.take(*row, &fact.value, fact.origin.clone(), sink);
                     }
                 }
-                told.push(sink);
+                listed.push(sink);
             }
             _ => {
                 for (_, keys, path, field) in SYSTEM.iter().filter(|row| row.0 == kind) {

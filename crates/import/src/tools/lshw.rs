@@ -2,7 +2,7 @@
 
 use record::text;
 
-use super::memory::{self, Of, Row, Told};
+use super::memory::{self, Listed, Of, Row};
 use crate::facts;
 use crate::reading::*;
 
@@ -53,7 +53,7 @@ pub(super) const LSHW: Tool = Tool {
 
 #[derive(Default)]
 struct Listing {
-    bank: Told,
+    bank: Listed,
     /// What the lines are of: `bank`, or `memory` for all banks together.
     class: String,
     /// Where the classes of a table's rows stand.

@@ -49,12 +49,12 @@ pub(super) fn number(value: &str, unit: &str) -> Option<u32> {
 
 /// A device as one output tells of it, with the line of each field.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Listed {
     pub device: MemoryDevice,
     origins: Vec<(&'static str, Origin)>,
 }
 
-impl Told {
+impl Listed {
     /// A whole device of a table.
     pub(super) fn of_table(device: MemoryDevice, origin: Origin) -> Self {
         Self { device, origins: vec![("", origin)] }
@@ -68,7 +68,7 @@ impl Told {
     /// Takes what a label says. What begins as a number and is none is withheld; `Unknown` and 0 tell nothing.
     pub(super) fn take(&mut self, (_, field, of): Row, value: &str, origin: Origin, sink: &mut Sink) {
         let device = &mut self.device;
-        let told = match of {
+        let is_read = match of {
             Of::Text(slot) => {
                 let Some(text) = meaningful(value) else { return };
                 *slot(device) = Some(text);
@@ -96,7 +96,7 @@ impl Told {
                 device.bytes.is_some()
             }
         };
-        if told {
+        if is_read {
             self.note(field, origin);
         } else {
             lose(&path(field, sink), value, origin, sink);
@@ -106,7 +106,7 @@ impl Told {
     /// Adds a device of which something was told. A slot with the same locator as one of an earlier output is the same slot;
     /// where they tell it differently, the record follows the later one and says so.
     pub(super) fn push(self, sink: &mut Sink) {
-        let Told { device, origins } = self;
+        let Listed { device, origins } = self;
         let all = &mut sink.draft.machine.memory_devices;
         let (before, matched) = &mut sink.draft.devices;
         let earlier = all.iter().take(*before).enumerate();
@@ -177,13 +177,13 @@ fn differs(one: &MemoryDevice, other: &MemoryDevice) -> Option<String> {
     let speeds =
         |device: &MemoryDevice| [device.configured_mt_s, device.rated_mt_s].map(|mt_s| mt_s.map(u64::from));
     let (one_speeds, other_speeds) = (speeds(one), speeds(other));
-    let told = [
+    let both = [
         ("bytes", one.bytes, other.bytes),
         ("MT/s configured", one_speeds[0], other_speeds[0]),
         ("MT/s rated", one_speeds[1], other_speeds[1]),
     ];
     let slot = one.locator.as_deref().unwrap_or_default();
-    told.into_iter().find_map(|(what, one, other)| {
+    both.into_iter().find_map(|(what, one, other)| {
         let (one, other) = one.zip(other).filter(|(one, other)| one != other)?;
         Some(format!(
             "the memory in {slot} is told as {one} and later as {other} {what}; the record follows the later output"

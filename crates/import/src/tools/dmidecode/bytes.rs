@@ -47,9 +47,9 @@ fn read(table: Vec<u8>, devices: &[Origin], origin: &Origin, sink: &mut Sink) {
         (&mut own.firmware, system.firmware, "firmware"),
         (&mut own.board, system.board, "board"),
     ];
-    let told = fields.into_iter().filter(|(_, value, _)| value.is_some());
-    let told: Vec<&str> = told.map(|(field, value, name)| (*field = value, name).1).collect();
-    told.into_iter().for_each(|name| sink.note_at(format!("machine.system.{name}"), origin.clone()));
+    let named = fields.into_iter().filter(|(_, value, _)| value.is_some());
+    let named: Vec<&str> = named.map(|(field, value, name)| (*field = value, name).1).collect();
+    named.into_iter().for_each(|name| sink.note_at(format!("machine.system.{name}"), origin.clone()));
     for (at, mut device) in tables.devices.into_iter().enumerate() {
         let origin = devices.get(at).unwrap_or(origin);
         let speeds =
@@ -59,7 +59,7 @@ fn read(table: Vec<u8>, devices: &[Origin], origin: &Origin, sink: &mut Sink) {
                 memory::withhold_speed(mt_s, field, origin.clone(), sink);
             }
         }
-        memory::Told::of_table(device, origin.clone()).push(sink);
+        memory::Listed::of_table(device, origin.clone()).push(sink);
     }
     if tables.complete && tables.populated.sockets > 0 {
         sink.draft.facts.populated.push(Fact { value: tables.populated, origin: origin.clone() });
