@@ -13,6 +13,7 @@ mod time;
 pub(crate) use machine::cut;
 use record::command_run::{Around, Ceilings, Looks, Probe, ThreadWaits};
 use record::diagnosis::{Bound, BoundBy, BoundKind, Evidence};
+use record::live::Share;
 use record::text::Value;
 use record::{Label, Measurement, Template, Text, detail, metrics, text};
 
@@ -371,6 +372,21 @@ fn base_evidence(facts: &Facts) -> Vec<Evidence> {
 /// Where in the record a detail of the command stands.
 fn detail(name: &str) -> String {
     format!("workload.time workload=command, detail {name}")
+}
+
+/// In whole per cent, with its interval; where none was seen, the most that it may be.
+fn share(share: Share) -> Text {
+    let percent = |share: f64| format!("{:.0}", share * 100.0);
+    if share.count == 0 || share.share < 0.005 {
+        let most = (share.high * 100.0).ceil();
+        return text!("< {most} %", most = format!("{most:.0}"));
+    }
+    text!(
+        "{share} % [{low}–{high}]",
+        share = percent(share.share),
+        low = percent(share.low),
+        high = percent(share.high)
+    )
 }
 
 #[cfg(test)]

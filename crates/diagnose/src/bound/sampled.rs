@@ -1,11 +1,13 @@
 //! What programs wait at in user mode, by samples of their instructions and registers.
 
 use record::diagnosis::{BoundBy, BoundKind};
-use record::live::{MemoryLevel, Sampled, Share};
+use record::live::{MemoryLevel, Sampled};
 use record::text::Value;
 use record::{Measurement, Template, Text, detail as place, text};
 
-use super::{Cause, FIRST, Facts, SHARE_LESS, TOUCH_LESS_MEMORY, USE_MEMORY_TOGETHER, detail, threads};
+use super::{
+    Cause, FIRST, Facts, SHARE_LESS, TOUCH_LESS_MEMORY, USE_MEMORY_TOGETHER, detail, share, threads,
+};
 
 /// Samples that were decoded, from which on they tell.
 const ENOUGH: u64 = 30;
@@ -45,21 +47,6 @@ const LEAST_BYTES: f64 = 4096.0;
 fn enough(facts: &Facts) -> Option<Sampled> {
     let sampled = facts.time.detail.get(place::SAMPLED)?;
     (sampled.decoded() >= ENOUGH).then_some(sampled)
-}
-
-/// In whole per cent, with its interval; where none was seen, the most that it may be.
-pub(super) fn share(share: Share) -> Text {
-    let percent = |share: f64| format!("{:.0}", share * 100.0);
-    if share.count == 0 || share.share < 0.005 {
-        let most = (share.high * 100.0).ceil();
-        return text!("< {most} %", most = format!("{most:.0}"));
-    }
-    text!(
-        "{share} % [{low}–{high}]",
-        share = percent(share.share),
-        low = percent(share.low),
-        high = percent(share.high)
-    )
 }
 
 /// Adds what samples say to other causes; `user`: the share of the time that they are of.
@@ -215,6 +202,7 @@ fn spinning(sampled: &Sampled, user: f64) -> Option<Cause> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::live::Share;
 
     #[test]
     fn a_working_set_has_one_digit() {

@@ -7,7 +7,7 @@ use record::units::{self, cpus, significant, thousands};
 use record::{Label, Template, Text, text};
 
 use super::convoy::waited_for_locks;
-use super::{Cause, Facts, RAISE_QUOTA, detail, sampled};
+use super::{Cause, Facts, RAISE_QUOTA, detail};
 use crate::{cpu_accounting, culprits};
 
 pub(super) fn quota(facts: &Facts) -> Option<Cause> {
@@ -397,7 +397,7 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
             "bound-kernel-kind",
             "{share} of CPU time was in the kernel, {part} of that for {what}.",
             share = Value::Share(share),
-            part = sampled::share(most.share),
+            part = super::share(most.share),
             what = Text::from(what)
         );
         // What threads do to each other at a lock burns this time, too.

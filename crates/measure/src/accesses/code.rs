@@ -5,7 +5,6 @@ use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
 use super::instruction::{Flow, Instruction, Kind, Memory, Op, Order, Registers, Source};
-use super::sighting::Strides;
 use super::{aarch64, x86_64};
 
 /// Bytes of code that are read before and behind an address.
@@ -142,6 +141,29 @@ pub(super) enum Waits {
     Atomic,
     /// Nothing, and a jump leads there: for its own bytes, or for the jump.
     Jump,
+}
+
+/// How often a place's load went on in short strides for long, in some short strides, and otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Strides {
+    pub(super) short: u32,
+    pub(super) part: u32,
+    pub(super) other: u32,
+}
+
+impl Strides {
+    pub(super) fn is_short(self) -> Option<bool> {
+        (self.all() > 0).then_some(self.short > self.part + self.other)
+    }
+
+    /// Whether its strides are short, for however long.
+    pub(super) fn steps(self) -> bool {
+        self.short + self.part > self.other
+    }
+
+    pub(super) fn all(self) -> u32 {
+        self.short + self.part + self.other
+    }
 }
 
 /// What stands at a place in a program.

@@ -59,29 +59,6 @@ pub(super) struct Touch {
     pub(super) shared: bool,
 }
 
-/// How often a place's load went on in short strides for long, in some short strides, and otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Strides {
-    short: u32,
-    part: u32,
-    other: u32,
-}
-
-impl Strides {
-    fn is_short(self) -> Option<bool> {
-        (self.all() > 0).then_some(self.short > self.part + self.other)
-    }
-
-    /// Whether its strides are short, for however long.
-    fn steps(self) -> bool {
-        self.short + self.part > self.other
-    }
-
-    fn all(self) -> u32 {
-        self.short + self.part + self.other
-    }
-}
-
 /// What a sample saw; `page`: what its process has at an address, `value`: what stands there.
 pub(super) fn see(
     sample: &Sample,
