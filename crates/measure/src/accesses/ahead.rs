@@ -1,12 +1,18 @@
 //! What a thread will do next, by its registers and its memory: its code is executed here, a few instructions of it, until it comes
 //! to a load again. The addresses that the load has then are as good a sample of what it touches as the one that it had.
 
-use super::code::Code;
+use super::code::{Code, Set};
 use super::instruction::{Condition, Flow, Instruction, Op, Operation, Registers, Source, Target, Test};
 
 /// Values that are read out of the thread's memory for one sample.
 const MOST_READ: usize = 96;
 
+/// Other functions of which code is read for one sample.
+const MOST_FETCHED: u32 = 3;
+/// How far into a function an instruction is looked for, bytes.
+const FUNCTION: u64 = 512;
+/// The link register of AArch64.
+const LINK: usize = 30;
 /// A general register's number above all that there are.
 const NUMBERS: usize = 32;
 
@@ -35,6 +41,12 @@ struct Stored {
 /// A thread that is followed on paper. `read`: so many bytes of its memory, where they can be had without waiting for them.
 pub(super) struct Ahead<'a, R> {
     code: &'a Code,
+    /// Code of another function that it came to, and how it is had.
+    other: Option<Code>,
+    elsewhere: &'a mut dyn FnMut(u64) -> Option<Code>,
+    fetched: u32,
+    /// The instruction that it is to come to: a function that has it is followed.
+    wanted: u64,
     at: u64,
     registers: [Option<u64>; NUMBERS],
     flags: Option<Flags>,
@@ -65,11 +77,21 @@ pub(super) struct Step {
 
 impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
     /// Before the instruction at `at`, with these registers; `of_load`: those that a load has just set.
-    pub(super) fn new(code: &'a Code, at: u64, registers: &[u64], of_load: Registers, read: R) -> Self {
+    pub(super) fn new(
+        (code, elsewhere): (&'a Code, &'a mut dyn FnMut(u64) -> Option<Code>),
+        (at, wanted): (u64, u64),
+        registers: &[u64],
+        of_load: Registers,
+        read: R,
+    ) -> Self {
         let mut own = [None; NUMBERS];
         own.iter_mut().zip(registers).for_each(|(own, value)| *own = Some(*value));
         Self {
             code,
+            other: None,
+            elsewhere,
+            fetched: 0,
+            wanted,
             at,
             registers: own,
             flags: None,
@@ -89,7 +111,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
 
     /// Executes the next instruction; `None` where that is not known, or enough were.
     pub(super) fn step(&mut self) -> Option<Step> {
-        let one = self.code.at(self.at)?;
+        let one = self.fetch()?;
         let at = self.at;
         let end = at.wrapping_add(one.length as u64);
         let operand = one.memory.and_then(|memory| memory.at);
@@ -98,7 +120,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
             && operand.is_some_and(|operand| operand.registers().meets(self.of_load));
         let is_now = operand.is_some_and(|operand| operand.registers().meets(self.of_now));
         self.is_now = false;
-        let taken = self.flow(&one)?;
+        let taken = self.flow(&one, end)?;
         let of_base = one.moves.and_then(|(number, _)| self.register(number));
         match one.does {
             Some(does) => self.compute(&one, &does, address, end),
@@ -123,7 +145,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
     }
 
     /// By how much it jumps; `None` where nobody knows.
-    fn flow(&mut self, one: &Instruction) -> Option<Option<i64>> {
+    fn flow(&mut self, one: &Instruction, end: u64) -> Option<Option<i64>> {
         match one.flow {
             Flow::Next => Some(None),
             Flow::Jump(by) => Some(Some(by)),
@@ -131,13 +153,59 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
                 let taken = self.is(condition).unwrap_or(if by < 0 { true } else { self.forward });
                 Some(taken.then_some(by))
             }
+            Flow::Call(Some(by)) if self.is_wanted(end.wrapping_add_signed(by)) => {
+                self.put_return(end);
+                Some(Some(by))
+            }
             Flow::Call(_) => {
                 let lost = self.code.set.lost_in_calls();
                 self.lose(lost);
                 Some(None)
             }
-            Flow::Return | Flow::Elsewhere => None,
+            Flow::Return => Some(Some(self.take_return()?.wrapping_sub(end) as i64)),
+            Flow::Elsewhere => None,
         }
+    }
+
+    /// The next instruction; that of another function is read, of a few.
+    fn fetch(&mut self) -> Option<Instruction> {
+        let at = self.at;
+        let known = self.code.at(at).or_else(|| self.other.as_ref()?.at(at));
+        if known.is_some() || self.fetched >= MOST_FETCHED {
+            return known;
+        }
+        self.fetched += 1;
+        self.other = (self.elsewhere)(at);
+        self.other.as_ref()?.at(at)
+    }
+
+    /// Whether a function that begins here has the instruction that it is to come to.
+    fn is_wanted(&self, begin: u64) -> bool {
+        self.wanted.checked_sub(begin).is_some_and(|far| far < FUNCTION)
+    }
+
+    /// Notes where a function goes back to: on the stack, or in X30.
+    fn put_return(&mut self, end: u64) {
+        let stack = self.code.set.stack();
+        if self.code.set == Set::Arm {
+            self.registers[LINK] = Some(end);
+        } else if let Some(top) = self.register(stack).map(|top| top.wrapping_sub(8)) {
+            self.registers[usize::from(stack)] = Some(top);
+            self.stored.push(Stored { at: top, bytes: 8, value: Some(end), is_now: false });
+        }
+    }
+
+    fn take_return(&mut self) -> Option<u64> {
+        if self.code.set == Set::Arm {
+            return self.registers[LINK];
+        }
+        let stack = self.code.set.stack();
+        let top = self.register(stack)?;
+        self.registers[usize::from(stack)] = Some(top.wrapping_add(8));
+        let is_now = self.is_now;
+        let back = self.load(top, 8);
+        self.is_now = is_now;
+        back
     }
 
     fn is(&self, condition: Condition) -> Option<bool> {
@@ -173,7 +241,10 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
 
     /// What it does is not known: neither is what it leaves.
     fn forget(&mut self, one: &Instruction, address: Option<u64>) {
-        self.lose(one.sets);
+        // What calls and returns do to the stack is known.
+        let of_flow = matches!(one.flow, Flow::Call(_) | Flow::Return);
+        let stack = if of_flow { Registers::general(self.code.set.stack()) } else { Registers::default() };
+        self.lose(one.sets.without(stack));
         if let (Some(memory), Some(address)) = (one.memory.filter(|memory| memory.writes), address) {
             self.stored.push(Stored { at: address, bytes: memory.bytes, value: None, is_now: false });
         }

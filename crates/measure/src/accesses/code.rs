@@ -61,7 +61,7 @@ impl Code {
 
     /// Reads what stands around an address in the memory of a process. Its page has just run. A page before or behind it is read where
     /// it is in memory: to wait for a disk would hold that process up.
-    fn read(pages: &Pages, ip: u64) -> Option<Self> {
+    pub(super) fn read(pages: &Pages, ip: u64) -> Option<Self> {
         let page = os::mapping::base_page();
         let (first, last) = (ip - ip % page, ip - ip % page + page);
         let start = ip.saturating_sub(BEFORE);

@@ -27,7 +27,7 @@ use record::live::{KernelTime, Sampled, Share};
 use record::{Coverage, CpuList, Machine, text};
 
 use caches::Caches;
-use code::{Mapped, Pages, Site};
+use code::{Code, Mapped, Pages, Site};
 use judge::judge;
 use sighting::{Seen, see};
 
@@ -79,6 +79,8 @@ struct InKernel {
 pub struct Accesses {
     sampler: Option<Sampler>,
     sites: HashMap<(i32, u64), Site>,
+    /// Code of a process that functions of those go on with.
+    codes: HashMap<(i32, u64), Option<Code>>,
     /// Of a process, by the numbers of some 2 MiB, what memory it has there.
     mapped: HashMap<(i32, u64), Mapped>,
     /// Since when both are known.
@@ -183,7 +185,17 @@ impl Accesses {
     /// Takes what the kernel has written.
     pub fn take(&mut self) {
         let Self {
-            sampler: Some(sampler), sites, mapped, seen, in_kernel, parents, thinned, came, lost, ..
+            sampler: Some(sampler),
+            sites,
+            codes,
+            mapped,
+            seen,
+            in_kernel,
+            parents,
+            thinned,
+            came,
+            lost,
+            ..
         } = self
         else {
             return;
@@ -191,11 +203,12 @@ impl Accesses {
         let (now, own, mut new) = (Instant::now(), std::process::id() as i32, 0);
         // Code and memory of a process change, and its number may be another's.
         if self.read_at.is_none_or(|at| at.elapsed() > KEPT)
-            || sites.len() >= MOST_SITES
+            || sites.len().max(codes.len()) >= MOST_SITES
             || mapped.len() >= MOST_MAPPED
         {
             self.read_at = Some(now);
             sites.clear();
+            codes.clear();
             mapped.clear();
         }
         if parents.len() >= MOST_PARENTS {
@@ -207,6 +220,7 @@ impl Accesses {
                 Noted::Sample(sample) => sample,
                 Noted::Exec(of) => {
                     sites.retain(|(pid, _), _| *pid != of);
+                    codes.retain(|(pid, _), _| *pid != of);
                     mapped.retain(|(pid, _), _| *pid != of);
                     return;
                 }
@@ -254,7 +268,12 @@ impl Accesses {
                 };
                 in_kernel.push_back(InKernel { at: now, pid: sample.pid, kind });
             } else {
-                seen.push_back(see(&sample, site, now, page, |address, bytes| pages.value(address, bytes)));
+                let mut elsewhere = |address: u64| {
+                    let place = (sample.pid, address);
+                    codes.entry(place).or_insert_with(|| Code::read(pages, address)).clone()
+                };
+                let value = |address, bytes| pages.value(address, bytes);
+                seen.push_back(see(&sample, site, now, page, value, &mut elsewhere));
             }
             if seen.len() + in_kernel.len() >= MOST_KEPT {
                 let mut keep = false;

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::ahead::{Ahead, Known};
-use super::code::{Load, Mapped, Site, Waits};
+use super::code::{Code, Load, Mapped, Site, Waits};
 use super::instruction::{Order, Registers};
 use crate::counters::Sample;
 
@@ -66,6 +66,7 @@ pub(super) fn see(
     at: Instant,
     mut page: impl FnMut(u64) -> Option<Mapped>,
     mut value: impl FnMut(u64, u8) -> Option<u64>,
+    elsewhere: &mut dyn FnMut(u64) -> Option<Code>,
 ) -> Seen {
     let stack = register(sample, site.stack()).unwrap_or(0);
     // What is counted from the stack or from a frame on it; other memory may lie right behind a thread's stack.
@@ -93,7 +94,7 @@ pub(super) fn see(
             Some(there) => Some((there, true)),
             None => value(address, bytes).map(|now| (now, false)),
         };
-        let found = addresses(sample, site, &load, known);
+        let found = addresses(sample, site, &load, known, elsewhere);
         // What is computed from registers that others may have written since is memory only where there is some.
         let awaited = found.map(|found| {
             let short = site.strides.is_short();
@@ -157,6 +158,7 @@ fn addresses(
     site: &mut Site,
     load: &Load,
     value: impl FnMut(u64, u8) -> Option<Known>,
+    elsewhere: &mut dyn FnMut(u64) -> Option<Code>,
 ) -> Option<Found> {
     let had =
         load.intact.then(|| load.memory.at?.address(|number| register(sample, number), load.end)).flatten();
@@ -164,7 +166,8 @@ fn addresses(
     if had.is_some() && strides.all() >= STRIDES {
         return had.map(|address| Found { address, is_had: true, is_now: false });
     }
-    let mut ahead = Ahead::new(code.as_ref()?, sample.ip, &sample.registers, load.sets, value);
+    let mut ahead =
+        Ahead::new((code.as_ref()?, elsewhere), (sample.ip, load.at), &sample.registers, load.sets, value);
     let (mut last, mut first, mut follows) = (had, None, None);
     let (mut parts, mut covered) = (false, 0);
     let found = |address: u64, is_now: bool| Found { address, is_had: false, is_now };

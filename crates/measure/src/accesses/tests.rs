@@ -50,7 +50,7 @@ fn seen(code: &str, sample: &Sample, values: &[(u64, u64)]) -> Seen {
     let mut site = site(code, sample.ip - START);
     let page = |address: u64| (address >= 0x1_0000).then_some(Mapped::Own);
     let value = |address: u64, _: u8| values.iter().find(|(at, _)| *at == address).map(|(_, value)| *value);
-    see(sample, &mut site, Instant::now(), page, value)
+    see(sample, &mut site, Instant::now(), page, value, &mut |_| None)
 }
 
 /// As gcc -O2 makes of `for (…) x = x->next;`: mov (%rbx),%rbx; sub $1,%eax; jne.
@@ -145,6 +145,21 @@ fn an_address_that_was_overwritten_is_that_of_the_next_round() {
 }
 
 #[test]
+fn a_load_in_a_function_of_its_own_is_followed_through_its_return() {
+    // f: mov (%rdi),%rax; ret; nop to 16. The loop: mov 8(%rsp),%rdi; call f; mov %rax,8(%rsp); jmp.
+    let code = format!("48 8b 07 c3 {} 48 8b 7c 24 08 e8 e6 ff ff ff 48 89 44 24 08 eb ef", "90 ".repeat(12));
+    let mut sample = sample(3, &[(RAX, 0x7f00_0000_6000), (7, 0x7f00_0000_2000), (4, 0x7ffc_0000_0000)]);
+    // What it goes back to, and a place of the caller's.
+    sample.stack = [START + 26, 0, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let next = seen(&code, &sample, &[]);
+    assert_eq!(next.touches[0].map(|touch| (touch.place, touch.address)), Some((START, 0x7f00_0000_2000)));
+    // Where the load has overwritten its address: mov (%rax),%rax; ret, of a loop with mov 8(%rsp),%rax.
+    let code = format!("48 8b 00 c3 {} 48 8b 44 24 08 e8 e6 ff ff ff 48 89 44 24 08 eb ef", "90 ".repeat(12));
+    let next = seen(&code, &sample, &[]);
+    assert_eq!((next.touches[0].map(|touch| touch.address), next.hidden), (Some(0x7f00_0000_6000), false));
+}
+
+#[test]
 fn what_the_stack_holds_is_what_it_held_at_the_sample() {
     // mov -0x18(%rbp),%rax; mov 8(%rax),%rax; add %rax,-8(%rbp); mov -0x18(%rbp),%rax; mov (%rax),%rax; mov %rax,-0x18(%rbp); jmp
     let code = "48 8b 45 e8 48 8b 40 08 48 01 45 f8 48 8b 45 e8 48 8b 00 48 89 45 e8 eb e7";
@@ -160,8 +175,8 @@ fn what_the_stack_holds_is_what_it_held_at_the_sample() {
         Some(if address < 0x7ff0_0000_0000 { 0x7f00_0000_c000 } else { 0x7f00_0000_4000 })
     };
     sample.stack.clear();
-    let first = see(&sample, &mut site, now, page, value);
-    let second = see(&sample, &mut site, now, page, value);
+    let first = see(&sample, &mut site, now, page, value, &mut |_| None);
+    let second = see(&sample, &mut site, now, page, value, &mut |_| None);
     assert!(first.touches[0].is_some() && !first.hidden, "{first:?}");
     assert!(second.touches[0].is_none() && second.hidden, "{second:?}");
 }
@@ -170,7 +185,9 @@ fn what_the_stack_holds_is_what_it_held_at_the_sample() {
 fn streams_go_in_short_strides_and_walks_of_pages_do_not() {
     let order = |code: &str, sample: &Sample| {
         let mut site = site(code, sample.ip - START);
-        let see = |site: &mut Site| see(sample, site, Instant::now(), |_| Some(Mapped::Own), |_, _| None);
+        let see = |site: &mut Site| {
+            see(sample, site, Instant::now(), |_| Some(Mapped::Own), |_, _| None, &mut |_| None)
+        };
         see(&mut site);
         see(&mut site).touches[0].unwrap().sequential
     };
@@ -199,9 +216,11 @@ fn arms_loads_are_attributed_and_followed() {
     let site = arm(&indexed, 2);
     assert_eq!(awaited(&site), Some((4, false)));
     let mut registers = [0; 32];
+    let mut none = |_: u64| None;
     (registers[0], registers[1]) = (7, 0x5000);
     let code = site.code.unwrap();
-    let mut ahead = Ahead::new(&code, START + 8, &registers, Registers::default(), |_, _| None);
+    let mut ahead =
+        Ahead::new((&code, &mut none), (START + 8, 0), &registers, Registers::default(), |_, _| None);
     let found = std::iter::from_fn(|| ahead.step()).find(|step| step.at == START + 4);
     assert_eq!(found.unwrap().address, Some(0x5000 + 7 * 64));
     // ldr w3, [x1], #4; add w0, w0, w3; cmp x1, x2; b.ne: the base moves on, twice in two rounds.
@@ -210,7 +229,8 @@ fn arms_loads_are_attributed_and_followed() {
     assert_eq!(awaited(&site), Some((0, false)));
     let code = site.code.unwrap();
     (registers[1], registers[2]) = (0x6000, 0x9000);
-    let mut ahead = Ahead::new(&code, START + 4, &registers, Registers::default(), |_, _| None);
+    let mut ahead =
+        Ahead::new((&code, &mut none), (START + 4, 0), &registers, Registers::default(), |_, _| None);
     let steps: Vec<u64> = std::iter::from_fn(|| ahead.step())
         .filter(|step| step.at == START)
         .filter_map(|step| step.address)
@@ -374,7 +394,7 @@ proptest! {
             prop_assert!(site.code.is_some() || (site.load.is_none() && site.own.is_none()));
             let mut sample = sample(0, &[]);
             (sample.ip, sample.registers) = (start.wrapping_add(before), [register; REGISTERS]);
-            let seen = see(&sample, &mut site, Instant::now(), |at| (at % 2 == 0).then_some(Mapped::Shared), |at, _| Some(at ^ 1));
+            let seen = see(&sample, &mut site, Instant::now(), |at| (at % 2 == 0).then_some(Mapped::Shared), |at, _| Some(at ^ 1), &mut |_| None);
             prop_assert!(seen.touches.len() == 2);
         }
         if let Some(one) = x86_64::decode(&bytes) {

@@ -108,9 +108,9 @@ macro_rules! is_told {
 
 is_told! {
     fsync_is_named: "fsync" says "bound-waiting-fsync" but not "bound-waiting-disk";
-    a_ping_pong_names_its_switches: "pipe-ping-pong" says "bound-kernel-switches-between"
+    a_ping_pong_names_its_switches: "pipe-ping-pong" says "bound-kernel-switches-between" | "bound-kernel-kind" | "bound-waiting-pipe"
         but not "bound-try-fewer-calls";
-    page_faults_are_the_kernels: "page-faults" says "bound-kernel-faults" but not "bound-try-fewer-calls";
+    page_faults_are_the_kernels: "page-faults" says "bound-kernel-faults" | "bound-kernel-kind" but not "bound-try-fewer-calls";
     small_reads_are_calls: "small-reads" says "bound-try-fewer-calls" but not "bound-kernel-faults";
     more_threads_than_cpus_are_named: "too-many-threads" says "bound-too-few-cpus" | "bound-cpu-contention";
     a_sleep_is_its_own: "sleep" says "bound-waiting-sleep";
