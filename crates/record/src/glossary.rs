@@ -289,8 +289,8 @@ mod tests {
 
     #[test]
     fn every_key_of_the_inventory_and_the_conditions_is_explained() {
-        // Keys that need no words: a number in a list, the ends of an interval, or the name of what it stands in.
-        let plain = BTreeSet::from(["id", "name", "bytes", "cpus", "low", "high"]);
+        // Keys that need no words: a number in a list, the ends of an interval, what the knobs explain, or the name of what it stands in.
+        let plain = BTreeSet::from(["id", "name", "bytes", "cpus", "low", "high", "nice"]);
         let schemas = [
             serde_json::to_value(schemars::schema_for!(crate::Machine)),
             serde_json::to_value(schemars::schema_for!(crate::Conditions)),

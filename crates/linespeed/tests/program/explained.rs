@@ -106,7 +106,7 @@ fn words_of_lives_screen_lead_to_what_explains_them() {
         ("held down", "bound by", "held down by heat"),
         ("beyond caches", "memory access samples", "last-level cache"),
         ("shared lines", "memory access samples", "Shared lines"),
-        ("spinning", "memory access samples", "PAUSE"),
+        ("spinning", "memory access samples", "until another thread"),
         ("memory full", "memory probe", "how full memory is"),
         ("waiting for a CPU", "runnable", "got no CPU"),
         ("in the kernel", "bound by", "system calls"),
