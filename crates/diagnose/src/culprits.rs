@@ -40,28 +40,33 @@ pub(crate) fn named(all: &[Process], seconds: f64, ceilings: &Ceilings) -> Optio
 fn describe(one: &Process, seconds: f64, ceilings: &Ceilings) -> Text {
     let used = one.cpu / seconds;
     let mut about = vec![text!("pid {pid}", pid = one.pid.to_string())];
-    about.extend(one.within.as_ref().map(|within| text!("{within}", within = within.clone())));
+    about.extend(one.within.as_ref().map(|within| text!("{within}", within = visible(within))));
     match (&one.class, one.priority) {
         (Some(class), Some(priority)) => {
             about.push(text!(
                 "culprit-class",
                 "{class} priority {priority}",
-                class = class.clone(),
+                class = visible(class),
                 priority
             ));
         }
-        (Some(class), None) => about.push(text!("{class}", class = class.clone())),
+        (Some(class), None) => about.push(text!("{class}", class = visible(class))),
         (None, _) => about.extend(one.nice.map(|nice| text!("nice {nice}", nice = nice.to_string()))),
     }
     about.extend(one.sampled.as_ref().and_then(|sampled| takes(sampled, used, ceilings)));
     let used = units::cpus_in_use(used);
-    text!("{name} {used} CPUs ({about})", name = crate::bound::cut(&one.name), used, about)
+    text!("{name} {used} CPUs ({about})", name = visible(&crate::bound::cut(&one.name)), used, about)
+}
+
+/// A name of a record that may be somebody else's.
+fn visible(name: &str) -> String {
+    record::phrase::visible(std::path::Path::new(name))
 }
 
 /// What it takes beside CPU time.
 fn takes(sampled: &Sampled, used: f64, ceilings: &Ceilings) -> Option<Text> {
     let network = sampled.kernel.iter().find(|one| one.kind == BoundKind::Network);
-    let of_kernel = sampled.in_kernel as f64 / (sampled.in_kernel + sampled.samples).max(1) as f64;
+    let of_kernel = sampled.in_kernel as f64 / (sampled.in_kernel as f64 + sampled.samples as f64).max(1.0);
     if network.is_some_and(|one| one.share.share * of_kernel >= TAKES) {
         return Some(text!("culprit-network", "sockets and their softirqs"));
     }

@@ -75,8 +75,10 @@ pub struct Watch {
     own_ns: f64,
 }
 
-/// Processes of an interval of which it is said what samples say of them.
+/// Processes of an interval of which it is said what samples say of them, and the share of all CPUs that they have at least: to judge one
+/// takes as long as to judge all.
 const SAMPLED: usize = 3;
+const WORTH_SAMPLES: f64 = 0.1;
 
 impl Watch {
     /// Begins: from here on things are counted. `known` is the machine that `root` shows.
@@ -285,7 +287,8 @@ impl Watch {
             interval.processes = self.processes.1.busiest_until(&now.1, |pid| pid == own);
             for (number, one) in interval.processes.iter_mut().enumerate() {
                 one.within = beside::unit(&self.root, one.pid);
-                let sampled = if number < SAMPLED { self.accesses.of_process(one.pid) } else { None };
+                let busy = one.cpu >= WORTH_SAMPLES * interval.seconds * interval.cpus as f64;
+                let sampled = if number < SAMPLED && busy { self.accesses.of_process(one.pid) } else { None };
                 one.sampled = sampled.map(Box::new);
             }
             interval.processes_seconds = Some((now.0 - self.processes.0).as_secs_f64());

@@ -385,7 +385,7 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     let sampled =
         facts.time.detail.get(record::detail::SAMPLED).filter(|sampled| sampled.in_kernel >= ENOUGH);
     let share = match sampled {
-        Some(sampled) => sampled.in_kernel as f64 / (sampled.in_kernel + sampled.samples).max(1) as f64,
+        Some(sampled) => sampled.in_kernel as f64 / (sampled.in_kernel as f64 + sampled.samples as f64),
         None => facts.system / facts.cpu().max(1e-9),
     };
     // Some of the time is in the kernel for any program that reads and writes.

@@ -63,7 +63,9 @@ impl Code {
     /// it is in memory: to wait for a disk would hold that process up.
     pub(super) fn read(pages: &Pages, ip: u64) -> Option<Self> {
         let page = os::mapping::base_page();
-        let (first, last) = (ip - ip % page, ip - ip % page + page);
+        let first = ip - ip % page;
+        // What a stack says where it goes back to may be any number.
+        let last = first.saturating_add(page);
         let start = ip.saturating_sub(BEFORE);
         let is_there = |at: u64| matches!(pages.at(at), Some(Mapped::Own | Mapped::Shared));
         let start = if start < first && !is_there(start) { first } else { start };

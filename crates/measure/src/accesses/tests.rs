@@ -259,6 +259,11 @@ fn own_memory_is_there_and_address_nothing_is_not() {
     assert!([64, u64::MAX].iter().all(|at| own.at(*at).is_none() && own.value(*at, 8).is_none()));
     assert!(Pages::of(i32::MAX).at(4096).is_none());
     assert!(own.value(at, 4) == Some(0x0101_0101) || emulated);
+    assert!(
+        [0, 1, u64::MAX, u64::MAX - 4096]
+            .iter()
+            .all(|at| Site::read(&own, *at).code.is_none_or(|code| code.at(*at).is_none()))
+    );
     let code = Site::read(&own, spread::of as *const () as u64);
     assert!(code.code.is_some() || emulated);
 }

@@ -9,6 +9,7 @@ use record::{Template, Text, text};
 use super::reference::HEARD;
 use super::{Reference, busy};
 use crate::bound::{Cause, Facts, RAISE_QUOTA, detail as place, time};
+use crate::culprits;
 
 /// From this share of a group's periods on a quota is felt.
 const FELT: f64 = 0.1;
@@ -86,6 +87,14 @@ pub(super) fn most(interval: &Interval) -> Option<Text> {
 /// The share of the CPUs' time from which a real-time process is named.
 const REAL_TIME: f64 = 0.1;
 
+/// With what right it goes before others.
+fn priority(urgent: &Process) -> Text {
+    match (&urgent.class, urgent.priority) {
+        (Some(class), Some(priority)) => text!("{class} priority {priority}", class = cut(class), priority),
+        _ => text!("a real-time priority"),
+    }
+}
+
 pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
     let delay = facts.without_a_cpu();
     let seconds = interval.processes_seconds.unwrap_or(interval.seconds);
@@ -112,8 +121,9 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
         (Some(urgent), _) => {
             let mut says = says;
             says.push(text!(
-                "{who} has a real-time priority and {share} of the CPUs' time.",
+                "{who} has {priority} and {share} of the CPUs' time.",
                 who = name(urgent),
+                priority = priority(urgent),
                 share = Value::Share(urgent.cpu / capacity)
             ));
             let advice = text!("give it CPUs of its own, or SCHED_OTHER (chrt -o -p 0 PID)");
@@ -126,7 +136,10 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
             (BoundBy::TooFewCpus, says, advice)
         }
         _ => {
-            let advice = text!("see who: top; move work away, or give each its CPUs");
+            let mut says = says;
+            let named = culprits::named(&interval.processes, seconds, &facts.ceilings());
+            named.into_iter().for_each(|named| says.push(text!("The busiest: {named}.", named)));
+            let advice = text!("move work away, or give each its CPUs");
             (BoundBy::CpuContention, says, advice)
         }
     };
