@@ -259,6 +259,9 @@ pub struct Measurement {
     /// Samples during which something happened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<SampleMark>,
+    /// For each sample how many of the record's looks were taken before it; empty where none is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<u32>,
     /// The distribution, where there are too many samples to keep each (wake-up latency, gaps).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distribution: Vec<Bucket>,
@@ -307,6 +310,7 @@ impl Measurement {
             summary: Summary::from_samples(&samples),
             samples,
             marks: Vec::new(),
+            looks: Vec::new(),
             distribution: Vec::new(),
             doubt: None,
             detail: Detail::default(),
