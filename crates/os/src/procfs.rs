@@ -23,8 +23,8 @@ pub struct Stat {
     pub faults: (u64, u64),
     /// CPU time in user mode and in the kernel, ticks.
     pub ticks: (u64, u64),
-    /// The same of children that ended and were waited for, together.
-    pub ended_ticks: u64,
+    /// The same of children that ended and were waited for.
+    pub ended_ticks: (u64, u64),
     /// Its nice value.
     pub nice: i32,
     /// Threads of its process.
@@ -72,7 +72,7 @@ impl Stat {
             group: field(5)?.parse().ok()?,
             faults: (number(10)?, number(12)?),
             ticks: (number(14)?, number(15)?),
-            ended_ticks: of_child(16)?.saturating_add(of_child(17)?),
+            ended_ticks: (of_child(16)?, of_child(17)?),
             nice: field(19)?.parse().ok()?,
             threads: number(20)?,
             started: number(22)?,
