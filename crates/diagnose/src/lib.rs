@@ -129,7 +129,7 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         levels: index.levels().to_vec(),
         latency_curve: index.curve().map(|curve| curve.place),
         numa,
-        shape: shape::of_record(record),
+        shape: index.shape().cloned(),
         scaling: scaling::scaling(index),
         siblings: siblings::siblings(index),
         layers,

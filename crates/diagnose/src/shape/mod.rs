@@ -2,6 +2,9 @@
 
 mod classes;
 mod domains;
+pub(crate) mod noise;
+#[cfg(test)]
+pub(crate) mod samples;
 #[cfg(test)]
 mod tests;
 
@@ -287,18 +290,20 @@ impl ToldDomains {
         if states.len() < LEAST_OTHER {
             return Told::Unknown;
         }
-        let all: Vec<&Vec<CpuList>> =
-            states.iter().flat_map(|state| &state.domains).filter(|of| of.len() > 1).collect();
-        let strange: Vec<&&Vec<CpuList>> = all.iter().filter(|domains| !self.has(domains)).collect();
-        let unseen = self.far.iter().any(|told| !all.contains(&told));
+        let domains =
+            |state: &&ShapeState| state.domains.iter().filter(|of| of.len() > 1).cloned().collect::<Vec<_>>();
+        let all: Vec<Vec<Vec<CpuList>>> = states.iter().map(domains).collect();
+        let is_strange = |of: &&Vec<CpuList>| !self.has(of);
+        let strange: Vec<&Vec<CpuList>> = all.iter().flatten().filter(is_strange).collect();
+        let looks = all.iter().filter(|of| of.iter().any(|of| !self.has(of))).count();
+        let unseen = self.far.iter().any(|told| !all.iter().flatten().any(|seen| seen == told));
         let is_within = |domain: &CpuList| {
             self.far.iter().all(|told| told.iter().any(|one| domain.iter().all(|cpu| one.contains(cpu))))
         };
-        let distinct: BTreeSet<&&&Vec<CpuList>> = strange.iter().collect();
-        match (strange.len() >= LEAST_OTHER, unseen) {
-            (true, _) if distinct.len() > 1 || !strange.iter().all(|of| of.iter().all(is_within)) => {
-                Told::Crossing
-            }
+        // The same domains in each look.
+        let stays = looks == states.len() && all.windows(2).all(|pair| pair[0] == pair[1]);
+        match (looks >= LEAST_OTHER, unseen) {
+            (true, _) if !stays || !strange.iter().all(|of| of.iter().all(is_within)) => Told::Crossing,
             (true, _) => Told::Finer,
             (false, true) => Told::Coarser,
             (false, false) => Told::AsTold,

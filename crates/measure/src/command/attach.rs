@@ -137,7 +137,6 @@ impl Watched {
         add(less(self.last.ticks, self.first.ticks), ended)
     }
 
-
     fn is_there(&self) -> bool {
         self.there && self.process.is_there()
     }

@@ -143,7 +143,8 @@ impl Program {
             let mut section = [0; 16];
             let at = number(40, 8).checked_add(number(58, 2) * number(62, 2))?.checked_add(24)?;
             file.read_exact_at(&mut section, at).ok()?;
-            let [offset, size] = [&section[..8], &section[8..]].map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()));
+            let [offset, size] = [&section[..8], &section[8..]]
+                .map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()));
             let mut names = vec![0; size.min(MOST_NAMES) as usize];
             file.read_exact_at(&mut names, offset).ok()?;
             Some(names)

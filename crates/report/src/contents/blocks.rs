@@ -5,8 +5,8 @@ use record::metrics;
 
 use super::block::{Block, Part, Room};
 use super::{
-    bandwidth, command_tables, core_to_core, counters, curves, details, latency, layers, numa, rest, scaling,
-    workloads,
+    bandwidth, command_tables, core_to_core, counters, curves, details, latency, layers, numa, places, rest,
+    scaling, workloads,
 };
 use crate::chart::Chart;
 use crate::shown::Shown;
@@ -38,6 +38,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
         }
     }
     blocks.extend(numa::block(record));
+    blocks.extend(places::block(record));
     blocks.extend(core_to_core::block(record));
     let scaling = scaling::blocks(record, room);
     scaling.iter().for_each(|block| shown_before.join(&block.shown_figures()));
