@@ -61,10 +61,10 @@ pub(crate) fn measurement(
 ) -> Measurement {
     let mut measurement = Measurement::new(metric, place, samples.iter().map(value).collect());
     measurement.marks = mark_samples(samples.iter().map(|sample| sample.marks.iter().copied()));
-    if samples.iter().any(|sample| sample.look > 0) {
-        measurement.looks = samples.iter().map(|sample| sample.look).collect();
+    match samples.iter().any(|sample| sample.look > 0) {
+        true => measurement.with_looks(samples.iter().map(|sample| sample.look).collect()),
+        false => measurement,
     }
-    measurement
 }
 
 /// The marks of all samples, given those of each.

@@ -201,7 +201,7 @@ mod tests {
         let line = format!("12 (a) S 1 (b)) R 7 9 {}", rest.join(" "));
         let stat = Stat::parse(&line).unwrap();
         assert_eq!((stat.name.as_str(), stat.state, stat.parent, stat.group), ("a) S 1 (b)", 'R', 7, 9));
-        assert_eq!((stat.faults, stat.ticks, stat.ended_ticks), ((10, 12), (14, 15), 16 + 17));
+        assert_eq!((stat.faults, stat.ticks, stat.ended_ticks), ((10, 12), (14, 15), (16, 17)));
         assert_eq!((stat.nice, stat.threads, stat.started), (19, 20, 22));
         assert_eq!((stat.cpu, stat.policy, stat.disk_ticks), (Some(39), 41, 42));
         assert_eq!(Stat::parse("12 (a) S"), None);

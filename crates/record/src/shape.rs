@@ -74,6 +74,8 @@ impl Looks {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Shape {
+    /// When these looks were taken, where that was another run than the record's: RFC 3339 in UTC.
+    pub looked_at: Option<String>,
     /// Looks that say something.
     pub looks: u32,
     /// What they took together, relative to the run.

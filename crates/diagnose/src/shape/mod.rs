@@ -95,6 +95,7 @@ pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
         |state: &&&ShapeState| state.domains.iter().any(|domains| domains.len() > 1 && !told.has(domains));
     let hidden = known.iter().filter(has_hidden).count();
     Some(Shape {
+        looked_at: None,
         looks: known.len() as u32,
         cost: None,
         distances: distances(&lines, &line_bounds),

@@ -42,6 +42,8 @@ pub(super) struct Seen {
     /// Whether that was taken out of the caches.
     pub(super) flushed: bool,
     pub(super) waits: Waits,
+    /// Whether its memory lies on another node than its CPU.
+    pub(super) remote: bool,
     /// The memory of the load that it waits for, and what its own instruction names.
     pub(super) touches: [Option<Touch>; 2],
 }
@@ -132,6 +134,7 @@ pub(super) fn see(
         spins: site.spins,
         load,
         hidden,
+        remote: false,
         flushed: site.flushes && (site.load.is_some() || site.waits == Waits::Atomic),
         waits,
         touches: if sums { [None; 2] } else { [awaited, own] },

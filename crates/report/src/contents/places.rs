@@ -14,7 +14,7 @@ const MOST: usize = 24;
 /// The block; nothing where nobody looked.
 pub(crate) fn block(record: &Record) -> Option<Block> {
     let shape = record.diagnosis.shape.as_ref().filter(|shape| shape.looks > 0)?;
-    let mut block = Block::new("Where the CPUs are", None);
+    let mut block = Block::new("Where the CPUs are", Some("shape"));
     block.parts.push(Part::Says(says(shape)));
     let fields: [Field<Distance>; 4] = [
         ("#median", |of| units::figure(of.median_ns, "ns")),
@@ -28,7 +28,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let spells = spells(record, shape);
     if spells.len() > 1 || spells.first().is_some_and(|spell| has_news(spell.state)) {
         let fields: [Field<Spell>; 5] = [
-            ("#from", |spell| units::figure(spell.from, "s")),
+            ("#from", |spell| format!("{:.1} s", spell.from)),
             ("#looks", |spell| spell.looks.to_string()),
             ("on one core", |spell| lists(&spell.state.cores)),
             ("apart", |spell| spell.state.domains.last().map(|of| lists(of)).unwrap_or_default()),
@@ -69,6 +69,29 @@ fn lists(of: &[CpuList]) -> String {
         return "no".to_owned();
     }
     of.iter().map(CpuList::to_string).collect::<Vec<_>>().join(" | ")
+}
+
+/// The answer in a few words, with the day of the looks where that was another run's.
+pub(crate) fn brief(shape: &Shape) -> Option<String> {
+    let motion = match shape.motion {
+        Motion::Pinned => "stay where they are".to_owned(),
+        Motion::Floating => format!(
+            "move ({} in {})",
+            count_noun(u64::from(shape.changes), "change"),
+            count_noun(u64::from(shape.looks), "look")
+        ),
+        Motion::Unknown => return None,
+    };
+    let shares = [shape.sharing, shape.sharing_busy]
+        .into_iter()
+        .flatten()
+        .map(|share| share.share)
+        .fold(0.0, f64::max);
+    let shares = (shares > 0.0).then(|| format!(", share cores in {} of the looks", units::percent(shares)));
+    let split = shape.split.filter(|split| split.count > 0);
+    let split = split.map(|split| format!(", lie apart in {}", units::percent(split.share)));
+    let day = shape.looked_at.as_ref().map(|at| format!("; measured {at}"));
+    Some([Some(motion), shares, split, day].into_iter().flatten().collect())
 }
 
 /// The answer in a sentence or two.
