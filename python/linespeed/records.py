@@ -647,6 +647,8 @@ class Interval:
     sensors: Optional[Sensors] = None
     #: What the processes that are meant had and waited for, where those are not all.
     service: Optional[Service] = None
+    #: What looks at where the CPUs are say until now, without the state of each; absent where none was taken yet.
+    shape: Optional[Shape] = None
     #: For how long the machine was suspended in it, s, which `seconds` leaves out.
     suspended: Optional[float] = None
     #: The threads with the most CPU time, of the processes that are watched, where those are not all.
