@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use record::difference::MUCH;
 use record::text::Value;
 use record::{Machine, Text, text};
 
@@ -22,9 +23,6 @@ pub(crate) type Cells = BTreeMap<(u32, u32), Cell>;
 /// Distances by (from, to).
 pub(crate) type Table = BTreeMap<(u32, u32), u32>;
 
-/// Differences of latency below this share are no news, however well they are resolved: firmware tables come in
-/// whole tenths of the local latency.
-const WORTH_TELLING: f64 = 0.05;
 /// Nodes of one distance whose latencies differ by more than this share are not one distance apart. Published
 /// machines with honest tables stay below it (FT-2500: 15 % over the eight nodes at 100).
 const ONE_DISTANCE: f64 = 0.25;
@@ -192,7 +190,7 @@ fn reversed(rated: &[RatedCell]) -> Vec<Mismatch> {
         let contradicts = |fast: &&RatedCell| {
             (fast.at.0 == slow.at.0 || fast.at.1 == slow.at.1)
                 && slow.distance < fast.distance
-                && fast.cell.value * (1.0 + WORTH_TELLING) < slow.cell.value
+                && fast.cell.value * (1.0 + MUCH) < slow.cell.value
                 && apart(slow, fast)
         };
         let fastest = rated.iter().filter(contradicts).min_by(|a, b| a.cell.value.total_cmp(&b.cell.value));

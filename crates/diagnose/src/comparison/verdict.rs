@@ -4,7 +4,7 @@
 use record::comparison::{
     Cell, Claim, Comparison, Difference, Explanation, FactKind, Order, Rank, Relation, Row, Support, WhatIf,
 };
-use record::difference::Verdict;
+use record::difference::{MUCH, Verdict};
 use record::phrase::count_noun;
 use record::text::Value;
 use record::units::figure;
@@ -14,8 +14,6 @@ use super::explain::{NEIGHBOURS, Speed, words};
 use super::facts::OTHER_WORK;
 use super::projection::is_measured;
 
-/// Results nearer than this are alike, on the scale of logarithms.
-const ALIKE: f64 = 0.05;
 /// The share of figures that did not change and whose 95 % interval says that they did.
 const BY_CHANCE: f64 = 0.05;
 /// Changes larger than the width of their 95 % interval, which is four times the deviation, are no work of chance among
@@ -112,7 +110,7 @@ fn state_result(c: &Comparison, e: &Explanation) -> Text {
             said
         }
         // Alike in the whole and not in its parts.
-        None if e.speed.ln().abs() < ALIKE && !e.adds_up => e.says.clone(),
+        None if e.speed.ln().abs() < MUCH && !e.adds_up => e.says.clone(),
         None => {
             let (this, base) = (&c.subjects[e.subject].name, &c.subjects[c.baseline].name);
             let mut said = words::describe_speed(

@@ -1,6 +1,7 @@
 //! A program that waits for memory: how far away it is, how much of it on other nodes, and how fast its devices run.
 
 use record::comparison::Cause;
+use record::difference::MUCH;
 use record::machine::MemoryDevice;
 use record::text::Value;
 use record::units::figure;
@@ -26,8 +27,6 @@ pub(crate) const LOCAL_GUESSED: Template = Template {
 };
 /// The own node's part of latency.
 const OWN: Template = Template { code: "comparison-cause-own-node", words: "local memory" };
-/// Averages nearer than this are alike, on the scale of logarithms.
-const ALIKE: f64 = 0.05;
 /// Own nodes further apart than this are told though averages are alike.
 const WORTH: f64 = 0.1;
 /// Devices slower than this share of their rated speed are told to be so: below it lies the next speed grade.
@@ -41,7 +40,7 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
     let devices_alike = devices.as_ref().is_none_or(|devices| !differs(devices.factor));
     let parts = latency.as_ref().map_or(&[][..], |latency| &latency.parts);
     let own = parts.iter().find(|part| part.name.is(&OWN)).map(|part| part.factor);
-    let own = own.filter(|own| speed.ln().abs() < ALIKE && own.ln().abs() > WORTH && devices_alike);
+    let own = own.filter(|own| speed.ln().abs() < MUCH && own.ln().abs() > WORTH && devices_alike);
     if let Some(own) = own {
         return Some(explain_alike_unless_bound(pair, speed, own, parts.to_vec()));
     }

@@ -2,6 +2,7 @@
 //! memory is what holds it back.
 
 use record::comparison::{Cause, HeldBack};
+use record::difference::MUCH;
 use record::text::Value;
 use record::units::figure;
 use record::{Label, Measurement, Template, Text, metrics, text};
@@ -16,8 +17,6 @@ use crate::comparison::rows::{RowKey, RowKind, Rows};
 
 /// From this ratio on more cores ought to do more.
 const MORE: f64 = 1.2;
-/// Results that differ by less than this are alike.
-const ALIKE: f64 = 0.05;
 
 /// Explanations of results of all CPUs without those of one thread.
 pub(super) fn explain_machines(pair: &Pair) -> Vec<Option<OneSided>> {
@@ -45,7 +44,7 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
     causes.iter_mut().for_each(|cause| cause.parts.clear());
     let work = &key.subject;
     // More cores that do no more, on whichever side they are.
-    if speed.ln().abs() < ALIKE && ratio.ln().abs() > MORE.ln() {
+    if speed.ln().abs() < MUCH && ratio.ln().abs() > MORE.ln() {
         // What speaks against the bigger one explains it.
         sort_causes(&mut causes, 1.0 / ratio, true);
         let mut says = describe_no_more(pair, this, base, ratio);
@@ -96,7 +95,7 @@ fn state_as_much(known: &Known, work: &str) -> Text {
     let Some((most, all)) = steps.iter().max_by_key(|(threads, _)| *threads).copied() else {
         return Text::default();
     };
-    let as_much = steps.iter().filter(|(threads, rate)| *threads < most && *rate >= all * (1.0 - ALIKE));
+    let as_much = steps.iter().filter(|(threads, rate)| *threads < most && *rate >= all * (1.0 - MUCH));
     let Some(fewest) = as_much.map(|(threads, _)| *threads).min() else { return Text::default() };
     let name = &known.name;
     text!("{fewest} threads of {name} do as much as {most}.")
