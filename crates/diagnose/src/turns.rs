@@ -111,9 +111,7 @@ fn against(
     if compared.rounds == 0 {
         return None;
     }
-    let times_as_long = |less_by: f64| 1.0 - less_by;
-    let ratio = times_as_long(compared.less_by);
-    let interval = compared.interval.map(|(low, high)| (times_as_long(high), times_as_long(low)));
+    let (ratio, interval) = times_as_long(&compared);
     let slower = compared.is_less().map(|less| !less);
     let explained = match slower {
         Some(_) => explained::explain(record, [base, this], comparisons),
@@ -124,20 +122,20 @@ fn against(
         ratio,
         interval,
         slower,
-        says: say(&compared, ratio, interval, [base, this], comparisons),
+        says: describe(&compared, [&base.name, &this.name], comparisons),
         verdict: compared.verdict,
         explained,
     })
 }
 
-fn say(
-    compared: &Difference,
-    ratio: f64,
-    interval: Option<(f64, f64)>,
-    [base, this]: [&Named; 2],
-    comparisons: usize,
-) -> Text {
-    let (this, base) = (this.name.clone(), base.name.clone());
+/// How many times as long the later one took, and the interval of that.
+fn times_as_long(compared: &Difference) -> (f64, Option<(f64, f64)>) {
+    (1.0 - compared.less_by, compared.interval.map(|(low, high)| (1.0 - high, 1.0 - low)))
+}
+
+/// What times of two, the first of which is `base`, show by rounds.
+pub(crate) fn describe(compared: &Difference, [base, this]: [&str; 2], comparisons: usize) -> Text {
+    let (this, base, (ratio, interval)) = (this.to_owned(), base.to_owned(), times_as_long(compared));
     let Some((low, high)) = interval else {
         let least = least_rounds(comparisons);
         let rounds = count_noun(compared.rounds, "round");

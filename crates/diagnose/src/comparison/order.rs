@@ -109,12 +109,6 @@ const FACTS: [(Template, Figure); 5] = [
     (LOAD, |known| load_average(known.record).map(|load| -load)),
 ];
 
-/// Caches of guests.
-pub(super) const HOSTS_CACHES: Template = Template {
-    code: "comparison-order-hosts-caches",
-    words: "The last-level cache of {guests} is the host's, shared with its other guests.",
-};
-
 /// Which facts fall in the order of the result: for each how many pairs agree, and who contradicts.
 fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     if ranks.len() > MOST_PAIRS {
@@ -170,5 +164,10 @@ fn note_hosts_caches(ranks: &[Rank], known: &[Known]) -> Option<Text> {
         machine.has_hosts_cache(machine.last_level())
     };
     let guests: Vec<Text> = sides.filter(is_hosts).map(|side| Text::from(side.name.as_str())).collect();
-    (!guests.is_empty()).then(|| text!(HOSTS_CACHES, guests))
+    (!guests.is_empty()).then(|| {
+        text!(
+            "comparison-order-hosts-caches",
+            "The last-level cache of {guests} is the host's, shared with its other guests."
+        )
+    })
 }

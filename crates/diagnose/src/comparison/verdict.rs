@@ -24,16 +24,6 @@ const MOST_CAUSES: usize = 3;
 /// Figures, settings and records that are told of a longer list.
 const MOST_LISTED: usize = 3;
 
-/// What some of two machines' figures did.
-pub(super) const CHANGED: Template = Template {
-    code: "comparison-changed",
-    words: "Slower beyond noise: {slower} of {figures}; faster: {faster}.",
-};
-/// As many changes as chance makes.
-pub(super) const BY_CHANCE_ALONE: Template = Template {
-    code: "comparison-by-chance",
-    words: "That is no more than the {by_chance} expected by chance.",
-};
 /// What became slower most, by what of it is certain: the near end of its interval.
 pub(super) const SLOWER_MOST: Template =
     Template { code: "comparison-slower-most", words: "Slower most: {changes}." };
@@ -260,10 +250,15 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     };
     changed.sort_by(|a, b| resolved(b.1).total_cmp(&resolved(a.1)));
     let count = |slower: bool| changed.iter().filter(|(_, cell)| cell.slower == Some(slower)).count();
-    let mut said = text!(CHANGED, slower = count(true), figures, faster = count(false));
+    let mut said = text!(
+        "comparison-changed",
+        "Slower beyond noise: {slower} of {figures}; faster: {faster}.",
+        slower = count(true),
+        faster = count(false)
+    );
     let by_chance = (rows.len() as f64 * BY_CHANCE).round() as usize;
     if changed.len() <= by_chance && changed.iter().all(|(_, cell)| sureness(cell) < SURE) {
-        said.push(text!(BY_CHANCE_ALONE, by_chance));
+        said.push(text!("comparison-by-chance", "That is no more than the {by_chance} expected by chance."));
     }
     // By how much figures in doubt changed is not told.
     let (unreliable, sure): (Vec<&(&Row, &Cell)>, Vec<_>) =

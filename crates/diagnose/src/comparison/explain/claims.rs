@@ -53,12 +53,6 @@ fn state_figures(pair: &Pair, fast: impl Into<Value>, slow: impl Into<Value>) ->
     )
 }
 
-/// Caches of guests.
-pub(crate) const HOSTS_CACHE: Template = Template {
-    code: "comparison-hosts-cache",
-    words: "{why}; L{level} of {guests} is the host's, shared with its other guests",
-};
-
 /// Bigger caches.
 pub(super) fn judge_caches(pair: &Pair) -> Option<Claim> {
     let ((level, fast), (slow_level, slow)) =
@@ -72,7 +66,14 @@ pub(super) fn judge_caches(pair: &Pair) -> Option<Claim> {
     let guests: Vec<Text> = guests.map(|side| Text::from(side.name.as_str())).collect();
     Some(match guests.is_empty() {
         true => judged,
-        false => Claim { why: text!(HOSTS_CACHE, why = judged.why, level, guests), ..judged },
+        false => Claim {
+            why: text!(
+                "comparison-hosts-cache",
+                "{why}; L{level} of {guests} is the host's, shared with its other guests",
+                why = judged.why
+            ),
+            ..judged
+        },
     })
 }
 

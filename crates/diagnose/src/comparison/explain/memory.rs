@@ -20,11 +20,6 @@ use crate::memory_channels::{channels, is_flash};
 /// The result of a program that waits for memory.
 pub(crate) const MEMORY_BOUND: Template =
     Template { code: "comparison-result-memory-bound", words: "one thread that waits for memory" };
-/// Latency over all nodes of a record that does not tell which CPU is on which of them.
-pub(crate) const LOCAL_GUESSED: Template = Template {
-    code: "comparison-all-nodes-guessed",
-    words: "{what} over all nodes: {averages}; {shares}; the fastest node is taken as local",
-};
 /// The own node's part of latency.
 const OWN: Template = Template { code: "comparison-cause-own-node", words: "local memory" };
 /// Own nodes further apart than this are told though averages are alike.
@@ -100,7 +95,10 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     let average = |reach: &Reach| figure(reach.average(), &reach.own.unit);
     let (what, averages) = (&this.what, against(average(this), average(base)));
     let says = if base.guessed || this.guessed {
-        text!(LOCAL_GUESSED, what, averages, shares)
+        text!(
+            "comparison-all-nodes-guessed",
+            "{what} over all nodes: {averages}; {shares}; the fastest node is taken as local"
+        )
     } else {
         text!("comparison-all-nodes", "{what} over all nodes: {averages}; {shares}")
     };

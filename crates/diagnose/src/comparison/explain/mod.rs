@@ -26,14 +26,9 @@ pub(super) use memory::{acts_on, device_speed, find_running, mt_s, rated_speed};
 pub(super) use scaling::describe_scaling;
 #[cfg(test)]
 pub(super) use {
-    claims::HOSTS_CACHE,
-    memory::{LOCAL_GUESSED, MEMORY_BOUND},
-    scaling::{CORES_SCALE, SIBLINGS, SIBLINGS_ABOUT},
+    memory::MEMORY_BOUND,
     wakeup::IDLE_STATES,
-    work::{
-        CLAIMED_INSTRUCTIONS, DECLARED, INSTRUCTIONS, INSTRUCTIONS_PER_CYCLE, ONE_THREAD,
-        SCALING_WITH_SIBLINGS, SIZE_LEFT_OUT,
-    },
+    work::{DECLARED, INSTRUCTIONS, INSTRUCTIONS_PER_CYCLE, ONE_THREAD, SCALING_WITH_SIBLINGS},
 };
 
 /// Factors nearer to 1 than this are no cause.

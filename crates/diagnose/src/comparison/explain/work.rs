@@ -29,21 +29,12 @@ pub(in crate::comparison) const DECLARED: Template =
 /// Instructions that the same work takes.
 pub(in crate::comparison) const INSTRUCTIONS: Template =
     Template { code: "comparison-cause-instructions", words: "instructions for the same work" };
-/// The claim that instructions per cycle differ, which were not those of the program.
-pub(in crate::comparison) const CLAIMED_INSTRUCTIONS: Template =
-    Template { code: "comparison-claim-ipc", words: "instructions per cycle of {who}" };
 /// What one thread does.
 pub(in crate::comparison) const ONE_THREAD: Template =
     Template { code: "comparison-cause-one-thread", words: "one thread alone" };
 /// How well all CPUs scale, where no step tells cores from siblings.
 pub(in crate::comparison) const SCALING_WITH_SIBLINGS: Template =
     Template { code: "comparison-cause-scaling-with-siblings", words: "scaling over cores, SMT included" };
-
-/// A size that tells nothing.
-pub(in crate::comparison) const SIZE_LEFT_OUT: Template = Template {
-    code: "comparison-size-left-out",
-    words: "{bytes} is left out: {name} falls out there, {share} below its smaller blocks.",
-};
 
 /// A workload's figures in one record.
 pub(super) struct Work<'a> {
@@ -123,7 +114,10 @@ fn across_sizes(pair: &Pair, workload: &str, all: Vec<(Option<u64>, Option<OneSi
         for (bytes, share) in BlockSizes::from_record(side.record).fallen(workload) {
             let (bytes, share) = (Value::Bytes(bytes), Value::Share(share));
             let said = explanation.sizes.get_or_insert_default();
-            said.push(text!(SIZE_LEFT_OUT, name, bytes, share));
+            said.push(text!(
+                "comparison-size-left-out",
+                "{bytes} is left out: {name} falls out there, {share} below its smaller blocks."
+            ));
         }
     }
     explanation.says.push(explanation.sizes.clone().unwrap_or_default());
@@ -254,7 +248,7 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
 fn unfit_instructions(who: &String, ipc: &Datum) -> Option<Claim> {
     let (value, why) = (significant(ipc.value), ipc.unfit.as_ref()?);
     let why = text!("comparison-unfit-instructions", "{value}, {why}");
-    let claim = text!(CLAIMED_INSTRUCTIONS, who);
+    let claim = text!("comparison-claim-ipc", "instructions per cycle of {who}");
     Some(claims::build_claim(claim, Support::NotSupported, why))
 }
 

@@ -54,7 +54,6 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
     let wish = PlanRequest {
         processes: plan.processes,
         threads: plan.threads,
-        purpose: plan.purpose.into(),
         cpus: options.measuring.cpus.clone(),
     };
     let (record, from) = match &plan.record {
