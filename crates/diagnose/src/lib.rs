@@ -70,7 +70,7 @@ pub use kept_ceilings::{Identity, KeptCeilings};
 pub use levels::levels;
 pub use numa::numa;
 pub use plan::{
-    Merged, PlanError, PlanRequest, TOOLS, describe_source, judge_verification, merge_records, plan,
+    PlanError, PlanRequest, TOOLS, describe_source, judge_verification, merge_records, plan,
     plan_needs, plan_nodes,
 };
 pub use record::difference::MUCH;

@@ -24,7 +24,7 @@ use available_resources::AvailableResources;
 pub use error::PlanError;
 use numbering::Numbering;
 pub use snippets::TOOLS;
-pub use sources::{Merged, describe_source, merge_records, plan_needs};
+pub use sources::{describe_source, merge_records, plan_needs};
 pub use verified::judge_verification;
 
 /// What is asked of a plan.
