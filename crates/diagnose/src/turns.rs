@@ -141,20 +141,17 @@ pub(crate) fn describe(compared: &Difference, [base, this]: [&str; 2], compariso
         let rounds = count_noun(compared.rounds, "round");
         return text!(TOO_FEW, this, base, ratio = units::significant(ratio), rounds, least);
     };
-    let width = high - low;
-    let interval = format!("{}–{}", factor(low, width), factor(high, width));
     // Where the interval excludes that there is no difference, noise alone makes as much.
     let within = compared.floor.filter(|_| low > 1.0 || high < 1.0);
+    let (ratio, low, high) = match compared.is_less() {
+        Some(true) => (1.0 / ratio, 1.0 / high, 1.0 / low),
+        _ => (ratio, low, high),
+    };
+    let width = high - low;
+    let (ratio, interval) = (factor(ratio, width), format!("{}–{}", factor(low, width), factor(high, width)));
     match (&compared.verdict, within) {
-        (Verdict::Costs { share, .. }, _) if *share < 0.0 => {
-            text!(SLOWER, this, base, ratio = factor(ratio, width), interval)
-        }
-        (Verdict::Costs { .. }, _) => {
-            let (low, high) = (1.0 / high, 1.0 / low);
-            let width = high - low;
-            let interval = format!("{}–{}", factor(low, width), factor(high, width));
-            text!(FASTER, this, base, ratio = factor(1.0 / ratio, width), interval)
-        }
+        (Verdict::Costs { share, .. }, _) if *share < 0.0 => text!(SLOWER, this, base, ratio, interval),
+        (Verdict::Costs { .. }, _) => text!(FASTER, this, base, ratio, interval),
         (_, Some(floor)) => text!(WITHIN_NOISE, this, base, interval, floor = Value::Share(floor)),
         (Verdict::TooNoisy { rounds_needed: Some(more) }, _) => {
             text!(

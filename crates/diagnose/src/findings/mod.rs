@@ -34,7 +34,6 @@ mod own_priority;
 mod page_walk;
 mod preemption;
 mod prelude;
-mod quota;
 mod smt_yield;
 mod steal;
 mod steal_time;

@@ -45,11 +45,8 @@ fn processes_are_laid_out_on_cores_as_where_siblings_are_reported() {
 
 #[test]
 fn some_of_the_cpus_are_numbered_as_all_are() {
-    let request = PlanRequest {
-        cpus: Some("2-5,34-37".parse().unwrap()),
-        processes: Some(2),
-        threads: Some(2),
-    };
+    let request =
+        PlanRequest { cpus: Some("2-5,34-37".parse().unwrap()), processes: Some(2), threads: Some(2) };
     assert_eq!(cpus(&plan(&lists(2, 16), &request).unwrap()), ["2-3", "4-5"]);
 }
 
