@@ -305,15 +305,7 @@ impl Judgement<'_> {
         figures.sort_by(|a, b| a.follows_clock.cmp(&b.follows_clock).then(a.speed.total_cmp(&b.speed)));
         let slow: Vec<bool> = self.slow_in.iter().map(|slow_in| !slow_in.is_empty()).collect();
         let speeds: Vec<(Family, f64)> = figures.iter().map(|figure| (figure.family, figure.speed)).collect();
-        let of = |family| speeds.iter().find(|(known, _)| *known == family).map(|(_, speed)| *speed);
-        let case = Case {
-            group: &self.group,
-            at,
-            slow: &slow,
-            families: &speeds,
-            clock,
-            slowest_cpu: of(Family::SlowestCpu),
-        };
+        let case = Case { group: &self.group, at, slow: &slow, families: &speeds, clock };
         Some(Slow {
             machine: member.machine.clone(),
             source: visible(&member.called),
