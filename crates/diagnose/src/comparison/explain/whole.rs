@@ -1,15 +1,15 @@
 //! Results of whole machines of which no single thread was measured: cores and clock are what one sees of such a machine,
 //! memory is what holds it back.
 
-use record::comparison::{Cause, HeldBack};
+use record::comparison::{Cause, Explanation, HeldBack};
 use record::difference::MUCH;
 use record::text::Value;
 use record::units::figure;
 use record::{Label, Measurement, Template, Text, metrics, text};
 
 use super::{
-    CORES, Effect, OneSided, Pair, Speed, against, are_comparable, cause, differs, explain_by_side_effects,
-    explain_faster, memory, sort_causes, words,
+    CORES, OneSided, Pair, Speed, against, are_comparable, cause, differs, explain_faster, memory, modelled,
+    sort_causes, words,
 };
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
@@ -50,8 +50,9 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
         let mut says = describe_no_more(pair, this, base, ratio);
         says.push(state_as_much(pair.this, work));
         let result = text!("{work}, no gain from more cores");
-        let mut explanation = explain_by_side_effects(result, speed, says.clone(), causes);
-        explanation.held_back = Some(HeldBack { work: work.clone(), says });
+        let held_back = Some(HeldBack { work: work.clone(), says: says.clone() });
+        let mut explanation =
+            Explanation { result, speed, says, causes, held_back, ..Explanation::default() };
         let causes = &explanation.causes;
         explanation.says.push(words::list_limits(causes, usize::MAX, words::with_own_factor));
         explanation.says.push(words::list_opposing(causes, usize::MAX, words::with_own_factor));
@@ -109,5 +110,5 @@ fn cores_cause(pair: &Pair) -> Option<Cause> {
     let (base, this) = (count(pair.base)?, count(pair.this)?);
     let cores = |cores: u32| text!("comparison-cores", "{cores} cores");
     let evidence = pair.cite(cores(this), cores(base), "machine.counts.cores");
-    cause(CORES, against(this, base), f64::from(this) / f64::from(base), Effect::Modelled, evidence)
+    cause(CORES, against(this, base), f64::from(this) / f64::from(base), evidence).map(modelled)
 }
