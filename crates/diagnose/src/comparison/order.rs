@@ -118,11 +118,11 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     let facts = FACTS.iter().filter(|(name, _)| !(alone && *name == CPUS));
     let said = facts.filter_map(|(fact, figure)| {
         // The fastest record's first.
-        let told = ranks.iter().filter_map(|rank| Some((rank, figure(&known[rank.subject])?)));
-        let told: Vec<(&Rank, f64)> = told.collect();
-        let later = |(at, fast)| told.iter().skip(at + 1).map(move |slow: &(&Rank, f64)| (fast, slow));
+        let measured = ranks.iter().filter_map(|rank| Some((rank, figure(&known[rank.subject])?)));
+        let measured: Vec<(&Rank, f64)> = measured.collect();
+        let later = |(at, fast)| measured.iter().skip(at + 1).map(move |slow: &(&Rank, f64)| (fast, slow));
         let differ = |one: f64, other: f64| (one - other).abs() > WORTH_TELLING * one.abs().max(other.abs());
-        let pairs = told.iter().enumerate().flat_map(later);
+        let pairs = measured.iter().enumerate().flat_map(later);
         let pairs: Vec<_> = pairs.filter(|(fast, slow)| differ(fast.0.value, slow.0.value)).collect();
         // Who is alike neither supports nor contradicts.
         let apart = || pairs.iter().filter(|(fast, slow)| differ(fast.1, slow.1));

@@ -4,6 +4,7 @@ use record::units;
 use record::units::significant;
 
 use super::prelude::*;
+use super::quota::{quota, throttled_periods};
 use super::steal_time;
 use crate::resources::CORE;
 
@@ -19,25 +20,6 @@ pub(super) const RULE: Rule = Rule {
     ],
     find,
 };
-
-/// The quota in CPUs and the CPUs allowed, where there is a quota.
-fn quota(case: &Case) -> Option<(f64, u32)> {
-    let quota = case.record.machine.limits.cpu_quota.filter(|quota| *quota > 0.0)?;
-    Some((quota, case.record.machine.counts.cpus_allowed.filter(|allowed| *allowed > 0)?))
-}
-
-/// Periods in which the quota stopped this cgroup during the run.
-fn throttled_periods(case: &Case) -> Option<u64> {
-    let conditions = &case.record.conditions;
-    let after = conditions.after.as_ref()?.quota_throttled?;
-    after.checked_sub(conditions.before.quota_throttled?).filter(|periods| *periods > 0)
-}
-
-/// The share of each CPU's time that the quota takes when all work, where it did stop this cgroup during the run.
-pub(super) fn stopped_share(case: &Case) -> Option<f64> {
-    throttled_periods(case)?;
-    quota(case).map(|(quota, allowed)| 1.0 - quota / f64::from(allowed)).filter(|share| *share > 0.0)
-}
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let found = find_smaller_quota(case).or_else(|| find_throttled(case))?;

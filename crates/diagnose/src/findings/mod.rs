@@ -34,6 +34,7 @@ mod own_priority;
 mod page_walk;
 mod preemption;
 mod prelude;
+mod quota;
 mod smt_yield;
 mod steal;
 mod steal_time;

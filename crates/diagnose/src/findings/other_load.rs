@@ -1,7 +1,7 @@
 //! Work of others on the machine while it was measured.
 
 use super::prelude::*;
-use super::{cpu_quota, steal_time};
+use super::{quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
 use crate::culprits;
 use record::command_run::Ceilings;
@@ -179,7 +179,7 @@ fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
 fn is_elsewhere(case: &Case) -> bool {
     let counts = &case.record.machine.counts;
     let part = counts.cpus_allowed.zip(counts.cpus_online).is_some_and(|(allowed, online)| allowed < online);
-    part || cpu_quota::stopped_share(case).is_some()
+    part || quota::stopped_share(case).is_some()
 }
 
 fn cite_load(average: f64) -> Evidence {

@@ -1,7 +1,7 @@
 //! Time that others took from a thread that never stops: what the rules about it share.
 
-use super::cpu_quota;
 use super::prelude::*;
+use super::quota;
 
 /// Time stolen from a thread that never stops.
 pub(super) const SHARE: Need = Need::new("stolen time", |case| case.has(metrics::STOLEN_SHARE));
@@ -78,7 +78,7 @@ const OF_QUOTA: f64 = 1.25;
 pub(super) fn by_others<'a>(case: &Case<'a>) -> Option<StealTime<'a>> {
     let stolen = worst(case, "os")?;
     let by_quota =
-        cpu_quota::stopped_share(case).is_some_and(|stopped| share_of(&stolen.loss) <= stopped * OF_QUOTA);
+        quota::stopped_share(case).is_some_and(|stopped| share_of(&stolen.loss) <= stopped * OF_QUOTA);
     (!by_quota).then_some(stolen)
 }
 
