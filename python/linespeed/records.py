@@ -59,6 +59,10 @@ class AgainstFirst:
     slower: Optional[bool] = None
 
 
+#: What figures say of a conclusion.
+Answer = Literal["supported", "contradicted", "cannot-tell"]
+
+
 #: What a figure rests on.
 Basis = Literal["measured", "extrapolated"]
 
@@ -171,6 +175,18 @@ class Ceilings:
     probe: Tuple[ProbePoint, ...] = ()
     #: The file of the record that each is of.
     records: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published conclusion, held against figures."""
+
+    #: What these figures say of it.
+    answer: Answer
+    #: The conclusion.
+    claim: str
+    #: Why.
+    why: str
 
 
 @dataclass(frozen=True)
@@ -1158,6 +1174,8 @@ class Overhead:
     """What layers of the machine cost that were timed in turn with the same bytes: one entry a step, in which one thing
     differs."""
 
+    #: What the published comparison of layers concluded, and whether these figures say the same.
+    claims: Tuple[Claim, ...]
     #: The same in words.
     floor_says: str
     #: The fastest layer, which the others are held against.
