@@ -20,11 +20,8 @@
 pub mod copies;
 pub mod failure;
 pub mod fix;
-mod incidents;
 pub mod layouts;
-pub mod measured_noise;
 pub mod noise_estimate;
-pub mod planned_copies;
 pub mod probe;
 pub mod proof_cache;
 pub mod prove;

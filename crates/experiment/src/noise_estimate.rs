@@ -10,8 +10,7 @@ use record::difference::Verdict;
 use record::text::Value;
 use record::{CpuList, Measurement, Record, Text, metrics, text, units};
 
-use crate::measured_noise::MeasuredNoise;
-use crate::proof_cache::ProofCache;
+use crate::proof_cache::{MeasuredNoise, ProofCache};
 
 /// CPUs in use by others from which on most of what the operating system takes is theirs.
 const MANY: f64 = 0.1;
@@ -137,10 +136,9 @@ impl Worth {
             (Worth::WakeUp(seconds, tuned), _) => {
                 let time = Value::Figure(*seconds, "s");
                 match tuned {
-                    None => text!("Wake-up p99 here: {time}.", time),
+                    None => text!("Wake-up p99 here: {time}."),
                     Some(tuned) => text!(
                         "Wake-up p99 here: {time}, without idle states {tuned}.",
-                        time,
                         tuned = Value::Figure(*tuned, "s")
                     ),
                 }
@@ -200,12 +198,12 @@ impl NoiseEstimate {
         let (measured, source) = match &cache {
             Some(cache) => {
                 let date = cache.date.get(..16).unwrap_or(&cache.date).replace('T', " ");
-                let source = text!("by --prove at {date}, CPU {cpus}", date, cpus = cache.cpus.clone());
+                let source = text!("by --prove at {date}, CPU {cpus}", cpus = cache.cpus.clone());
                 (cache.measured.clone(), source)
             }
             None => {
                 let list: CpuList = cpus.iter().copied().collect();
-                (MeasuredNoise::measure(cpus, stop), text!("now, CPU {list}", list))
+                (MeasuredNoise::measure(cpus, stop), text!("now, CPU {list}"))
             }
         };
         Self { measured, source, cache, tuned, hypervisor, ..Self::default() }
@@ -222,8 +220,7 @@ impl NoiseEstimate {
             (Some(os), Some(below), _) => Some(text!(
                 "up to {os} of a CPU taken by the OS for other tasks and interrupts, {below} by the {below_by}",
                 os = Value::Share(os),
-                below = Value::Share(below),
-                below_by
+                below = Value::Share(below)
             )),
             (_, _, Some(all)) => {
                 Some(text!("up to {all} of a CPU taken, by whom is unknown", all = Value::Share(all)))

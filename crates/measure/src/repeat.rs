@@ -48,7 +48,7 @@ impl Effort {
 }
 
 /// The numbers below `n`, forwards in one round and backwards in the next: what drifts touches the early and the late alike.
-pub(crate) fn there_and_back(round: usize, n: usize) -> impl Iterator<Item = usize> {
+pub fn there_and_back(round: usize, n: usize) -> impl Iterator<Item = usize> {
     (0..n).map(move |step| if round.is_multiple_of(2) { step } else { n - 1 - step })
 }
 
@@ -118,12 +118,7 @@ pub(crate) fn judge(measurement: &mut Measurement, target: f64) {
     let migrated = count(Mark::Migrated);
     if migrated * 2 > n {
         measurement.doubt = Some(
-            text!(
-                "samples-on-another-cpu",
-                "{migrated} of {n} samples were taken on another CPU: this CPU went offline, or pinning is not allowed",
-                migrated,
-                n
-            )
+            text!("samples-on-another-cpu", "{migrated} of {n} samples were taken on another CPU: this CPU went offline, or pinning is not allowed")
             .into(),
         );
         return;
@@ -158,7 +153,7 @@ pub(crate) fn judge(measurement: &mut Measurement, target: f64) {
         text!("the median is known to ±{width} only", width = Value::Share(width))
     } else {
         let scatter = Value::Share(scatter);
-        text!("noise-scatter", "samples scatter by ±{scatter} about the median", scatter)
+        text!("noise-scatter", "samples scatter by ±{scatter} about the median")
     };
     measurement.doubt = Some(Doubt::too_noisy_for(extent, causes));
 }

@@ -35,7 +35,7 @@ pub mod whole_guest;
 /// What would help where there is one CPU.
 const MORE_CPUS: &str = "allow more than one CPU (taskset, --cpus, the container's cpuset)";
 
-pub use layer::{AGAIN, Bound, Disturbed, Layer, LayerName, Layers, Pass, REAL_TIME, page_offset};
+pub use layer::{AGAIN, Disturbed, Layer, LayerName, Layers, Pass, REAL_TIME, page_offset};
 pub use observer::Observer;
 pub use record::Unavailable;
 pub use rounds::{Effort, LayerPasses, MOST_ROUNDS, Mismatch, PORTIONS, Timings, portions, run_rounds};

@@ -31,7 +31,6 @@ pub mod knob;
 pub mod knob_outcome;
 pub mod knobs;
 pub mod lock;
-pub mod lock_holder;
 pub mod page_cache;
 pub mod process_settings;
 pub mod session;

@@ -14,8 +14,7 @@ use record::{CpuList, Text, text};
 use super::comparison::run_with_knobs;
 use super::figure::{Compared, Figure, Unit, names};
 use super::{Proof, ProofError, ProofRequest};
-use crate::measured_noise::{MeasuredNoise, measure_floor};
-use crate::proof_cache::{ProofCache, Proven};
+use crate::proof_cache::{MeasuredNoise, ProofCache, Proven, measure_floor};
 
 /// Rounds beyond the fewest that give an interval: so that one odd round does not decide.
 const SPARE_ROUNDS: usize = 3;
@@ -74,11 +73,8 @@ pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>),
     found.missing.splice(0..0, missing);
     let list: CpuList = cpus.iter().copied().collect();
     let cache = found.interrupted.is_none().then(|| collect_cache(&found, &list, measure_floor(&cpus, stop)));
-    found.remarks.push(text!(
-        "On CPU {list}, the worst of them. p95 of same work: over its median. Clock's movement: 5th to 95th percentile of \
-         the core clock over its median.",
-        list
-    ));
+    found.remarks.push(text!("On CPU {list}, the worst of them. p95 of same work: over its median. Clock's movement: 5th to 95th percentile of \
+         the core clock over its median."));
     Ok((found, cache))
 }
 
@@ -160,11 +156,11 @@ pub(super) fn find_settable(
             || plan.compound_changes.iter().any(|(changed, _)| *changed == name)
         {
             let then = row.inspection.steadier.as_ref().map_or("steadier".to_owned(), ToString::to_string);
-            let change = text!("{name} {now}, then {then}", name, now, then);
+            let change = text!("{name} {now}, then {then}");
             knobs.push(SettableKnob { name, change, setting });
         } else if names.contains(&name) && !plan.not_set.iter().any(|(said, _)| *said == name) {
             // Who names a knob hears of it.
-            left.push((name.into(), text!("already steady: {now}", now)));
+            left.push((name.into(), text!("already steady: {now}")));
         }
     }
     Ok((knobs, left))

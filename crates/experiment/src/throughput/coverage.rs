@@ -2,8 +2,8 @@
 
 use record::{Coverage, Measurement, Text, Unavailable, text};
 
+use super::rounds::StepRuns;
 use super::run::Run;
-use super::step_runs::StepRuns;
 use super::{Job, Plan, Step};
 use crate::failure::Failed;
 use measure::counters;
@@ -36,8 +36,7 @@ pub(super) fn report_left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
     (!trial.left.is_empty()).then(|| {
         let names = trial.left.join(", ");
         let reason = text!(
-            "the command ended while {names} was still running: its time is until the last process ended",
-            names
+            "the command ended while {names} was still running: its time is until the last process ended"
         );
         Coverage::degraded(job.recipe.name.clone(), reason).with_remedy(text!("start it in the foreground"))
     })
@@ -46,14 +45,14 @@ pub(super) fn report_left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
 /// What to say of a step that has fewer runs than it should.
 pub(super) fn report_lost_runs(step: &Step, taken: &StepRuns) -> Option<Coverage> {
     let trouble = taken.trouble.as_ref()?;
-    let placements: Vec<&str> = step.placements.iter().map(|order| order.name()).collect();
+    let placements: Vec<&str> = step.orders.iter().map(|order| order.name()).collect();
     let cpus = record::units::cpus(step.cpus.len() as u32);
     let what = format!("scale: {cpus}, {}", placements.join(" and "));
     let why = trouble.to_string();
     let mut lost = match taken.good().count() {
         0 => Coverage::skipped(what, text!("{trouble}", trouble = why)),
         1 => Coverage::degraded(what, text!("after 1 run: {trouble}", trouble = why)),
-        runs => Coverage::degraded(what, text!("after {runs} runs: {trouble}", runs, trouble = why)),
+        runs => Coverage::degraded(what, text!("after {runs} runs: {trouble}", trouble = why)),
     };
     lost.remedy = trouble.way_out();
     Some(lost)
@@ -101,7 +100,6 @@ pub(super) fn report_counted_failures(job: &Job, taken: &[StepRuns]) -> Option<C
         text!(
             "{failed} of {all} runs failed and are counted: the first {first}",
             failed = failed.len(),
-            all,
             first = first.to_string()
         ),
     ))

@@ -8,7 +8,6 @@ use super::figures::{make_measurements, measure_smt_yield};
 use super::fixed_time::FixedTime;
 use super::run::{Run, run_step};
 use super::service::Running;
-use super::step_runs::StepRuns;
 use super::{Job, Plan, Step};
 use crate::copies::{RunObserver, RunOptions, check_memory};
 use crate::failure::{Failed, Trouble};
@@ -187,6 +186,22 @@ fn remove_failed_steps(job: &Job, taken: &mut [StepRuns]) -> Option<Failed> {
     first.filter(|_| taken.iter().all(|taken| taken.good().next().is_none()))
 }
 
+/// The runs of one step.
+#[derive(Debug, Default)]
+pub(super) struct StepRuns {
+    /// By round; `None` where there is none.
+    pub(super) runs: Vec<Option<Run>>,
+    /// Why there are no more.
+    pub(super) trouble: Option<Trouble>,
+}
+
+impl StepRuns {
+    /// Those that count.
+    pub(super) fn good(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().flatten()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,7 +253,7 @@ mod tests {
     fn a_step_stands_once_for_each_placement_that_takes_its_cpus() {
         let plan = plan();
         let sets: Vec<(String, usize)> =
-            plan.steps.iter().map(|step| (step.set().to_string(), step.placements.len())).collect();
+            plan.steps.iter().map(|step| (step.set().to_string(), step.orders.len())).collect();
         let expected = [("0", 2), ("0,2", 1), ("0-1", 1), ("0-3", 2)];
         assert_eq!(sets, expected.map(|(set, count)| (set.to_owned(), count)));
         let all = make_measurements(&job(), &plan.steps[0], &taken(&[4.0, 4.0]));

@@ -123,7 +123,7 @@ fn read_ipc(counters: &[Counters]) -> Result<f64, Text> {
         let reading = counters.read();
         let (Some(c), Some(i)) = (reading.get("cycles"), reading.get("instructions")) else {
             return Err(match counters.refused().first() {
-                Some((event, why)) => text!("{event}: {why}", event = *event, why),
+                Some((event, why)) => text!("{event}: {why}", event = *event),
                 None => text!("no counter was free for the command"),
             });
         };

@@ -19,7 +19,7 @@ use record::{Coverage, CpuList, Text};
 use crate::accesses::{Accesses, Hierarchy};
 use crate::counters::{Counters, Reading, Set, Target, availability};
 use os::Stop;
-use os::child::{Child, Ended, Guard, Input, Output, Process, SpawnError, Spec, Watcher, wait_all};
+use os::child::{Child, Ended, Exit, Guard, Input, Output, Process, SpawnError, Spec, Watcher, wait_all};
 use os::pin;
 
 use crate::tasks::{Had, Sampler, Seen};
@@ -79,6 +79,17 @@ pub struct Run {
     pub attached: Vec<i32>,
     /// Those of them that have ended.
     pub attached_ended: Vec<i32>,
+}
+
+impl Run {
+    /// The signal that asked us to stop, which ended this run: a terminal's Ctrl-C reaches the command itself, too.
+    pub fn note_signal(&mut self, stop: &Stop) -> Option<i32> {
+        let signal = stop.signal()?;
+        if [Exit::Signal(signal), Exit::Code(128 + signal)].contains(&self.ended.exit) {
+            self.ended.exit = Exit::Stopped(signal);
+        }
+        Some(signal)
+    }
 }
 
 /// Hears of what a command left behind while that is waited for.

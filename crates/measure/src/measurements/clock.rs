@@ -123,7 +123,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
 fn report_unpinned(context: &mut Context, cpu: u32) {
     context.degrade_with_remedy(
         "clock",
-        text!("a thread cannot be pinned to CPU {cpu}", cpu),
+        text!("a thread cannot be pinned to CPU {cpu}"),
         text!("allow sched_setaffinity (a seccomp filter denies it), or put the CPU online"),
     );
 }
@@ -224,7 +224,7 @@ fn summarize(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurem
     }
     judge(&mut m, TARGET);
     if made_do && cut > 0 && m.summary.n > 0 {
-        let why = text!("{cut} of {pairs} run pairs were interrupted", cut, pairs);
+        let why = text!("{cut} of {pairs} run pairs were interrupted");
         m.doubt = Some(Doubt::too_noisy(why));
     }
     if !taken.multiply.is_empty() && m.summary.n > 0 {

@@ -193,7 +193,7 @@ fn page_faults(
         let mapping = match Mapping::new(step * pages, page) {
             Ok(mapping) => mapping,
             Err(error) => {
-                failed = Some(text!("{error}", error));
+                failed = Some(text!("{error}"));
                 return watch.sample(|| ());
             }
         };
@@ -209,7 +209,7 @@ fn page_faults(
             && (after - before) < pages as u64 * 9 / 10
         {
             let faults = after - before;
-            failed = Some(text!("{faults} faults for {pages} pages", faults, pages));
+            failed = Some(text!("{faults} faults for {pages} pages"));
         }
         if page == Page::Huge && mapping.huge_share().is_some_and(|share| share < 0.99) {
             failed = Some(text!("the kernel provided no huge pages"));

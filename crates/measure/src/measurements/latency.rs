@@ -14,7 +14,6 @@ use curve::{Curve, Point, SAMPLE_NS, sample};
 use crate::budget::{Budget, beyond_caches, memory_allowance_at_start};
 use crate::context::{Context, Halt};
 use crate::cycle::Cycle;
-use crate::huge_page_refusal::HugePagesLifted;
 use crate::measure::Measure;
 use crate::reasons::{
     ALLOW_MBIND, FREE_MEMORY, HUGE_PAGES, MORE_MEMORY, NO_MEMORY, NOT_MAPPED, OWN_THREAD_NOT_STARTED,
@@ -117,7 +116,7 @@ fn open_curve(context: &mut Context, page: Page, largest: usize, node: Option<u3
     let (mut cycle, bound) = match Cycle::new(largest, page, node) {
         Ok(opened) => opened,
         Err(error) if page == Page::Huge => {
-            let why = text!("no huge pages: {error}", error);
+            let why = text!("no huge pages: {error}");
             context.coverage.push(Coverage::impossible(what, why).with_remedy(HUGE_PAGES));
             return None;
         }
@@ -129,7 +128,7 @@ fn open_curve(context: &mut Context, page: Page, largest: usize, node: Option<u3
     if let Some(error) = bound
         && context.machine.nodes.len() > 1
     {
-        let why = text!("mbind is refused ({error}): memory lies where it was first touched", error);
+        let why = text!("mbind is refused ({error}): memory lies where it was first touched");
         context.degrade_with_remedy(what.clone(), why, ALLOW_MBIND);
     }
     cycle.grow_to(SMALLEST);
@@ -142,7 +141,7 @@ fn open_curve(context: &mut Context, page: Page, largest: usize, node: Option<u3
 
 fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -> Result<(), Halt> {
     if !pinned {
-        let why = text!("the thread cannot be pinned to CPU {cpu}", cpu);
+        let why = text!("the thread cannot be pinned to CPU {cpu}");
         context.degrade(NAME, why);
     }
     let node = context.node_of(cpu);
@@ -342,6 +341,44 @@ fn close_curve(context: &mut Context, curve: Curve, cpu: u32) -> Option<Cycle> {
         context.push(cycles);
     }
     Some(curve.cycle)
+}
+
+/// While it lives the process may have transparent huge pages again; then they are refused to it as before.
+#[derive(Debug)]
+pub(crate) struct HugePagesLifted;
+
+impl HugePagesLifted {
+    /// Lifts the refusal where there is one, and says so in the coverage of `what`.
+    pub(crate) fn lift(context: &mut Context, what: &str) -> Option<Self> {
+        if !is_refused() || !set(false) {
+            return None;
+        }
+        context.degrade_with_remedy(
+            format!("{what} huge pages"),
+            text!(
+                "refused to this process (PR_SET_THP_DISABLE), but for this measurement, which took the refusal back"
+            ),
+            text!("start it from a process without PR_SET_THP_DISABLE"),
+        );
+        Some(Self)
+    }
+}
+
+impl Drop for HugePagesLifted {
+    fn drop(&mut self) {
+        set(true);
+    }
+}
+
+/// Whether huge pages are refused to this process even where it asks for them.
+fn is_refused() -> bool {
+    // SAFETY: takes numbers. Since Linux 6.18 bit 1 says that memory for which they are asked may have them.
+    unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1 }
+}
+
+fn set(refused: bool) -> bool {
+    // SAFETY: takes numbers, and changes nothing of pages that are there.
+    unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, libc::c_ulong::from(refused), 0, 0, 0) == 0 }
 }
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         let size = Value::Bytes(read_from);
         context.degrade_with_remedy(
             NAME,
-            text!("the load reads only {size}, which fits the caches", size),
+            text!("the load reads only {size}, which fits the caches"),
             text!("linespeed run loaded-latency --full, or more memory"),
         );
     }
@@ -125,11 +125,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     if starved > 0 {
         context.degrade_with_remedy(
             NAME,
-            text!(
-                "other programs held the CPU at {starved} of {all} rates, which are left out",
-                starved,
-                all = RATES
-            ),
+            text!("other programs held the CPU at {starved} of {all} rates, which are left out", all = RATES),
             text!("stop other programs, or linespeed run loaded-latency --full"),
         );
     }

@@ -5,7 +5,6 @@ pub(crate) mod chase;
 pub(crate) mod columns;
 pub(crate) mod elements;
 pub(crate) mod node_coverage;
-pub(crate) mod nodes;
 pub(crate) mod plan;
 pub(crate) mod reading;
 
@@ -24,9 +23,8 @@ use crate::repeat::{Rates, judge, there_and_back};
 use columns::Column;
 use elements::Arrays;
 use kernels::stream::Op;
-use nodes::{distances, memory_nodes};
 use os::placement::Placement;
-use plan::{Effort, Phases, Row};
+use plan::{Effort, Phases, Row, distances, memory_nodes};
 
 const NAME: &str = "numa";
 

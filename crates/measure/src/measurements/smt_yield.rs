@@ -113,16 +113,13 @@ fn choose_cores(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
 fn no_siblings(machine: &Machine, control: Option<&str>) -> Unavailable {
     let off = machine.cpus.iter().any(|cpu| !cpu.online) && matches!(control, Some("off" | "forceoff"));
     if off {
-        return Unavailable::new(text!("siblings-off", "siblings are switched off"))
+        return text!("siblings-off", "siblings are switched off")
             .with_remedy(text!("echo on | sudo tee /sys/devices/system/cpu/smt/control"));
     }
     let siblings = machine.cpus.iter().any(|cpu| cpu.online && cpu.siblings.len() > 1);
     if siblings {
-        return Unavailable::new(text!(
-            "siblings-not-allowed",
-            "no core has two CPUs that this process may use"
-        ))
-        .with_remedy(text!("allow both siblings of a core (taskset, cpuset, --cpus)"));
+        return text!("siblings-not-allowed", "no core has two CPUs that this process may use")
+            .with_remedy(text!("allow both siblings of a core (taskset, cpuset, --cpus)"));
     }
     text!("no-siblings", "no core here shows two siblings").into()
 }
@@ -133,7 +130,7 @@ fn measure_core(context: &mut Context, turn: &Turn, core: &Core) -> Result<(), U
     let bytes = workload.definition().bytes.saturating_mul(core.cpus.len() as u64);
     if bytes > context.memory_allowance() {
         let bytes = Value::Bytes(bytes);
-        return Err(text!("requires {bytes} of memory for the siblings of a core", bytes).into());
+        return Err(text!("requires {bytes} of memory for the siblings of a core").into());
     }
     let workers = turn.start_workers(context.machine, &core.cpus)?;
     let alone = &core.cpus[..1];

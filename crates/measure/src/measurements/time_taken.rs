@@ -12,7 +12,7 @@ use crate::context::{Context, Halt};
 use crate::interrupts::Interrupts;
 use crate::measure::{Measure, NO_OBSTACLE};
 use crate::repeat::{judge, mark_migrated};
-use crate::thread_group;
+use crate::{thread_group, watch};
 use os::Stop;
 
 /// A shorter gap is the loop itself, a cache miss or an SMT sibling's doing. rtla's osnoise takes 5 µs, oslat 1 µs.
@@ -85,7 +85,7 @@ pub(crate) const TIME_TAKEN: Measure = Measure {
 fn run(context: &mut Context) -> Result<(), Halt> {
     context.lead()?;
     let cpus: Vec<u32> = context.cpus.iter().collect();
-    let rate = ticks_a_ns();
+    let rate = watch::ticks_a_second() / 1e9;
     let duration = Duration::from_secs_f64(context.depth.pick(0.4, 2.7, 30.0));
     let seen = thread_group::run(&cpus, |member| spin(member, rate, duration, context.stop));
     context.advance(1.0);
@@ -107,19 +107,6 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         }
     }
     context.check()
-}
-
-/// The counter's rate in ticks a ns, against the monotonic clock over 20 ms.
-fn ticks_a_ns() -> f64 {
-    if let Some(hz) = counter::architectural_hz() {
-        return hz as f64 / 1e9;
-    }
-    let (from, ticks) = (Instant::now(), counter::ticks_ordered());
-    while from.elapsed() < Duration::from_millis(20) {
-        std::hint::spin_loop();
-    }
-    let (elapsed, ticks) = (from.elapsed(), counter::ticks_ordered().wrapping_sub(ticks));
-    ticks as f64 / elapsed.as_nanos() as f64
 }
 
 fn spin(member: thread_group::Member, rate: f64, duration: Duration, stop: &Stop) -> Seen {
@@ -194,7 +181,7 @@ pub(crate) struct Shares {
 
 /// The shares that were taken from a thread spinning on each CPU, all at once, in so long; a CPU on which nothing ran has none.
 pub(crate) fn sample_shares(cpus: &[u32], duration: Duration, stop: &Stop) -> Vec<Shares> {
-    let rate = ticks_a_ns();
+    let rate = watch::ticks_a_second() / 1e9;
     let seen = thread_group::run(cpus, |member| spin(member, rate, duration, stop));
     seen.into_iter().flatten().filter_map(|seen| seen.shares()).collect()
 }
@@ -302,7 +289,7 @@ mod tests {
     #[test]
     fn spinning_watches_as_long_as_asked() {
         let cpu = os::current_cpu().unwrap();
-        let (rate, stop) = (ticks_a_ns(), Stop::new());
+        let (rate, stop) = (watch::ticks_a_second() / 1e9, Stop::new());
         let seen = thread_group::run(&[cpu], |m| spin(m, rate, Duration::from_millis(200), &stop));
         let seen = seen[0].clone().unwrap();
         let watched: f64 = seen.parts.iter().map(|p| p.watched_ns).sum();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use record::Machine;
 
-use super::group::Group;
+use super::workload::Group;
 use crate::arrays::{Arrays, CHUNK, Part};
 
 /// Every CPU's part, touched first by that CPU.

@@ -6,7 +6,7 @@ use kernels::stream::{CONSTANT, Op, Stream};
 use record::{Template, Unavailable, text};
 
 use super::array_pool::ArrayPool;
-use super::group::Group;
+use super::workload::Group;
 use super::workload::{Definition, Site, Worker, Workload, WrongResult};
 use crate::arrays::{CHUNK, widest_stream};
 

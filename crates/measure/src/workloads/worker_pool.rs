@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use record::{Machine, Mark, Unavailable, text};
 
 use super::array_pool::ArrayPool;
-use super::group::Group;
 use super::incidents::Incidents;
+use super::workload::Group;
 use super::workload::{Site, Worker, Workload, WrongResult};
 use crate::common_interval::{self, WorkLog};
 use crate::counters::{Counters, Reading, Set, Target};

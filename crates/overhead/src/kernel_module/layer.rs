@@ -6,21 +6,20 @@ use std::rc::Rc;
 
 use super::Module;
 use super::request::{BELOW_MAX, CLOCK_MAX, PassReport, Request};
-use crate::{Bound, Disturbed, Layer, LayerName, Pass, Ticks, Unavailable};
+use crate::{Disturbed, Layer, LayerName, Pass, Ticks, Unavailable};
 use measure::interrupts::Interrupts;
 use measure::watch;
+use os::procfs::USER_HZ;
 
 /// Length of one look at the clock, seconds.
 const LOOK: f64 = 100e-6;
-/// Ticks of /proc/stat a second, on every architecture that linespeed runs on.
-const STEAL_HZ: f64 = 100.0;
 
 /// The routine in a thread of the kernel.
 #[derive(Debug)]
 pub struct KernelLayer {
     module: Rc<Module>,
     ticks: Ticks,
-    bound: Bound,
+    bound: Option<u32>,
     interrupts: bool,
     clock_iterations: u32,
     /// What the CPU it is bound to counts: interrupts and softirqs.
@@ -29,23 +28,16 @@ pub struct KernelLayer {
 
 impl KernelLayer {
     /// A layer of a loaded module; `ticks` is the clock of all layers.
-    pub fn new(module: &Rc<Module>, ticks: Ticks, bound: Bound, interrupts: bool) -> Self {
+    pub fn new(module: &Rc<Module>, ticks: Ticks, bound: Option<u32>, interrupts: bool) -> Self {
         let operations = kernels::adds::ADDS;
         let iterations = LOOK * watch::look_at_clock() / f64::from(operations);
         let counts = match bound {
             // With interrupts off none disturbs a burst, and between bursts no time is counted.
-            Bound::Cpu(cpu) if interrupts => Interrupts::of_cpu(cpu).zip(Interrupts::softirqs_of_cpu(cpu)),
+            Some(cpu) if interrupts => Interrupts::of_cpu(cpu).zip(Interrupts::softirqs_of_cpu(cpu)),
             _ => None,
         };
         let clock_iterations = (iterations as u32).clamp(1, CLOCK_MAX);
         Self { module: Rc::clone(module), ticks, bound, interrupts, clock_iterations, counts }
-    }
-
-    fn cpu(&self) -> Option<u32> {
-        match self.bound {
-            Bound::None => None,
-            Bound::Cpu(cpu) => Some(cpu),
-        }
     }
 
     fn counted(&mut self) -> (Option<u64>, Option<u64>, Option<u64>) {
@@ -53,7 +45,7 @@ impl KernelLayer {
             Some((interrupts, softirqs)) => (interrupts.read(), softirqs.read()),
             None => (None, None),
         };
-        (interrupts, softirqs, self.cpu().and_then(watch::steal_ticks))
+        (interrupts, softirqs, self.bound.and_then(watch::steal_ticks))
     }
 }
 
@@ -64,15 +56,15 @@ impl Layer for KernelLayer {
 
     fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable> {
         if range.end > BELOW_MAX || range.start > range.end {
-            return Err(Unavailable::new(text!(
+            return Err(text!(
                 "the kernel module counts primes below {most} only, so that interrupts are never off for long",
                 most = BELOW_MAX
-            )));
+            ).into());
         }
         let request = Request {
             range: range.clone(),
             passes: 1,
-            cpu: self.cpu(),
+            cpu: self.bound,
             interrupts_off: !self.interrupts,
             clock_iterations: self.clock_iterations,
             load: None,
@@ -106,7 +98,7 @@ fn read_report(
     let offset = u16::try_from(report.page_offset).ok().filter(|offset| *offset < 4096);
     let sound = spent > 0 && clock.is_finite() && clock > 0.0 && report.ticks_inside <= report.ticks_whole;
     let (Some(page_offset), true) = (offset, sound) else {
-        return Err(Unavailable::new(text!("the kernel module reported impossible times")));
+        return Err(text!("the kernel module reported impossible times").into());
     };
     let moved = u64::from(report.cpu_changes);
     let [counted_interrupts, softirqs, stolen] = counted;
@@ -126,7 +118,7 @@ fn read_report(
             involuntary: off.or(Some(u64::from(report.preemptions))),
             voluntary: off.or(Some(u64::from(report.switches))),
             migrations: off.or(Some(moved)),
-            stolen: stolen.map(|ticks| ticks as f64 / STEAL_HZ),
+            stolen: stolen.map(|ticks| ticks as f64 / USER_HZ),
         },
     })
 }

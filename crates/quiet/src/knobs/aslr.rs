@@ -1,6 +1,6 @@
 //! Addresses that differ from run to run.
 
-use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobContext, ProcessSetting, Seen, SetWhen};
+use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting, Seen, SetWhen};
 use record::text;
 
 /// Address space layout randomization, off for one command by `personality(ADDR_NO_RANDOMIZE)`.
@@ -14,8 +14,7 @@ pub(super) const KNOB: Knob = Knob {
                 layouts",
     ),
     absent: "the kernel does not show randomize_va_space",
-    inspect: Inspect::With(inspect),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect)
 };
 
 fn inspect(_: &Knob, context: &KnobContext) -> Seen {

@@ -3,7 +3,7 @@
 use record::{Template, text};
 
 use super::idle_states::{hold_off, latency_limit};
-use crate::knob::{Inspect, Inspection, Knob, KnobClass, KnobContext, Seen, SetWhen};
+use crate::knob::{Inspection, Knob, KnobClass, KnobContext, Seen, SetWhen};
 
 /// Where the guest's idle driver is `haltpoll` (Documentation/virt/guest-halt-polling.rst), its one state below polling is a
 /// halt, which the driver says takes 1 µs to leave (drivers/cpuidle/cpuidle-haltpoll.c). That is no figure of the machine's:
@@ -22,8 +22,7 @@ pub(super) const KNOB: Knob = Knob {
                 host, the bill and the SMT sibling",
     ),
     absent: "the kernel shows no idle driver",
-    inspect: Inspect::With(inspect),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect)
 };
 
 pub(crate) const NOT_A_GUESTS: Template = Template {

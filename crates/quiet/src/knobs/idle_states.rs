@@ -3,7 +3,7 @@
 use record::text::Value;
 use record::{Text, text};
 
-use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, Seen};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, Seen};
 
 /// Deeper states than the first halt are held off: for the whole machine through `/dev/cpu_dma_latency`, for as long as it
 /// stays open (Documentation/power/pm_qos_interface.rst), for some CPUs, or to stay, through each CPU's
@@ -13,8 +13,7 @@ pub(super) const KNOB: Knob = Knob {
     class: KnobClass::WakeUp,
     effect: "the wake-up latency of a core depends on the depth of its C-state, and the depth on the idle time before",
     absent: "the kernel shows no C-states: the host has them, or idle=poll",
-    inspect: Inspect::With(inspect),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect)
 };
 
 /// States that take no longer to leave do not count: polling, and the halt instruction.
@@ -86,7 +85,7 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         return Ok(Some(Inspection::steady("held off")));
     }
     let latency = Value::Figure(*us as f64 * 1e3, "ns");
-    let now = text!("{state} takes {latency} to leave", state = name, latency);
+    let now = text!("{state} takes {latency} to leave", state = name);
     hold_off(knob, context, open, now, states.limit())
 }
 

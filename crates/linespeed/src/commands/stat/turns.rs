@@ -1,7 +1,8 @@
 //! Several commands under `linespeed stat`, in turn.
 
+use experiment::failure::Trouble;
 use experiment::rounds::Turn;
-use experiment::turns::{self, EarlyEnd, Extent, InTurn, InTurns, Observer, Request};
+use experiment::turns::{self, Extent, InTurn, InTurns, Observer, Request};
 use machine::Root;
 use measure::command::{Job, Run};
 use os::child::{Exit, Guard, Hint, Process, SpawnError};
@@ -50,9 +51,9 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     guard.dismiss();
     match &done.ended {
         // Half of what was asked for, under other conditions, is nothing.
-        Some(EarlyEnd::Prepare(failed)) => return Err(Failure::Cannot(failed.to_string())),
-        Some(EarlyEnd::Stopped(signal)) => record.ended = Ended::Interrupted { signal: *signal },
-        Some(EarlyEnd::CannotStart(_, why)) => record.ended = Ended::Failed { reason: why.to_string() },
+        Some((failed @ Trouble::Prepare { .. }, _)) => return Err(Failure::Cannot(failed.to_string())),
+        Some((Trouble::Stopped(signal), _)) => record.ended = Ended::Interrupted { signal: *signal },
+        Some((why, _)) => record.ended = Ended::Failed { reason: why.to_string() },
         None => {}
     }
     let usable = cpus.or(allowed.as_ref()).map_or(1, CpuList::len).max(1);
@@ -81,7 +82,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     };
     let delivered =
         delivered.and(gate::write_junit(stat.junit.as_ref(), gate.as_ref(), |at| name_suite(turns, at)));
-    if let Some(EarlyEnd::CannotStart(which, why)) = &done.ended {
+    if let Some((Trouble::CannotStart(why), which)) = &done.ended {
         output::complain(&refusal(options, *which, why));
         return delivered.map(|()| why.code());
     }
@@ -112,7 +113,7 @@ fn refusal(options: &Options, which: usize, why: &SpawnError) -> String {
 
 /// The exit code of the first that failed, in the order of the commands; 128+n for a signal.
 fn code(done: &InTurns) -> u8 {
-    if let Some(EarlyEnd::Stopped(signal)) = done.ended {
+    if let Some((Trouble::Stopped(signal), _)) = done.ended {
         return signal_code(signal);
     }
     let codes = done.runs.iter().flatten().map(|run| run.ended.exit.code());
