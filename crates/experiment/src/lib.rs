@@ -5,17 +5,7 @@
 //! which a [`proof_cache`] keeps and a [`fix`] does for one finding, and a [`noise_estimate`] says how much each can gain at most.
 
 #![warn(unreachable_pub)]
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic,
-        clippy::unreachable,
-        clippy::todo,
-        clippy::unimplemented
-    )
-)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod copies;
 pub mod failure;

@@ -89,7 +89,7 @@ pub fn run_in_turn(request: Request, observer: &mut dyn Observer) -> InTurns {
     if input.is_pipe_with_content() {
         observer.leaves_pipe();
     }
-    let (began, mut told) = (Instant::now(), false);
+    let (began, mut left_is_known) = (Instant::now(), false);
     for (counts, rounds) in [(false, request.warmup), (true, request.extent.most_rounds())] {
         let from = Instant::now();
         for (number, turn) in order_turns(count, rounds as usize).enumerate() {
@@ -120,7 +120,7 @@ pub fn run_in_turn(request: Request, observer: &mut dyn Observer) -> InTurns {
                 }
                 done.runs[which].push(run);
             }
-            if number + 1 == count && !std::mem::replace(&mut told, true) {
+            if number + 1 == count && !std::mem::replace(&mut left_is_known, true) {
                 let round = began.elapsed().as_secs_f64();
                 let all = f64::from(request.warmup) * round + request.extent.seconds(count, round);
                 observer.left(all - round);

@@ -5,7 +5,7 @@ use record::{CpuList, Text};
 
 use crate::compound_change::CompoundError;
 use crate::journal;
-use crate::lock::Holder;
+use crate::lock_holder::Holder;
 use crate::state_directory::DirectoryError;
 
 /// Why something of a session cannot be done.

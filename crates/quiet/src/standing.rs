@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::journal::{self, JournalContents};
 use crate::knob::KnobContext;
-use crate::lock::Holder;
+use crate::lock_holder::Holder;
 use crate::state_directory;
 use crate::tuning_plan::{Purpose, TuningPlan};
 use crate::value_syntax::name_cpus;

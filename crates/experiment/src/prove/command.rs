@@ -34,9 +34,9 @@ pub struct ProvenCommand<'a> {
     pub drop_caches: bool,
 }
 
-/// Rounds where they fit into [`WORTH_WAITING`] seconds; otherwise the fewest that give an interval.
+/// Rounds where they fit into [`MOST_SECONDS`] seconds; otherwise the fewest that give an interval.
 const ROUNDS: usize = 12;
-const WORTH_WAITING: f64 = 120.0;
+const MOST_SECONDS: f64 = 120.0;
 
 const fn compared(name: &'static str, unit: Unit, scale: Scale, less_is_better: bool) -> Figure {
     Figure { name, unit, scale, less_is_better }
@@ -127,7 +127,7 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
 /// The rounds that were asked for, or as many as fit into a time that is worth waiting, or the fewest that give an interval.
 fn fit_rounds(asked: Option<usize>, comparisons: usize, each: f64) -> usize {
     let fewest = super::choose_rounds((comparisons - 1).max(1) * FIGURES.len(), 0);
-    let fits = (ROUNDS * comparisons * 2) as f64 * each <= WORTH_WAITING;
+    let fits = (ROUNDS * comparisons * 2) as f64 * each <= MOST_SECONDS;
     asked.unwrap_or(if fits { ROUNDS.max(fewest) } else { fewest })
 }
 

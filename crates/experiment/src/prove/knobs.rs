@@ -8,7 +8,7 @@ use quiet::files::Tree;
 use quiet::knob::ProcessSetting;
 use quiet::tuned_session::read_boot_id;
 use quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
-use record::difference::Scale;
+use record::difference::{Scale, WORTH_TELLING};
 use record::{CpuList, Text, text};
 
 use super::comparison::run_with_knobs;
@@ -21,7 +21,7 @@ const SPARE_ROUNDS: usize = 3;
 /// How long a block takes with what is before and after it.
 const BLOCK: f64 = 0.34;
 /// A share that is worth knowing: a point.
-const WORTH: Scale = Scale::Difference { worth: 0.01 };
+const POINTS: Scale = Scale::Difference { worth: WORTH_TELLING };
 /// What stands for nothing set, and for everything.
 const NOTHING: &str = "nothing";
 const ALL: &str = "all of them";
@@ -38,11 +38,11 @@ fn list_figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
     let unreported: BlockFigure = |block| if block.taken_by_os.is_none() { block.taken } else { None };
     [
         (figure(names::WORK, Unit::Ratio, Scale::Ratio), |block| block.work_p95),
-        (figure(names::OS, Unit::Share, WORTH), |block| block.taken_by_os),
-        (figure(below, Unit::Share, WORTH), |block| block.taken_below),
-        (figure(names::ANYBODY, Unit::Share, WORTH), unreported),
+        (figure(names::OS, Unit::Share, POINTS), |block| block.taken_by_os),
+        (figure(below, Unit::Share, POINTS), |block| block.taken_below),
+        (figure(names::ANYBODY, Unit::Share, POINTS), unreported),
         (figure(names::WAKEUP, Unit::Seconds, Scale::Ratio), |block| block.wakeup_p99.map(|ns| ns / 1e9)),
-        (figure(names::CLOCK, Unit::Share, WORTH), |block| block.clock_spread),
+        (figure(names::CLOCK, Unit::Share, POINTS), |block| block.clock_spread),
     ]
 }
 

@@ -1,27 +1,12 @@
 //! What a run of all steps says of what it could not measure: lines of the coverage.
 
-use record::{Coverage, Measurement, Text, Unavailable, text};
+use record::{Coverage, Text, Unavailable, text};
 
-use super::rounds::StepRuns;
-use super::run::Run;
+use super::run::{Run, StepRuns};
 use super::{Job, Plan, Step};
 use crate::failure::Failed;
 use measure::counters;
 use record::phrase::count_noun;
-
-/// What to say of a figure outside its metric's physical bounds, which is withheld: a program may print anything.
-pub(super) fn withhold_implausible(measurement: &Measurement) -> Option<Coverage> {
-    let (least, most) = record::metrics::find(&measurement.metric)?.plausible;
-    let value = measurement.value();
-    (!(least..=most).contains(&value)).then(|| {
-        let reason = text!(
-            "withheld: {metric} of {figure} is physically implausible",
-            metric = measurement.metric.clone(),
-            figure = record::units::figure(value, &measurement.unit)
-        );
-        Coverage::skipped("scale", reason)
-    })
-}
 
 /// Why there is no IPC, in one line.
 pub(super) fn report_missing_ipc(trial: &Run) -> Option<Coverage> {

@@ -4,8 +4,7 @@ use record::detail;
 use record::text::Value;
 use record::{Doubt, Label, Labels, Machine, Mark, Measurement, SampleMark, Template, Text, metrics, text};
 
-use super::rounds::StepRuns;
-use super::run::Run;
+use super::run::{Run, StepRuns};
 use super::{Job, Plan, Step};
 
 /// Runs of one step that differ by more are doubted.

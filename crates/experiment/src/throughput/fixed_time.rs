@@ -4,8 +4,7 @@ use record::detail;
 use record::text::Value;
 use record::{Coverage, Measurement, metrics, text};
 
-use super::rounds::StepRuns;
-use super::run::Run;
+use super::run::{Run, StepRuns};
 use super::{Job, Plan};
 
 /// What to do about a command that runs for a fixed time.

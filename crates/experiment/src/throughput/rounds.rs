@@ -3,10 +3,10 @@
 use os::Stop;
 use record::{Coverage, Machine, Measurement, text};
 
-use super::coverage::{self, report_left_behind, report_lost_runs, report_missing_ipc, withhold_implausible};
+use super::coverage::{self, report_left_behind, report_lost_runs, report_missing_ipc};
 use super::figures::{make_measurements, measure_smt_yield};
 use super::fixed_time::FixedTime;
-use super::run::{Run, run_step};
+use super::run::{Run, StepRuns, run_step};
 use super::service::Running;
 use super::{Job, Plan, Step};
 use crate::copies::{RunObserver, RunOptions, check_memory};
@@ -102,7 +102,8 @@ fn collect(job: &Job, plan: &Plan, machine: &Machine, taken: &[StepRuns], result
         if let Some(fixed) = &fixed {
             fixed.mark(&mut measurement);
         }
-        match withhold_implausible(&measurement) {
+        // A program may print anything.
+        match measure::context::find_implausible(&measurement) {
             None => results.measurements.push(measurement),
             withheld => results.coverage.extend(withheld),
         }
@@ -184,22 +185,6 @@ fn remove_failed_steps(job: &Job, taken: &mut [StepRuns]) -> Option<Failed> {
         }
     }
     first.filter(|_| taken.iter().all(|taken| taken.good().next().is_none()))
-}
-
-/// The runs of one step.
-#[derive(Debug, Default)]
-pub(super) struct StepRuns {
-    /// By round; `None` where there is none.
-    pub(super) runs: Vec<Option<Run>>,
-    /// Why there are no more.
-    pub(super) trouble: Option<Trouble>,
-}
-
-impl StepRuns {
-    /// Those that count.
-    pub(super) fn good(&self) -> impl Iterator<Item = &Run> {
-        self.runs.iter().flatten()
-    }
 }
 
 #[cfg(test)]

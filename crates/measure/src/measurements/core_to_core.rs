@@ -19,7 +19,7 @@ use crate::measurements::numa::plan::memory_nodes;
 use crate::reasons::{
     ALLOW_MBIND, FREE_MEMORY, LEAVE_OUT, MORE_CPUS, MORE_MEMORY, NEEDS_TWO_CPUS, NOT_PINNED,
 };
-use crate::repeat::{judge, mark_samples};
+use crate::repeat::{judged, mark_samples};
 use driver::{Driver, Failed, Figures, Least, Terms};
 use mailbox::LINES;
 use mailbox::Mailbox;
@@ -237,25 +237,21 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures, t
             figures.home
         }
     };
-    let mut place = Labels::new().with_label(Label::From, pair.from).with_label(Label::To, pair.to);
-    if let Some(home) = home {
-        place = place.with_label(Label::Home, home);
-    }
-    place = place.with_label(Label::Handover, figures.handover.word());
+    let place = Labels::new()
+        .with_label(Label::From, pair.from)
+        .with_label(Label::To, pair.to)
+        .with_known(Label::Home, home)
+        .with_label(Label::Handover, figures.handover.word());
     let proven = lies_on.is_ok();
-    let mut m = Measurement::new(metrics::CORE_TO_CORE_LATENCY, place, figures.samples)
+    let m = Measurement::new(metrics::CORE_TO_CORE_LATENCY, place, figures.samples)
         .with_detail(detail::CLASS, pair.class.describe())
         .with_detail(detail::ROUNDS_PER_SAMPLE, figures.rounds * LINES as u64)
         .with_detail(detail::LINES_PER_SAMPLE, LINES as u64)
         .with_detail(detail::PAGES, u64::from(proven))
         .with_detail(detail::PAGE, size_word(base_page()))
-        .with_detail(detail::PAIR_US, (took.as_secs_f64() * 1e7).round() / 10.0);
-    if proven {
-        m = m.with_detail(detail::ON_NODE, 1.0);
-    }
-    m.marks = mark_samples(figures.marks);
-    judge(&mut m, TARGET);
-    context.push(m);
+        .with_detail(detail::PAIR_US, (took.as_secs_f64() * 1e7).round() / 10.0)
+        .with_known_detail(detail::ON_NODE, proven.then_some(1.0));
+    context.push(judged(Measurement { marks: mark_samples(figures.marks), ..m }, TARGET));
 }
 
 impl Done {

@@ -21,7 +21,7 @@ use crate::measurements::bandwidth::TOUCH_SECONDS;
 use crate::measurements::parallelism::memory_cycle;
 use crate::memory_probe::MemoryProbe;
 use crate::reasons::{MORE_CPUS, NO_READ_KERNEL, THREAD_NOT_STARTED};
-use crate::repeat::{judge, mark_migrated};
+use crate::repeat::{judged, mark_migrated};
 use crate::thread_group::{self, Member};
 use crate::watch::ns_since;
 
@@ -256,17 +256,15 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
             .with_label(Label::Cpu, cpu)
             .with_label(Label::Bandwidth, point.bandwidth.round())
             .with_label(Label::ShareOfPeak, (point.bandwidth / peak * 1e4).round() / 1e4);
-        let mut m = Measurement::new(metrics::MEMORY_LOADED_LATENCY, place, point.samples.clone())
+        let m = Measurement::new(metrics::MEMORY_LOADED_LATENCY, place, point.samples.clone())
             .with_detail(detail::LOADERS, list.to_string())
             .with_detail(detail::LOAD, "read")
             .with_detail(detail::IDLE_NS, curve.first().map_or(json!(null), |first| json!(first.1)))
             .with_detail(detail::KNEE_BYTES_PER_SECOND, json!(knee(&curve)))
             .with_detail(detail::NS_AT_HALF_OF_PEAK, json!(at_share(&curve, peak, 0.5)))
             .with_detail(detail::NS_AT_80_PERCENT_OF_PEAK, json!(at_share(&curve, peak, 0.8)));
-        if point.moved {
-            m.marks = mark_migrated(point.samples.len());
-        }
-        judge(&mut m, 0.05);
+        let marks = if point.moved { mark_migrated(point.samples.len()) } else { Vec::new() };
+        let mut m = judged(Measurement { marks, ..m }, 0.05);
         // Whatever else is against it: this says why.
         if refuted(point) {
             m.doubt = Some(Text::from(REFUTED).into());
@@ -274,8 +272,8 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
         let (place, doubt) = (m.labels.clone(), m.doubt.clone());
         context.push(m);
         if !point.probe.is_empty() {
-            let mut heard = Measurement::new(metrics::PROBE_LATENCY, place, point.probe.clone());
-            judge(&mut heard, 0.05);
+            let mut heard =
+                judged(Measurement::new(metrics::PROBE_LATENCY, place, point.probe.clone()), 0.05);
             heard.doubt = doubt.filter(|_| refuted(point)).or(heard.doubt);
             context.push(heard);
         }

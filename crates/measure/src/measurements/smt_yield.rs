@@ -10,10 +10,10 @@ use serde_json::json;
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::measure::Measure;
-use crate::repeat::{judge, mark_samples, there_and_back};
+use crate::repeat::{judged, mark_samples, there_and_back};
 use crate::workloads::figures::{Seen, TARGET};
 use crate::workloads::session::{Session, Turn, array_bytes, array_seconds};
-use crate::workloads::worker_pool::{Slice, SliceLength, TimeBudget};
+use crate::workloads::worker_pool::{Slice, TimeBudget};
 
 const NAME: &str = "smt-yield";
 
@@ -143,14 +143,7 @@ fn measure_core(context: &mut Context, turn: &Turn, core: &Core) -> Result<(), U
         let mut rates: [Option<Slice>; 2] = [None, None];
         for side in there_and_back(round, 2) {
             let cpus = if side == 0 { alone } else { &core.cpus };
-            let budget = TimeBudget {
-                length: SliceLength::Seconds(length),
-                least: 1,
-                most: 1,
-                deadline: Instant::now(),
-                counted: None,
-            };
-            let visit = workers.run_group(cpus, budget, turn.incidents, context.stop);
+            let visit = workers.run_group(cpus, TimeBudget::of_one(length), turn.incidents, context.stop);
             rates[side] = visit.slices.first().cloned();
             seen[side].add(visit);
         }
@@ -184,7 +177,7 @@ fn make_measurement(
     let middle = |seen: &Seen, of: fn(&Slice) -> f64| {
         record::Summary::from_samples(&seen.run.slices.iter().map(of).collect::<Vec<_>>()).median
     };
-    let mut m = Measurement::new(metrics::SMT_YIELD, place, rounds.iter().map(|(ratio, _)| *ratio).collect())
+    let m = Measurement::new(metrics::SMT_YIELD, place, rounds.iter().map(|(ratio, _)| *ratio).collect())
         .with_detail(detail::WORK, work)
         .with_detail(detail::CPUS, list.to_string())
         .with_detail(detail::ALONE, json!(middle(&seen[0], |slice| slice.rate)))
@@ -192,9 +185,8 @@ fn make_measurement(
         .with_detail(detail::CLOCK_HZ, json!(middle(&seen[1], |slice| slice.clock_hz).round()));
     let marks =
         |slices: &[Slice]| slices.iter().flat_map(|slice| slice.marks.clone()).collect::<BTreeSet<_>>();
-    m.marks = mark_samples(rounds.iter().map(|(_, slices)| marks(slices)));
-    judge(&mut m, TARGET);
-    m
+    let marks = mark_samples(rounds.iter().map(|(_, slices)| marks(slices)));
+    judged(Measurement { marks, ..m }, TARGET)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::budget::Budget;
 use crate::context::{Context, Halt};
 use crate::interrupts::Interrupts;
 use crate::measure::{Measure, NO_OBSTACLE};
-use crate::repeat::{judge, mark_migrated};
+use crate::repeat::{judged, mark_migrated};
 use crate::{thread_group, watch};
 use os::Stop;
 
@@ -232,10 +232,7 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
     let causes = [(None, None), (Some("os"), Some(Cause::Os)), (Some("below"), Some(Cause::Below))];
     let watched = seen.watched_ns();
     for (word, cause) in causes.into_iter().take(if seen.is_attributed() { 3 } else { 1 }) {
-        let mut place = Labels::new().with_label(Label::Cpu, cpu);
-        if let Some(word) = word {
-            place = place.with_label(Label::Cause, word);
-        }
+        let place = Labels::new().with_label(Label::Cpu, cpu).with_known(Label::Cause, word);
         let share = |part: &Part| (part.taken(cause).sum::<f64>() / part.watched_ns).min(1.0);
         let shares = seen.parts.iter().filter(|part| part.watched_ns > 0.0).map(share).collect();
         let gaps: Vec<f64> = seen.parts.iter().flat_map(|part| part.taken(cause)).collect();
@@ -249,7 +246,7 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
         share.summary.mean = share.detail.get(detail::SHARE_OF_ALL).filter(|_| share.summary.n > 0);
         if seen.moved {
             share.marks = mark_migrated(share.samples.len());
-            judge(&mut share, f64::INFINITY);
+            share = judged(share, f64::INFINITY);
         }
         context.push(share);
         let mut gap = Measurement::new(metrics::STOLEN_GAP, place, gaps);

@@ -332,10 +332,8 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
                 .with_detail(detail::CYCLES, seen.latencies.len())
                 .with_detail(detail::MISSED, seen.missed)
                 .with_detail(detail::ACT_NS, seen.last)
-                .with_detail(detail::THREAD, seen.thread);
-            if let Some(slack) = seen.slack {
-                m = m.with_detail(detail::TIMER_SLACK_NS, slack);
-            }
+                .with_detail(detail::THREAD, seen.thread)
+                .with_known_detail(detail::TIMER_SLACK_NS, seen.slack);
             if seen.moved * 2 > seen.latencies.len() as u64 {
                 let moved = text!("{moved} wake-ups were on another CPU", moved = seen.moved);
                 m.doubt = Some(moved.into());

@@ -59,12 +59,6 @@ impl Waiting {
     }
 }
 
-/// What uninterruptible waits whose call was not seen are of, where so many looks showed a call to sync and so many another wait for a
-/// disk: on a busy machine a thread that is woken has left its call's place before anybody reads it.
-pub(super) fn name_uninterruptible(syncs: u64, disk: u64) -> Waiting {
-    if syncs > 0 && syncs >= disk { Waiting::Fsync } else { Waiting::Disk }
-}
-
 /// What a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {

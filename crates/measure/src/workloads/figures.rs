@@ -11,7 +11,7 @@ use super::worker_pool::{GroupRun, Slice};
 use crate::budget::last_level_of;
 use crate::context::Context;
 use crate::counters::{self, Reading};
-use crate::repeat::{judge, mark_samples};
+use crate::repeat::{judged, mark_samples};
 
 /// Half-width of the interval beyond which a figure counts as too noisy.
 pub(crate) const TARGET: f64 = 0.05;
@@ -112,7 +112,7 @@ impl<'a> Seen<'a> {
             m.detail.set(detail::SLOWEST_CPU, json!(cpu));
             m.detail.set(detail::SLOWEST_SHARE, json!((share * 1e4).round() / 1e4));
         }
-        judge(&mut m, TARGET);
+        m = judged(m, TARGET);
         if let Some(walked) = self.walked {
             m.detail.set(detail::ARRAY_BYTES, json!(walked));
             let caches = last_level_of(machine, &self.cpus);

@@ -18,7 +18,7 @@ pub(crate) mod worker_pool;
 mod workload;
 
 #[cfg(test)]
-pub(crate) use workload::Group;
+pub(crate) use array_pool::Group;
 pub(crate) use workload::Workload;
 #[cfg(test)]
 pub(crate) use workload::{Definition, Site, Worker, WrongResult};

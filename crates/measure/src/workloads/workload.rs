@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use record::{Template, Text, Unavailable};
 
-use super::array_pool::ArrayPool;
+use super::array_pool::{ArrayPool, Group};
 use crate::watch::time_ns;
 
 /// What a workload declares of itself.
@@ -99,13 +99,4 @@ pub(super) fn iterations_a_round(mut run: impl FnMut(u64)) -> u64 {
     // The least of three: an interruption in a single trial would make rounds of next to nothing.
     let least = (0..3).map(|_| time(n)).fold(f64::INFINITY, f64::min);
     ((n as f64 * ROUND_SECONDS / least.max(1e-9)) as u64).max(1)
-}
-
-/// The CPUs that work together, and which of them this is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Group<'a> {
-    /// All of them.
-    pub cpus: &'a [u32],
-    /// This one's place among them.
-    pub index: usize,
 }

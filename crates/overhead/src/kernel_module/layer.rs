@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use super::Module;
 use super::request::{BELOW_MAX, CLOCK_MAX, PassReport, Request};
+use crate::observer::{CpuCounts, grown};
 use crate::{Disturbed, Layer, LayerName, Pass, Ticks, Unavailable};
-use measure::interrupts::Interrupts;
 use measure::watch;
 use os::procfs::USER_HZ;
 
@@ -22,8 +22,8 @@ pub struct KernelLayer {
     bound: Option<u32>,
     interrupts: bool,
     clock_iterations: u32,
-    /// What the CPU it is bound to counts: interrupts and softirqs.
-    counts: Option<(Interrupts, Interrupts)>,
+    /// What the CPU it is bound to counts.
+    counts: Option<CpuCounts>,
 }
 
 impl KernelLayer {
@@ -31,21 +31,13 @@ impl KernelLayer {
     pub fn new(module: &Rc<Module>, ticks: Ticks, bound: Option<u32>, interrupts: bool) -> Self {
         let operations = kernels::adds::ADDS;
         let iterations = LOOK * watch::look_at_clock() / f64::from(operations);
-        let counts = match bound {
-            // With interrupts off none disturbs a burst, and between bursts no time is counted.
-            Some(cpu) if interrupts => Interrupts::of_cpu(cpu).zip(Interrupts::softirqs_of_cpu(cpu)),
-            _ => None,
-        };
+        let counts = bound.map(CpuCounts::of);
         let clock_iterations = (iterations as u32).clamp(1, CLOCK_MAX);
         Self { module: Rc::clone(module), ticks, bound, interrupts, clock_iterations, counts }
     }
 
-    fn counted(&mut self) -> (Option<u64>, Option<u64>, Option<u64>) {
-        let (interrupts, softirqs) = match &mut self.counts {
-            Some((interrupts, softirqs)) => (interrupts.read(), softirqs.read()),
-            None => (None, None),
-        };
-        (interrupts, softirqs, self.bound.and_then(watch::steal_ticks))
+    fn counted(&mut self) -> [Option<u64>; 3] {
+        self.counts.as_mut().map_or([None; 3], CpuCounts::read)
     }
 }
 
@@ -71,13 +63,11 @@ impl Layer for KernelLayer {
         };
         let before = self.counted();
         let answer = self.module.ask(&request)?;
-        let after = self.counted();
+        let counted = grown(before, self.counted());
         let report = answer
             .passes
             .first()
             .ok_or_else(|| Unavailable::new(text!("the kernel module reported no pass")))?;
-        let grown = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
-        let counted = [grown(before.0, after.0), grown(before.1, after.1), grown(before.2, after.2)];
         read_report(report, self.ticks, self.interrupts, counted)
     }
 }
@@ -102,6 +92,7 @@ fn read_report(
     };
     let moved = u64::from(report.cpu_changes);
     let [counted_interrupts, softirqs, stolen] = counted;
+    // With interrupts off none disturbs a burst, and between bursts no time is counted.
     let off = (!interrupts).then_some(0);
     Ok(Pass {
         primes: report.primes,

@@ -77,8 +77,8 @@ pub(super) const STEAL: Knob = Knob {
     ..Knob::looked_at(inspect_steal)
 };
 
-/// Below this share it does not show in a median.
-const WORTH_TELLING: f64 = 0.001;
+/// Below this share it does not show in a median: of a time since boot, and no difference ([`record::difference`]).
+const HIDDEN: f64 = 0.001;
 
 fn inspect_steal(_: &Knob, context: &KnobContext) -> Seen {
     let stat = context.text("/proc/stat").unwrap_or_default();
@@ -88,7 +88,7 @@ fn inspect_steal(_: &Knob, context: &KnobContext) -> Seen {
     let all: u64 = ticks.iter().fold(0u64, |sum, ticks| sum.saturating_add(*ticks));
     let share = *stolen as f64 / all.max(1) as f64;
     let now = text!("{share} of all time since boot", share = Value::Share(share));
-    if share < WORTH_TELLING {
+    if share < HIDDEN {
         return Ok(Some(Inspection::steady(now)));
     }
     let dedicated = text!("use dedicated CPUs or bare metal, or measure at another hour");
@@ -104,12 +104,10 @@ pub(super) const THROTTLING: Knob = Knob {
     ..Knob::looked_at(inspect_throttling)
 };
 
-/// The last is the name before Linux 2.6.32.
-const COUNTS: [&str; 3] = ["core_throttle_count", "package_throttle_count", "count"];
-
 fn inspect_throttling(_: &Knob, context: &KnobContext) -> Seen {
     let file = |cpu, name| format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{name}");
-    let files = context.online.iter().flat_map(|cpu| COUNTS.map(|name| file(cpu, name)));
+    let counts = ["core_throttle_count", "package_throttle_count"];
+    let files = context.online.iter().flat_map(|cpu| counts.map(|name| file(cpu, name)));
     Ok(files.filter_map(|file| context.number(&file)).max().map(|most| {
         if most == 0 {
             return Inspection::steady("not since boot");

@@ -1,0 +1,125 @@
+//! Who holds the lock over the state directory.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use os::child::Stat;
+
+use crate::journal::JournalHeader;
+
+/// The lock's name in the state directory.
+pub(crate) const LOCK: &str = "quiet.lock";
+/// Putting back takes no longer, on the largest machines too.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+/// Between two looks at whether it is done.
+const BETWEEN: Duration = Duration::from_millis(10);
+/// More than processes are ever nested; this bounds what numbers that change meanwhile cost.
+const MOST_NESTED: usize = 10_000;
+
+/// Who holds the lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The session's process, and what stands in the lock of it; `None` where nothing does. Where it has ended, its guardian holds
+    /// the lock.
+    session: Option<(u32, String)>,
+}
+
+impl Holder {
+    /// Who holds it now; `None` where nobody does, or this user may not know.
+    pub fn find(folder: &Path) -> Option<Self> {
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+        let mut file = OpenOptions::new().read(true).custom_flags(flags).open(folder.join(LOCK)).ok()?;
+        // The lock that is tried ends with the descriptor.
+        if file.try_lock_shared().is_ok() {
+            return None;
+        }
+        Some(Self::read(&mut file))
+    }
+
+    /// Who holds it and goes on holding it. A guardian at work is waited for.
+    pub fn find_lasting(folder: &Path) -> Option<Self> {
+        let from = Instant::now();
+        loop {
+            let holder = Self::find(folder)?;
+            if holder.lives() || from.elapsed() > PATIENCE {
+                return Some(holder);
+            }
+            std::thread::sleep(BETWEEN);
+        }
+    }
+
+    /// What stands in the lock, and who has it.
+    pub(crate) fn read(file: &mut File) -> Self {
+        let mut text = String::new();
+        let _ = file.take(4096).read_to_string(&mut text);
+        let line = text.lines().next().unwrap_or("").trim();
+        let session = line.strip_prefix("process ").and_then(|rest| rest.split_once(": "));
+        Self { session: session.and_then(|(pid, command)| Some((pid.parse().ok()?, command.to_owned()))) }
+    }
+
+    /// The process of a session, while it runs.
+    pub(crate) fn of_session(header: &JournalHeader) -> Option<Self> {
+        is_alive(header.pid).then(|| Self { session: Some((header.pid, header.command.clone())) })
+    }
+
+    /// The session's process, as far as it is known.
+    pub fn pid(&self) -> Option<u32> {
+        self.session.as_ref().map(|(pid, _)| *pid)
+    }
+
+    /// The session's process, where this one was started below it.
+    pub fn ancestor(&self) -> Option<u32> {
+        self.pid().filter(|pid| is_ancestor(*pid))
+    }
+
+    /// Whether the session's process lives; taken so where it is not known.
+    fn lives(&self) -> bool {
+        self.pid().is_none_or(is_alive)
+    }
+
+    /// What has to be done before somebody else may change knobs.
+    pub(crate) fn way_out(&self) -> &'static str {
+        if self.lives() { "wait for it, or end it" } else { "wait until it has put them back" }
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.session {
+            Some((ended, command)) if !self.lives() => {
+                write!(f, "the guardian of process {ended}, which has ended ({command})")
+            }
+            Some((pid, command)) => write!(f, "process {pid}: {command}"),
+            None => f.write_str("another process"),
+        }
+    }
+}
+
+/// Whether there is a process with this number that has not ended, as far as this user may see.
+fn is_alive(pid: u32) -> bool {
+    let here = || Path::new("/proc").join(pid.to_string()).exists();
+    i32::try_from(pid).ok().and_then(Stat::read).map_or_else(here, |stat| !stat.has_ended())
+}
+
+/// Whether this process was started below that one.
+pub(crate) fn is_ancestor(pid: u32) -> bool {
+    let mut at = std::process::id();
+    for _ in 0..MOST_NESTED {
+        let Some(parent) = parent_of(at) else { return false };
+        if parent == pid {
+            return true;
+        }
+        at = parent;
+    }
+    false
+}
+
+/// The parent of a process; `None` for the first one.
+fn parent_of(pid: u32) -> Option<u32> {
+    let parent = Stat::read(pid as i32)?.parent;
+    u32::try_from(parent).ok().filter(|parent| *parent > 0)
+}
