@@ -1,5 +1,6 @@
 //! How noisy this machine is, and what each knob can be worth here at most: from the last proof, or from a short measurement.
 
+use measure::os_noise::Block;
 use os::Stop;
 use quiet::audit::{AuditRow, Need};
 use quiet::compound_change::CompoundChange;
@@ -10,7 +11,7 @@ use record::difference::Verdict;
 use record::text::Value;
 use record::{CpuList, Measurement, Record, Text, metrics, text, units};
 
-use crate::proof_cache::{MeasuredNoise, ProofCache};
+use crate::proof_cache::{ProofCache, measure_noise};
 
 /// CPUs in use by others from which on most of what the operating system takes is theirs.
 const MANY: f64 = 0.1;
@@ -160,7 +161,7 @@ impl Worth {
 #[derive(Clone, Debug, Default)]
 pub struct NoiseEstimate {
     /// The figures.
-    pub measured: MeasuredNoise,
+    pub measured: Block,
     /// When and where they were measured; empty where they were not.
     pub source: Text,
     cache: Option<ProofCache>,
@@ -199,11 +200,11 @@ impl NoiseEstimate {
             Some(cache) => {
                 let date = cache.date.get(..16).unwrap_or(&cache.date).replace('T', " ");
                 let source = text!("by --prove at {date}, CPU {cpus}", cpus = cache.cpus.clone());
-                (cache.measured.clone(), source)
+                (cache.measured, source)
             }
             None => {
                 let list: CpuList = cpus.iter().copied().collect();
-                (MeasuredNoise::measure(cpus, stop), text!("now, CPU {list}"))
+                (measure_noise(cpus, stop), text!("now, CPU {list}"))
             }
         };
         Self { measured, source, cache, tuned, hypervisor, ..Self::default() }
@@ -296,13 +297,14 @@ mod tests {
     use crate::proof_cache::Proven;
 
     fn noise(floor: f64) -> NoiseEstimate {
-        let measured = MeasuredNoise {
+        let measured = Block {
             floor: Some(floor),
             taken_by_os: Some(0.02),
             taken_below: Some(0.001),
             taken: Some(0.021),
             wakeup_p99: Some(60e-6),
             clock_spread: Some(0.004),
+            ..Block::default()
         };
         NoiseEstimate { measured, source: "now, CPU 0-1".into(), ..NoiseEstimate::default() }
     }

@@ -309,9 +309,7 @@ impl Runner<'_> {
             None => run(),
         };
         drop(guard);
-        if let Some(tuned) = tuned {
-            tuned.end();
-        }
+        drop(tuned);
         let run = run.map_err(ProofError::CannotStart)?;
         if self.request.stop.signal().is_some() {
             return Ok(None);

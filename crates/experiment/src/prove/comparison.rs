@@ -143,9 +143,7 @@ pub(super) fn run_with_knobs<R>(
     let session = (!knobs.is_empty()).then(|| (request.begin_session)(knobs)).transpose()?;
     std::thread::sleep(SETTLING);
     let result = run();
-    if let Some(session) = session {
-        session.end();
-    }
+    drop(session);
     Ok(request.stop.signal().is_none().then_some(result))
 }
 

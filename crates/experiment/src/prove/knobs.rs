@@ -14,7 +14,7 @@ use record::{CpuList, Text, text};
 use super::comparison::run_with_knobs;
 use super::figure::{Compared, Figure, Unit, names};
 use super::{Proof, ProofError, ProofRequest};
-use crate::proof_cache::{MeasuredNoise, ProofCache, Proven, measure_floor};
+use crate::proof_cache::{ProofCache, Proven, measure_floor};
 
 /// Rounds beyond the fewest that give an interval: so that one odd round does not decide.
 const SPARE_ROUNDS: usize = 3;
@@ -41,7 +41,7 @@ fn list_figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
         (figure(names::OS, Unit::Share, POINTS), |block| block.taken_by_os),
         (figure(below, Unit::Share, POINTS), |block| block.taken_below),
         (figure(names::ANYBODY, Unit::Share, POINTS), unreported),
-        (figure(names::WAKEUP, Unit::Seconds, Scale::Ratio), |block| block.wakeup_p99.map(|ns| ns / 1e9)),
+        (figure(names::WAKEUP, Unit::Seconds, Scale::Ratio), |block| block.wakeup_p99),
         (figure(names::CLOCK, Unit::Share, POINTS), |block| block.clock_spread),
     ]
 }
@@ -95,13 +95,14 @@ fn collect_cache(found: &Proof, cpus: &CpuList, floor: Option<f64>) -> ProofCach
     ProofCache {
         boot_id: read_boot_id(),
         cpus: cpus.to_string(),
-        measured: MeasuredNoise {
+        measured: Block {
             floor,
             taken_by_os: as_it_is(names::OS),
             taken_below: as_it_is(names::STEAL).or_else(|| as_it_is(names::FIRMWARE)),
             taken: as_it_is(names::ANYBODY),
             wakeup_p99: as_it_is(names::WAKEUP),
             clock_spread: as_it_is(names::CLOCK),
+            ..Block::default()
         },
         proven: others.into_iter().filter(|(tuned, ..)| *tuned != ALL.into()).map(proven).collect(),
         ..ProofCache::default()

@@ -10,7 +10,7 @@ use record::{Template, Text, Unavailable, text};
 use super::attr::{self, Attr, Code, Mode, Whose};
 use super::events::{self, Event, HARDWARE_GROUPS};
 use super::pmu::Pmu;
-use super::reading::Tally;
+use super::reading::{Row, Tally};
 use super::refusal::{self, Scope, Surroundings};
 use super::top_down::Planned;
 
@@ -85,7 +85,9 @@ impl Group {
         for (index, (event, _)) in self.members.iter().enumerate() {
             match &got {
                 Ok(read) if *read >= 3 + self.members.len() && words[0] as usize > index => {
-                    tally.add_kind(event, words[3 + index], words[1], words[2], self.user_only);
+                    let [_, enabled, running, ..] = words;
+                    let user_only = self.user_only;
+                    tally.add_kind(Row { event, raw: words[3 + index], enabled, running, user_only });
                 }
                 Ok(_) => tally.refuse(event, TAKEN.into()),
                 Err(error) => tally.refuse(event, text!(NOT_READABLE, error)),

@@ -302,13 +302,11 @@ fn close_curve(context: &mut Context, curve: Curve, cpu: u32) -> Option<Cycle> {
     let moved = clock_range(&context.clocks_seen);
     let core_bytes = context.machine.data_cache_of(cpu, 2).and_then(|cache| cache.bytes).unwrap_or(1 << 20);
     for point in &curve.points {
-        let mut place = Labels::new()
+        let place = Labels::new()
             .with_label(Label::Cpu, cpu)
             .with_label(Label::Bytes, point.bytes)
-            .with_label(Label::Page, word.as_str());
-        if let Some(node) = node {
-            place = place.with_label(Label::Node, node);
-        }
+            .with_label(Label::Page, word.as_str())
+            .with_known(Label::Node, node);
         let hops = point.hops as f64;
         let mut ns: Measurement =
             measurement(metrics::LOAD_LATENCY, place.clone(), &point.samples, |s| s.ns / hops);

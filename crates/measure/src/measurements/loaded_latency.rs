@@ -261,8 +261,8 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
             .with_detail(detail::LOAD, "read")
             .with_detail(detail::IDLE_NS, curve.first().map_or(json!(null), |first| json!(first.1)))
             .with_detail(detail::KNEE_BYTES_PER_SECOND, json!(knee(&curve)))
-            .with_detail(detail::NS_AT_HALF_OF_PEAK, json!(at_share(&curve, peak, 0.5)))
-            .with_detail(detail::NS_AT_80_PERCENT_OF_PEAK, json!(at_share(&curve, peak, 0.8)));
+            .with_detail(detail::NS_AT_HALF_OF_PEAK, json!(value_at(&curve, peak * 0.5)))
+            .with_detail(detail::NS_AT_80_PERCENT_OF_PEAK, json!(value_at(&curve, peak * 0.8)));
         let marks = if point.moved { mark_migrated(point.samples.len()) } else { Vec::new() };
         let mut m = judged(Measurement { marks, ..m }, 0.05);
         // Whatever else is against it: this says why.
@@ -289,16 +289,12 @@ const REFUTED: Template = Template {
 /// The bandwidth at which latency first reaches twice the idle one, between the points by a straight line; `None`
 /// where it never does.
 fn knee(curve: &[(f64, f64)]) -> Option<f64> {
-    let twice = curve.first()?.1 * 2.0;
-    curve.windows(2).find(|w| w[0].1 < twice && w[1].1 >= twice).map(|w| {
-        let share = (twice - w[0].1) / (w[1].1 - w[0].1);
-        w[0].0 + (w[1].0 - w[0].0) * share
-    })
+    let by_latency: Vec<(f64, f64)> = curve.iter().map(|(bandwidth, ns)| (*ns, *bandwidth)).collect();
+    value_at(&by_latency, by_latency.first()?.0 * 2.0)
 }
 
-/// Latency where the curve first reaches a share of the peak bandwidth.
-fn at_share(curve: &[(f64, f64)], peak: f64, share: f64) -> Option<f64> {
-    let wanted = peak * share;
+/// The second of a curve's values where the first one first reaches what is wanted.
+fn value_at(curve: &[(f64, f64)], wanted: f64) -> Option<f64> {
     curve.windows(2).find(|w| w[0].0 < wanted && w[1].0 >= wanted).map(|w| {
         let share = (wanted - w[0].0) / (w[1].0 - w[0].0);
         w[0].1 + (w[1].1 - w[0].1) * share
@@ -341,7 +337,7 @@ mod tests {
     #[test]
     fn shares_of_peak_lie_on_the_curve() {
         let curve = [(0.0, 100.0), (10.0, 120.0), (20.0, 300.0)];
-        assert_eq!(at_share(&curve, 20.0, 0.5), Some(120.0));
-        assert_eq!(at_share(&curve, 20.0, 0.8), Some(228.0));
+        assert_eq!(value_at(&curve, 10.0), Some(120.0));
+        assert_eq!(value_at(&curve, 16.0), Some(228.0));
     }
 }
