@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use machine::Root;
 use os::Stop;
-use os::child::USER_HZ;
 use os::child::{Child, Ended, Exit, Input, Memory, Output, Process, Spec, Usage, wait_all};
+use os::procfs::{CpuTicks, USER_HZ, ticks_of_each};
 use record::text::Value;
 use record::{CpuList, Mark, text};
 
@@ -206,8 +206,8 @@ const TICKS: f64 = 3.0;
 /// The counts at one time.
 #[derive(Debug)]
 pub(crate) struct Incidents {
-    /// By CPU: ticks in which it did something, and ticks that the hypervisor took.
-    ticks: BTreeMap<u32, (u64, u64)>,
+    /// By CPU.
+    ticks: BTreeMap<u32, CpuTicks>,
     throttled: Option<u64>,
     quota: Option<u64>,
 }
@@ -217,7 +217,7 @@ impl Incidents {
     pub(crate) fn read(root: &Root) -> Self {
         let snapshot = machine::snapshot(root);
         let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-        Self { ticks: read_ticks(&stat), throttled: snapshot.throttled, quota: snapshot.quota_throttled }
+        Self { ticks: ticks_of_each(&stat), throttled: snapshot.throttled, quota: snapshot.quota_throttled }
     }
 
     /// What happened on `cpus` from then to `after`, while the commands used `cpu_seconds` of CPU.
@@ -232,8 +232,8 @@ impl Incidents {
         let (mut busy, mut stolen) = (0u64, 0u64);
         for cpu in cpus {
             if let (Some(before), Some(after)) = (self.ticks.get(cpu), after.ticks.get(cpu)) {
-                busy += after.0.saturating_sub(before.0);
-                stolen += after.1.saturating_sub(before.1);
+                busy += after.busy().saturating_sub(before.busy());
+                stolen += after.stolen.unwrap_or(0).saturating_sub(before.stolen.unwrap_or(0));
             }
         }
         let allowed = OTHERS * wall * cpus.len() as f64 * USER_HZ + TICKS * cpus.len() as f64;
@@ -255,18 +255,12 @@ impl Incidents {
     }
 }
 
-/// Busy and stolen ticks by CPU.
-fn read_ticks(stat: &str) -> BTreeMap<u32, (u64, u64)> {
-    let each = os::procfs::ticks_of_each(stat).into_iter();
-    each.map(|(cpu, ticks)| (cpu, (ticks.busy(), ticks.stolen.unwrap_or(0)))).collect()
-}
-
 #[cfg(test)]
 mod incident_tests {
     use super::*;
 
     fn at(stat: &str, quota: u64) -> Incidents {
-        Incidents { ticks: read_ticks(stat), throttled: Some(0), quota: Some(quota) }
+        Incidents { ticks: ticks_of_each(stat), throttled: Some(0), quota: Some(quota) }
     }
 
     #[test]

@@ -84,7 +84,10 @@ pub(crate) fn throttled(root: &Root) -> Option<u64> {
         let package = id("physical_package_id").unwrap_or_default();
         // A core that does not say which it is counts by itself.
         let core = id("core_id").map_or_else(|| format!("cpu{cpu}"), |core| format!("{package}.{core}"));
-        for (file, place) in [("core_throttle_count", &core), ("package_throttle_count", &package)] {
+        // Before Linux 2.6.31 there was one count.
+        for (file, place) in
+            [("core_throttle_count", &core), ("package_throttle_count", &package), ("count", &core)]
+        {
             if let Some(count) = root.number::<u64>(&format!("{folder}/thermal_throttle/{file}")) {
                 let most = counts.entry((place.clone(), file)).or_default();
                 *most = (*most).max(count);
@@ -218,10 +221,8 @@ mod tests {
         assert_eq!(throttled(&tree.root()), Some(3 + 4 + 1 + 6 + 7));
         assert_eq!(throttled(&Tree::new().root()), None);
         let folder = "sys/devices/system/cpu/cpu0/thermal_throttle";
-        let huge = Tree::new().files(
-            folder,
-            &[("core_throttle_count", &u64::MAX.to_string()), ("package_throttle_count", "9")],
-        );
+        let huge =
+            Tree::new().files(folder, &[("core_throttle_count", &u64::MAX.to_string()), ("count", "9")]);
         assert_eq!(throttled(&huge.root()), Some(u64::MAX));
     }
 

@@ -32,7 +32,6 @@ mod repeat;
 pub mod run_queue_delay;
 pub mod tasks;
 mod thread_group;
-mod time_estimate;
 mod wakeups;
 pub mod watch;
 mod workloads;

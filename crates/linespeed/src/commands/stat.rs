@@ -145,7 +145,7 @@ fn probe_command(
     let of = record::phrase::count_noun(rounds, "round");
     output::notice(&options.out, &format!("probing in {of}, {left} or more; Ctrl-C ends it"));
     let mut tell_left = |seconds: f64| {
-        if seconds >= turns::WORTH_TELLING {
+        if seconds >= turns::SHORT_WAIT {
             let left = record::units::figure_to(seconds, "s", 2);
             output::notice(&options.out, &format!("about {left} left"));
         }

@@ -9,7 +9,7 @@ use record::text::Value;
 use record::{Coverage, Doubt, Label, Labels, Measurement, Template, detail, metrics, text};
 use serde_json::json;
 
-use curve::{Curve, Point, SAMPLE_NS, sample};
+use curve::{Curve, Point, SAMPLE_NS, sample, thin};
 
 use crate::budget::{Budget, beyond_caches, memory_allowance_at_start};
 use crate::context::{Context, Halt};
@@ -21,7 +21,6 @@ use crate::reasons::{
 };
 use crate::repeat::{Effort, clock_range, measurement};
 use crate::thread_group;
-use crate::time_estimate::thin;
 use crate::watch::Watch;
 use os::mapping::Page;
 use os::placement::Placement;

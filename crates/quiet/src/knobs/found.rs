@@ -106,7 +106,8 @@ pub(super) const THROTTLING: Knob = Knob {
 
 fn inspect_throttling(_: &Knob, context: &KnobContext) -> Seen {
     let file = |cpu, name| format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{name}");
-    let counts = ["core_throttle_count", "package_throttle_count"];
+    // The last is the name before Linux 2.6.31.
+    let counts = ["core_throttle_count", "package_throttle_count", "count"];
     let files = context.online.iter().flat_map(|cpu| counts.map(|name| file(cpu, name)));
     Ok(files.filter_map(|file| context.number(&file)).max().map(|most| {
         if most == 0 {

@@ -1,6 +1,10 @@
 //! Settings of the kernel that are one file with one value.
 
-use crate::knob::{FileValue, Inspect, Knob, KnobClass, SetWhen};
+use record::text;
+
+use crate::knob::{
+    Adjustment, FileValue, Inspect, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, Seen, SetWhen,
+};
 use crate::value_syntax::ValueSyntax;
 
 /// `kernel.nmi_watchdog` (Documentation/admin-guide/lockup-watchdogs.rst).
@@ -112,3 +116,28 @@ pub(super) const RT_RUNTIME: Knob = Knob {
     absent: "the kernel does not throttle real-time threads",
     ..Knob::of_file("/proc/sys/kernel/sched_rt_runtime_us", "-1")
 };
+
+/// Address space layout randomization, off for one command by `personality(ADDR_NO_RANDOMIZE)`.
+pub(super) const ASLR: Knob = Knob {
+    name: "aslr",
+    set: SetWhen::Named,
+    effect: "each run has a new memory layout: lines and pages fall into other cache sets, which changes times by some \
+                percent now and then",
+    disputed: Some(
+        "experts disagree: off, every run has the same layout, lucky or unlucky; on, many runs give the average over \
+                layouts",
+    ),
+    absent: "the kernel does not show randomize_va_space",
+    ..Knob::looked_at(inspect_aslr)
+};
+
+fn inspect_aslr(_: &Knob, context: &KnobContext) -> Seen {
+    Ok(context.text("/proc/sys/kernel/randomize_va_space").map(|value| match value.as_str() {
+        "0" => Inspection::steady(text!("off for all programs")),
+        _ => Inspection::noisy(
+            "on",
+            text!("off for the command"),
+            Adjustment::ProcessSetting(ProcessSetting::FixedAddresses),
+        ),
+    }))
+}

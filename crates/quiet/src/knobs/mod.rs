@@ -1,11 +1,9 @@
 //! All knobs, a file each, but for those that are alike: one file of the kernel with one value, words of the clock's policies,
 //! what concerns the CPUs that are to be quiet, and what is found and not set.
 
-mod aslr;
 mod boost;
 mod clock_range;
 mod found;
-mod guest_halt;
 mod idle_states;
 mod kernel_settings;
 mod preferences;
@@ -15,7 +13,7 @@ mod smt;
 mod swap;
 
 pub(crate) use boost::NO_TURBO;
-pub(crate) use guest_halt::NOT_A_GUESTS;
+pub(crate) use idle_states::NOT_A_GUESTS;
 pub use priority::{lowest_nice_value, nice_scope_limit};
 
 use crate::knob::Knob;
@@ -33,7 +31,7 @@ pub const KNOBS: &[Knob] = &[
     clock_range::KNOB,
     boost::KNOB,
     idle_states::KNOB,
-    guest_halt::KNOB,
+    idle_states::GUEST_HALT,
     quiet_cpus::INTERRUPTS,
     quiet_cpus::WORKQUEUES,
     smt::KNOB,
@@ -52,7 +50,7 @@ pub const KNOBS: &[Knob] = &[
     priority::NICE,
     priority::FIFO,
     priority::IONICE,
-    aslr::KNOB,
+    kernel_settings::ASLR,
     quiet_cpus::ISOLATION,
     found::IRQBALANCE,
     found::OTHERS,

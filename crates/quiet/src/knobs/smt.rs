@@ -87,6 +87,10 @@ fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<&CpuList>) 
 /// The CPUs of its core that are online.
 fn siblings(context: &KnobContext, cpu: u32) -> Option<CpuList> {
     let topology = format!("/sys/devices/system/cpu/cpu{cpu}/topology");
-    let siblings: CpuList = context.text(&format!("{topology}/thread_siblings_list"))?.parse().ok()?;
+    // Kernels before 2.6.26 have only the mask.
+    let siblings = match context.text(&format!("{topology}/thread_siblings_list")) {
+        Some(list) => list.parse().ok()?,
+        None => CpuList::from_mask(&context.text(&format!("{topology}/thread_siblings"))?).ok()?,
+    };
     Some(siblings.intersection(&context.online))
 }

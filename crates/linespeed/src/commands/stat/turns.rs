@@ -19,7 +19,7 @@ use crate::progress::{name_processes, say_left};
 use crate::redaction;
 
 /// A shorter wait needs no word, seconds.
-pub(super) const WORTH_TELLING: f64 = 2.0;
+pub(super) const SHORT_WAIT: f64 = 2.0;
 
 /// Runs the commands in turn and reports; returns the exit code of the first that failed, else 0.
 pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]]) -> Result<u8, Failure> {
@@ -141,7 +141,7 @@ impl Observer for Heard<'_> {
     }
 
     fn left(&mut self, seconds: f64) {
-        if !self.options.out.quiet_output && seconds >= WORTH_TELLING {
+        if !self.options.out.quiet_output && seconds >= SHORT_WAIT {
             let of = count_noun(self.commands, "command");
             let left = units::figure_to(seconds, "s", 2);
             output::complain(&format!(
