@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use record::text::Value;
 use record::{Coverage, CpuList, Machine, Measurement, Snapshot, Template, Text, text};
 
 use crate::arrays::Arrays;
@@ -216,7 +215,7 @@ pub fn find_implausible(measurement: &Measurement) -> Option<Coverage> {
     if record::metrics::can_be(metric.name, value) {
         return None;
     }
-    let [value, low, high] = [value, low, high].map(|value| Value::Figure(value, metric.unit));
+    let [value, low, high] = [value, low, high].map(|value| record::units::figure(value, &measurement.unit));
     let place = measurement.labels.0.iter().map(|(key, value)| format!("{key}={value}"));
     let place = place.collect::<Vec<_>>().join(" ");
     Some(Coverage::skipped(measurement.metric.clone(), text!(IMPLAUSIBLE, value, place, low, high)))

@@ -105,7 +105,7 @@ fn collect(job: &Job, plan: &Plan, machine: &Machine, taken: &[StepRuns], result
         // A program may print anything.
         match measure::context::find_implausible(&measurement) {
             None => results.measurements.push(measurement),
-            withheld => results.coverage.extend(withheld),
+            Some(withheld) => results.coverage.push(Coverage { what: "scale".to_owned(), ..withheld }),
         }
     }
     let whole = taken.iter().all(|taken| taken.trouble.is_none());
