@@ -7,11 +7,11 @@ use std::time::Duration;
 use machine::Root;
 use os::Stop;
 use os::child::{Child, Ended, Exit, Input, Memory, Output, Process, Spec, Usage, wait_all};
+use os::procfs::{CpuTicks, USER_HZ, ticks_of_each};
 use record::text::Value;
 use record::{CpuList, Mark, text};
 
 use crate::failure::{Failed, Trouble, last_words};
-use crate::incidents::Incidents;
 use crate::recipes::score::MOST_OUTPUT;
 use crate::recipes::template::{Template, Values, fill_all};
 
@@ -75,7 +75,6 @@ pub(crate) fn check_memory(copies: usize, each: u64, free: Option<u64>) -> Resul
         None => Ok(()),
         Some(free) => Err(Trouble::NoRoom(text!(
             "{copies} copies require {needed} ({each} each), {free} are free",
-            copies,
             needed = Value::Bytes(needed),
             each = Value::Bytes(each),
             free = Value::Bytes(free)
@@ -196,4 +195,85 @@ fn find_failure(ended: &[Ended], outputs: &[(String, String)]) -> Option<Failed>
         copies: (ended.iter().filter(failed).count(), ended.len()),
         last_output: last_words(if err.trim().is_empty() { out } else { err }),
     })
+}
+
+/// Share of the CPUs' time that somebody else may take before a run is marked. Housekeeping threads stay below.
+const OTHERS: f64 = 0.01;
+
+/// Ticks in which /proc/stat counts are of no weight: its resolution.
+const TICKS: f64 = 3.0;
+
+/// The counts at one time.
+#[derive(Debug)]
+pub(crate) struct Incidents {
+    /// By CPU.
+    ticks: BTreeMap<u32, CpuTicks>,
+    throttled: Option<u64>,
+    quota: Option<u64>,
+}
+
+impl Incidents {
+    /// The counts now.
+    pub(crate) fn read(root: &Root) -> Self {
+        let snapshot = machine::snapshot(root);
+        let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+        Self { ticks: ticks_of_each(&stat), throttled: snapshot.throttled, quota: snapshot.quota_throttled }
+    }
+
+    /// What happened on `cpus` from then to `after`, while the commands used `cpu_seconds` of CPU.
+    pub(crate) fn marks_until(
+        &self,
+        after: &Incidents,
+        cpus: &[u32],
+        cpu_seconds: f64,
+        wall: f64,
+    ) -> Vec<Mark> {
+        let mut marks = Vec::new();
+        let (mut busy, mut stolen) = (0u64, 0u64);
+        for cpu in cpus {
+            if let (Some(before), Some(after)) = (self.ticks.get(cpu), after.ticks.get(cpu)) {
+                busy += after.busy().saturating_sub(before.busy());
+                stolen += after.stolen.unwrap_or(0).saturating_sub(before.stolen.unwrap_or(0));
+            }
+        }
+        let allowed = OTHERS * wall * cpus.len() as f64 * USER_HZ + TICKS * cpus.len() as f64;
+        // Those of us who wait for the commands are among the others; they hardly run.
+        if busy as f64 - cpu_seconds * USER_HZ > allowed {
+            marks.push(Mark::Switched);
+        }
+        if stolen as f64 > allowed {
+            marks.push(Mark::Stolen);
+        }
+        let more = |before: Option<u64>, after: Option<u64>| before.zip(after).is_some_and(|(a, b)| b > a);
+        if more(self.throttled, after.throttled) {
+            marks.push(Mark::Throttled);
+        }
+        if more(self.quota, after.quota) {
+            marks.push(Mark::Quota);
+        }
+        marks
+    }
+}
+
+#[cfg(test)]
+mod incident_tests {
+    use super::*;
+
+    fn at(stat: &str, quota: u64) -> Incidents {
+        Incidents { ticks: ticks_of_each(stat), throttled: Some(0), quota: Some(quota) }
+    }
+
+    #[test]
+    fn what_others_took_on_the_steps_cpus_marks_it() {
+        let before =
+            at("cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 0 0 50 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0 0 0\n", 1);
+        let after =
+            at("cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 200 0 0 50 0 0 0 0 0 0\ncpu1 90 0 0 0 0 0 0 40 0 0\n", 2);
+        let wall = 100.0 / USER_HZ;
+        // CPU 0 did the commands' own work only.
+        assert_eq!(before.marks_until(&before, &[0], 0.0, wall), []);
+        assert_eq!(before.marks_until(&after, &[0], wall, wall), [Mark::Quota]);
+        let both = before.marks_until(&after, &[0, 1], wall, wall);
+        assert_eq!(both, [Mark::Switched, Mark::Stolen, Mark::Quota]);
+    }
 }

@@ -66,6 +66,14 @@ pub enum Trouble {
     /// It failed, or was killed.
     #[error("the command {0}")]
     Failed(Failed),
+    /// The line of shell before a run failed.
+    #[error("--prepare {line:?} {how}. Where that may fail: --prepare {:?}", format!("{line} || true"))]
+    Prepare {
+        /// The line.
+        line: String,
+        /// How.
+        how: Failed,
+    },
     /// It failed for a value that this version of the program does not have.
     #[error("{0}")]
     Gone(String),

@@ -1,5 +1,6 @@
 //! How noisy this machine is, and what each knob can be worth here at most: from the last proof, or from a short measurement.
 
+use measure::os_noise::Block;
 use os::Stop;
 use quiet::audit::{AuditRow, Need};
 use quiet::compound_change::CompoundChange;
@@ -10,8 +11,7 @@ use record::difference::Verdict;
 use record::text::Value;
 use record::{CpuList, Measurement, Record, Text, metrics, text, units};
 
-use crate::measured_noise::MeasuredNoise;
-use crate::proof_cache::ProofCache;
+use crate::proof_cache::{ProofCache, measure_noise};
 
 /// CPUs in use by others from which on most of what the operating system takes is theirs.
 const MANY: f64 = 0.1;
@@ -137,10 +137,9 @@ impl Worth {
             (Worth::WakeUp(seconds, tuned), _) => {
                 let time = Value::Figure(*seconds, "s");
                 match tuned {
-                    None => text!("Wake-up p99 here: {time}.", time),
+                    None => text!("Wake-up p99 here: {time}."),
                     Some(tuned) => text!(
                         "Wake-up p99 here: {time}, without idle states {tuned}.",
-                        time,
                         tuned = Value::Figure(*tuned, "s")
                     ),
                 }
@@ -162,7 +161,7 @@ impl Worth {
 #[derive(Clone, Debug, Default)]
 pub struct NoiseEstimate {
     /// The figures.
-    pub measured: MeasuredNoise,
+    pub measured: Block,
     /// When and where they were measured; empty where they were not.
     pub source: Text,
     cache: Option<ProofCache>,
@@ -200,12 +199,12 @@ impl NoiseEstimate {
         let (measured, source) = match &cache {
             Some(cache) => {
                 let date = cache.date.get(..16).unwrap_or(&cache.date).replace('T', " ");
-                let source = text!("by --prove at {date}, CPU {cpus}", date, cpus = cache.cpus.clone());
-                (cache.measured.clone(), source)
+                let source = text!("by --prove at {date}, CPU {cpus}", cpus = cache.cpus.clone());
+                (cache.measured, source)
             }
             None => {
                 let list: CpuList = cpus.iter().copied().collect();
-                (MeasuredNoise::measure(cpus, stop), text!("now, CPU {list}", list))
+                (measure_noise(cpus, stop), text!("now, CPU {list}"))
             }
         };
         Self { measured, source, cache, tuned, hypervisor, ..Self::default() }
@@ -222,8 +221,7 @@ impl NoiseEstimate {
             (Some(os), Some(below), _) => Some(text!(
                 "up to {os} of a CPU taken by the OS for other tasks and interrupts, {below} by the {below_by}",
                 os = Value::Share(os),
-                below = Value::Share(below),
-                below_by
+                below = Value::Share(below)
             )),
             (_, _, Some(all)) => {
                 Some(text!("up to {all} of a CPU taken, by whom is unknown", all = Value::Share(all)))
@@ -299,13 +297,14 @@ mod tests {
     use crate::proof_cache::Proven;
 
     fn noise(floor: f64) -> NoiseEstimate {
-        let measured = MeasuredNoise {
+        let measured = Block {
             floor: Some(floor),
             taken_by_os: Some(0.02),
             taken_below: Some(0.001),
             taken: Some(0.021),
             wakeup_p99: Some(60e-6),
             clock_spread: Some(0.004),
+            ..Block::default()
         };
         NoiseEstimate { measured, source: "now, CPU 0-1".into(), ..NoiseEstimate::default() }
     }

@@ -14,6 +14,7 @@ use record::command_run::{Probe, ProbeKind};
 use record::difference::{Scale, compare_pairs, least_rounds};
 use record::{Coverage, CpuList, Machine, Text, text};
 
+use crate::failure::{Failed, Trouble};
 use crate::rounds::run_rounds;
 
 /// What the C library gives to its memory from huge pages where the kernel leaves that to programs (glibc 2.35).
@@ -48,14 +49,6 @@ pub struct Probed {
     pub refused: Option<SpawnError>,
     /// The signal that ended it early.
     pub interrupted: Option<i32>,
-}
-
-/// Why the rounds end early.
-enum End {
-    Refused(SpawnError),
-    Failed(Box<Run>),
-    Stopped(i32),
-    NoCompetitor(std::io::Error),
 }
 
 /// Ways to run the command, where all can be tried.
@@ -97,27 +90,28 @@ pub fn probe(
         }
         match run_once(job, ways[turn.alternative], machine, fewer.as_ref(), &taken, input, stop) {
             Ok(run) => {
-                if ways[turn.alternative] == Way::Plain {
-                    plain_runs.push(run.clone());
+                let (figures, exit) = (Figures::of(&run), run.ended.exit);
+                // One that failed is all that there is where it is the first.
+                let has_failed = exit != Exit::Code(0);
+                if ways[turn.alternative] == Way::Plain && (!has_failed || plain_runs.is_empty()) {
+                    plain_runs.push(run);
                 }
-                Continue(Figures::of(&run))
+                if has_failed {
+                    Break(Trouble::Failed(Failed::alone(exit, None, &[])))
+                } else {
+                    Continue(figures)
+                }
             }
-            Err(end) => Break(end),
+            Err(trouble) => Break(trouble),
         }
     });
     match done.ended {
-        Some(End::Refused(why)) => probed.refused = Some(why),
-        Some(End::Stopped(signal)) => probed.interrupted = Some(signal),
-        Some(End::Failed(run)) => {
+        Some(Trouble::CannotStart(why)) => probed.refused = Some(why),
+        Some(Trouble::Stopped(signal)) => probed.interrupted = Some(signal),
+        Some(Trouble::NoRoom(why)) => probed.coverage.push(Coverage::skipped("probes", why)),
+        Some(_) => {
             let why = text!("the command failed in a changed run, or in a plain one");
             probed.coverage.push(Coverage::degraded("probes", why));
-            if plain_runs.is_empty() {
-                plain_runs.push(*run);
-            }
-        }
-        Some(End::NoCompetitor(error)) => {
-            let why = text!("no memory for a competitor: {error}", error = error.to_string());
-            probed.coverage.push(Coverage::skipped("probes", why));
         }
         None => {}
     }
@@ -219,13 +213,15 @@ fn run_once(
     taken: &CpuList,
     input: &mut SharedInput,
     stop: &Stop,
-) -> Result<Run, End> {
+) -> Result<Run, Trouble> {
     if let Some(signal) = stop.signal() {
-        return Err(End::Stopped(signal));
+        return Err(Trouble::Stopped(signal));
     }
     let _competitor = match way {
         Way::Beside(resource) => {
-            Some(Competitor::start(resource, machine, taken).map_err(End::NoCompetitor)?)
+            let no_room =
+                |error: std::io::Error| Trouble::NoRoom(text!("no memory for a competitor: {error}"));
+            Some(Competitor::start(resource, machine, taken).map_err(no_room)?)
         }
         _ => None,
     };
@@ -235,11 +231,9 @@ fn run_once(
     }
     let cpus = if matches!(way, Way::Plain | Way::HugePages) { job.cpus } else { fewer };
     let job = Job { cpus, env: &env, events: false, samples: None, ..*job };
-    let run = command::run_silent(&job, input, stop, &mut |_: &[Process]| {}).map_err(End::Refused)?;
-    if let Some(signal) = stop.signal() {
-        return Err(End::Stopped(signal));
-    }
-    if run.ended.exit == Exit::Code(0) { Ok(run) } else { Err(End::Failed(Box::new(run))) }
+    let run =
+        command::run_silent(&job, input, stop, &mut |_: &[Process]| {}).map_err(Trouble::CannotStart)?;
+    stop.signal().map_or(Ok(run), |signal| Err(Trouble::Stopped(signal)))
 }
 
 /// The tunables that there are, and that for huge pages.

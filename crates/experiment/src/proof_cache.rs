@@ -5,11 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use record::difference::Verdict;
+use measure::os_noise::{self, Block};
+use os::Stop;
+use record::difference::{Scale, Verdict, compare_pairs};
 use record::{Text, regular_file};
 use serde::{Deserialize, Serialize};
-
-use crate::measured_noise::MeasuredNoise;
 
 /// Its name in the state folder.
 const NAME: &str = "noise.json";
@@ -41,7 +41,7 @@ pub struct ProofCache {
     /// CPUs that were measured.
     pub cpus: String,
     /// How noisy the machine was as it is.
-    pub measured: MeasuredNoise,
+    pub measured: Block,
     /// What knobs gained.
     pub proven: Vec<Proven>,
 }
@@ -75,6 +75,17 @@ impl ProofCache {
     pub(crate) fn find_proofs<'a>(&'a self, knob: &'a str) -> impl Iterator<Item = &'a Proven> {
         self.proven.iter().filter(move |proven| proven.knob == knob)
     }
+}
+
+/// How noisy the machine is now: half a second.
+pub(crate) fn measure_noise(cpus: &[u32], stop: &Stop) -> Block {
+    Block { floor: measure_floor(cpus, stop), ..os_noise::sample_block(cpus, stop) }
+}
+
+/// How far two runs of the same work differ here, on the last of the CPUs.
+pub(crate) fn measure_floor(cpus: &[u32], stop: &Stop) -> Option<f64> {
+    let rounds = os_noise::time_same_work(*cpus.last()?, stop);
+    compare_pairs(&rounds, Scale::Ratio, 1, None).as_floor().floor
 }
 
 #[cfg(test)]

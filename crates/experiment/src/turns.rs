@@ -3,16 +3,14 @@
 mod figures;
 
 use std::ffi::OsString;
-use std::fmt;
-use std::ops::ControlFlow::{Break, Continue};
 use std::time::{Duration, Instant};
 
 use measure::command::{self, Job, Run, SharedInput, Tell};
 use os::Stop;
-use os::child::{Child, Exit, Input, Output, Process, SpawnError, Spec, wait_all};
+use os::child::{Child, Exit, Input, Output, Process, Spec, wait_all};
 
-use crate::failure::Failed;
-use crate::rounds::{Turn, run_rounds};
+use crate::failure::{Failed, Trouble};
+use crate::rounds::{Turn, order_turns};
 pub use figures::{Measured, figures};
 
 /// Rounds where no number is asked for: so many at least, and more of quick commands, until they took so long, a command.
@@ -78,138 +76,79 @@ pub struct InTurns {
     pub runs: Vec<Vec<Run>>,
     /// By command, how its first run failed that did, of all that count.
     pub failed: Vec<Option<Failed>>,
-    /// What ended it early.
-    pub ended: Option<EarlyEnd>,
-}
-
-/// What ends it early.
-#[derive(Debug, PartialEq, thiserror::Error)]
-pub enum EarlyEnd {
-    /// We were asked to stop by this signal.
-    #[error("stopped by signal {0}")]
-    Stopped(i32),
-    /// A command cannot be started: which (from 0), and why.
-    #[error("{1}")]
-    CannotStart(usize, SpawnError),
-    /// The line before a run failed.
-    #[error("{0}")]
-    Prepare(PrepareFailed),
-}
-
-/// How the line before a run failed.
-#[derive(Debug, PartialEq)]
-pub struct PrepareFailed {
-    /// The line.
-    pub line: String,
-    /// How.
-    pub how: Failed,
-}
-
-impl fmt::Display for PrepareFailed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { line, how } = self;
-        write!(f, "--prepare {line:?} {how}. Where that may fail: --prepare {:?}", format!("{line} || true"))
-    }
+    /// What ended it early, and at which command's turn (from 0).
+    pub ended: Option<(Trouble, usize)>,
 }
 
 /// Runs the commands in turn.
 pub fn run_in_turn(request: Request, observer: &mut dyn Observer) -> InTurns {
     let count = request.commands.len();
+    let mut done = InTurns { runs: vec![Vec::new(); count], failed: vec![None; count], ended: None };
     // Each run is a later one: whoever comes first reads no more of standard input than the others.
     let mut input = SharedInput::of_runs(u32::MAX);
     if input.is_pipe_with_content() {
         observer.leaves_pipe();
     }
-    let mut done = InTurns { runs: vec![Vec::new(); count], failed: vec![None; count], ended: None };
-    let began = Instant::now();
-    let mut warmed = 0;
-    let warm_up = run_rounds(count, request.warmup as usize, |turn| {
-        match run_once(request, turn.alternative, &mut input, observer) {
-            Ok((run, _)) => {
-                observer.ran(turn, false, &run);
-                warmed += 1;
-                if warmed == count {
-                    let round = began.elapsed().as_secs_f64();
-                    let others = f64::from(request.warmup - 1) * round;
-                    observer.left(others + request.extent.seconds(count, round));
-                }
-                Continue(())
+    let (began, mut left_is_known) = (Instant::now(), false);
+    for (counts, rounds) in [(false, request.warmup), (true, request.extent.most_rounds())] {
+        let from = Instant::now();
+        for (number, turn) in order_turns(count, rounds as usize).enumerate() {
+            let begins_round = number.is_multiple_of(count);
+            if counts && begins_round && request.extent.is_over(count, turn.round as u32, from.elapsed()) {
+                return done;
             }
-            Err(End::Early(early)) => Break(early),
-            Err(End::Cut(cut)) => Break(EarlyEnd::Stopped(cut.1)),
-        }
-    });
-    done.ended = warm_up.ended;
-    if done.ended.is_some() {
-        return done;
-    }
-    let began = Instant::now();
-    let mut so_far = 0;
-    let rounds = run_rounds(count, request.extent.most_rounds() as usize, |turn| {
-        if so_far == count && warmed == 0 {
-            let round = began.elapsed().as_secs_f64();
-            observer.left(request.extent.seconds(count, round) - round);
-        }
-        if so_far % count.max(1) == 0 && request.extent.is_over(count, turn.round as u32, began.elapsed()) {
-            return Break(None);
-        }
-        so_far += 1;
-        match run_once(request, turn.alternative, &mut input, observer) {
-            Ok((run, stderr)) => {
-                observer.ran(turn, true, &run);
-                if run.ended.exit != Exit::Code(0) && done.failed[turn.alternative].is_none() {
-                    done.failed[turn.alternative] = Some(Failed::alone(run.ended.exit, None, &stderr));
+            let (which, ran) = (turn.alternative, run_once(request, turn.alternative, &mut input, observer));
+            let (run, stderr) = match ran {
+                Ok(ran) => ran,
+                Err(trouble) => {
+                    done.ended = Some((trouble, which));
+                    return done;
                 }
-                done.runs[turn.alternative].push(run);
-                Continue(())
-            }
-            Err(End::Early(early)) => Break(Some(early)),
-            Err(End::Cut(cut)) => {
-                let (run, signal) = *cut;
+            };
+            if let Some(signal) = request.stop.signal() {
                 // What a signal cut short is told when it is all that there is, and else left out.
-                if done.runs.iter().all(Vec::is_empty) {
-                    done.runs[turn.alternative].push(run);
+                if counts && done.runs.iter().all(Vec::is_empty) {
+                    done.runs[which].push(run);
                 }
-                Break(Some(EarlyEnd::Stopped(signal)))
+                done.ended = Some((Trouble::Stopped(signal), which));
+                return done;
+            }
+            observer.ran(turn, counts, &run);
+            if counts {
+                if run.ended.exit != Exit::Code(0) && done.failed[which].is_none() {
+                    done.failed[which] = Some(Failed::alone(run.ended.exit, None, &stderr));
+                }
+                done.runs[which].push(run);
+            }
+            if number + 1 == count && !std::mem::replace(&mut left_is_known, true) {
+                let round = began.elapsed().as_secs_f64();
+                let all = f64::from(request.warmup) * round + request.extent.seconds(count, round);
+                observer.left(all - round);
             }
         }
-    });
-    done.ended = rounds.ended.flatten();
+    }
     done
 }
 
-/// Why a run does not count: what ends all of it, or the run that a signal cut short, and the signal.
-enum End {
-    Early(EarlyEnd),
-    Cut(Box<(Run, i32)>),
-}
-
-/// Prepares a command's run and runs it: the run, and what it wrote to standard error.
+/// Prepares a command's run and runs it, which a signal may cut short: the run, and what it wrote to standard error.
 fn run_once(
     request: Request,
     which: usize,
     input: &mut SharedInput,
     observer: &mut dyn Observer,
-) -> Result<(Run, Vec<u8>), End> {
+) -> Result<(Run, Vec<u8>), Trouble> {
     let InTurn { job, prepare } = request.commands[which];
+    let mut tell = |left: &[Process]| observer.waits_for(left);
     if let Some(line) = prepare {
-        prepare_run(line, &job, request.stop, &mut |left| observer.waits_for(left)).map_err(End::Early)?;
+        prepare_run(line, &job, request.stop, &mut tell)?;
     }
     if let Some(signal) = request.stop.signal() {
-        return Err(End::Early(EarlyEnd::Stopped(signal)));
+        return Err(Trouble::Stopped(signal));
     }
-    let ran = command::run_heard(&job, input, KEPT, request.stop, &mut |left| observer.waits_for(left));
-    let (mut run, stderr) = ran.map_err(|why| End::Early(EarlyEnd::CannotStart(which, why)))?;
-    match request.stop.signal() {
-        None => Ok((run, stderr)),
-        Some(signal) => {
-            // A terminal's Ctrl-C reaches the command itself, too.
-            if [Exit::Signal(signal), Exit::Code(128 + signal)].contains(&run.ended.exit) {
-                run.ended.exit = Exit::Stopped(signal);
-            }
-            Err(End::Cut(Box::new((run, signal))))
-        }
-    }
+    let ran = command::run_heard(&job, input, KEPT, request.stop, &mut tell);
+    let (mut run, stderr) = ran.map_err(Trouble::CannotStart)?;
+    run.note_signal(request.stop);
+    Ok((run, stderr))
 }
 
 /// Runs a line of shell before a run of a command, to its end and that of all that it starts; `tell` hears what that waits for.
@@ -217,9 +156,9 @@ fn run_once(
 /// # Errors
 ///
 /// A signal came, or the line did not succeed.
-pub fn prepare_run(line: &str, job: &Job, stop: &Stop, mut tell: Tell) -> Result<(), EarlyEnd> {
+pub fn prepare_run(line: &str, job: &Job, stop: &Stop, mut tell: Tell) -> Result<(), Trouble> {
     let argv: Vec<OsString> = ["sh", "-c", line].map(OsString::from).to_vec();
-    let failed = |how: Failed| EarlyEnd::Prepare(PrepareFailed { line: line.to_owned(), how });
+    let failed = |how: Failed| Trouble::Prepare { line: line.to_owned(), how };
     let stderr = Output::Capture { limit: KEPT };
     let spec = Spec { stdin: Input::Null, stdout: Output::Null, stderr, env: job.env, ..Spec::new(&argv) };
     let started = Child::spawn_beside(&spec, &mut |_| job.guard.iter().for_each(|guard| guard.post()));
@@ -228,7 +167,7 @@ pub fn prepare_run(line: &str, job: &Job, stop: &Stop, mut tell: Tell) -> Result
     })?;
     let exit = wait_all(&mut [&mut child], stop, None, &mut tell).pop().map(|ended| ended.exit);
     match (stop.signal(), exit) {
-        (Some(signal), _) => Err(EarlyEnd::Stopped(signal)),
+        (Some(signal), _) => Err(Trouble::Stopped(signal)),
         (None, Some(Exit::Code(0)) | None) => Ok(()),
         (None, Some(exit)) => Err(failed(Failed::alone(exit, None, &child.captured().1))),
     }

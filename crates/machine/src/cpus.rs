@@ -86,6 +86,15 @@ pub(crate) fn cpu_mut(cpus: &mut [Cpu], id: u32) -> Option<&mut Cpu> {
     cpus.get_mut(index)
 }
 
+/// Sets something of each of these CPUs.
+pub(crate) fn set_each(cpus: &mut [Cpu], ids: &CpuList, set: impl Fn(&mut Cpu)) {
+    for id in ids {
+        if let Some(cpu) = cpu_mut(cpus, id) {
+            set(cpu);
+        }
+    }
+}
+
 fn present(root: &Root, folders: &CpuList, notes: &mut Notes) -> CpuList {
     let path = format!("{CPUS}/present");
     let mut present = notes.list(root, &path).filter(|list| !list.is_empty());

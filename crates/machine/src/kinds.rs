@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use record::machine::{CacheKind, Cpu};
 use record::{Coverage, CpuList, Machine};
 
-use crate::cpus::{CPUS, cpu_mut, online_of};
+use crate::cpus::{CPUS, cpu_mut, online_of, set_each};
 use crate::midr::{self, Midr};
 use crate::root::Root;
 use crate::text::number;
@@ -57,11 +57,7 @@ fn capacities(root: &Root, online: &CpuList, cpus: &mut [Cpu]) {
     if online.iter().take(2).all(|cpu| capacity(cpu).is_none()) {
         return;
     }
-    for cpu in online {
-        if let Some(cpu) = cpu_mut(cpus, cpu) {
-            cpu.capacity = capacity(cpu.id);
-        }
-    }
+    set_each(cpus, online, |cpu| cpu.capacity = capacity(cpu.id));
 }
 
 fn from_intel(root: &Root, online: &CpuList) -> Kinds {

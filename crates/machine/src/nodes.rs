@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use record::machine::{Access, Node};
 use record::{Coverage, CpuList, Machine, text};
 
-use crate::cpus::{cpu_mut, online_of};
+use crate::cpus::{online_of, set_each};
 use crate::notes::Notes;
 use crate::root::Root;
 use crate::text::bytes_field;
@@ -94,11 +94,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     }
     machine.memory_bytes = total.or(nodes_bytes);
     for node in &machine.nodes {
-        for cpu in &node.cpus {
-            if let Some(cpu) = cpu_mut(&mut machine.cpus, cpu) {
-                cpu.node = Some(node.id);
-            }
-        }
+        set_each(&mut machine.cpus, &node.cpus, |cpu| cpu.node = Some(node.id));
     }
     notes.finish(&mut machine.notes);
 }

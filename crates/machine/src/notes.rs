@@ -56,8 +56,8 @@ impl Notes {
     /// Appends the sentences to `notes`.
     pub(crate) fn finish(self, notes: &mut Vec<Text>) {
         notes.extend(self.kinds.into_iter().map(|(what, path, more)| match more {
-            0 => text!("{path}: {what}", path, what),
-            more => text!("{path}: {what} (and {more} more)", path, what, more),
+            0 => text!("{path}: {what}"),
+            more => text!("{path}: {what} (and {more} more)"),
         }));
     }
 }

@@ -202,11 +202,6 @@ mod native {
     }
 }
 
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-mod native {
-    pub(super) fn complete(_: &mut record::machine::Processor) {}
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

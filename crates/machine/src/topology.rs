@@ -11,7 +11,7 @@ use record::machine::Cpu;
 use record::{Coverage, CpuList, Machine, text};
 
 use crate::cpuinfo::architecture;
-use crate::cpus::{CPUS, cpu_mut, online_of};
+use crate::cpus::{CPUS, online_of, set_each};
 use crate::notes::Notes;
 use crate::root::Root;
 
@@ -73,11 +73,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     place(&mut machine.cpus, &clusters, |cpu, number| cpu.cluster = Some(number));
     place(&mut machine.cpus, &cores, |cpu, number| cpu.core = Some(number));
     for core in &cores {
-        for id in core {
-            if let Some(cpu) = cpu_mut(&mut machine.cpus, id) {
-                cpu.siblings = core.clone();
-            }
-        }
+        set_each(&mut machine.cpus, core, |cpu| cpu.siblings = core.clone());
     }
     notes.finish(&mut machine.notes);
 }
@@ -110,11 +106,7 @@ fn missing(packages: &[CpuList], cores: &[CpuList]) -> Coverage {
 /// Numbers the groups in their order.
 fn place(cpus: &mut [Cpu], groups: &[CpuList], set: impl Fn(&mut Cpu, u32)) {
     for (number, group) in (0u32..).zip(groups) {
-        for id in group {
-            if let Some(cpu) = cpu_mut(cpus, id) {
-                set(cpu, number);
-            }
-        }
+        set_each(cpus, group, |cpu| set(cpu, number));
     }
 }
 

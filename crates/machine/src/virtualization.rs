@@ -70,31 +70,20 @@ fn hypervisor(root: &Root, architecture: &str) -> Option<String> {
 
 /// What virtual firmware calls itself. `none` where it is a real machine's.
 fn from_firmware(root: &Root) -> Option<&'static str> {
-    const NAMES: [(&str, &str); 24] = [
-        ("KVM", "kvm"),
-        ("OpenStack", "kvm"),
-        ("KubeVirt", "kvm"),
-        ("oVirt", "kvm"),
-        ("RHEV Hypervisor", "kvm"),
-        ("Nutanix AHV", "kvm"),
-        ("Google Compute Engine", "kvm"),
-        ("Alibaba Cloud ECS", "kvm"),
-        ("Tencent Cloud", "kvm"),
-        ("CVM", "kvm"),
-        ("DigitalOcean", "kvm"),
-        ("Hetzner", "kvm"),
-        ("Firecracker", "kvm"),
-        ("Cloud Hypervisor", "kvm"),
-        ("VMware", "vmware"),
-        ("VMW", "vmware"),
-        ("innotek GmbH", "virtualbox"),
-        ("VirtualBox", "virtualbox"),
-        ("Xen", "xen"),
-        ("Parallels", "parallels"),
-        ("BHYVE", "bhyve"),
-        ("Apple Virtualization", "apple"),
-        ("Bochs", "bochs"),
-        ("QEMU", "qemu"),
+    const NAMES: [(&str, &str); 9] = [
+        (
+            "kvm",
+            "KVM|OpenStack|KubeVirt|oVirt|RHEV Hypervisor|Nutanix AHV|Google Compute Engine|\
+             Alibaba Cloud ECS|Tencent Cloud|CVM|DigitalOcean|Hetzner|Firecracker|Cloud Hypervisor",
+        ),
+        ("vmware", "VMware|VMW"),
+        ("virtualbox", "innotek GmbH|VirtualBox"),
+        ("xen", "Xen"),
+        ("parallels", "Parallels"),
+        ("bhyve", "BHYVE"),
+        ("apple", "Apple Virtualization"),
+        ("bochs", "Bochs"),
+        ("qemu", "QEMU"),
     ];
     let file = |name: &str| root.text(&format!("{DMI}/{name}")).unwrap_or_default();
     let (vendor, product) = (file("sys_vendor"), file("product_name"));
@@ -109,8 +98,10 @@ fn from_firmware(root: &Root) -> Option<&'static str> {
         _ => {}
     }
     let strings = [product, vendor, file("board_vendor"), file("bios_vendor")];
-    let named = |(name, _): &&(&str, &str)| strings.iter().any(|text| text.starts_with(name));
-    Some(NAMES.iter().find(named).map_or("none", |(_, word)| word))
+    let named = |(_, names): &&(&str, &str)| {
+        names.split('|').any(|name| strings.iter().any(|text| text.starts_with(name)))
+    };
+    Some(NAMES.iter().find(named).map_or("none", |(word, _)| word))
 }
 
 /// Devices that only a hypervisor gives, as they begin a line of `/proc/bus/pci/devices` after the place: vendor and

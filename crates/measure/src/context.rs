@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use record::text::Value;
 use record::{Coverage, CpuList, Machine, Measurement, Snapshot, Template, Text, text};
 
 use crate::arrays::Arrays;
@@ -187,21 +186,9 @@ impl<'a> Context<'a> {
         if measurement.summary.n == 0 {
             return;
         }
-        let value = measurement.value();
-        match record::metrics::find(&measurement.metric) {
-            Some(metric) if !(metric.plausible.0..=metric.plausible.1).contains(&value) => {
-                let figure = |value| Value::Figure(value, metric.unit);
-                let place = describe(&measurement);
-                let why = text!(
-                    IMPLAUSIBLE,
-                    value = figure(value),
-                    place,
-                    low = figure(metric.plausible.0),
-                    high = figure(metric.plausible.1)
-                );
-                self.coverage.push(Coverage::skipped(measurement.metric, why));
-            }
-            _ => self.measurements.push(measurement),
+        match find_implausible(&measurement) {
+            None => self.measurements.push(measurement),
+            withheld => self.coverage.extend(withheld),
         }
     }
 
@@ -237,9 +224,17 @@ pub fn lead_cpu(machine: &Machine, cpus: &CpuList) -> Option<u32> {
     fast.iter().rev().copied().find(|id| machine.cpu(*id).and_then(|cpu| cpu.package) == package)
 }
 
-/// A measurement's place on one line: `cpu=1 bytes=4096`.
-fn describe(measurement: &Measurement) -> String {
-    measurement.labels.0.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
+/// What to say of a figure that cannot be true, which is withheld.
+pub fn find_implausible(measurement: &Measurement) -> Option<Coverage> {
+    let metric = record::metrics::find(&measurement.metric)?;
+    let [value, low, high] = [measurement.value(), metric.plausible.0, metric.plausible.1];
+    if record::metrics::can_be(metric.name, value) {
+        return None;
+    }
+    let [value, low, high] = [value, low, high].map(|value| record::units::figure(value, &measurement.unit));
+    let place = measurement.labels.0.iter().map(|(key, value)| format!("{key}={value}"));
+    let place = place.collect::<Vec<_>>().join(" ");
+    Some(Coverage::skipped(measurement.metric.clone(), text!(IMPLAUSIBLE, value, place, low, high)))
 }
 
 #[cfg(test)]

@@ -98,6 +98,46 @@ pub fn distinct_orders(machine: &Machine, cpus: &CpuList) -> Vec<FillOrder> {
         .collect()
 }
 
+/// So many CPUs, and the orders whose first CPUs just these are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The CPUs in the order in which they are taken.
+    pub cpus: Vec<u32>,
+    /// The orders.
+    pub orders: Vec<FillOrder>,
+}
+
+impl Step {
+    /// The CPUs as a set.
+    pub fn set(&self) -> CpuList {
+        self.cpus.iter().copied().collect()
+    }
+}
+
+/// The steps of these orders at `numbers` of CPUs, each set of CPUs once, by rising number of CPUs.
+pub fn shared_steps(
+    machine: &Machine,
+    cpus: &CpuList,
+    orders: &[FillOrder],
+    numbers: impl Fn(FillOrder) -> Vec<usize>,
+) -> Vec<Step> {
+    let mut steps: Vec<(CpuList, Step)> = Vec::new();
+    for order in orders {
+        let sequence = order.cpus(machine, cpus);
+        for number in numbers(*order) {
+            let step = Step { cpus: sequence.iter().take(number).copied().collect(), orders: vec![*order] };
+            match steps.iter_mut().find(|(known, _)| *known == step.set()) {
+                Some((_, step)) if step.orders.contains(order) => {}
+                Some((_, step)) => step.orders.push(*order),
+                None => steps.push((step.set(), step)),
+            }
+        }
+    }
+    let mut steps: Vec<Step> = steps.into_iter().map(|(_, step)| step).collect();
+    steps.sort_by_key(|step| step.cpus.len());
+    steps
+}
+
 /// Numbers of CPUs at which to measure, ascending: 1, 2, 4, 8 …, all, and where something new begins: the last with each
 /// core used once, the last on one node, in one package, of the fastest kind, a whole first core, one CPU on every node.
 /// With `most` (at least 2) only so many: the ends first, then what is new, then what fills the widest gap.

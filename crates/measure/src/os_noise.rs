@@ -4,16 +4,20 @@
 use std::time::{Duration, Instant};
 
 use record::statistics::{median_of_sorted, percentile_of_sorted};
+use serde::{Deserialize, Serialize};
 
 use crate::measurements::{time_taken, wakeup};
 use crate::{thread_group, watch};
 use os::Stop;
 
 /// What one block showed. A figure that could not be had is absent.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Block {
+    /// How far two runs of the same work differ, a share: the machine's noise floor. It is measured beside a block.
+    pub floor: Option<f64>,
     /// The 95th percentile of the time that the same work takes over its median: 1 where it always takes the same. The worst of
     /// the CPUs.
+    #[serde(skip)]
     pub work_p95: Option<f64>,
     /// What the kernel, its interrupts and other tasks took from a thread that never sleeps: a share, the worst of the CPUs;
     /// absent where whose it was is not told.
@@ -22,12 +26,20 @@ pub struct Block {
     pub taken_below: Option<f64>,
     /// What anybody took, the worst of the CPUs.
     pub taken: Option<f64>,
-    /// 99th percentile of wake-up latency under SCHED_OTHER, ns; of all CPUs together.
+    /// 99th percentile of wake-up latency under SCHED_OTHER, seconds; of all CPUs together.
     pub wakeup_p99: Option<f64>,
     /// How far the core clock moved: its 95th less its 5th percentile over its median, a share; the worst of the CPUs.
     pub clock_spread: Option<f64>,
-    /// The median core clock, Hz, of the first CPU.
-    pub clock: Option<f64>,
+}
+
+impl Block {
+    /// Whether what is kept of it can be what it says.
+    pub fn is_sound(&self) -> bool {
+        [self.floor, self.taken_by_os, self.taken_below, self.taken, self.wakeup_p99, self.clock_spread]
+            .into_iter()
+            .flatten()
+            .all(|value| value.is_finite() && value >= 0.0)
+    }
 }
 
 /// Parts of a block: spinning, waking up, working.
@@ -57,13 +69,13 @@ pub fn sample_block(cpus: &[u32], stop: &Stop) -> Block {
         taken.iter().map(share).collect::<Option<_>>().and_then(worst)
     };
     Block {
+        floor: None,
         work_p95: worst(worked.iter().map(|worked| worked.p95).collect()),
         taken_by_os: reported(|shares| shares.os),
         taken_below: reported(|shares| shares.below),
         taken: reported(|shares| Some(shares.all)),
-        wakeup_p99: (late.len() >= LEAST_WAKES).then(|| percentile_of_sorted(&late, 0.99)),
+        wakeup_p99: (late.len() >= LEAST_WAKES).then(|| percentile_of_sorted(&late, 0.99) / 1e9),
         clock_spread: worst(worked.iter().map(|worked| worked.clock_spread).collect()),
-        clock: worked.first().map(|worked| worked.clock),
     }
 }
 
@@ -95,7 +107,6 @@ fn iterations_in(time: Duration) -> u64 {
 struct Worked {
     p95: f64,
     clock_spread: f64,
-    clock: f64,
 }
 
 /// The same piece of work again and again, with a look at the clock after each.
@@ -119,7 +130,6 @@ fn work(member: &thread_group::Member, stop: &Stop) -> Option<Worked> {
     (time > 0.0 && clock > 0.0).then(|| Worked {
         p95: percentile_of_sorted(&times, 0.95) / time,
         clock_spread: (clock_at(0.95) - clock_at(0.05)) / clock,
-        clock,
     })
 }
 
@@ -136,7 +146,6 @@ mod tests {
             assert!(os >= 0.0 && below >= 0.0 && os + below <= block.taken.unwrap() + 1e-9, "{block:?}");
         }
         assert!(block.wakeup_p99.unwrap() >= 0.0);
-        assert!(block.clock.unwrap() > 1e7);
         assert!(block.work_p95.unwrap() >= 1.0, "{block:?}");
         assert!(block.clock_spread.unwrap() >= 0.0, "{block:?}");
     }

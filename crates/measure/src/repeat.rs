@@ -48,7 +48,7 @@ impl Effort {
 }
 
 /// The numbers below `n`, forwards in one round and backwards in the next: what drifts touches the early and the late alike.
-pub(crate) fn there_and_back(round: usize, n: usize) -> impl Iterator<Item = usize> {
+pub fn there_and_back(round: usize, n: usize) -> impl Iterator<Item = usize> {
     (0..n).map(move |step| if round.is_multiple_of(2) { step } else { n - 1 - step })
 }
 
@@ -59,11 +59,11 @@ pub(crate) fn measurement(
     samples: &[Watched],
     value: impl Fn(&Watched) -> f64,
 ) -> Measurement {
-    let mut measurement = Measurement::new(metric, place, samples.iter().map(value).collect());
-    measurement.marks = mark_samples(samples.iter().map(|sample| sample.marks.iter().copied()));
+    let marks = mark_samples(samples.iter().map(|sample| sample.marks.iter().copied()));
+    let m = Measurement { marks, ..Measurement::new(metric, place, samples.iter().map(value).collect()) };
     match samples.iter().any(|sample| sample.look > 0) {
-        true => measurement.with_looks(samples.iter().map(|sample| sample.look).collect()),
-        false => measurement,
+        true => m.with_looks(samples.iter().map(|sample| sample.look).collect()),
+        false => m,
     }
 }
 
@@ -99,6 +99,12 @@ impl Rates {
         }
         self.samples.extend(run);
     }
+
+    /// The measurement of them, each times `each`.
+    pub(crate) fn measurement(&self, metric: &'static str, place: Labels, each: f64) -> Measurement {
+        let samples = self.samples.iter().map(|rate| rate * each).collect();
+        Measurement { marks: self.marks.clone(), ..Measurement::new(metric, place, samples) }
+    }
 }
 
 const CLOCK_MOVED: Template =
@@ -115,33 +121,30 @@ const QUOTA: Template =
 
 /// Says "too noisy", and why as far as the marks tell, when the interval is wider than `target`; and that the
 /// figure belongs to another CPU when most samples were taken off their own.
-pub(crate) fn judge(measurement: &mut Measurement, target: f64) {
+pub(crate) fn judged(mut measurement: Measurement, target: f64) -> Measurement {
+    measurement.doubt = doubt(&measurement, target).or(measurement.doubt);
+    measurement
+}
+
+fn doubt(measurement: &Measurement, target: f64) -> Option<Doubt> {
     let n = measurement.summary.n;
     let count = |mark: Mark| measurement.marks.iter().filter(|m| m.mark == mark).count() as u64;
     let migrated = count(Mark::Migrated);
     if migrated * 2 > n {
-        measurement.doubt = Some(
-            text!(
-                "samples-on-another-cpu",
-                "{migrated} of {n} samples were taken on another CPU: this CPU went offline, or pinning is not allowed",
-                migrated,
-                n
-            )
-            .into(),
+        let why = text!(
+            "samples-on-another-cpu",
+            "{migrated} of {n} samples were taken on another CPU: this CPU went offline, or pinning is not allowed"
         );
-        return;
+        return Some(why.into());
     }
     let Some(width) = measurement.summary.relative_half_width() else {
-        if n > 0 {
-            measurement.doubt = Some(Doubt::too_few_samples(n));
-        }
-        return;
+        return (n > 0).then(|| Doubt::too_few_samples(n));
     };
     // A clock that jumps between two values has a median known to a hair, and the next run's may be the other.
     let median = measurement.summary.median.abs();
     let scatter = if median == 0.0 { 0.0 } else { measurement.summary.mad / median };
     if width <= target && scatter <= 2.0 * target {
-        return;
+        return None;
     }
     let mut causes = Vec::new();
     for (mark, words) in [
@@ -161,9 +164,9 @@ pub(crate) fn judge(measurement: &mut Measurement, target: f64) {
         text!("the median is known to ±{width} only", width = Value::Share(width))
     } else {
         let scatter = Value::Share(scatter);
-        text!("noise-scatter", "samples scatter by ±{scatter} about the median", scatter)
+        text!("noise-scatter", "samples scatter by ±{scatter} about the median")
     };
-    measurement.doubt = Some(Doubt::too_noisy_for(extent, causes));
+    Some(Doubt::too_noisy_for(extent, causes))
 }
 
 /// How far some clocks lie apart, all but the outermost fiftieth on either side, relative to their median, with their ends in Hz; `None`
@@ -208,8 +211,7 @@ mod tests {
     fn noise_is_said_with_its_cause() {
         let samples: Vec<Watched> =
             (1..=8).map(|n| watched(f64::from(n), if n > 6 { &[Mark::Switched] } else { &[] })).collect();
-        let mut m = measurement("cost.syscall", Labels::new(), &samples, |s| s.ns);
-        judge(&mut m, 0.05);
+        let m = judged(measurement("cost.syscall", Labels::new(), &samples, |s| s.ns), 0.05);
         let doubt = m.doubt.unwrap();
         assert_eq!(doubt.kind(), DoubtKind::TooNoisy);
         let Some(Value::List(causes)) = doubt.value("cause") else { panic!("{doubt}") };
@@ -219,8 +221,7 @@ mod tests {
             (Some(&Value::Count(2)), Some(&Value::Count(8)))
         );
         let steady: Vec<Watched> = (0..8).map(|_| watched(3.0, &[])).collect();
-        let mut m = measurement("cost.syscall", Labels::new(), &steady, |s| s.ns);
-        judge(&mut m, 0.05);
+        let m = judged(measurement("cost.syscall", Labels::new(), &steady, |s| s.ns), 0.05);
         assert_eq!(m.doubt, None);
     }
 
@@ -231,8 +232,7 @@ mod tests {
         let mut m = measurement("cost.syscall", Labels::new(), &samples, |s| s.ns);
         m.summary.interval = Some((3.6, 3.6));
         m.summary.mad = 0.3;
-        judge(&mut m, 0.01);
-        let doubt = m.doubt.unwrap();
+        let doubt = judged(m, 0.01).doubt.unwrap();
         assert_eq!(doubt.kind(), DoubtKind::TooNoisy);
         let Some(Value::Sentence(extent)) = doubt.value("extent") else { panic!("{doubt}") };
         assert_eq!(extent.code(), Some("noise-scatter"));
@@ -251,8 +251,7 @@ mod tests {
     #[test]
     fn samples_taken_elsewhere_are_said() {
         let samples: Vec<Watched> = (0..8).map(|_| watched(3.0, &[Mark::Migrated])).collect();
-        let mut m = measurement("cost.syscall", Labels::new(), &samples, |s| s.ns);
-        judge(&mut m, 0.05);
+        let m = judged(measurement("cost.syscall", Labels::new(), &samples, |s| s.ns), 0.05);
         assert_eq!(m.doubt.unwrap().code(), Some("samples-on-another-cpu"));
     }
 }

@@ -9,7 +9,7 @@ use os::mapping::{Mapping, Page, base_page};
 use record::shape::{Contended, Look, Looks};
 use record::{CpuList, Handover, Machine, Summary};
 
-use crate::measurements::core_to_core::ping_pong::ping_pong;
+use crate::measurements::core_to_core::mailbox::ping_pong;
 use crate::thread_group::{self, Member};
 use crate::watch::ns_since;
 

@@ -1,8 +1,8 @@
 //! What is watched beside every sample: the effective core clock, context switches, the CPU itself.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use kernels::chain;
+use kernels::{chain, counter};
 use os::procfs::find_ticks;
 use record::Mark;
 
@@ -57,6 +57,24 @@ pub fn chain_rate(chain: &chain::Chain, iterations: u64) -> Result<f64, f64> {
     let undisturbed = (two / one / 2.0 - 1.0).abs() < 0.05;
     let rate = (iterations * u64::from(chain.work.operations)) as f64 / (two - one) * 1e9;
     if undisturbed { Ok(rate) } else { Err(rate) }
+}
+
+/// How long the counter is held against the kernel's clock: their readings are 50 ns apart at most, so the rate is known to some in a
+/// million.
+const CALIBRATION: Duration = Duration::from_millis(50);
+
+/// The rate of the counter that user mode, the kernel and a guest all read, in Hz: from the architecture where it tells, else against
+/// the monotonic clock.
+pub fn ticks_a_second() -> f64 {
+    if let Some(hz) = counter::architectural_hz() {
+        return hz as f64;
+    }
+    let (from, ticks) = (Instant::now(), counter::ticks_ordered());
+    while from.elapsed() < CALIBRATION {
+        std::hint::spin_loop();
+    }
+    let (elapsed, ticks) = (from.elapsed(), counter::ticks_ordered().wrapping_sub(ticks));
+    ticks as f64 / elapsed.as_secs_f64()
 }
 
 /// A sample with what was seen beside it.

@@ -81,9 +81,9 @@ impl Placement {
         match self {
             Placement::Share { on_node, pages } => {
                 let share = Value::Share(*on_node);
-                text!("{share} of {pages} sampled pages on node {node}", share, pages = *pages, node)
+                text!("{share} of {pages} sampled pages on node {node}", pages = *pages)
             }
-            Placement::Unknown(why) => text!("not verified: {why}", why),
+            Placement::Unknown(why) => text!("not verified: {why}"),
         }
     }
 }

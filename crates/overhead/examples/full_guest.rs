@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use kernels::primes;
 use overhead::kernel_module::{BuildDirectory, Source};
 use overhead::kvm_guest::{self, Kind};
-use overhead::{Bound, Layer, Ticks, crc32, portions, whole_guest};
+use overhead::{Layer, Ticks, crc32, portions, whole_guest};
 
 static STOP: os::Stop = os::Stop::new();
 
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     }
     // What is not bound needs a second CPU, and nothing else may be missing.
     let expected = if other.is_some() { 0 } else { 2 };
-    let mut well = missing.len() == expected && missing.iter().all(|(name, _)| name.bound == Bound::None);
+    let mut well = missing.len() == expected && missing.iter().all(|(name, _)| name.bound.is_none());
     for mut layer in rows {
         match counted(&mut layer) {
             Ok(primes) => println!("{}: {primes} primes with the same bytes", layer.name()),

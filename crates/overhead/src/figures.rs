@@ -33,7 +33,7 @@ pub(crate) fn coverage(timings: &Timings) -> Vec<Coverage> {
         match row {
             Some(row) => {
                 let passes = row.passes.len();
-                let why = text!("ended after {passes} passes: {why}", passes, why = &failure.reason);
+                let why = text!("ended after {passes} passes: {why}", why = &failure.reason);
                 Coverage { remedy: failure.remedy.clone(), ..Coverage::degraded(what, why) }
             }
             None => failure.clone().into_impossible(what),
@@ -49,7 +49,7 @@ fn cycles(pass: &Pass) -> f64 {
 fn measurement(row: &LayerPasses) -> Measurement {
     let place = Labels::new()
         .with_label(Label::Layer, row.name.layer)
-        .with_label(Label::Bound, row.name.bound.to_string())
+        .with_label(Label::Bound, row.name.bound.map_or("none".to_owned(), |cpu| format!("cpu {cpu}")))
         .with_label(Label::Interrupts, if row.name.interrupts { "on" } else { "off" });
     let samples = row.passes.iter().map(|pass| pass.iter().map(cycles).sum()).collect();
     let mut measurement = Measurement::new(metrics::LAYER_TIME, place, samples);
@@ -148,9 +148,7 @@ fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<Doubt> {
         causes.push(text!(
             "overhead-switched",
             "something else ran on the CPU {times}, in {in_passes} of {passes} passes",
-            times = times(switched),
-            in_passes,
-            passes
+            times = times(switched)
         ));
     }
     let moved = total(|disturbed| disturbed.migrations.map(|n| n as f64));
@@ -159,7 +157,7 @@ fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<Doubt> {
     }
     if marked(Mark::ClockMoved) > 0 {
         let seen = marked(Mark::ClockMoved);
-        causes.push(text!("the clock moved in {seen} of {passes} passes", seen, passes));
+        causes.push(text!("the clock moved in {seen} of {passes} passes"));
     }
     let extent = text!(
         "passes vary by {variation} (on an idle machine by less than {steady})",
@@ -172,7 +170,7 @@ fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<Doubt> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bound, LayerName, Unavailable};
+    use crate::{LayerName, Unavailable};
     use record::DoubtKind;
 
     fn pass(seconds: f64, disturbed: Disturbed) -> Pass {
@@ -190,7 +188,7 @@ mod tests {
     }
 
     fn row(passes: Vec<Vec<Pass>>) -> LayerPasses {
-        LayerPasses { name: LayerName { layer: "user", bound: Bound::Cpu(1), interrupts: true }, passes }
+        LayerPasses { name: LayerName { layer: "user", bound: Some(1), interrupts: true }, passes }
     }
 
     #[test]
@@ -241,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_layer_that_is_missing_says_why_and_what_would_help() {
-        let name = LayerName { layer: "kernel", bound: Bound::None, interrupts: false };
+        let name = LayerName { layer: "kernel", bound: None, interrupts: false };
         let failure = Unavailable::new("there is no make").with_remedy("apt install make");
         let mut timings = Timings { missing: vec![(name, failure)], ..Timings::default() };
         let reported = &coverage(&timings)[0];

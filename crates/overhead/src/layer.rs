@@ -61,32 +61,14 @@ pub struct Disturbed {
     pub stolen: Option<f64>,
 }
 
-/// What a layer is bound to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
-    /// The scheduler places it.
-    None,
-    /// This CPU.
-    Cpu(u32),
-}
-
-impl fmt::Display for Bound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Bound::None => f.write_str("none"),
-            Bound::Cpu(cpu) => write!(f, "cpu {cpu}"),
-        }
-    }
-}
-
 /// A layer's place: the keys of `layer.time`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerName {
     /// `user`, `user again` (the same once more, for the noise floor), `user real-time`, `kernel`, `guest user`,
     /// `guest kernel`, `guest OS user`.
     pub layer: &'static str,
-    /// What it is bound to.
-    pub bound: Bound,
+    /// The CPU that it is bound to; `None` where the scheduler places it.
+    pub bound: Option<u32>,
     /// Whether interrupts reach it.
     pub interrupts: bool,
 }
@@ -102,8 +84,8 @@ impl fmt::Display for LayerName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.layer)?;
         match self.bound {
-            Bound::None => f.write_str(", not bound")?,
-            Bound::Cpu(cpu) => write!(f, ", bound to CPU {cpu}")?,
+            None => f.write_str(", not bound")?,
+            Some(cpu) => write!(f, ", bound to CPU {cpu}")?,
         }
         if self.interrupts { Ok(()) } else { f.write_str(", interrupts off") }
     }

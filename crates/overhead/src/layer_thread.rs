@@ -63,8 +63,7 @@ impl<S: 'static> LayerThread<S> {
             }
         };
         let thread = Builder::new().name("linespeed/layer".to_owned()).spawn(body).map_err(|error| {
-            Unavailable::new(text!("cannot start a thread: {error}", error))
-                .with_remedy(text!("raise the process limit: ulimit -u"))
+            text!("cannot start a thread: {error}").with_remedy(text!("raise the process limit: ulimit -u"))
         })?;
         let mut started = Self { orders: Some(orders), thread: Some(thread), over: None };
         started.wait(patience, &prepared)?;
@@ -138,16 +137,12 @@ impl<S: 'static> LayerThread<S> {
         match patience.stop.signal() {
             Some(signal) => Unavailable::new(text!(
                 "{device}: interrupted by signal {signal}; {end}",
-                device,
-                signal = signal.to_string(),
-                end
+                signal = signal.to_string()
             )),
-            None => Unavailable::new(text!(
+            None => text!(
                 "{device} did not answer within {limit}; {end}",
-                device,
-                limit = Value::Figure(patience.limit.as_secs_f64(), "s"),
-                end
-            ))
+                limit = Value::Figure(patience.limit.as_secs_f64(), "s")
+            )
             .with_remedy(text!("see the kernel's messages: sudo dmesg | grep -i kvm")),
         }
     }

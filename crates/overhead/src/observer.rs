@@ -19,25 +19,41 @@ const WAKING: f64 = 500e-6;
 #[derive(Debug)]
 pub struct Observer {
     ticks: Ticks,
-    counts: Option<Counts>,
+    counts: Option<CpuCounts>,
 }
 
-/// The files of one CPU.
+/// What one CPU counts.
 #[derive(Debug)]
-struct Counts {
+pub(crate) struct CpuCounts {
     cpu: u32,
-    interrupts: Option<Interrupts>,
-    softirqs: Option<Interrupts>,
+    /// Interrupts and softirqs.
+    files: [Option<Interrupts>; 2],
+}
+
+impl CpuCounts {
+    pub(crate) fn of(cpu: u32) -> Self {
+        Self { cpu, files: [Interrupts::of_cpu(cpu), Interrupts::softirqs_of_cpu(cpu)] }
+    }
+
+    /// Interrupts, softirqs and stolen ticks so far.
+    pub(crate) fn read(&mut self) -> [Option<u64>; 3] {
+        let read = |file: &mut Option<Interrupts>| file.as_mut().and_then(Interrupts::read);
+        let [interrupts, softirqs] = self.files.each_mut().map(read);
+        [interrupts, softirqs, watch::steal_ticks(self.cpu)]
+    }
+}
+
+/// How much each count grew, where it is known and did not fall.
+pub(crate) fn grown<const N: usize>(before: [Option<u64>; N], after: [Option<u64>; N]) -> [Option<u64>; N] {
+    std::array::from_fn(|at| after[at]?.checked_sub(before[at]?))
 }
 
 /// Counts at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 struct Now {
-    interrupts: Option<u64>,
-    softirqs: Option<u64>,
-    switches: Option<(u64, u64)>,
-    migrations: Option<u64>,
-    stolen: Option<u64>,
+    of_cpu: [Option<u64>; 3],
+    /// Switches of the thread, involuntary and voluntary, and migrations.
+    of_thread: [Option<u64>; 3],
 }
 
 impl Observer {
@@ -97,31 +113,29 @@ impl Observer {
     }
 
     fn read_counts(&mut self, cpu: Option<u32>) -> Now {
-        let Some(cpu) = cpu else { return Now { switches: os::switches(), ..Now::default() } };
-        if self.counts.as_ref().is_none_or(|counts| counts.cpu != cpu) {
-            let (interrupts, softirqs) = (Interrupts::of_cpu(cpu), Interrupts::softirqs_of_cpu(cpu));
-            self.counts = Some(Counts { cpu, interrupts, softirqs });
+        if let Some(cpu) = cpu
+            && self.counts.as_ref().is_none_or(|counts| counts.cpu != cpu)
+        {
+            self.counts = Some(CpuCounts::of(cpu));
         }
-        let counts = self.counts.as_mut();
-        let (interrupts, softirqs) = counts.map_or((None, None), |counts| {
-            let read = |file: &mut Option<Interrupts>| file.as_mut().and_then(Interrupts::read);
-            (read(&mut counts.interrupts), read(&mut counts.softirqs))
-        });
+        let switches = os::switches();
         Now {
-            interrupts,
-            softirqs,
-            switches: os::switches(),
-            migrations: migrations("/proc/thread-self"),
-            stolen: watch::steal_ticks(cpu),
+            of_cpu: self.counts.as_mut().filter(|_| cpu.is_some()).map_or([None; 3], CpuCounts::read),
+            of_thread: [
+                switches.map(|switches| switches.0),
+                switches.map(|switches| switches.1),
+                cpu.and_then(|_| migrations("/proc/thread-self")),
+            ],
         }
     }
 }
 
 /// What happened from one look to the next, on a thread that was on these CPUs.
 fn between(before: Now, after: Now, cpu_from: Option<u32>, cpu_to: Option<u32>) -> Disturbed {
-    let grown = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
+    let [interrupts, softirqs, stolen] = grown(before.of_cpu, after.of_cpu);
+    let [involuntary, voluntary, migrations] = grown(before.of_thread, after.of_thread);
     let moved = u64::from(cpu_from.is_some() && cpu_to.is_some() && cpu_from != cpu_to);
-    let migrations = match grown(before.migrations, after.migrations) {
+    let migrations = match migrations {
         Some(counted) => Some(counted.max(moved)),
         // Without the scheduler's count a thread that is where it was may have been elsewhere.
         None => (moved > 0).then_some(moved),
@@ -129,12 +143,12 @@ fn between(before: Now, after: Now, cpu_from: Option<u32>, cpu_to: Option<u32>) 
     // A CPU's counts say little of a thread that was elsewhere for a part of the time.
     let here = migrations.unwrap_or(0) == 0;
     Disturbed {
-        interrupts: grown(before.interrupts, after.interrupts).filter(|_| here),
-        softirqs: grown(before.softirqs, after.softirqs).filter(|_| here),
-        involuntary: grown(before.switches.map(|s| s.0), after.switches.map(|s| s.0)),
-        voluntary: grown(before.switches.map(|s| s.1), after.switches.map(|s| s.1)),
+        interrupts: interrupts.filter(|_| here),
+        softirqs: softirqs.filter(|_| here),
+        involuntary,
+        voluntary,
         migrations,
-        stolen: grown(before.stolen, after.stolen).filter(|_| here).map(|ticks| ticks as f64 / USER_HZ),
+        stolen: stolen.filter(|_| here).map(|ticks| ticks as f64 / USER_HZ),
     }
 }
 
@@ -160,12 +174,12 @@ mod tests {
 
     #[test]
     fn a_cpus_counts_are_not_those_of_a_thread_that_left_it() {
-        let look = |count| Now { interrupts: Some(count), migrations: Some(0), ..Now::default() };
+        let look = |count| Now { of_cpu: [Some(count), None, None], of_thread: [None, None, Some(0)] };
         let stayed = between(look(10), look(14), Some(1), Some(1));
         assert_eq!((stayed.interrupts, stayed.migrations), (Some(4), Some(0)));
         let moved = between(look(10), look(14), Some(1), Some(0));
         assert_eq!((moved.interrupts, moved.migrations), (None, Some(1)));
-        let uncounted = Now { interrupts: Some(10), ..Now::default() };
+        let uncounted = Now { of_cpu: [Some(10), None, None], ..Now::default() };
         assert_eq!(between(uncounted, uncounted, Some(1), Some(1)).migrations, None);
     }
 }

@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use kernels::primes;
 
+use measure::there_and_back;
+
 use super::{Layer, LayerName, Pass, Unavailable, crc32, page_offset};
 use os::Stop;
 
@@ -61,8 +63,8 @@ struct Runner {
     /// Primes of each portion, as the first pass found them.
     known: Vec<u64>,
     current: Vec<Pass>,
-    /// Seconds of the first pass, with what was looked at beside it.
-    first: f64,
+    /// Why it does nothing any more.
+    failure: Option<Unavailable>,
 }
 
 /// Runs the layers in turn. `at` hears how many portions each has done, and of how many.
@@ -78,74 +80,45 @@ pub fn run_rounds(
     at: &mut dyn FnMut(usize, usize),
 ) -> Result<Timings, Mismatch> {
     let portions = portions();
-    let mut timings = Timings::default();
-    let mut runners = Vec::new();
     let began = Instant::now();
+    let (mut runners, mut one) = (Vec::new(), 0.0);
     for layer in layers {
-        let name = layer.name();
-        let row = LayerPasses { name, passes: Vec::new() };
-        let mut runner = Runner { layer, row, known: Vec::new(), current: Vec::new(), first: 0.0 };
-        match runner.first_pass(&portions, stop) {
-            Ok(()) => runners.push(runner),
-            Err(Halted::Stopped) => break,
-            // A signal ends what a layer does, too.
-            Err(Halted::Failed(_)) if stop.signal().is_some() => break,
-            Err(Halted::Failed(failure)) => timings.missing.push((name, failure)),
-            Err(Halted::Unlike(why)) => return Err(why),
+        let mut runner = Runner::new(layer);
+        let from = Instant::now();
+        // What a signal cuts short is none.
+        if runner.first_pass(&portions, stop)? {
+            one += if runner.failure.is_none() { from.elapsed().as_secs_f64() } else { 0.0 };
+            runners.push(runner);
         }
     }
-    let rounds = effort.rounds(runners.iter().map(|runner| runner.first).sum());
+    let rounds = effort.rounds(one);
     'rounds: for round in 0..rounds {
+        if runners.iter().all(|runner| runner.failure.is_some()) {
+            break;
+        }
         for (part, range) in portions.iter().enumerate() {
-            if stop.signal().is_some() || runners.is_empty() {
-                break 'rounds;
-            }
             let turn = round * PORTIONS + part;
-            let mut failed = Vec::new();
             // There and back: what drifts steadily is on both sides of each pair alike.
-            let order: Vec<usize> = match turn % 2 {
-                0 => (0..runners.len()).collect(),
-                _ => (0..runners.len()).rev().collect(),
-            };
-            for index in order {
-                if stop.signal().is_some() {
+            for index in there_and_back(turn, runners.len()) {
+                if !runners[index].take_turn(range, part, stop)? {
                     break 'rounds;
                 }
-                match runners[index].portion(range, part) {
-                    Ok(pass) => runners[index].current.push(pass),
-                    Err(Halted::Failed(_)) if stop.signal().is_some() => break 'rounds,
-                    Err(Halted::Failed(failure)) => failed.push((index, failure)),
-                    Err(Halted::Unlike(why)) => return Err(why),
-                    Err(Halted::Stopped) => break 'rounds,
-                }
-            }
-            failed.sort_by_key(|(index, _)| std::cmp::Reverse(*index));
-            for (index, failure) in failed {
-                let runner = runners.remove(index);
-                timings.missing.push((runner.row.name, failure));
-                timings.keep(runner);
             }
             at(turn + 1, rounds * PORTIONS);
         }
-        for runner in &mut runners {
+        for runner in runners.iter_mut().filter(|runner| runner.failure.is_none()) {
             runner.row.passes.push(std::mem::take(&mut runner.current));
         }
         if effort.is_over(round + 1, began.elapsed().as_secs_f64()) {
             break;
         }
     }
-    runners.into_iter().for_each(|runner| timings.keep(runner));
-    timings.interrupted = stop.signal();
-    Ok(timings)
-}
-
-impl Timings {
-    /// Keeps what a layer has done; the layer itself goes.
-    fn keep(&mut self, runner: Runner) {
-        if !runner.row.passes.is_empty() {
-            self.layers.push(runner.row);
-        }
+    let mut timings = Timings { interrupted: stop.signal(), ..Timings::default() };
+    for Runner { row, failure, .. } in runners {
+        timings.missing.extend(failure.map(|failure| (row.name, failure)));
+        timings.layers.extend(Some(row).filter(|row| !row.passes.is_empty()));
     }
+    Ok(timings)
 }
 
 impl Effort {
@@ -183,29 +156,24 @@ pub struct Mismatch {
     pub did: String,
 }
 
-/// Why a layer did not go on.
-enum Halted {
-    Stopped,
-    Failed(Unavailable),
-    /// What it ran is not what the others ran.
-    Unlike(Mismatch),
-}
-
 impl Runner {
-    /// A whole pass that warms up, finds out how long one takes, and shows that it is the same routine.
-    fn first_pass(&mut self, portions: &[Range<u64>], stop: &Stop) -> Result<(), Halted> {
-        let from = Instant::now();
+    fn new(layer: Box<dyn Layer>) -> Self {
+        let row = LayerPasses { name: layer.name(), passes: Vec::new() };
+        Self { layer, row, known: Vec::new(), current: Vec::new(), failure: None }
+    }
+
+    /// A whole pass that warms up, finds out how long one takes, and shows that it is the same routine. `false` where a signal
+    /// came.
+    fn first_pass(&mut self, portions: &[Range<u64>], stop: &Stop) -> Result<bool, Mismatch> {
         for (part, range) in portions.iter().enumerate() {
-            if stop.signal().is_some() {
-                return Err(Halted::Stopped);
+            if !self.take_turn(range, part, stop)? {
+                return Ok(false);
             }
-            let pass = self.portion(range, part)?;
-            self.known.push(pass.primes);
         }
-        self.first = from.elapsed().as_secs_f64();
+        self.known = self.current.drain(..).map(|pass| pass.primes).collect();
         let found: u64 = self.known.iter().sum();
-        if found == primes::KNOWN {
-            return Ok(());
+        if found == primes::KNOWN || self.failure.is_some() {
+            return Ok(true);
         }
         Err(self.mismatch(format!(
             "counted {found} primes below {}, where there are {}: no figure is shown, since what it did is not the work of the \
@@ -215,12 +183,31 @@ impl Runner {
         )))
     }
 
-    fn mismatch(&self, did: String) -> Halted {
-        Halted::Unlike(Mismatch { layer: self.row.name, did })
+    /// Makes a portion, unless one failed before. `false` where a signal came, which ends what a layer does, too.
+    fn take_turn(&mut self, range: &Range<u64>, part: usize, stop: &Stop) -> Result<bool, Mismatch> {
+        if stop.signal().is_some() {
+            return Ok(false);
+        }
+        if self.failure.is_none() {
+            match self.portion(range, part)? {
+                Ok(pass) => self.current.push(pass),
+                Err(_) if stop.signal().is_some() => return Ok(false),
+                Err(failure) => self.failure = Some(failure),
+            }
+        }
+        Ok(true)
     }
 
-    fn portion(&mut self, range: &Range<u64>, part: usize) -> Result<Pass, Halted> {
-        let pass = self.layer.pass(range.clone()).map_err(Halted::Failed)?;
+    fn mismatch(&self, did: String) -> Mismatch {
+        Mismatch { layer: self.row.name, did }
+    }
+
+    /// A portion, or why the layer goes no further.
+    fn portion(&mut self, range: &Range<u64>, part: usize) -> Result<Result<Pass, Unavailable>, Mismatch> {
+        let pass = match self.layer.pass(range.clone()) {
+            Ok(pass) => pass,
+            failed => return Ok(failed),
+        };
         let code = primes::code();
         let (crc, offset) = (crc32(code), page_offset(code.as_ptr().addr() as u64));
         if (pass.crc, pass.page_offset) != (crc, offset) {
@@ -237,12 +224,10 @@ impl Runner {
                 pass.primes, range.start, range.end
             )));
         }
-        if !(pass.seconds > 0.0 && pass.clock > 0.0 && pass.clock.is_finite()) {
-            return Err(Halted::Failed(Unavailable::new(text!(
-                "the cycle counter stood still or stepped back during a portion"
-            ))));
+        if pass.seconds > 0.0 && pass.clock > 0.0 && pass.clock.is_finite() {
+            return Ok(Ok(pass));
         }
-        Ok(pass)
+        Ok(Err(text!("the cycle counter stood still or stepped back during a portion").into()))
     }
 }
 
@@ -251,7 +236,7 @@ mod tests {
     use std::sync::OnceLock;
 
     use super::*;
-    use crate::{Bound, Disturbed};
+    use crate::Disturbed;
 
     /// The primes of a portion, each of which is counted once for all tests.
     fn counted(range: &Range<u64>) -> u64 {
@@ -274,7 +259,7 @@ mod tests {
 
     impl Layer for Made {
         fn name(&self) -> LayerName {
-            LayerName { layer: self.layer, bound: Bound::Cpu(0), interrupts: true }
+            LayerName { layer: self.layer, bound: Some(0), interrupts: true }
         }
 
         fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable> {

@@ -154,11 +154,11 @@ impl Outcome {
 pub fn check_quota(machine: &Machine) -> Result<(), Unavailable> {
     match machine.limits.cpu_quota.filter(|quota| *quota < LEAST_QUOTA) {
         None => Ok(()),
-        Some(quota) => Err(Unavailable::new(text!(
+        Some(quota) => Err(text!(
             "overhead-quota-too-small",
             "a quota of {quota} CPUs stops each portion of 20 ms in its middle",
             quota = significant(quota)
-        ))
+        )
         .with_remedy(text!(
             "allow at least {least} CPUs (cpu.max of the cgroup, docker --cpus)",
             least = significant(LEAST_QUOTA)
@@ -196,19 +196,18 @@ fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
     Err(match first {
         Some(other) => (
             other,
-            Unavailable::new(text!("another core type than CPU {cpu}, so more than interrupts differs", cpu)),
+            Unavailable::new(text!("another core type than CPU {cpu}, so more than interrupts differs")),
         ),
-        None => (
-            u32::from(cpu == 0),
-            Unavailable::new(text!("this process may use no other CPU")).with_remedy(crate::MORE_CPUS),
-        ),
+        None => {
+            (u32::from(cpu == 0), text!("this process may use no other CPU").with_remedy(crate::MORE_CPUS))
+        }
     })
 }
 
 /// What kernel rows would need, where they were not asked for. Where the kernel takes no modules, who asks would be told that.
 fn kernel_not_asked_for() -> Coverage {
     let why = kernel_module::find_missing_support(Path::new("/")).unwrap_or_else(|| {
-        Unavailable::new(text!("not asked for: --kernel loads a kernel module and requires root"))
+        text!("not asked for: --kernel loads a kernel module and requires root")
             .with_remedy("sudo linespeed overhead --kernel")
     });
     Coverage { remedy: why.remedy, ..Coverage::skipped("overhead (kernel)", why.reason) }

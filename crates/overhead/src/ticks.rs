@@ -1,12 +1,6 @@
 //! Time by the counter that user mode, the kernel and a guest all read.
 
-use std::time::{Duration, Instant};
-
 use kernels::counter;
-
-/// How long the counter is held against the kernel's clock: their readings are 50 ns apart at most, so the rate is
-/// known to one in a million.
-const CALIBRATION: Duration = Duration::from_millis(50);
 
 /// The counter's rate: one for all layers of a run, so that their times are in proportion whatever its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,17 +9,9 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// Finds the rate out: from the architecture where it tells, else against the kernel's clock, in 50 ms.
+    /// Finds the rate out, in 50 ms where the architecture does not tell.
     pub fn calibrate() -> Self {
-        if let Some(hz) = counter::architectural_hz() {
-            return Self { hz: hz as f64 };
-        }
-        let (from, ticks) = (Instant::now(), counter::ticks_ordered());
-        while from.elapsed() < CALIBRATION {
-            std::hint::spin_loop();
-        }
-        let (elapsed, ticks) = (from.elapsed(), counter::ticks_ordered().wrapping_sub(ticks));
-        Self { hz: ticks as f64 / elapsed.as_secs_f64() }
+        Self { hz: measure::watch::ticks_a_second() }
     }
 
     /// Ticks a second.
@@ -52,6 +38,8 @@ impl Ticks {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]

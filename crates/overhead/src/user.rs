@@ -7,7 +7,7 @@ use kernels::primes;
 use record::{CpuList, text};
 
 use super::layer_thread::LayerThread;
-use super::{Bound, Layer, LayerName, Observer, Pass, Ticks, Unavailable, crc32, page_offset};
+use super::{Layer, LayerName, Observer, Pass, Ticks, Unavailable, crc32, page_offset};
 use os::pin::Pinned;
 
 /// The least real-time priority: above every other task of the usual kind.
@@ -30,10 +30,10 @@ impl UserMode {
     /// The layer's place.
     pub fn name(&self) -> LayerName {
         let (layer, bound) = match self {
-            UserMode::Unbound(_) => ("user", Bound::None),
-            UserMode::Bound(cpu) => ("user", Bound::Cpu(*cpu)),
-            UserMode::Again(cpu) => (super::AGAIN, Bound::Cpu(*cpu)),
-            UserMode::RealTime(cpu) => (super::REAL_TIME, Bound::Cpu(*cpu)),
+            UserMode::Unbound(_) => ("user", None),
+            UserMode::Bound(cpu) => ("user", Some(*cpu)),
+            UserMode::Again(cpu) => (super::AGAIN, Some(*cpu)),
+            UserMode::RealTime(cpu) => (super::REAL_TIME, Some(*cpu)),
         };
         LayerName { layer, bound, interrupts: true }
     }
@@ -88,13 +88,12 @@ impl Running {
             }
         };
         let pinned = Pinned::within(&cpus).map_err(|error| {
-            Unavailable::new(text!("cannot bind a thread to CPU {cpus}: {error}", cpus = &cpus, error))
+            text!("cannot bind a thread to CPU {cpus}: {error}", cpus = &cpus)
                 .with_remedy(text!("choose a CPU that this process may use: --cpu or --cpus"))
         })?;
         if matches!(how, UserMode::RealTime(_)) {
             os::set_fifo(PRIORITY).map_err(|error| {
-                Unavailable::new(text!("real-time priority (SCHED_FIFO) is refused: {error}", error))
-                    .with_remedy(os::fifo_remedy())
+                text!("real-time priority (SCHED_FIFO) is refused: {error}").with_remedy(os::fifo_remedy())
             })?;
         }
         Ok(Self { cpus, is_bound, observer: Observer::new(ticks), _pinned: pinned })
@@ -104,12 +103,8 @@ impl Running {
         let (primes, seen) = self.observer.observe(|| primes::count(range.start, range.end));
         let mut ran_on = [seen.cpu_from, seen.cpu_to].into_iter().flatten();
         if let Some(cpu) = ran_on.find(|cpu| self.is_bound && !self.cpus.contains(*cpu)) {
-            return Err(Unavailable::new(text!(
-                "bound to CPU {cpus}, but ran on CPU {cpu}",
-                cpus = &self.cpus,
-                cpu
-            ))
-            .with_remedy(text!("the CPU went offline: choose another with --cpu")));
+            return Err(text!("bound to CPU {cpus}, but ran on CPU {cpu}", cpus = &self.cpus)
+                .with_remedy(text!("the CPU went offline: choose another with --cpu")));
         }
         let code = primes::code();
         let page_offset = page_offset(code.as_ptr().addr() as u64);

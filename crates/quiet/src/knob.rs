@@ -70,13 +70,6 @@ pub struct FileValue {
     pub as_steady: fn(&str) -> bool,
 }
 
-impl FileValue {
-    /// A word or number, of which one alone is steady.
-    pub const fn word(path: &'static str, steadier: &'static str) -> Self {
-        Self { path, syntax: ValueSyntax::Word, steadier, as_steady: |_| false }
-    }
-}
-
 /// When a knob is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetWhen {
@@ -100,6 +93,17 @@ impl Knob {
         inspect: Inspect::With(|_, _| Ok(None)),
         set_to: None,
     };
+
+    /// What most knobs have, looked at in its own way.
+    pub const fn looked_at(inspect: fn(&Knob, &KnobContext) -> Seen) -> Self {
+        Self { inspect: Inspect::With(inspect), ..Self::ORDINARY }
+    }
+
+    /// A setting of the kernel: a file with a word or number, of which one alone is steady.
+    pub const fn of_file(path: &'static str, steadier: &'static str) -> Self {
+        let file = FileValue { path, syntax: ValueSyntax::Word, steadier, as_steady: |_| false };
+        Self { class: KnobClass::Kernel, inspect: Inspect::File(file), ..Self::ORDINARY }
+    }
 
     /// Whether it is set only when it is named.
     pub fn only_when_named(&self) -> bool {

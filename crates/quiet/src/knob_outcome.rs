@@ -82,10 +82,10 @@ pub(crate) fn group_values(changes: &[Change], written: &[WriteOutcome]) -> Vec<
     for (change, written) in changes.iter().zip(written) {
         let why_not = match written {
             WriteOutcome::Set => None,
-            WriteOutcome::NotKept(now) => Some(text!("the kernel accepts the value and stays at {now}", now)),
+            WriteOutcome::NotKept(now) => Some(text!("the kernel accepts the value and stays at {now}")),
             WriteOutcome::Refused(why) => Some(why.clone().into()),
             WriteOutcome::Gone => Some(text!("the file is gone, with its CPU or device")),
-            WriteOutcome::Changed(now) => Some(text!("set to {now} by another process meanwhile", now)),
+            WriteOutcome::Changed(now) => Some(text!("set to {now} by another process meanwhile")),
         };
         let Some(knob) = crate::knobs::find(&change.knob).map(|knob| knob.name) else { continue };
         let same = |(outcome, _): &&mut (KnobOutcome, &str)| {
@@ -109,8 +109,8 @@ pub(crate) fn group_values(changes: &[Change], written: &[WriteOutcome]) -> Vec<
     }
     let with_path = |(mut outcome, first): (KnobOutcome, &str)| {
         outcome.why_not = outcome.why_not.map(|why| match outcome.values {
-            1 => text!("{first}: {why}", first = first.to_owned(), why),
-            many => text!("{many} values, {first} first: {why}", many, first = first.to_owned(), why),
+            1 => text!("{first}: {why}", first = first.to_owned()),
+            many => text!("{many} values, {first} first: {why}", first = first.to_owned()),
         });
         outcome
     };

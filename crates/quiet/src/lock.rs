@@ -119,3 +119,45 @@ mod tests {
         assert_eq!(refused(folder.path()), (lock, Some(libc::EISDIR)));
     }
 }
+
+#[cfg(test)]
+mod holder_tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    /// A lock's file with the words of a session that has ended, held by a `sleep` that has it open.
+    fn left_to_a_guardian(folder: &Path) -> (std::process::Child, u32) {
+        let mut ended = Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        let path = folder.join(LOCK);
+        std::fs::write(&path, format!("process {}: linespeed quiet -- make\n", ended.id())).unwrap();
+        let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        file.try_lock().unwrap();
+        let guardian = Command::new("sleep").arg("60").stdin(Stdio::from(file)).spawn().unwrap();
+        (guardian, ended.id())
+    }
+
+    #[test]
+    fn a_guardian_at_work_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut guardian, ended) = left_to_a_guardian(folder.path());
+        let holder = Holder::find(folder.path()).unwrap();
+        assert_eq!(holder.pid(), Some(ended));
+        assert_eq!(holder.way_out(), "wait until it has put them back");
+        let done = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            guardian.kill().unwrap();
+            guardian.wait().unwrap();
+        });
+        assert_eq!(Holder::find_lasting(folder.path()), None);
+        done.join().unwrap();
+    }
+
+    #[test]
+    fn who_was_started_below_whom_is_known() {
+        // SAFETY: takes nothing and cannot fail.
+        let parent = unsafe { libc::getppid() } as u32;
+        let below = crate::lock_holder::is_ancestor;
+        assert!(below(parent) && !below(std::process::id()) && !below(u32::MAX));
+    }
+}

@@ -99,7 +99,6 @@ impl TunedSession {
         let root = Root::live();
         let tree = Tree::new(&root);
         let named = !names.is_empty();
-        let stays = purpose == Purpose::Persistent;
         let Planned { context, mut rows, mut plan } = wanted.plan(&root, &tree)?;
         let folder = caller.state_directory();
         let boot = read_boot_id();
@@ -107,7 +106,8 @@ impl TunedSession {
             && let Some(existing) = Standing::beside(folder, &boot, purpose)?
         {
             let open = existing.keep_to_the_commands(&mut plan, names, cpus, &context)?;
-            let mut tuned = Self::without_session(caller, &rows, &plan);
+            let mut tuned = Self::with_settings(caller, &rows, &plan);
+            tuned.outcomes.extend(describe_unset(&rows, &plan));
             if purpose == Purpose::Measuring {
                 tuned.outcomes.extend(find_standing(existing.changes(), &tree));
             }
@@ -118,64 +118,55 @@ impl TunedSession {
         }
         let leftover = folder.as_ref().map_or(Ok(Leftover::Nothing), |folder| find_leftover(folder, &boot));
         let is_left = matches!(leftover?, Leftover::Orphaned(_) | Leftover::OtherBoot(_));
+        let mut locked = None;
         if plan.leaves_traces() || is_left {
-            let folder = folder?;
-            let request = caller.request(&folder, stays);
+            let request = caller.request(&folder?, purpose == Purpose::Persistent);
             let lock = session::lock(&request)?;
-            if clean_up(caller, &folder, &boot, &tree)? {
+            if clean_up(caller, &request.folder, &boot, &tree)? {
                 // The values that were inspected were not the machine's own.
                 Planned { rows, plan, .. } = wanted.plan(&root, &tree)?;
             }
-            refuse_unset(&plan, named)?;
-            if !plan.leaves_traces() {
-                return Self::without_session(caller, &rows, &plan).or_refuse(named);
-            }
-            let tuned = process::run_before_others(|| {
-                Self::with_session(caller, &tree, lock, &request, &rows, plan)
-            })?;
-            return tuned.or_refuse(named);
+            locked = Some((lock, request));
         }
         refuse_unset(&plan, named)?;
-        Self::without_session(caller, &rows, &plan).or_refuse(named)
+        let mut tuned = Self::with_settings(caller, &rows, &plan);
+        if let Some((lock, request)) = locked.filter(|_| plan.leaves_traces()) {
+            process::run_before_others(|| tuned.start(caller, &tree, lock, &request, &rows, &plan))?;
+        }
+        tuned.outcomes.extend(describe_unset(&rows, &plan));
+        tuned.or_refuse(named)
     }
 
-    fn without_session(caller: &Caller, rows: &[AuditRow], plan: &TuningPlan) -> Self {
-        let mut tuned = Self::with_settings(caller, rows, plan);
-        tuned.outcomes.extend(describe_unset(rows, plan));
-        tuned
-    }
-
-    fn with_session(
+    /// Sets what stands on the machine.
+    fn start(
+        &mut self,
         caller: &Caller,
         tree: &Tree,
         lock: Lock,
         request: &Request,
         rows: &[AuditRow],
-        plan: TuningPlan,
-    ) -> Result<Self, Error> {
-        let changes = plan.changes.clone();
-        let (mut session, written) = Session::start(tree, lock, request, changes)?;
+        plan: &TuningPlan,
+    ) -> Result<(), Error> {
+        let (mut session, written) = Session::start(tree, lock, request, plan.changes.clone())?;
         match session.guardian() {
             Some(pid) => os::child::register_own(pid),
             None => caller.tell(Event::NoGuardian),
         }
-        let mut tuned = Self::with_settings(caller, rows, &plan);
-        tuned.outcomes.extend(group_values(&plan.changes, &written));
+        self.outcomes.extend(group_values(&plan.changes, &written));
         for (name, compound) in &plan.compound_changes {
             let (notes, why_not) = match session.apply_compound(compound) {
                 Ok(notes) => (notes, None),
                 Err(why) => (Vec::new(), Some(Text::from(why.to_string()))),
             };
-            tuned.compound_applied |= why_not.is_none();
+            self.compound_applied |= why_not.is_none();
             if let (CompoundChange::Shield(shield), None) = (compound, &why_not) {
-                tuned.shield = Some(shield.clone());
+                self.shield = Some(shield.clone());
             }
             let note = (!notes.is_empty()).then(|| Text::sequence(notes));
-            tuned.outcomes.push(KnobOutcome { note, ..describe_knob(rows, name, why_not) });
+            self.outcomes.push(KnobOutcome { note, ..describe_knob(rows, name, why_not) });
         }
-        tuned.outcomes.extend(describe_unset(rows, &plan));
-        tuned.session = Some(session);
-        Ok(tuned)
+        self.session = Some(session);
+        Ok(())
     }
 
     /// What this process holds, and what is for the command to have.
@@ -287,10 +278,8 @@ impl TunedSession {
     }
 
     /// Puts everything back, and tells what is not as it was.
-    pub fn end(mut self) {
-        if let Some(session) = self.session.take() {
-            end_session(session, self.listener);
-        }
+    pub fn end(self) {
+        drop(self);
     }
 }
 

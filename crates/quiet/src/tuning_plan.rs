@@ -108,8 +108,7 @@ impl TuningPlan {
                             "{locked} of {all} values, {first} first: {why}",
                             locked = locked.len(),
                             all = changes.len(),
-                            first = &first.path,
-                            why
+                            first = &first.path
                         )
                     };
                     self.not_set.push((name, why));
@@ -129,16 +128,16 @@ impl TuningPlan {
             }
             Adjustment::ProcessSetting(_) | Adjustment::Compound(_) => {
                 if named {
-                    let way_out = text!("only for a command: linespeed quiet {name} -- COMMAND", name);
+                    let way_out = text!("only for a command: linespeed quiet {name} -- COMMAND");
                     self.not_set.push((name, way_out));
                 }
             }
             Adjustment::BootParameters(parameters) => {
-                let line = text!("only at boot, on the kernel command line: {parameters}", parameters);
+                let line = text!("only at boot, on the kernel command line: {parameters}");
                 self.not_by_us(named).push((name, line));
             }
             Adjustment::Manual(adjustment) => {
-                self.not_by_us(named).push((name, text!("by hand: {adjustment}", adjustment)))
+                self.not_by_us(named).push((name, text!("by hand: {adjustment}")))
             }
         }
     }

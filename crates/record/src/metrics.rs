@@ -146,6 +146,11 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
     GROUPS.into_iter().flatten()
 }
 
+/// Whether a figure of this metric can be true; taken so of a metric that is not known.
+pub fn can_be(name: &str, value: f64) -> bool {
+    find(name).is_none_or(|Metric { plausible: (low, high), .. }| (*low..=*high).contains(&value))
+}
+
 /// The metric with this name: asked several times of every figure, of which a fleet's records have millions.
 pub fn find(name: &str) -> Option<&'static Metric> {
     // Some sixty: a search among them takes less than a hash of the name.

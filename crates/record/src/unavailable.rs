@@ -42,6 +42,13 @@ impl Unavailable {
     }
 }
 
+impl Text {
+    /// This as a reason, with what would help.
+    pub fn with_remedy(self, remedy: impl Into<Text>) -> Unavailable {
+        Unavailable::new(self).with_remedy(remedy)
+    }
+}
+
 impl From<Text> for Unavailable {
     fn from(reason: Text) -> Self {
         Self::new(reason)

@@ -34,9 +34,9 @@ pub struct ProvenCommand<'a> {
     pub drop_caches: bool,
 }
 
-/// Rounds where they fit into [`WORTH_WAITING`] seconds; otherwise the fewest that give an interval.
+/// Rounds where they fit into [`MOST_SECONDS`] seconds; otherwise the fewest that give an interval.
 const ROUNDS: usize = 12;
-const WORTH_WAITING: f64 = 120.0;
+const MOST_SECONDS: f64 = 120.0;
 
 const fn compared(name: &'static str, unit: Unit, scale: Scale, less_is_better: bool) -> Figure {
     Figure { name, unit, scale, less_is_better }
@@ -119,15 +119,15 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     found.judge(comparisons, &FIGURES);
     found.remarks.extend(runner.describe_files());
     let nice_limit = nice_limit.flatten();
-    found.remarks.extend(nice_limit.map(|limit| text!("Nice: {limit}.", limit)));
-    found.remarks.extend(runner.clock.map(|how| text!("Core clock: {how}.", how)));
+    found.remarks.extend(nice_limit.map(|limit| text!("Nice: {limit}.")));
+    found.remarks.extend(runner.clock.map(|how| text!("Core clock: {how}.")));
     Ok(found)
 }
 
 /// The rounds that were asked for, or as many as fit into a time that is worth waiting, or the fewest that give an interval.
 fn fit_rounds(asked: Option<usize>, comparisons: usize, each: f64) -> usize {
     let fewest = super::choose_rounds((comparisons - 1).max(1) * FIGURES.len(), 0);
-    let fits = (ROUNDS * comparisons * 2) as f64 * each <= WORTH_WAITING;
+    let fits = (ROUNDS * comparisons * 2) as f64 * each <= MOST_SECONDS;
     asked.unwrap_or(if fits { ROUNDS.max(fewest) } else { fewest })
 }
 
@@ -160,7 +160,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
     if asked(AFFINITY) {
         match &bound {
             Some(cpus) => {
-                let name = text!("unbound, then on CPU {cpus}", cpus);
+                let name = text!("unbound, then on CPU {cpus}");
                 all.push(Comparison::new(name, plain(), at()));
             }
             None => missing.push((AFFINITY.into(), text!("only one CPU is allowed for this process"))),
@@ -174,7 +174,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
                 Some(cpus) => format!("on CPU {cpus}"),
                 None => "as it is".to_owned(),
             };
-            let name = text!("{how}, then with nice {nice}", how, nice = nice.to_string());
+            let name = text!("{how}, then with nice {nice}", nice = nice.to_string());
             let with = Setting { setting: Some(ProcessSetting::Nice(nice)), ..at() };
             all.push(Comparison::new(name, at(), with));
         } else {
@@ -268,8 +268,7 @@ impl Runner<'_> {
         let read = Value::Bytes(record::statistics::median_of_sorted(&reads) as u64);
         if self.files.is_empty() {
             return Some(text!(
-                "Cold: page cache of the whole machine dropped; a run then read {read} from disks.",
-                read
+                "Cold: page cache of the whole machine dropped; a run then read {read} from disks."
             ));
         }
         let bytes = self.files.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|data| data.len());
@@ -278,8 +277,7 @@ impl Runner<'_> {
              a run then read {read} from disks. Folders and other files stay cached: --drop-caches drops all, of the whole \
              machine.",
             files = count_noun(self.files.len(), "file"),
-            size = Value::Bytes(bytes.sum()),
-            read
+            size = Value::Bytes(bytes.sum())
         ))
     }
 
@@ -311,9 +309,7 @@ impl Runner<'_> {
             None => run(),
         };
         drop(guard);
-        if let Some(tuned) = tuned {
-            tuned.end();
-        }
+        drop(tuned);
         let run = run.map_err(ProofError::CannotStart)?;
         if self.request.stop.signal().is_some() {
             return Ok(None);

@@ -1,6 +1,6 @@
 //! Two states that differ in one thing, and the rounds in which both were tried.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use record::phrase::count_noun;
 use record::{Text, text, units};
@@ -63,9 +63,8 @@ pub(super) fn run_rounds<S, R>(
     what: &str,
     mut run: impl FnMut(&S) -> Result<Option<R>, ProofError>,
 ) -> Result<usize, ProofError> {
-    let (stop, trials, began) = (request.stop, comparisons.len() * 2, Instant::now());
-    let promised = (rounds * trials) as f64 * each;
-    let all = units::figure(promised, "s");
+    let (stop, trials) = (request.stop, comparisons.len() * 2);
+    let all = units::figure((rounds * trials) as f64 * each, "s");
     (request.tell)(&format!("{} of {trials} {what}: about {all}", count_noun(rounds, "round")));
     for round in 0..rounds {
         for (at, comparison) in comparisons.iter_mut().enumerate() {
@@ -74,25 +73,8 @@ pub(super) fn run_rounds<S, R>(
                 return Ok(round);
             }
         }
-        // One trial as it is tells nothing of one in another state.
-        if round == 0
-            && let Some(left) = correct_estimate(promised, began.elapsed().as_secs_f64(), rounds)
-        {
-            let left = units::figure(left, "s");
-            (request.tell)(&format!("estimate corrected after the first round: about {left} more"));
-        }
     }
     Ok(rounds)
-}
-
-/// A promise that was so many seconds off, and by such a factor, is corrected.
-const WORTH_TELLING: (f64, f64) = (2.0, 1.3);
-
-/// What remains by the first round, in seconds, where that is far from what was promised of all.
-fn correct_estimate(promised: f64, round: f64, rounds: usize) -> Option<f64> {
-    let all = round * rounds as f64;
-    let far = (all - promised).abs() > WORTH_TELLING.0 && (all / promised).ln().abs() > WORTH_TELLING.1.ln();
-    (rounds > 1 && far).then_some(all - round)
 }
 
 impl Proof {
@@ -161,9 +143,7 @@ pub(super) fn run_with_knobs<R>(
     let session = (!knobs.is_empty()).then(|| (request.begin_session)(knobs)).transpose()?;
     std::thread::sleep(SETTLING);
     let result = run();
-    if let Some(session) = session {
-        session.end();
-    }
+    drop(session);
     Ok(request.stop.signal().is_none().then_some(result))
 }
 
@@ -209,14 +189,5 @@ mod tests {
             if trials == 1 { Err(ProofError::NoFigure("wakeup")) } else { Ok(Some(*after)) }
         });
         assert_eq!((done.unwrap(), rounds), (3, vec![0, 3]));
-    }
-
-    #[test]
-    fn a_promise_that_was_far_off_is_corrected_by_the_first_round() {
-        assert_eq!(correct_estimate(6.0, 1.6, 10), Some(14.4));
-        assert_eq!(correct_estimate(16.0, 0.6, 10), Some(5.4));
-        for (promised, round, rounds) in [(6.0, 0.7, 10), (0.1, 0.1, 12), (6.0, 60.0, 1), (60.0, 6.5, 10)] {
-            assert_eq!(correct_estimate(promised, round, rounds), None);
-        }
     }
 }

@@ -152,8 +152,8 @@ impl Figure {
                 let (low, high) = if less { (*low, *high) } else { (-high, -low) };
                 let (by, low, high) = (amount(share.abs()), self.amount(low), self.amount(high));
                 match less {
-                    true => text!("{by} less ({low} to {high})", by, low, high),
-                    false => text!("{by} more ({low} to {high})", by, low, high),
+                    true => text!("{by} less ({low} to {high})"),
+                    false => text!("{by} more ({low} to {high})"),
                 }
             }
             Verdict::NotResolved { smaller_than } if *smaller_than > 0.0 => {
@@ -162,11 +162,11 @@ impl Figure {
             Verdict::NotResolved { .. } => text!("none"),
             Verdict::TooNoisy { rounds_needed: Some(more) } if comparison.interval.is_none() => {
                 let rounds = count_noun(*more, "round");
-                text!("too few (+{rounds})", rounds)
+                text!("too few (+{rounds})")
             }
             Verdict::TooNoisy { rounds_needed: Some(more) } => {
                 let rounds = count_noun(*more, "round");
-                text!("too noisy (+{rounds})", rounds)
+                text!("too noisy (+{rounds})")
             }
             Verdict::TooNoisy { rounds_needed: None } => text!("too noisy"),
             Verdict::NotMeasurable { reason } => reason.clone(),

@@ -8,21 +8,20 @@ use quiet::files::Tree;
 use quiet::knob::ProcessSetting;
 use quiet::tuned_session::read_boot_id;
 use quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
-use record::difference::Scale;
+use record::difference::{Scale, WORTH_TELLING};
 use record::{CpuList, Text, text};
 
 use super::comparison::run_with_knobs;
 use super::figure::{Compared, Figure, Unit, names};
 use super::{Proof, ProofError, ProofRequest};
-use crate::measured_noise::{MeasuredNoise, measure_floor};
-use crate::proof_cache::{ProofCache, Proven};
+use crate::proof_cache::{ProofCache, Proven, measure_floor};
 
 /// Rounds beyond the fewest that give an interval: so that one odd round does not decide.
 const SPARE_ROUNDS: usize = 3;
 /// How long a block takes with what is before and after it.
 const BLOCK: f64 = 0.34;
 /// A share that is worth knowing: a point.
-const WORTH: Scale = Scale::Difference { worth: 0.01 };
+const POINTS: Scale = Scale::Difference { worth: WORTH_TELLING };
 /// What stands for nothing set, and for everything.
 const NOTHING: &str = "nothing";
 const ALL: &str = "all of them";
@@ -39,11 +38,11 @@ fn list_figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
     let unreported: BlockFigure = |block| if block.taken_by_os.is_none() { block.taken } else { None };
     [
         (figure(names::WORK, Unit::Ratio, Scale::Ratio), |block| block.work_p95),
-        (figure(names::OS, Unit::Share, WORTH), |block| block.taken_by_os),
-        (figure(below, Unit::Share, WORTH), |block| block.taken_below),
-        (figure(names::ANYBODY, Unit::Share, WORTH), unreported),
-        (figure(names::WAKEUP, Unit::Seconds, Scale::Ratio), |block| block.wakeup_p99.map(|ns| ns / 1e9)),
-        (figure(names::CLOCK, Unit::Share, WORTH), |block| block.clock_spread),
+        (figure(names::OS, Unit::Share, POINTS), |block| block.taken_by_os),
+        (figure(below, Unit::Share, POINTS), |block| block.taken_below),
+        (figure(names::ANYBODY, Unit::Share, POINTS), unreported),
+        (figure(names::WAKEUP, Unit::Seconds, Scale::Ratio), |block| block.wakeup_p99),
+        (figure(names::CLOCK, Unit::Share, POINTS), |block| block.clock_spread),
     ]
 }
 
@@ -74,11 +73,8 @@ pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>),
     found.missing.splice(0..0, missing);
     let list: CpuList = cpus.iter().copied().collect();
     let cache = found.interrupted.is_none().then(|| collect_cache(&found, &list, measure_floor(&cpus, stop)));
-    found.remarks.push(text!(
-        "On CPU {list}, the worst of them. p95 of same work: over its median. Clock's movement: 5th to 95th percentile of \
-         the core clock over its median.",
-        list
-    ));
+    found.remarks.push(text!("On CPU {list}, the worst of them. p95 of same work: over its median. Clock's movement: 5th to 95th percentile of \
+         the core clock over its median."));
     Ok((found, cache))
 }
 
@@ -99,13 +95,14 @@ fn collect_cache(found: &Proof, cpus: &CpuList, floor: Option<f64>) -> ProofCach
     ProofCache {
         boot_id: read_boot_id(),
         cpus: cpus.to_string(),
-        measured: MeasuredNoise {
+        measured: Block {
             floor,
             taken_by_os: as_it_is(names::OS),
             taken_below: as_it_is(names::STEAL).or_else(|| as_it_is(names::FIRMWARE)),
             taken: as_it_is(names::ANYBODY),
             wakeup_p99: as_it_is(names::WAKEUP),
             clock_spread: as_it_is(names::CLOCK),
+            ..Block::default()
         },
         proven: others.into_iter().filter(|(tuned, ..)| *tuned != ALL.into()).map(proven).collect(),
         ..ProofCache::default()
@@ -160,11 +157,11 @@ pub(super) fn find_settable(
             || plan.compound_changes.iter().any(|(changed, _)| *changed == name)
         {
             let then = row.inspection.steadier.as_ref().map_or("steadier".to_owned(), ToString::to_string);
-            let change = text!("{name} {now}, then {then}", name, now, then);
+            let change = text!("{name} {now}, then {then}");
             knobs.push(SettableKnob { name, change, setting });
         } else if names.contains(&name) && !plan.not_set.iter().any(|(said, _)| *said == name) {
             // Who names a knob hears of it.
-            left.push((name.into(), text!("already steady: {now}", now)));
+            left.push((name.into(), text!("already steady: {now}")));
         }
     }
     Ok((knobs, left))

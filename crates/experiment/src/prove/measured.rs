@@ -121,11 +121,7 @@ pub fn prove_figure(request: ProofRequest, of: &ProvenFigure) -> Result<Proof, P
     )?;
     found.missing.splice(0..0, missing);
     let place = of.describe();
-    found.remarks.push(text!(
-        "Measured as linespeed run {name} does: {place}.",
-        name = of.measure.name,
-        place
-    ));
+    found.remarks.push(text!("Measured as linespeed run {name} does: {place}.", name = of.measure.name));
     Ok(found)
 }
 

@@ -3,13 +3,15 @@
 
 mod command;
 mod comparison;
-mod error;
 mod figure;
 mod knobs;
 mod measured;
 
 use os::Stop;
+use os::child::{Exit, SpawnError};
 use quiet::error::Error;
+use quiet::page_cache::PageCacheError;
+use quiet::process_settings::process::SettingRefusal;
 use quiet::tuned_session::TunedSession;
 use record::difference::Verdict;
 use record::difference::least_rounds;
@@ -17,7 +19,6 @@ use record::{CpuList, KnobValue, Text};
 use serde_json::{Value, json};
 
 pub use command::{ProvenCommand, prove_command};
-pub use error::ProofError;
 pub use figure::{Compared, Figure, Unit};
 pub use knobs::{measured_cpus, prove_knobs};
 pub use measured::{ProvenFigure, prove_figure};
@@ -98,5 +99,35 @@ impl Proof {
             "not_compared": self.missing.iter().map(why).collect::<Vec<_>>(),
             "remarks": self.remarks,
         })
+    }
+}
+
+/// Why a proof, or one of its settings, cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ProofError {
+    /// Knobs cannot be set.
+    #[error(transparent)]
+    Session(#[from] quiet::error::Error),
+    /// The page cache cannot be dropped or warmed.
+    #[error(transparent)]
+    PageCache(#[from] PageCacheError),
+    /// A process cannot have a setting.
+    #[error(transparent)]
+    Setting(#[from] SettingRefusal),
+    /// The command cannot be started.
+    #[error(transparent)]
+    CannotStart(SpawnError),
+    /// The command failed, with how.
+    #[error("the command {0}: runs that fail cannot be compared")]
+    CommandFailed(Exit),
+    /// A measurement has no figure here.
+    #[error("{0} cannot be measured here; linespeed run {0} says why")]
+    NoFigure(&'static str),
+}
+
+impl ProofError {
+    /// Whether nothing can be proven at all, and not one setting alone.
+    pub(super) fn ends_all(&self) -> bool {
+        matches!(self, ProofError::CannotStart(_) | ProofError::CommandFailed(_))
     }
 }

@@ -36,7 +36,7 @@ pub fn choose_recipe(name: &str, own: Option<&Path>) -> Result<(Recipe, Option<C
         && other.find_programs(&folders, &os_release).is_ok()
     {
         let name = other.name.clone();
-        let replaced = text!("{missing}. {name} runs instead", missing = missing.to_string(), name);
+        let replaced = text!("{missing}. {name} runs instead", missing = missing.to_string());
         let replaced = Coverage::impossible(format!("recipe {}", recipe.name), replaced);
         return Ok((other, Some(replaced)));
     }

@@ -206,15 +206,11 @@ impl Recipe {
         let reason = match caches {
             0 => text!(
                 "recipe-caches-unknown",
-                "{name} of {value} may fit the caches, whose size is unknown: not a rate of memory",
-                name,
-                value
+                "{name} of {value} may fit the caches, whose size is unknown: not a rate of memory"
             ),
             caches => text!(
                 "recipe-within-caches",
                 "{name} of {value} is less than four times the last-level caches ({caches}): not a rate of memory",
-                name,
-                value,
                 caches = Value::Bytes(caches)
             ),
         };

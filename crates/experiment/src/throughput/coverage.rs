@@ -1,27 +1,12 @@
 //! What a run of all steps says of what it could not measure: lines of the coverage.
 
-use record::{Coverage, Measurement, Text, Unavailable, text};
+use record::{Coverage, Text, Unavailable, text};
 
-use super::run::Run;
-use super::step_runs::StepRuns;
+use super::run::{Run, StepRuns};
 use super::{Job, Plan, Step};
 use crate::failure::Failed;
 use measure::counters;
 use record::phrase::count_noun;
-
-/// What to say of a figure outside its metric's physical bounds, which is withheld: a program may print anything.
-pub(super) fn withhold_implausible(measurement: &Measurement) -> Option<Coverage> {
-    let (least, most) = record::metrics::find(&measurement.metric)?.plausible;
-    let value = measurement.value();
-    (!(least..=most).contains(&value)).then(|| {
-        let reason = text!(
-            "withheld: {metric} of {figure} is physically implausible",
-            metric = measurement.metric.clone(),
-            figure = record::units::figure(value, &measurement.unit)
-        );
-        Coverage::skipped("scale", reason)
-    })
-}
 
 /// Why there is no IPC, in one line.
 pub(super) fn report_missing_ipc(trial: &Run) -> Option<Coverage> {
@@ -36,8 +21,7 @@ pub(super) fn report_left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
     (!trial.left.is_empty()).then(|| {
         let names = trial.left.join(", ");
         let reason = text!(
-            "the command ended while {names} was still running: its time is until the last process ended",
-            names
+            "the command ended while {names} was still running: its time is until the last process ended"
         );
         Coverage::degraded(job.recipe.name.clone(), reason).with_remedy(text!("start it in the foreground"))
     })
@@ -46,14 +30,14 @@ pub(super) fn report_left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
 /// What to say of a step that has fewer runs than it should.
 pub(super) fn report_lost_runs(step: &Step, taken: &StepRuns) -> Option<Coverage> {
     let trouble = taken.trouble.as_ref()?;
-    let placements: Vec<&str> = step.placements.iter().map(|order| order.name()).collect();
+    let placements: Vec<&str> = step.orders.iter().map(|order| order.name()).collect();
     let cpus = record::units::cpus(step.cpus.len() as u32);
     let what = format!("scale: {cpus}, {}", placements.join(" and "));
     let why = trouble.to_string();
     let mut lost = match taken.good().count() {
         0 => Coverage::skipped(what, text!("{trouble}", trouble = why)),
         1 => Coverage::degraded(what, text!("after 1 run: {trouble}", trouble = why)),
-        runs => Coverage::degraded(what, text!("after {runs} runs: {trouble}", runs, trouble = why)),
+        runs => Coverage::degraded(what, text!("after {runs} runs: {trouble}", trouble = why)),
     };
     lost.remedy = trouble.way_out();
     Some(lost)
@@ -101,7 +85,6 @@ pub(super) fn report_counted_failures(job: &Job, taken: &[StepRuns]) -> Option<C
         text!(
             "{failed} of {all} runs failed and are counted: the first {first}",
             failed = failed.len(),
-            all,
             first = first.to_string()
         ),
     ))

@@ -4,8 +4,7 @@ use record::detail;
 use record::text::Value;
 use record::{Doubt, Label, Labels, Machine, Mark, Measurement, SampleMark, Template, Text, metrics, text};
 
-use super::run::Run;
-use super::step_runs::StepRuns;
+use super::run::{Run, StepRuns};
 use super::{Job, Plan, Step};
 
 /// Runs of one step that differ by more are doubted.
@@ -25,7 +24,7 @@ pub(super) fn make_measurements(job: &Job, step: &Step, taken: &StepRuns) -> Vec
     let Some(first) = runs.first() else { return Vec::new() };
     let ipc: Vec<f64> = runs.iter().filter_map(|run| run.ipc.as_ref().ok().copied()).collect();
     let mut all = Vec::new();
-    for order in &step.placements {
+    for order in &step.orders {
         let place = Labels::new()
             .with_label(Label::Workload, job.recipe.name.as_str())
             .with_label(Label::Threads, step.cpus.len())

@@ -4,8 +4,7 @@ use record::detail;
 use record::text::Value;
 use record::{Coverage, Measurement, metrics, text};
 
-use super::run::Run;
-use super::step_runs::StepRuns;
+use super::run::{Run, StepRuns};
 use super::{Job, Plan};
 
 /// What to do about a command that runs for a fixed time.
@@ -98,16 +97,12 @@ impl FixedTime {
         let reason = if self.is_sure() {
             text!(
                 "a run takes {took} on any number of CPUs, while {busy}: it runs for a fixed time, so its time does not \
-                 show its throughput",
-                took,
-                busy
+                 show its throughput"
             )
         } else {
             text!(
                 "a run takes {took} on any number of CPUs ({busy}): either it runs for a fixed time, which does not show \
-                 its throughput, or it does not use more CPUs",
-                took,
-                busy
+                 its throughput, or it does not use more CPUs"
             )
         };
         Coverage::degraded("scale: time of a run", reason).with_remedy(GIVE_SCORE)

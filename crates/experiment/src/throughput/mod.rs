@@ -4,17 +4,16 @@
 mod coverage;
 mod figures;
 mod fixed_time;
-mod folder;
 pub mod plan;
 mod rounds;
 mod run;
 mod service;
-mod step_runs;
 mod with_recipe;
 
 use std::ffi::OsString;
 
-pub use plan::{Plan, Step};
+pub use measure::fill_order::Step;
+pub use plan::Plan;
 pub use rounds::{Observer, Results};
 pub use run::Run;
 pub use with_recipe::measure_job;

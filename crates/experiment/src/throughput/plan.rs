@@ -2,31 +2,13 @@
 
 use record::{CpuList, Machine};
 
-use measure::fill_order::{self, FillOrder};
-
-/// One step: so many CPUs, and the placements that take just these.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The CPUs in the order in which they are taken.
-    pub cpus: Vec<u32>,
-    /// The placements whose first CPUs these are.
-    pub placements: Vec<FillOrder>,
-}
-
-impl Step {
-    /// The CPUs as a set.
-    pub fn set(&self) -> CpuList {
-        self.cpus.iter().copied().collect()
-    }
-}
+use measure::fill_order::{self, FillOrder, Step, shared_steps};
 
 /// The steps, by rising number of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The steps.
     pub steps: Vec<Step>,
-    /// The placements that are told apart.
-    pub placements: Vec<FillOrder>,
 }
 
 impl Plan {
@@ -56,28 +38,17 @@ impl Plan {
         } else {
             placements.to_vec()
         };
-        let mut steps: Vec<Step> = Vec::new();
-        for order in &placements {
-            let sequence = order.cpus(machine, cpus);
+        let numbers = |order| {
             let mut numbers = match counts {
                 Some(counts) => counts.iter().map(|count| count as usize).collect(),
-                None => fill_order::steps(*order, machine, cpus, None),
+                None => fill_order::steps(order, machine, cpus, None),
             };
-            if numbers.first() != Some(&1) && !sequence.is_empty() {
+            if numbers.first() != Some(&1) && !cpus.is_empty() {
                 numbers.insert(0, 1);
             }
-            for number in numbers {
-                let taken = sequence[..number.min(sequence.len())].to_vec();
-                let set: CpuList = taken.iter().copied().collect();
-                match steps.iter_mut().find(|step| step.cpus.len() == taken.len() && step.set() == set) {
-                    Some(step) if step.placements.contains(order) => {}
-                    Some(step) => step.placements.push(*order),
-                    None => steps.push(Step { cpus: taken, placements: vec![*order] }),
-                }
-            }
-        }
-        steps.sort_by_key(|step| step.cpus.len());
-        Ok(Self { steps, placements })
+            numbers
+        };
+        Ok(Self { steps: shared_steps(machine, cpus, &placements, numbers) })
     }
 
     /// The step on one CPU.

@@ -3,12 +3,11 @@
 use os::Stop;
 use record::{Coverage, Machine, Measurement, text};
 
-use super::coverage::{self, report_left_behind, report_lost_runs, report_missing_ipc, withhold_implausible};
+use super::coverage::{self, report_left_behind, report_lost_runs, report_missing_ipc};
 use super::figures::{make_measurements, measure_smt_yield};
 use super::fixed_time::FixedTime;
-use super::run::{Run, run_step};
+use super::run::{Run, StepRuns, run_step};
 use super::service::Running;
-use super::step_runs::StepRuns;
 use super::{Job, Plan, Step};
 use crate::copies::{RunObserver, RunOptions, check_memory};
 use crate::failure::{Failed, Trouble};
@@ -103,9 +102,10 @@ fn collect(job: &Job, plan: &Plan, machine: &Machine, taken: &[StepRuns], result
         if let Some(fixed) = &fixed {
             fixed.mark(&mut measurement);
         }
-        match withhold_implausible(&measurement) {
+        // A program may print anything.
+        match measure::context::find_implausible(&measurement) {
             None => results.measurements.push(measurement),
-            withheld => results.coverage.extend(withheld),
+            Some(withheld) => results.coverage.push(Coverage { what: "scale".to_owned(), ..withheld }),
         }
     }
     let whole = taken.iter().all(|taken| taken.trouble.is_none());
@@ -238,7 +238,7 @@ mod tests {
     fn a_step_stands_once_for_each_placement_that_takes_its_cpus() {
         let plan = plan();
         let sets: Vec<(String, usize)> =
-            plan.steps.iter().map(|step| (step.set().to_string(), step.placements.len())).collect();
+            plan.steps.iter().map(|step| (step.set().to_string(), step.orders.len())).collect();
         let expected = [("0", 2), ("0,2", 1), ("0-1", 1), ("0-3", 2)];
         assert_eq!(sets, expected.map(|(set, count)| (set.to_owned(), count)));
         let all = make_measurements(&job(), &plan.steps[0], &taken(&[4.0, 4.0]));

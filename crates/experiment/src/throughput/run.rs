@@ -123,7 +123,7 @@ fn read_ipc(counters: &[Counters]) -> Result<f64, Text> {
         let reading = counters.read();
         let (Some(c), Some(i)) = (reading.get("cycles"), reading.get("instructions")) else {
             return Err(match counters.refused().first() {
-                Some((event, why)) => text!("{event}: {why}", event = *event, why),
+                Some((event, why)) => text!("{event}: {why}", event = *event),
                 None => text!("no counter was free for the command"),
             });
         };
@@ -180,5 +180,21 @@ fn rate_copy(recipe: &Recipe, wall: f64, score: Option<&Scored>) -> f64 {
         Some(Scored { value, kind: Kind::Rate, .. }) => *value,
         Some(Scored { value, kind: Kind::Seconds, .. }) => recipe.work / value,
         Some(Scored { value, kind: Kind::Work, .. }) => value / wall,
+    }
+}
+
+/// The runs of one step.
+#[derive(Debug, Default)]
+pub(super) struct StepRuns {
+    /// By round; `None` where there is none.
+    pub(super) runs: Vec<Option<Run>>,
+    /// Why there are no more.
+    pub(super) trouble: Option<Trouble>,
+}
+
+impl StepRuns {
+    /// Those that count.
+    pub(super) fn good(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().flatten()
     }
 }

@@ -1,13 +1,16 @@
 //! A command or a recipe with everything beside it: its folder, its service, and the guard over all its processes.
 
-use std::path::Path;
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use os::Stop;
 use os::child::Guard;
+use os::whole_file::clear_killed;
 use record::{Coverage, Machine, text};
+use tempfile::TempDir;
 
 use super::coverage::describe_early_signal;
-use super::folder::{create_folder, name_socket};
 use super::rounds::{Observer, Results, measure_steps};
 use super::service::{Setting, start_service};
 use super::{Job, Plan};
@@ -67,4 +70,91 @@ fn try_job(
     drop(folder);
     drop(guard);
     Ok(results)
+}
+
+/// Bytes that the path of a Unix socket may have: sun_path holds 108 with the zero at its end (unix(7)).
+const SOCKET_PATH: usize = 107;
+
+/// How its name begins.
+const PREFIX: &str = "linespeed-run-";
+
+/// A folder of a run, locked while that lives.
+pub(super) struct RunFolder {
+    folder: TempDir,
+    _lock: Option<File>,
+}
+
+impl RunFolder {
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Makes a folder that only this user can enter, in that for temporary files; in /tmp where that one's path leaves no room
+/// for a socket's name. It is removed with all that is in it when it is dropped.
+pub(super) fn create_folder() -> Result<RunFolder, Trouble> {
+    let place = os::places::temporary_folder();
+    let room = place.as_os_str().len() + "/linespeed-run-XXXXXX/socket".len() <= SOCKET_PATH;
+    let place = if room { place } else { PathBuf::from("/tmp") };
+    // Whoever reaches a server's socket could use the server.
+    let mode = std::fs::Permissions::from_mode(0o700);
+    clear_killed(&place, PREFIX);
+    let folder = tempfile::Builder::new().prefix(PREFIX).permissions(mode).tempdir_in(&place);
+    let folder = folder.map_err(|error| {
+        let place = place.display();
+        Trouble::Service(format!(
+            "{place}: cannot create a temporary folder: {error}; name another place with TMPDIR"
+        ))
+    })?;
+    // Where the file system has no locks, nobody removes what is left.
+    let _lock = File::open(folder.path()).ok().filter(|lock| lock.try_lock().is_ok());
+    Ok(RunFolder { folder, _lock })
+}
+
+/// A path for a socket in it.
+pub(super) fn name_socket(folder: &Path) -> PathBuf {
+    folder.join("socket")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_a_run_left_that_was_killed_with_its_guard_goes_and_no_other_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(20);
+        let lay = |name: &str| {
+            let path = place.path().join(name);
+            fs::create_dir_all(path.join("data")).unwrap();
+            let folder = File::open(&path).unwrap();
+            folder.set_modified(old).unwrap();
+            folder
+        };
+        let (_left, _other, runs) =
+            (lay("linespeed-run-left"), lay("linespeed-x"), lay("linespeed-run-runs"));
+        runs.try_lock().unwrap();
+        fs::create_dir(place.path().join("linespeed-run-young")).unwrap();
+        std::os::unix::fs::symlink(place.path().join("linespeed-x"), place.path().join("linespeed-run-link"))
+            .unwrap();
+        clear_killed(place.path(), PREFIX);
+        let names = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut left: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+        left.sort();
+        assert_eq!(left, ["linespeed-run-link", "linespeed-run-runs", "linespeed-run-young", "linespeed-x"]);
+    }
+
+    #[test]
+    fn nobody_else_can_enter_it_and_it_goes() {
+        let folder = create_folder().unwrap();
+        let path = folder.path().to_owned();
+        std::fs::create_dir(path.join("data")).unwrap();
+        std::fs::write(path.join("data/file"), "x").unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        assert!(name_socket(folder.path()).as_os_str().len() <= SOCKET_PATH);
+        drop(folder);
+        assert!(!path.exists());
+    }
 }

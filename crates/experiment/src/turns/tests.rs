@@ -70,8 +70,8 @@ fn commands_come_forwards_and_backwards_each_after_its_own_preparation() {
 fn a_preparation_that_fails_ends_all_of_it_with_its_last_words() {
     let (done, _) =
         run(&[("true", None), ("true", Some("echo gone >&2; exit 3"))], 0, Extent::Usual, &Stop::new());
-    let Some(EarlyEnd::Prepare(failed)) = done.ended else { panic!("{done:?}") };
-    assert_eq!((failed.how.exit, failed.how.last_output.as_str()), (Exit::Code(3), "gone"));
+    let Some((Trouble::Prepare { how, .. }, 1)) = done.ended else { panic!("{done:?}") };
+    assert_eq!((how.exit, how.last_output.as_str()), (Exit::Code(3), "gone"));
     assert_eq!(done.runs.iter().map(Vec::len).collect::<Vec<_>>(), [1, 0]);
 }
 
@@ -92,7 +92,7 @@ fn one_that_cannot_be_started_is_named_by_its_number() {
     let commands = [InTurn { job: job(&there), prepare: None }, InTurn { job: job(&missing), prepare: None }];
     let request = Request { commands: &commands, warmup: 0, extent: Extent::Rounds(2), stop: &Stop::new() };
     let done = run_in_turn(request, &mut Heard::default());
-    assert!(matches!(done.ended, Some(EarlyEnd::CannotStart(1, _))), "{done:?}");
+    assert!(matches!(done.ended, Some((Trouble::CannotStart(_), 1))), "{done:?}");
     assert_eq!(done.runs[0].len(), 1);
 }
 
@@ -101,7 +101,7 @@ fn a_signal_before_the_first_run_leaves_nothing() {
     let stop = Stop::new();
     stop.ask(libc::SIGINT);
     let (done, _) = run(&[("true", None), ("true", None)], 0, Extent::Usual, &stop);
-    assert_eq!(done.ended, Some(EarlyEnd::Stopped(libc::SIGINT)));
+    assert_eq!(done.ended, Some((Trouble::Stopped(libc::SIGINT), 0)));
     assert!(done.runs.iter().all(Vec::is_empty));
 }
 

@@ -7,11 +7,11 @@ use std::time::Instant;
 use ::quiet::tuned_session::TunedSession;
 use live::Beside;
 use machine::{Inspection, Root};
-use record::{Conditions, Coverage, CpuList, Ended, Machine, Measurement, Record, RunMode, Snapshot};
+use record::{Conditions, Coverage, CpuList, Ended, Machine, Measurement, Record, RunMode};
 
 use super::new_record;
 use super::quiet::tuned_session;
-use crate::delivery::destination;
+use crate::delivery::{checked_output_file, destination};
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::redaction::redact;
@@ -19,12 +19,16 @@ use crate::redaction::redact;
 /// A machine that is to be measured.
 pub struct Measuring<'a> {
     options: &'a Options,
-    /// The machine, and its state before.
+    /// The machine, and its state before; nothing where it is not looked at.
     pub found: Inspection,
     record: Record,
     destination: Option<PathBuf>,
     began: Instant,
-    beside: Beside,
+    /// Who else works meanwhile, where that is told.
+    pub beside: Option<Beside>,
+    /// Processes that are none of the others.
+    pub own: Vec<i32>,
+    looks: bool,
     tuned: Option<TunedSession>,
 }
 
@@ -43,38 +47,50 @@ pub struct Outcome {
 impl<'a> Measuring<'a> {
     /// Makes the machine quiet, looks at it, and checks that a record can be written, which a short run can do without.
     pub fn begin(options: &'a Options, short: bool) -> Result<Self, Failure> {
-        let began = Instant::now();
+        let mut measuring = Self::of_command(options, short, true)?;
+        let mode = options.measuring.depth().pick(RunMode::Quick, RunMode::Normal, RunMode::Full);
+        measuring.record.mode = Some(mode);
+        Ok(measuring)
+    }
+
+    /// The same for a command, of whose runs there is one kind. Where nothing of the machine is told it is not looked at, which
+    /// takes longer than many commands.
+    pub fn of_command(options: &'a Options, short: bool, looks: bool) -> Result<Self, Failure> {
+        let (began, record) = (Instant::now(), new_record());
         let tuned = tuned_session::for_measuring(options)?;
-        let found = machine::inspect(&Root::live());
-        let mut record = new_record();
-        record.mode = Some(options.measuring.depth().pick(RunMode::Quick, RunMode::Normal, RunMode::Full));
-        let destination = destination(options, &found.machine, &record, short)?;
-        let beside = Beside::begin(Root::live());
-        Ok(Self { options, found, record, destination, began, beside, tuned })
+        let found = if looks { machine::inspect(&Root::live()) } else { Inspection::default() };
+        let destination = match looks {
+            true => destination(options, &found.machine, &record, short)?,
+            false => checked_output_file(options)?,
+        };
+        let beside = looks.then(|| Beside::begin(Root::live()));
+        Ok(Self { options, found, record, destination, began, beside, own: Vec::new(), looks, tuned })
     }
 
     /// The whole record, and where it goes; knobs are as they were. `settle` completes the state after the run.
     pub fn finish(
-        mut self,
+        self,
         outcome: Outcome,
-        settle: impl FnOnce(&mut Snapshot),
+        settle: impl FnOnce(&mut Conditions),
     ) -> Result<(Record, Option<PathBuf>), Failure> {
-        let mut after = machine::snapshot_since(&Root::live(), &self.found.snapshot);
-        settle(&mut after);
-        let beside = self.beside.until_now(&[]);
+        let beside = self.beside.map(|mut beside| beside.until_now(&self.own)).unwrap_or_default();
+        let after = self.looks.then(|| machine::snapshot_since(&Root::live(), &self.found.snapshot));
         let knobs = tuned_session::knobs(self.tuned.as_ref());
         drop(self.tuned);
         let mut record = self.record;
-        record.conditions = Conditions { before: self.found.snapshot, after: Some(after), beside, knobs };
+        record.conditions = Conditions { before: self.found.snapshot, after, beside, knobs };
+        settle(&mut record.conditions);
         record.machine = self.found.machine;
         record.measurements = outcome.measurements;
         record.coverage = outcome.coverage;
         record.coverage.extend(self.found.coverage);
         record.looks = outcome.looks;
         record.ended = outcome.ended;
-        record.seconds = Some((self.began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
-        diagnose::explain_noise(&mut record);
-        record.diagnosis = diagnose::diagnose(&record);
+        record.seconds = Some((self.began.elapsed().as_secs_f64() * 1000.0).round() / 1000.0);
+        if self.looks {
+            diagnose::explain_noise(&mut record);
+            record.diagnosis = diagnose::diagnose(&record);
+        }
         redact(self.options, &mut record)?;
         Ok((record, self.destination))
     }

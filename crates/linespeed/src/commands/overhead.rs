@@ -68,7 +68,9 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
         looks: None,
         ended: ended(result.interrupted),
     };
-    let (record, destination) = measuring.finish(outcome, |after| result.add_thread_time(after))?;
+    let (record, destination) = measuring.finish(outcome, |conditions| {
+        conditions.after.iter_mut().for_each(|after| result.add_thread_time(after));
+    })?;
     if record.measurements.is_empty() && result.interrupted.is_none() {
         return Err(Failure::Cannot(explain_nothing(&result.missing)));
     }

@@ -69,8 +69,11 @@ fn measure_and_report(
         ended: ended(results.interrupted),
     };
     let own_ready_seconds = measure::run_queue_delay::total_seconds();
-    let (record, destination) =
-        measuring.finish(outcome, |after| after.own_ready_seconds = own_ready_seconds)?;
+    let (record, destination) = measuring.finish(outcome, |conditions| {
+        if let Some(after) = &mut conditions.after {
+            after.own_ready_seconds = own_ready_seconds;
+        }
+    })?;
     let kept = Kept::keep(options, &record, destination.as_deref());
     let ours = options.out.output.is_none() && !options.out.json;
     if !options.out.redact {

@@ -6,27 +6,23 @@ mod runs;
 mod turns;
 
 use std::path::Path;
-use std::time::Instant;
 
 use experiment::probe::{self, Probed};
-use live::Beside;
-use machine::{Inspection, Root};
 use measure::accesses::Hierarchy;
-use measure::command::{self, Attached, Job, SharedInput};
+use measure::command::{self, Attached, Figures, Job, SharedInput};
 use os::Stop;
 use os::child::Guard;
 use os::{pin, signals};
 use record::gate::Gate;
-use record::live::Process;
 use record::{Coverage, CpuList, Ended, Machine, Record, detail, metrics};
 use report::{perf_format, terminal};
 
-use super::quiet::tuned_session;
-use super::{new_record, output_file, to_standard_output};
+use super::measuring::{Measuring, Outcome, ended};
+use super::to_standard_output;
 use crate::delivery::{self, Kept, is_named, printed, write_form};
 use crate::failure::Failure;
 use crate::options::{Options, PerfFormat, Stat};
-use crate::redaction::{self, redact, shown};
+use crate::redaction::{self, shown};
 use crate::{ceilings, files, output};
 use report::forms::Forms;
 use runs::{Repeat, Runs, repeat};
@@ -34,7 +30,6 @@ use runs::{Repeat, Runs, repeat};
 /// What runs of one command and of several begin with.
 struct Begun<'a> {
     stop: &'static Stop,
-    began: Instant,
     /// The CPUs that this process may use, where that is told.
     allowed: Option<CpuList>,
     /// Those that commands are bound to.
@@ -43,12 +38,12 @@ struct Begun<'a> {
 
 impl<'a> Begun<'a> {
     fn new(options: &'a Options) -> Result<Self, Failure> {
-        let (stop, began) = (signals::install(), Instant::now());
+        let stop = signals::install();
         let (allowed, cpus) = (pin::allowed(), options.measuring.cpus.as_ref());
         if let (Some(cpus), Some(allowed)) = (cpus, &allowed) {
             super::measuring::check_cpus(cpus, allowed)?;
         }
-        Ok(Self { stop, began, allowed, cpus })
+        Ok(Self { stop, allowed, cpus })
     }
 }
 
@@ -58,21 +53,12 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     if commands.len() > 1 {
         return turns::run(options, stat, &commands);
     }
-    let Begun { stop, began, allowed, cpus } = Begun::new(options)?;
+    let Begun { stop, allowed, cpus } = Begun::new(options)?;
     let found = stat.pid.iter().map(|pid| Attached::find(*pid)).collect::<Result<Vec<Attached>, _>>();
     let attached = found.map_err(|error| Failure::Cannot(error.to_string()))?;
-    let mut record = new_record();
-    if let (true, Some(path)) = (stat.perf(), output_file(options)) {
-        files::check_writable(&path)?;
-    }
-    let root = Root::live();
-    let tuned = tuned_session::for_measuring(options)?;
-    // perf's text tells nothing of the machine, and looking at it takes longer than many commands.
-    let found = (!stat.perf()).then(|| machine::inspect(&root));
-    let destination = match &found {
-        Some(found) => delivery::destination(options, &found.machine, &record, true)?,
-        None => output_file(options),
-    };
+    // perf's text tells nothing of the machine.
+    let mut measuring = Measuring::of_command(options, true, !stat.perf())?;
+    let found = (!stat.perf()).then_some(&measuring.found);
     // After the guardian, which has to outlive what this one ends.
     let guard = Guard::prepared(None);
     let env = [guard.variable()];
@@ -80,10 +66,9 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let argv = if attached.is_empty() { &stat.command } else { &words };
     let ceilings = ceilings::of_this_machine();
     let curve = ceilings.as_ref().map(|known| known.curve.clone()).unwrap_or_default();
-    let samples = found.as_ref().map(|found| Hierarchy { machine: &found.machine, curve: &curve });
+    let samples = found.map(|found| Hierarchy { machine: &found.machine, curve: &curve });
     let job = Job { argv, cpus, env: &env, events: stat.perf(), samples, guard: Some(&guard) };
     let mut probed = Probed::default();
-    let mut beside = found.is_some().then(|| Beside::begin(Root::live()));
     let mut input = SharedInput::of_runs(if stat.probe { 2 } else { 1 });
     if stat.probe {
         let runs = 1 + probe_rounds(stat) * probe::MOST_WAYS;
@@ -99,7 +84,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
             prepare: stat.prepare_of(0),
         };
         let mut runs = repeat(&job, repeat_as, options, stop)?;
-        if let (true, Some(found)) = (stat.probe && runs.went_well(), &found) {
+        if let (true, Some(found)) = (stat.probe && runs.went_well(), found) {
             let seconds = runs.done.iter().map(|run| run.ended.wall.as_secs_f64()).sum();
             probed = probe_command(&job, options, stat, (&found.machine, seconds), &mut input, stop);
             runs.done.append(&mut probed.plain);
@@ -115,16 +100,19 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     };
     // It ends beside our own work on what was seen.
     guard.dismiss();
-    record.conditions.beside = beside.as_mut().map(|beside| others(beside, &runs)).unwrap_or_default();
-    record.conditions.knobs = tuned_session::knobs(tuned.as_ref());
-    fill(&mut record, &runs, &job, stat.runs(), usable.unwrap_or(1).max(1));
-    record.coverage.append(&mut probed.coverage);
-    if let Some(time) = record.measurements.first_mut().filter(|_| stat.probe) {
+    let mut outcome = describe(&runs, &job, stat.runs(), usable.unwrap_or(1).max(1));
+    outcome.coverage.append(&mut probed.coverage);
+    if let Some(time) = outcome.measurements.first_mut().filter(|_| stat.probe) {
         time.detail.set_parts(detail::PROBES, &probed.probes);
     }
-    finish(&mut record, found, began);
-    drop(tuned);
-    redact(options, &mut record)?;
+    measuring.own = runs.done.iter().flat_map(|run| run.attached.iter().copied()).collect();
+    let (record, destination) = measuring.finish(outcome, |conditions| {
+        let sampled = runs.done.last().map(|run| run.others_sampled.as_slice()).unwrap_or_default();
+        for one in &mut conditions.beside {
+            let of_one = sampled.iter().find(|(pid, _)| *pid == one.pid);
+            one.sampled = of_one.map(|(_, sampled)| Box::new(sampled.clone()));
+        }
+    })?;
     let delivered = if runs.done.is_empty() {
         Ok(())
     } else {
@@ -137,31 +125,6 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     }
     delivered?;
     Ok(runs.code())
-}
-
-/// Who else worked meanwhile, and what samples say of it.
-fn others(beside: &mut Beside, runs: &Runs) -> Vec<Process> {
-    let own: Vec<i32> = runs.done.iter().flat_map(|run| run.attached.iter().copied()).collect();
-    let mut all = beside.until_now(&own);
-    let sampled = runs.done.last().map(|run| run.others_sampled.as_slice()).unwrap_or_default();
-    for one in &mut all {
-        let of_one = sampled.iter().find(|(pid, _)| *pid == one.pid);
-        one.sampled = of_one.map(|(_, sampled)| Box::new(sampled.clone()));
-    }
-    all
-}
-
-/// What is known of the machine and follows from it all.
-fn finish(record: &mut Record, found: Option<Inspection>, began: Instant) {
-    record.seconds = Some((began.elapsed().as_secs_f64() * 1000.0).round() / 1000.0);
-    if let Some(found) = found {
-        record.conditions.after = Some(machine::snapshot_since(&Root::live(), &found.snapshot));
-        record.conditions.before = found.snapshot;
-        record.machine = found.machine;
-        record.coverage.extend(found.coverage);
-        diagnose::explain_noise(record);
-        record.diagnosis = diagnose::diagnose(record);
-    }
 }
 
 fn probe_rounds(stat: &Stat) -> usize {
@@ -182,7 +145,7 @@ fn probe_command(
     let of = record::phrase::count_noun(rounds, "round");
     output::notice(&options.out, &format!("probing in {of}, {left} or more; Ctrl-C ends it"));
     let mut tell_left = |seconds: f64| {
-        if seconds >= turns::WORTH_TELLING {
+        if seconds >= turns::SHORT_WAIT {
             let left = record::units::figure_to(seconds, "s", 2);
             output::notice(&options.out, &format!("about {left} left"));
         }
@@ -190,31 +153,31 @@ fn probe_command(
     probe::probe(job, machine, rounds, input, stop, &mut tell_left)
 }
 
-/// Figures, coverage and ceilings of the runs.
-fn fill(record: &mut Record, runs: &Runs, job: &Job, asked: u32, cpus: usize) {
-    let figures = command::figures(&runs.done, job, cpus);
-    record.measurements = figures.measurements;
-    record.coverage = figures.coverage;
-    if let Some(signal) = runs.interrupted {
-        record.ended = Ended::Interrupted { signal };
-    } else if let Some(refused) = &runs.refused {
-        record.ended = Ended::Failed { reason: refused.to_string() };
+/// Figures, coverage and ceilings of the runs, and how they ended.
+fn describe(runs: &Runs, job: &Job, asked: u32, cpus: usize) -> Outcome {
+    let Figures { measurements, coverage } = command::figures(&runs.done, job, cpus);
+    let ended = match (runs.interrupted, &runs.refused) {
+        (None, Some(refused)) => Ended::Failed { reason: refused.to_string() },
+        (interrupted, _) => ended(interrupted),
+    };
+    let mut outcome = Outcome { measurements, coverage, ended };
+    if let Some(time) = outcome.measurements.first_mut() {
+        time.detail.set(detail::RUNS_ASKED, asked);
+        add_ceilings(&mut outcome);
     }
-    let Some(time) = record.measurements.first_mut() else { return };
-    time.detail.set(detail::RUNS_ASKED, asked);
-    add_ceilings(record);
+    outcome
 }
 
 /// What commands are held against, beside their times.
-fn add_ceilings(record: &mut Record) {
+fn add_ceilings(outcome: &mut Outcome) {
     match ceilings::of_this_machine() {
         Ok(known) => {
-            for time in record.measurements.iter_mut().filter(|m| m.metric == metrics::WORKLOAD_TIME) {
+            for time in outcome.measurements.iter_mut().filter(|m| m.metric == metrics::WORKLOAD_TIME) {
                 time.detail.set_parts(detail::CEILINGS, &known);
             }
         }
         Err(why) => {
-            record.coverage.push(Coverage::skipped("ceilings", why).with_remedy("run linespeed once"));
+            outcome.coverage.push(Coverage::skipped("ceilings", why).with_remedy("run linespeed once"));
         }
     }
 }

@@ -363,7 +363,7 @@ mod tests {
         let process = Attached::find(pid).unwrap();
         let run = watch(&[process], None, Some(Duration::from_millis(300)), &Stop::new());
         assert!(run.ended.wall >= Duration::from_millis(300) && run.ended.wall < Duration::from_secs(15));
-        assert!(run.seen.samples > 0 && run.seen.idle == run.seen.samples, "{:?}", run.seen);
+        assert!(run.seen.looks.all > 0 && run.seen.looks.idle == run.seen.looks.all, "{:?}", run.seen);
         assert_eq!(child.try_wait().unwrap(), None, "it was ended");
         assert!(run.attached_ended.is_empty());
         child.kill().unwrap();
@@ -384,7 +384,7 @@ mod tests {
         let own = std::process::id() as i32;
         let other = Attached { started: 1, ..Attached::find(own).unwrap() };
         let run = watch(&[other], None, None, &Stop::new());
-        assert_eq!((run.seen.samples, run.ended.usage.user), (0, 0.0));
+        assert_eq!((run.seen.looks.all, run.ended.usage.user), (0, 0.0));
     }
 
     #[test]

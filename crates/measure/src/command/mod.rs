@@ -19,7 +19,7 @@ use record::{Coverage, CpuList, Text};
 use crate::accesses::{Accesses, Hierarchy};
 use crate::counters::{Counters, Reading, Set, Target, availability};
 use os::Stop;
-use os::child::{Child, Ended, Guard, Input, Output, Process, SpawnError, Spec, Watcher, wait_all};
+use os::child::{Child, Ended, Exit, Guard, Input, Output, Process, SpawnError, Spec, Watcher, wait_all};
 use os::pin;
 
 use crate::tasks::{Had, Sampler, Seen};
@@ -81,6 +81,17 @@ pub struct Run {
     pub attached_ended: Vec<i32>,
 }
 
+impl Run {
+    /// The signal that asked us to stop, which ended this run: a terminal's Ctrl-C reaches the command itself, too.
+    pub fn note_signal(&mut self, stop: &Stop) -> Option<i32> {
+        let signal = stop.signal()?;
+        if [Exit::Signal(signal), Exit::Code(128 + signal)].contains(&self.ended.exit) {
+            self.ended.exit = Exit::Stopped(signal);
+        }
+        Some(signal)
+    }
+}
+
 /// Hears of what a command left behind while that is waited for.
 pub type Tell<'a> = &'a mut dyn FnMut(&[Process]);
 
@@ -140,12 +151,12 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
     let sampled = watch.accesses.as_mut().and_then(|accesses| accesses.of_processes(&pids_of(&seen)));
     let others_sampled =
         watch.accesses.as_mut().map(|accesses| accesses.of_others(&pids_of(&seen))).unwrap_or_default();
-    let clock = clock(&reading, cpufreq, seen.samples);
+    let clock = clock(&reading, cpufreq, seen.looks.all);
     // One child was waited for, so one has ended.
     let mut ended = ended.unwrap_or_else(|| child.wait(stop, None));
     // Looks may miss a short second thread: only what is hardly more than one CPU gives is the clocks' disagreement.
     let hardly = ended.usage.user + ended.usage.system <= ended.wall.as_secs_f64() * 1.1;
-    let threads = if hardly && seen.samples > 0 && seen.most_threads <= 1 { 1 } else { usize::MAX };
+    let threads = if hardly && seen.looks.all > 0 && seen.most_threads <= 1 { 1 } else { usize::MAX };
     leave_out(&had, &mut ended, threads.min(usable(job)));
     // The kernel's counts of pages in use are several CPUs', and rounded.
     let rss_known = ended.usage.max_rss_bytes > own_rss.saturating_add(own_rss / 8);

@@ -7,6 +7,7 @@ use record::command_run::{Looks, RunEnd, ThreadWaits, ThreadsSeen, Waiting};
 use record::{Coverage, Detail, Label, Labels, Measurement, Template, Unavailable, detail, metrics, text};
 
 use super::{Job, Run};
+use crate::context::find_implausible;
 use crate::counters::{NO_COUNTERS, TopDown, availability, counts, find, shares};
 use os::child::Exit;
 
@@ -87,8 +88,8 @@ fn times(run: &Run) -> Times {
     let runnable = if alone { runnable.min((wall - user - system).max(0.0)) } else { runnable };
     // Exact for one thread; for several no more than a lower bound, and looks tell better.
     let least = (wall - user - system - runnable).max(0.0);
-    let looked = run.seen.samples >= ENOUGH_LOOKS && run.seen.most_threads > 1;
-    let idle = if looked { wall * run.seen.idle as f64 / run.seen.samples as f64 } else { 0.0 };
+    let looked = run.seen.looks.all >= ENOUGH_LOOKS && run.seen.most_threads > 1;
+    let idle = if looked { wall * run.seen.looks.idle as f64 / run.seen.looks.all as f64 } else { 0.0 };
     // What threads that were not looked at waited for a CPU is in the rest, too: there looks alone tell the two apart.
     let off_cpu = if looked && unseen_share(run) > UNSEEN { idle.min(least) } else { least.max(idle) };
     let rest = (wall - user - system - off_cpu).max(0.0);
@@ -102,8 +103,8 @@ fn times(run: &Run) -> Times {
 
 /// Whether hardly ever more than one of a command's threads ran or was ready.
 fn one_at_a_time(run: &Run) -> bool {
-    let busy = run.seen.samples.saturating_sub(run.seen.idle);
-    busy > 0 && run.seen.active as f64 <= busy as f64 * 1.1
+    let busy = run.seen.looks.all.saturating_sub(run.seen.looks.idle);
+    busy > 0 && run.seen.looks.active as f64 <= busy as f64 * 1.1
 }
 
 /// The runs of one command, at least one, as measurements and coverage. `cpus` is the number of CPUs on which it might run.
@@ -202,11 +203,11 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
     all.set(most, runs.iter().map(|run| run.ended.usage.max_rss_bytes).max());
     let sum = |of: fn(&Run) -> u64| runs.iter().map(of).sum::<u64>();
     let looks = Looks {
-        all: sum(|run| run.seen.samples),
-        idle: sum(|run| run.seen.idle),
-        active: sum(|run| run.seen.active),
-        most_active: runs.iter().map(|run| run.seen.most_active).max().unwrap_or(0),
-        unread: sum(|run| run.seen.unread),
+        all: sum(|run| run.seen.looks.all),
+        idle: sum(|run| run.seen.looks.idle),
+        active: sum(|run| run.seen.looks.active),
+        most_active: runs.iter().map(|run| run.seen.looks.most_active).max().unwrap_or(0),
+        unread: sum(|run| run.seen.looks.unread),
     };
     all.set_parts(detail::LOOKS, &looks);
     let seen = ThreadsSeen {
@@ -286,23 +287,17 @@ fn counted(runs: &[Run], figures: &mut Figures) {
     }
     let ipc: Vec<f64> = runs.iter().filter_map(|run| run.reading.ipc()).collect();
     if !ipc.is_empty() {
-        push_plausible(
-            Measurement::new(metrics::CORE_IPC, place().with_label(Label::Source, "pmu"), ipc),
-            figures,
-        );
+        let place = place().with_label(Label::Source, "pmu");
+        push_plausible(Measurement::new(metrics::CORE_IPC, place, ipc), figures);
     }
     let top_downs: Vec<TopDown> = runs.iter().filter_map(|run| run.reading.top_down()).collect();
     shares(&top_downs, &place()).into_iter().for_each(|share| push_plausible(share, figures));
 }
 
 fn push_plausible(measurement: Measurement, figures: &mut Figures) {
-    let (low, high) = metrics::find(&measurement.metric).map_or((0.0, f64::MAX), |metric| metric.plausible);
-    if (low..=high).contains(&measurement.value()) {
-        figures.measurements.push(measurement);
-    } else {
-        let reason =
-            text!("counted {count}, which no hardware can do", count = measurement.value().to_string());
-        figures.coverage.push(Coverage::skipped(measurement.metric, reason));
+    match find_implausible(&measurement) {
+        None => figures.measurements.push(measurement),
+        withheld => figures.coverage.extend(withheld),
     }
 }
 
@@ -406,7 +401,7 @@ fn cover(runs: &[Run], figures: &mut Figures) {
             Coverage::impossible(what, why.clone())
         });
     }
-    if runs.iter().all(|run| run.seen.samples == 0) {
+    if runs.iter().all(|run| run.seen.looks.all == 0) {
         let reason = text!(
             "the command ended before its threads were first sampled, after {delay}",
             delay = text::Value::Figure(crate::tasks::FIRST.as_secs_f64() * 1e3, "ms")
@@ -417,7 +412,7 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         figures.coverage.push(Coverage::degraded("threads", reason));
     }
     let asked: u64 = runs.iter().flat_map(|run| run.seen.waits.values()).map(|waits| waits.threads).sum();
-    let unread: u64 = runs.iter().map(|run| run.seen.unread).sum();
+    let unread: u64 = runs.iter().map(|run| run.seen.looks.unread).sum();
     if unread > asked {
         let reason =
             text!("what threads wait for may not be read: /proc/PID/syscall and wchan are refused or empty");
@@ -427,7 +422,7 @@ fn cover(runs: &[Run], figures: &mut Figures) {
     // Threads that begin and end between two looks: their time on a CPU is known, from what the kernel adds up of those
     // that ended, but what they waited for one is not.
     let unseen = runs.iter().map(unseen_share).fold(0.0, f64::max);
-    if unseen > UNSEEN && runs.iter().all(|run| run.seen.samples > 0) {
+    if unseen > UNSEEN && runs.iter().all(|run| run.seen.looks.all > 0) {
         let reason = text!(
             "stat-short-threads-unseen",
             "{share} of CPU time belongs to threads that ended between two samples: \

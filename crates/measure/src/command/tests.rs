@@ -36,7 +36,7 @@ fn a_sleep_is_time_off_the_cpu_and_reported_as_a_sleep() {
             + value(&figures, "workload.cpu_time", (Label::State, "system")),
     );
     assert!(off > on, "{off} off, {on} on");
-    if run.seen.samples > 0 {
+    if run.seen.looks.all > 0 {
         let most = run.seen.waiting.iter().max_by_key(|(_, count)| **count).unwrap();
         assert_eq!(*most.0, Waiting::Sleep, "{:?}", run.seen.waiting);
     }
@@ -131,7 +131,7 @@ fn what_short_processes_waited_for_a_cpu_is_no_waiting_where_looks_tell() {
     run.ended.wall = std::time::Duration::from_secs(4);
     (run.ended.usage.user, run.ended.usage.system) = (1.0, 0.0);
     run.seen.threads = vec![Thread { on_cpu_ns: 200_000_000, ..Thread::new(1, 1) }];
-    (run.seen.samples, run.seen.idle, run.seen.active, run.seen.most_threads) = (80, 4, 76, 2);
+    (run.seen.looks.all, run.seen.looks.idle, run.seen.looks.active, run.seen.most_threads) = (80, 4, 76, 2);
     let argv = [OsString::from("sh")];
     let job = Job { argv: &argv, cpus: None, env: &[], events: false, samples: None, guard: None };
     let reported = |run: &Run, state| {
@@ -141,7 +141,7 @@ fn what_short_processes_waited_for_a_cpu_is_no_waiting_where_looks_tell() {
     assert!((reported(&run, "runnable") - 2.8).abs() < 1e-9, "{}", reported(&run, "runnable"));
     // All of its threads were looked at to their ends: the rest is what they waited for something else.
     run.seen.threads[0].on_cpu_ns = 1_000_000_000;
-    run.seen.idle = 60;
+    run.seen.looks.idle = 60;
     assert!((reported(&run, "off-cpu") - 3.0).abs() < 1e-9, "{}", reported(&run, "off-cpu"));
 }
 
@@ -153,7 +153,8 @@ fn what_threads_are_blocked_for_is_summed_where_all_were_looked_at() {
     let thread = |pid, on_cpu_ns, blocked_ns| Thread { on_cpu_ns, blocked_ns, ..Thread::new(pid, pid) };
     run.seen.threads =
         vec![thread(1, 3_900_000_000, 0), thread(2, 0, 4_000_000_000), thread(3, 0, 3_500_000_000)];
-    (run.seen.samples, run.seen.active, run.seen.most_active, run.seen.most_threads) = (80, 80, 1, 3);
+    (run.seen.looks.all, run.seen.looks.active, run.seen.looks.most_active, run.seen.most_threads) =
+        (80, 80, 1, 3);
     let argv = [OsString::from("sh")];
     let job = Job { argv: &argv, cpus: None, env: &[], events: false, samples: None, guard: None };
     let all = |run: &Run| figures(std::slice::from_ref(run), &job, 2);

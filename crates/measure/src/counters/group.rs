@@ -3,14 +3,15 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::OnceLock;
 
 use record::{Template, Text, Unavailable, text};
 
 use super::attr::{self, Attr, Code, Mode, Whose};
-use super::events::{self, Event};
+use super::events::{self, Event, HARDWARE_GROUPS};
 use super::pmu::Pmu;
-use super::reading::Tally;
-use super::refusal::{Scope, Surroundings};
+use super::reading::{Row, Tally};
+use super::refusal::{self, Scope, Surroundings};
 use super::top_down::Planned;
 
 /// Most events in one group; no set has more than six.
@@ -84,7 +85,9 @@ impl Group {
         for (index, (event, _)) in self.members.iter().enumerate() {
             match &got {
                 Ok(read) if *read >= 3 + self.members.len() && words[0] as usize > index => {
-                    tally.add_kind(event, words[3 + index], words[1], words[2], self.user_only);
+                    let [_, enabled, running, ..] = words;
+                    let user_only = self.user_only;
+                    tally.add_kind(Row { event, raw: words[3 + index], enabled, running, user_only });
                 }
                 Ok(_) => tally.refuse(event, TAKEN.into()),
                 Err(error) => tally.refuse(event, text!(NOT_READABLE, error)),
@@ -256,6 +259,37 @@ fn less(asked: Mode, error: &io::Error) -> Vec<Mode> {
         ..asked
     });
     modes.into_iter().filter(|mode| *mode != asked).collect()
+}
+
+/// Whether cycles and instructions may stay on the PMU all the time: a pair of events must still have its turn beside
+/// them. Small PMUs (four counters, two of them ours, one a watchdog's) have no room for that.
+pub(super) fn may_pin() -> bool {
+    static PIN: OnceLock<bool> = OnceLock::new();
+    *PIN.get_or_init(|| {
+        let here = refusal::surroundings();
+        if here.units.as_ref().is_none_or(|units| units.len() != 1) {
+            return false;
+        }
+        let mut opener = Opener::new(Whose::Thread(0), Scope::Own, Mode::default(), here);
+        opener.open(&Wish { pinned: true, ..Wish::plain(events::CORE_GROUP) });
+        // The first pair that this PMU has.
+        let pairs = HARDWARE_GROUPS[1..].iter().filter(|names| names.len() == 2);
+        for names in pairs {
+            if opener.groups.len() < 2 {
+                opener.open(&Wish::plain(names));
+            }
+        }
+        if opener.groups.len() < 2 {
+            return false;
+        }
+        opener.groups.iter().for_each(Group::enable);
+        // Enabling puts a group on the PMU at once if it fits; time passes with the calls themselves.
+        opener.groups.iter().rev().for_each(Group::disable);
+        let mut tally = Tally::default();
+        opener.groups.iter().for_each(|group| group.read(&mut tally));
+        let reading = tally.reading();
+        !reading.counts.is_empty() && reading.not_counted.is_empty()
+    })
 }
 
 #[cfg(test)]

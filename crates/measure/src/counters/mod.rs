@@ -6,7 +6,6 @@
 mod attr;
 mod events;
 mod group;
-mod pinned;
 mod pmu;
 mod probe;
 mod reading;

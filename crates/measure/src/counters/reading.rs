@@ -49,12 +49,12 @@ pub struct Reading {
 
 /// What the kernel says of one event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Row {
-    event: &'static str,
-    raw: u64,
-    enabled: u64,
-    running: u64,
-    user_only: bool,
+pub(super) struct Row {
+    pub(super) event: &'static str,
+    pub(super) raw: u64,
+    pub(super) enabled: u64,
+    pub(super) running: u64,
+    pub(super) user_only: bool,
 }
 
 impl Reading {
@@ -69,13 +69,12 @@ impl Reading {
         let mut since = Tally::default();
         for now in &self.rows {
             let then = before.rows.iter().find(|row| row.event == now.event).copied().unwrap_or_default();
-            since.add(
-                now.event,
-                now.raw.saturating_sub(then.raw),
-                now.enabled.saturating_sub(then.enabled),
-                now.running.saturating_sub(then.running),
-                now.user_only,
-            );
+            since.add(Row {
+                raw: now.raw.saturating_sub(then.raw),
+                enabled: now.enabled.saturating_sub(then.enabled),
+                running: now.running.saturating_sub(then.running),
+                ..*now
+            });
         }
         self.not_counted.iter().for_each(|(event, why)| since.refuse(event, why.clone()));
         since.reading()
@@ -86,9 +85,7 @@ impl Reading {
     pub fn sum<'a>(readings: impl IntoIterator<Item = &'a Reading>) -> Reading {
         let mut total = Tally::default();
         for reading in readings {
-            for row in &reading.rows {
-                total.add(row.event, row.raw, row.enabled, row.running, row.user_only);
-            }
+            reading.rows.iter().for_each(|row| total.add(*row));
             reading.not_counted.iter().for_each(|(event, why)| total.refuse(event, why.clone()));
         }
         total.reading()
@@ -117,22 +114,15 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Adds a count of another thread: times add up.
-    pub(super) fn add(&mut self, event: &'static str, raw: u64, enabled: u64, running: u64, user_only: bool) {
-        self.join(Row { event, raw, enabled, running, user_only }, u64::saturating_add);
+    pub(super) fn add(&mut self, row: Row) {
+        self.join(row, u64::saturating_add);
     }
 
     /// Adds a count of the same threads on another kind of core. Each kind's PMU is enabled all the time that the
     /// threads run, and counts while they are on its cores: what it counted adds up, the time it should have counted
     /// is the same time. Scaling each by itself would count the other kind's share twice.
-    pub(super) fn add_kind(
-        &mut self,
-        event: &'static str,
-        raw: u64,
-        enabled: u64,
-        running: u64,
-        user_only: bool,
-    ) {
-        self.join(Row { event, raw, enabled, running, user_only }, u64::max);
+    pub(super) fn add_kind(&mut self, row: Row) {
+        self.join(row, u64::max);
     }
 
     fn join(&mut self, new: Row, join_times: fn(u64, u64) -> u64) {
@@ -179,7 +169,7 @@ mod tests {
     fn reading(rows: &[(&'static str, u64, u64, u64)]) -> Reading {
         let mut tally = Tally::default();
         for (event, raw, enabled, running) in rows {
-            tally.add(event, *raw, *enabled, *running, false);
+            tally.add(Row { event, raw: *raw, enabled: *enabled, running: *running, user_only: false });
         }
         tally.reading()
     }
@@ -221,8 +211,10 @@ mod tests {
     fn counts_of_two_kinds_of_core_add_up_without_being_scaled_twice() {
         let mut tally = Tally::default();
         // A thread of 10 µs that spent 6 on large cores and 4 on small ones.
-        tally.add_kind("instructions", 6_000, 10_000, 6_000, false);
-        tally.add_kind("instructions", 1_000, 10_000, 4_000, false);
+        let row =
+            |raw, running| Row { event: "instructions", raw, enabled: 10_000, running, user_only: false };
+        tally.add_kind(row(6_000, 6_000));
+        tally.add_kind(row(1_000, 4_000));
         let reading = tally.reading();
         let count = reading.get("instructions").unwrap();
         assert_eq!((count.value, count.coverage()), (7_000.0, 1.0));

@@ -117,34 +117,34 @@ impl Surroundings {
                 self.without_unit().unwrap_or_else(unknown)
             }
             Some(libc::EMFILE | libc::ENFILE) => {
-                Unavailable::new(text!("counters-no-descriptor", "no file descriptor is free"))
+                text!("counters-no-descriptor", "no file descriptor is free")
                     .with_remedy(text!("counters-raise-descriptors", "raise the limit: ulimit -n 4096"))
             }
             Some(libc::EBUSY) => text!("another program has exclusive use of the PMU").into(),
             Some(libc::ESRCH) => text!("the process has ended").into(),
-            _ => text!("perf_event_open: {error}", error).into(),
+            _ => text!("perf_event_open: {error}").into(),
         }
     }
 
     fn denied(&self, scope: Scope) -> Unavailable {
         match (self.paranoid, scope) {
-            (Some(level @ 1..), Scope::Machine) => Unavailable::new(text!(
+            (Some(level @ 1..), Scope::Machine) => text!(
                 "counters-need-machine-privilege",
                 "kernel.perf_event_paranoid is {level}: counting whole CPUs takes 0 or CAP_PERFMON",
                 level = level.unsigned_abs()
-            ))
+            )
             .with_remedy(lower_to(0)),
             // Debian and Ubuntu have levels above the kernel's own highest, 2, at which nothing is left.
-            (Some(level @ 3..), _) => Unavailable::new(text!(
+            (Some(level @ 3..), _) => text!(
                 "counters-need-privilege",
                 "kernel.perf_event_paranoid is {level}: only privileged users may count events",
                 level = level.unsigned_abs()
-            ))
+            )
             .with_remedy(lower_to(1)),
-            (_, Scope::Process(pid)) => Unavailable::new(text!(
+            (_, Scope::Process(pid)) => text!(
                 "process {pid} has other privileges than this one and may not be counted",
                 pid = pid.unsigned_abs()
-            ))
+            )
             .with_remedy(text!("count as the user of that process, or with CAP_PERFMON and CAP_SYS_PTRACE")),
             (level, _) => {
                 let denied = match level {
@@ -182,7 +182,7 @@ impl Surroundings {
 
 /// What lets this user count more.
 fn lower_to(level: u64) -> Text {
-    text!("sudo sysctl kernel.perf_event_paranoid={level}, or run with CAP_PERFMON", level)
+    text!("sudo sysctl kernel.perf_event_paranoid={level}, or run with CAP_PERFMON")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Top-down on made-up trees of each maker's machines, from the files that the kernel's sources publish.
 
 use super::*;
-use crate::counters::reading::Tally;
+use crate::counters::reading::{Row, Tally};
 
 /// A tree with the files of one unit, and its root.
 fn tree(unit: &str, files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
@@ -24,10 +24,14 @@ fn plan(root: &Root, identity: Identity) -> Option<Plan> {
     make_plan(root, &pmu::core_units(root).unwrap(), identity)
 }
 
+fn row(event: &'static str, raw: u64, running: u64) -> Row {
+    Row { event, raw, enabled: 1_000, running, user_only: false }
+}
+
 fn reading(rows: &[(&'static str, u64)]) -> Reading {
     let mut tally = Tally::default();
     for (event, raw) in rows {
-        tally.add(event, *raw, 1_000, 1_000, false);
+        tally.add(row(event, *raw, 1_000));
     }
     tally.reading()
 }
@@ -288,9 +292,9 @@ fn the_least_counted_event_gives_the_coverage() {
     for (event, running) in
         [("topdown-retiring", 1_000), ("topdown-bad-spec", 1_000), ("topdown-fe-bound", 250)]
     {
-        tally.add(event, 100, 1_000, running, false);
+        tally.add(row(event, 100, running));
     }
-    tally.add("topdown-be-bound", 100, 1_000, 1_000, false);
+    tally.add(row("topdown-be-bound", 100, 1_000));
     let top_down = shares(Method::Categories, &tally.reading()).unwrap();
     assert_eq!(top_down.coverage, 0.25);
 }

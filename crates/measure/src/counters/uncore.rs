@@ -14,7 +14,6 @@
 //! numbers of `read` and `write` of the free-running unit count something else.
 
 use std::io;
-use std::os::fd::OwnedFd;
 
 use machine::Root;
 use record::live::Traffic;
@@ -127,39 +126,25 @@ impl Family {
     }
 }
 
-/// Opens events: the kernel, or a test's.
-trait Opens {
-    /// Opens `code` on `cpu`.
-    fn open(&mut self, code: Code, cpu: u32) -> io::Result<Box<dyn Counts>>;
-}
+/// An event that is open: what it counted, the time for which it should have, and did, ns.
+type Event = Box<dyn Fn() -> Option<[u64; 3]> + Send>;
 
-/// An event that is open.
-trait Counts: Send {
-    /// What it counted, the time for which it should have, and did, ns.
-    fn read(&self) -> Option<[u64; 3]>;
-}
+/// Opens an event on a CPU.
+type Open<'a> = &'a mut dyn FnMut(Code, u32) -> io::Result<Event>;
 
-struct Kernel;
-
-impl Opens for Kernel {
-    fn open(&mut self, code: Code, cpu: u32) -> io::Result<Box<dyn Counts>> {
-        // Nothing is left out: what belongs to no task is in no mode, and some units refuse to be asked.
-        let fd = attr::open(&Attr::new(code, Mode::default()), Whose::Cpu(cpu), None)?;
-        Ok(Box::new(fd))
-    }
-}
-
-impl Counts for OwnedFd {
-    fn read(&self) -> Option<[u64; 3]> {
+fn open_event(code: Code, cpu: u32) -> io::Result<Event> {
+    // Nothing is left out: what belongs to no task is in no mode, and some units refuse to be asked.
+    let fd = attr::open(&Attr::new(code, Mode::default()), Whose::Cpu(cpu), None)?;
+    Ok(Box::new(move || {
         let mut words = [0; 3];
-        (attr::read(self, &mut words).ok()? == words.len()).then_some(words)
-    }
+        (attr::read(&fd, &mut words).ok()? == words.len()).then_some(words)
+    }))
 }
 
 /// Counters of all memory controllers. They end with the value.
 pub struct Uncore {
     family: &'static Family,
-    events: Vec<(Role, f64, Box<dyn Counts>)>,
+    events: Vec<(Role, f64, Event)>,
 }
 
 impl std::fmt::Debug for Uncore {
@@ -175,10 +160,10 @@ pub struct Carried(Vec<Option<[u64; 3]>>);
 impl Uncore {
     /// Opens them; `root` is the machine that we run on.
     pub fn open(root: &Root) -> Result<Self, Unavailable> {
-        Self::open_by(root, &mut Kernel)
+        Self::open_by(root, &mut open_event)
     }
 
-    fn open_by(root: &Root, opens: &mut dyn Opens) -> Result<Self, Unavailable> {
+    fn open_by(root: &Root, open: Open) -> Result<Self, Unavailable> {
         let names = root.list(DEVICES);
         let mut refused = None;
         for family in FAMILIES {
@@ -187,7 +172,7 @@ impl Uncore {
                 .filter(|name| family.has(name))
                 .filter_map(|name| pmu::unit(root, name))
                 .collect();
-            match open_family(root, family, &units, opens) {
+            match open_family(root, family, &units, open) {
                 Ok(Some(all)) => return Ok(all),
                 Ok(None) => {}
                 Err(why) => refused = refused.or(Some(why)),
@@ -214,7 +199,7 @@ impl Uncore {
 
     /// What was counted since the start.
     pub fn read(&self) -> Carried {
-        Carried(self.events.iter().map(|(_, _, event)| event.read()).collect())
+        Carried(self.events.iter().map(|(_, _, event)| event()).collect())
     }
 
     /// What memory carried between two readings, so many seconds apart. `None` where one of the controllers did not tell: the
@@ -256,7 +241,7 @@ fn open_family(
     root: &Root,
     family: &'static Family,
     units: &[Pmu],
-    opens: &mut dyn Opens,
+    open: Open,
 ) -> Result<Option<Uncore>, Unavailable> {
     let mut events = Vec::new();
     for unit in units {
@@ -283,8 +268,8 @@ fn open_family(
                     );
                     return Err(reason.into());
                 }
-                match opens.open(code, cpu) {
-                    Ok(open) => events.push((*role, *bytes, open)),
+                match open(code, cpu) {
+                    Ok(event) => events.push((*role, *bytes, event)),
                     Err(_) if about_the_bus => {}
                     Err(error) => {
                         return Err(match error.raw_os_error() {
@@ -295,8 +280,7 @@ fn open_family(
                                 "uncore-refused",
                                 "{unit} has {event} and does not count it: {error}",
                                 unit = unit.name.clone(),
-                                event = *event,
-                                error
+                                event = *event
                             )
                             .into(),
                         });

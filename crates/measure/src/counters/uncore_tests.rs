@@ -33,25 +33,20 @@ struct Made {
     refuses: Option<(u64, i32)>,
 }
 
-struct One(Words, (u64, u32));
-
-impl Counts for One {
-    fn read(&self) -> Option<[u64; 3]> {
-        self.0.lock().unwrap().get(&self.1).copied().unwrap_or(Some([0, 0, 0]))
+impl Made {
+    fn open_in(&mut self, root: &Root) -> Result<Uncore, Unavailable> {
+        Uncore::open_by(root, &mut |code, cpu| self.open(code, cpu))
     }
-}
 
-impl Opens for Made {
-    fn open(&mut self, code: Code, cpu: u32) -> io::Result<Box<dyn Counts>> {
+    fn open(&mut self, code: Code, cpu: u32) -> io::Result<Event> {
         if let Some((_, errno)) = self.refuses.filter(|(config, _)| *config == code.config) {
             return Err(io::Error::from_raw_os_error(errno));
         }
         self.opened.push((code, cpu));
-        Ok(Box::new(One(Arc::clone(&self.words), (code.config, cpu))))
+        let (words, key) = (Arc::clone(&self.words), (code.config, cpu));
+        Ok(Box::new(move || words.lock().unwrap().get(&key).copied().unwrap_or(Some([0, 0, 0]))))
     }
-}
 
-impl Made {
     fn set(&self, config: u64, cpu: u32, words: [u64; 3]) {
         self.words.lock().unwrap().insert((config, cpu), Some(words));
     }
@@ -69,7 +64,7 @@ const INTEL: &[(&str, &str)] = &[
 fn each_event_is_opened_once_on_each_package_and_counts_64_bytes() {
     let (_folder, root) = tree(&[("uncore_imc_0", INTEL), ("uncore_cha_0", INTEL)]);
     let mut made = Made::default();
-    let uncore = Uncore::open_by(&root, &mut made).unwrap();
+    let uncore = made.open_in(&root).unwrap();
     assert_eq!((uncore.source(), uncore.is_doubtful()), ("uncore_imc", false));
     assert_eq!(
         made.opened.iter().map(|(code, cpu)| (code.config, *cpu)).collect::<Vec<_>>(),
@@ -96,7 +91,7 @@ fn what_stands_still_goes_backwards_or_has_no_turn_is_no_figure() {
     let (_folder, root) = tree(&[("uncore_imc_0", INTEL)]);
     let made_at = |read: [u64; 3]| {
         let mut made = Made::default();
-        let uncore = Uncore::open_by(&root, &mut made).unwrap();
+        let uncore = made.open_in(&root).unwrap();
         for (config, cpu) in [(0x304, 0), (0x304, 28), (0xc04, 0), (0xc04, 28)] {
             made.set(config, cpu, [1000, 100, 100]);
         }
@@ -113,8 +108,7 @@ fn what_stands_still_goes_backwards_or_has_no_turn_is_no_figure() {
     }
     let (_folder, root) = tree(&[("uncore_imc_0", INTEL)]);
     let made = Made::default();
-    let uncore =
-        Uncore::open_by(&root, &mut Made { words: Arc::clone(&made.words), ..Made::default() }).unwrap();
+    let uncore = Made { words: Arc::clone(&made.words), ..Made::default() }.open_in(&root).unwrap();
     made.words.lock().unwrap().insert((0x304, 28), None);
     assert_eq!(uncore.between(&uncore.read(), &uncore.read(), 1.0), None);
 }
@@ -130,13 +124,13 @@ fn free_running_counters_go_first_where_they_count_bytes() {
     ];
     let (_folder, root) = tree(&[("uncore_imc_0", INTEL), ("uncore_imc_free_running_0", free)]);
     let mut made = Made::default();
-    assert_eq!(Uncore::open_by(&root, &mut made).unwrap().source(), "uncore_imc_free_running");
+    assert_eq!(made.open_in(&root).unwrap().source(), "uncore_imc_free_running");
     assert_eq!(made.opened.iter().map(|(code, _)| code.config).collect::<Vec<_>>(), [0x20ff, 0x21ff]);
     // Sapphire Rapids: the same numbers are cycles of queues, by other names.
     let queues: &[(&str, &str)] =
         &[("cpumask", "0\n"), ("format/event", "config:0-7"), ("events/rpq_cycles", "event=0xff")];
     let (_folder, root) = tree(&[("uncore_imc_0", INTEL), ("uncore_imc_free_running_0", queues)]);
-    assert_eq!(Uncore::open_by(&root, &mut Made::default()).unwrap().source(), "uncore_imc");
+    assert_eq!(Made::default().open_in(&root).unwrap().source(), "uncore_imc");
 }
 
 #[test]
@@ -145,7 +139,7 @@ fn amds_controllers_tell_the_buss_share_too() {
         &[("cpumask", "0\n"), ("format/event", "config:0-7"), ("format/rdwrmask", "config:8-9")];
     let (_folder, root) = tree(&[("amd_umc_0", umc)]);
     let mut made = Made::default();
-    let uncore = Uncore::open_by(&root, &mut made).unwrap();
+    let uncore = made.open_in(&root).unwrap();
     let before = uncore.read();
     for (config, count) in [(0x10a, 100), (0x20a, 50), (0x14, 300), (0x00, 200)] {
         made.set(config, 0, [count, 10, 10]);
@@ -154,7 +148,7 @@ fn amds_controllers_tell_the_buss_share_too() {
     assert_eq!((traffic.bytes_per_second, traffic.bus), (150.0 * 64.0, Some(0.75)));
     // Counters for the bus that nobody gives take nothing from the rest.
     let mut made = Made { refuses: Some((0x14, libc::EINVAL)), ..Made::default() };
-    let uncore = Uncore::open_by(&root, &mut made).unwrap();
+    let uncore = made.open_in(&root).unwrap();
     made.set(0x10a, 0, [1, 10, 10]);
     made.set(0x20a, 0, [1, 10, 10]);
     let traffic = uncore.between(&Carried(vec![Some([0; 3]); 3]), &uncore.read(), 1.0).unwrap();
@@ -189,7 +183,7 @@ fn arms_controllers_count_by_their_own_names() {
     ] {
         let (_folder, root) = tree(&[(unit, files)]);
         let mut made = Made::default();
-        let uncore = Uncore::open_by(&root, &mut made).unwrap();
+        let uncore = made.open_in(&root).unwrap();
         assert_eq!(made.opened.iter().map(|(code, _)| code.config).collect::<Vec<_>>(), codes, "{unit}");
         let before = uncore.read();
         codes.iter().for_each(|code| made.set(*code, 0, [1, 10, 10]));
@@ -203,18 +197,18 @@ fn a_fabrics_counters_are_doubtful_and_what_is_refused_says_why() {
         &[("cpumask", "0\n"), ("format/event", "config:0-7,32-35"), ("format/umask", "config:8-15")];
     let (_folder, root) = tree(&[("amd_df", fabric)]);
     let mut made = Made::default();
-    let uncore = Uncore::open_by(&root, &mut made).unwrap();
+    let uncore = made.open_in(&root).unwrap();
     assert_eq!((uncore.is_doubtful(), made.opened.len()), (true, 8));
     assert_eq!(made.opened[4].0.config, 0x1_0000_3807);
-    let none = Uncore::open_by(&tree(&[]).1, &mut made).unwrap_err();
+    let none = made.open_in(&tree(&[]).1).unwrap_err();
     assert_eq!(none.reason.code(), Some("uncore-none"));
     let (_folder, root) = tree(&[("uncore_imc_0", INTEL)]);
     for (errno, code) in [(libc::EINVAL, "uncore-refused"), (libc::EBUSY, "uncore-refused")] {
         let mut made = Made { refuses: Some((0xc04, errno)), ..Made::default() };
-        assert_eq!(Uncore::open_by(&root, &mut made).unwrap_err().reason.code(), Some(code));
+        assert_eq!(made.open_in(&root).unwrap_err().reason.code(), Some(code));
     }
     let mut made = Made { refuses: Some((0x304, libc::EACCES)), ..Made::default() };
-    assert_ne!(Uncore::open_by(&root, &mut made).unwrap_err().reason.code(), Some("uncore-refused"));
+    assert_ne!(made.open_in(&root).unwrap_err().reason.code(), Some("uncore-refused"));
 }
 
 #[test]
@@ -222,9 +216,9 @@ fn more_controllers_than_are_opened_are_no_figure() {
     let all = [("cpumask", "0-255\n"), INTEL[1], INTEL[2], INTEL[3], INTEL[4]];
     let (_folder, root) = tree(&[("uncore_imc_0", &all)]);
     let mut made = Made::default();
-    assert!(Uncore::open_by(&root, &mut made).is_ok() && made.opened.len() == MOST);
+    assert!(made.open_in(&root).is_ok() && made.opened.len() == MOST);
     let (_folder, root) = tree(&[("uncore_imc_0", &all), ("uncore_imc_1", INTEL)]);
-    let refused = Uncore::open_by(&root, &mut Made::default()).unwrap_err();
+    let refused = Made::default().open_in(&root).unwrap_err();
     assert_eq!(refused.reason.code(), Some("uncore-too-many"));
 }
 
@@ -235,6 +229,6 @@ proptest! {
         let files = [("cpumask", mask.as_str()), ("events/read", &event), ("events/cas_count_read", &event),
             ("events/cas_count_write", &event), ("format/event", &event)];
         let (_folder, root) = tree(&[(&name, &files)]);
-        let _ = Uncore::open_by(&root, &mut Made::default());
+        let _ = Made::default().open_in(&root);
     }
 }

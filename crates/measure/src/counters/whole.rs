@@ -134,12 +134,13 @@ impl CpuReading {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counters::reading::Row;
 
     /// What counts of cycles and instructions, and of slots, read as: raw, enabled, running.
     fn reading(rows: &[(&'static str, u64, u64, u64)]) -> Reading {
         let mut tally = Tally::default();
         rows.iter().for_each(|(event, raw, enabled, running)| {
-            tally.add(event, *raw, *enabled, *running, false);
+            tally.add(Row { event, raw: *raw, enabled: *enabled, running: *running, user_only: false });
         });
         tally.reading()
     }

@@ -3,8 +3,8 @@
 use machine::Root;
 
 use super::events;
-use super::group::Wish;
-use super::{pinned, refusal, top_down};
+use super::group::{Wish, may_pin};
+use super::{refusal, top_down};
 
 /// Which events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,7 +58,7 @@ pub(super) fn group_wishes(set: Set) -> Vec<Wish> {
 pub(super) fn hardware_wishes(groups: &[&[&str]]) -> Vec<Wish> {
     let units = refusal::surroundings().units.as_deref().unwrap_or_default();
     if units.len() < 2 {
-        let pinned = |names: &[&str]| names == events::CORE_GROUP && pinned::may_pin();
+        let pinned = |names: &[&str]| names == events::CORE_GROUP && may_pin();
         return groups.iter().map(|names| Wish { pinned: pinned(names), ..Wish::plain(names) }).collect();
     }
     let root = Root::live();

@@ -19,7 +19,7 @@ use crate::budget::{Budget, Depth, beyond_caches, last_level_of, memory_allowanc
 use crate::context::{Context, Halt};
 use crate::measure::Measure;
 use crate::reasons::MORE_MEMORY;
-use crate::repeat::{Rates, judge, there_and_back};
+use crate::repeat::{Rates, judged, there_and_back};
 
 const NAME: &str = "bandwidth";
 
@@ -217,10 +217,7 @@ fn push(
     let list: CpuList = group.cpus.iter().copied().collect();
     let walked: usize =
         group.parts.iter().flatten().filter_map(|index| parts.get(*index)).map(|part| part.bytes).sum();
-    let mut place = Labels::new().with_label(Label::Op, stream.op.name());
-    if let Some(node) = group.node {
-        place = place.with_label(Label::Node, node);
-    }
+    let place = Labels::new().with_label(Label::Op, stream.op.name()).with_known(Label::Node, group.node);
     for bus in [false, true] {
         let bytes = f64::from(counted(stream, bus));
         let place = place
@@ -229,16 +226,15 @@ fn push(
             .with_label(Label::BytesCounted, if bus { "bus" } else { "stream" })
             .with_label(Label::Threads, group.cpus.len())
             .with_label(Label::Cpus, list.to_string());
-        let samples = rates.samples.iter().map(|rate| rate * bytes).collect();
-        let mut m = Measurement::new(metrics::MEMORY_BANDWIDTH, place, samples)
+        let mut m = rates
+            .measurement(metrics::MEMORY_BANDWIDTH, place, bytes)
             .with_detail(detail::VECTORS, stream.variant.name())
             .with_detail(detail::ARRAY_BYTES, walked)
             .with_detail(detail::ARRAYS, stream.arrays);
-        m.marks = rates.marks.clone();
         if let Some(taken) = taken {
             taken.add_details(bytes, &mut m);
         }
-        judge(&mut m, TARGET);
+        m = judged(m, TARGET);
         let doubt = maybe_cached(context.machine, &group.cpus, &m);
         m.doubt = doubt.or(m.doubt);
         context.push(m);
@@ -250,9 +246,7 @@ fn push(
         let elements = f64::from(counted(stream, false) / u32::from(stream.arrays)) / 8.0;
         let place = place.with_label(Label::Cpu, group.cpus[0]);
         let samples = rates.samples.iter().map(|rate| 1e9 / (rate * elements)).collect();
-        let mut m = Measurement::new(metrics::STREAM_NS_PER_ELEMENT, place, samples);
-        judge(&mut m, TARGET);
-        context.push(m);
+        context.push(judged(Measurement::new(metrics::STREAM_NS_PER_ELEMENT, place, samples), TARGET));
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::budget::Budget;
 use crate::context::{Context, Halt};
 use crate::measure::{Measure, NO_OBSTACLE};
-use crate::repeat::judge;
+use crate::repeat::judged;
 use crate::thread_group::{self, Member};
 use crate::watch;
 
@@ -57,9 +57,7 @@ impl Taken {
     fn make_do(&mut self) -> bool {
         let needed = self.add.len() < LEAST;
         if needed {
-            let (low, high) =
-                record::metrics::find(metrics::CORE_CLOCK).map_or((0.0, f64::MAX), |m| m.plausible);
-            self.add.extend(self.cut.drain(..).filter(|hz| (low..=high).contains(hz)));
+            self.add.extend(self.cut.drain(..).filter(|hz| metrics::can_be(metrics::CORE_CLOCK, *hz)));
         }
         needed
     }
@@ -123,7 +121,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
 fn report_unpinned(context: &mut Context, cpu: u32) {
     context.degrade_with_remedy(
         "clock",
-        text!("a thread cannot be pinned to CPU {cpu}", cpu),
+        text!("a thread cannot be pinned to CPU {cpu}"),
         text!("allow sched_setaffinity (a seccomp filter denies it), or put the CPU online"),
     );
 }
@@ -215,16 +213,13 @@ fn summarize(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurem
         .with_label(Label::Cpu, cpu)
         .with_label(Label::Active, active)
         .with_label(Label::Vector, vector);
-    let mut m = Measurement::new(metrics::CORE_CLOCK, place, taken.add)
+    let m = Measurement::new(metrics::CORE_CLOCK, place, taken.add)
         .with_detail(detail::KERNEL, chain::ADD.name)
-        .with_detail(detail::METHOD, "t(2N) - t(N)");
-    m.marks = taken.marks;
-    if cut > 0 {
-        m.detail.set(detail::PAIRS_CUT_BY_INTERRUPTION, json!(cut));
-    }
-    judge(&mut m, TARGET);
+        .with_detail(detail::METHOD, "t(2N) - t(N)")
+        .with_known_detail(detail::PAIRS_CUT_BY_INTERRUPTION, (cut > 0).then_some(cut));
+    let mut m = judged(Measurement { marks: taken.marks, ..m }, TARGET);
     if made_do && cut > 0 && m.summary.n > 0 {
-        let why = text!("{cut} of {pairs} run pairs were interrupted", cut, pairs);
+        let why = text!("{cut} of {pairs} run pairs were interrupted");
         m.doubt = Some(Doubt::too_noisy(why));
     }
     if !taken.multiply.is_empty() && m.summary.n > 0 {

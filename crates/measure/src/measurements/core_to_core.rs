@@ -2,10 +2,9 @@
 //! pair of them, or on large machines for some of each kind of pair.
 
 pub(crate) mod driver;
-mod mailbox;
+pub(crate) mod mailbox;
 pub(crate) mod pages;
 pub(crate) mod pairs;
-pub(crate) mod ping_pong;
 pub(crate) mod topology_class;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -16,17 +15,17 @@ use record::{Coverage, CpuList, Label, Labels, Machine, Measurement, Text, detai
 use crate::budget::{Budget, Depth, is_emulated};
 use crate::context::{Context, Halt};
 use crate::measure::Measure;
-use crate::measurements::numa::nodes::memory_nodes;
+use crate::measurements::numa::plan::memory_nodes;
 use crate::reasons::{
     ALLOW_MBIND, FREE_MEMORY, LEAVE_OUT, MORE_CPUS, MORE_MEMORY, NEEDS_TWO_CPUS, NOT_PINNED,
 };
-use crate::repeat::{judge, mark_samples};
+use crate::repeat::{judged, mark_samples};
 use driver::{Driver, Failed, Figures, Least, Terms};
+use mailbox::LINES;
 use mailbox::Mailbox;
 use os::mapping::{base_page, size_word};
 use pages::Pages;
 use pairs::{Pair, Plan};
-use ping_pong::LINES;
 
 const NAME: &str = "core-to-core";
 
@@ -238,27 +237,23 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures, t
             figures.home
         }
     };
-    let mut place = Labels::new().with_label(Label::From, pair.from).with_label(Label::To, pair.to);
-    if let Some(home) = home {
-        place = place.with_label(Label::Home, home);
-    }
-    place = place.with_label(Label::Handover, figures.handover.word());
+    let place = Labels::new()
+        .with_label(Label::From, pair.from)
+        .with_label(Label::To, pair.to)
+        .with_known(Label::Home, home)
+        .with_label(Label::Handover, figures.handover.word());
     let proven = lies_on.is_ok();
-    let mut m = Measurement::new(metrics::CORE_TO_CORE_LATENCY, place, figures.samples)
+    let m = Measurement::new(metrics::CORE_TO_CORE_LATENCY, place, figures.samples)
         .with_detail(detail::CLASS, pair.class.describe())
         .with_detail(detail::ROUNDS_PER_SAMPLE, figures.rounds * LINES as u64)
         .with_detail(detail::LINES_PER_SAMPLE, LINES as u64)
         .with_detail(detail::PAGES, u64::from(proven))
         .with_detail(detail::PAGE, size_word(base_page()))
-        .with_detail(detail::PAIR_US, (took.as_secs_f64() * 1e7).round() / 10.0);
-    if proven {
-        m = m.with_detail(detail::ON_NODE, 1.0);
-    }
-    m.marks = mark_samples(figures.marks);
+        .with_detail(detail::PAIR_US, (took.as_secs_f64() * 1e7).round() / 10.0)
+        .with_known_detail(detail::ON_NODE, proven.then_some(1.0));
     // The state before the matrix: a pair takes a millisecond, and nobody looks meanwhile.
-    m = m.with_looks(context.looker.iter().map(|_| context.next_look()).collect());
-    judge(&mut m, TARGET);
-    context.push(m);
+    let m = m.with_looks(context.looker.iter().map(|_| context.next_look()).collect());
+    context.push(judged(Measurement { marks: mark_samples(figures.marks), ..m }, TARGET));
 }
 
 impl Done {
@@ -268,15 +263,15 @@ impl Done {
         let whole = context.at_more_length(NAME);
         if self.measured == 0 {
             return Err(match (self.no_memory, self.unpinned.iter().next()) {
-                (Some(why), _) => text!("no memory for a line: {why}", why).into(),
-                (_, Some(cpu)) => text!("no thread can be pinned to CPU {cpu} or its partners", cpu).into(),
+                (Some(why), _) => text!("no memory for a line: {why}").into(),
+                (_, Some(cpu)) => text!("no thread can be pinned to CPU {cpu} or its partners").into(),
                 _ => Coverage::NO_PAIR_AT_ONCE.into(),
             });
         }
         let (n, all) = (plan.pairs.len(), plan.all);
         let several_nodes = context.machine.nodes.len() > 1;
         if n < all {
-            let why = text!("{n} of {all} CPU pairs were sampled, equally many of each kind", n, all);
+            let why = text!("{n} of {all} CPU pairs were sampled, equally many of each kind");
             match context.depth {
                 Depth::Full => context.degrade(NAME, why),
                 _ => context.degrade_with_remedy(NAME, why, whole.clone()),
@@ -306,19 +301,19 @@ impl Done {
         }
         if self.misplaced > 0 {
             let cells = self.misplaced;
-            let why = text!("{cells} cells are withheld: their page lay on another node", cells);
+            let why = text!("{cells} cells are withheld: their page lay on another node");
             degrade(why, FREE_MEMORY.into());
         }
         if let Some(why) = self.no_memory {
-            let why = text!("no memory for some lines: {why}", why);
+            let why = text!("no memory for some lines: {why}");
             degrade(why, MORE_MEMORY.into());
         }
         if let Some(why) = self.unbound.filter(|_| several_nodes) {
-            let why = text!("mbind is refused ({why}): lines lie where they were first touched", why);
+            let why = text!("mbind is refused ({why}): lines lie where they were first touched");
             degrade(why, ALLOW_MBIND.into());
         }
         if let Some(why) = self.unproven {
-            let why = text!("the node of the lines is not verified: {why}", why);
+            let why = text!("the node of the lines is not verified: {why}");
             context.degrade(NAME, why);
         }
         Ok(())

@@ -13,7 +13,7 @@ use crate::context::{Context, Halt};
 use crate::cycle::Random;
 use crate::measure::{Measure, NO_OBSTACLE};
 use crate::reasons::OWN_THREAD_NOT_STARTED;
-use crate::repeat::{Effort, judge, measurement};
+use crate::repeat::{Effort, judged, measurement};
 use crate::thread_group;
 use crate::watch::{Watch, Watched};
 use os::mapping::{HUGE, Mapping, Page, base_page};
@@ -108,12 +108,6 @@ fn cpu_place(cpu: u32) -> Labels {
     Labels::new().with_label(Label::Cpu, cpu)
 }
 
-/// Pushes a cost, in doubt where its samples scatter beyond `target`.
-fn push(context: &mut Context, mut m: Measurement, target: f64) {
-    judge(&mut m, target);
-    context.push(m);
-}
-
 /// Everything that one thread does by itself.
 fn measure_single(context: &mut Context, cpu: u32, sampling: Sampling) {
     let mut watch = Watch::new(cpu);
@@ -142,17 +136,14 @@ fn measure_single(context: &mut Context, cpu: u32, sampling: Sampling) {
         }
     });
     let hints = repeat(&mut watch, &mut || (hint::SPIN_HINT.run)(100));
-    let mut clock_place = cpu_place(cpu);
-    if let Some(source) = &context.snapshot.clocksource {
-        clock_place = clock_place.with_label(Label::Clocksource, source.as_str());
-    }
+    let clock_place = cpu_place(cpu).with_known(Label::Clocksource, context.snapshot.clocksource.clone());
     let hints_a_sample = f64::from(hint::SPIN_HINT.work.operations) * 100.0;
     for (metric, place, samples, each) in [
         (metrics::COST_SYSCALL, cpu_place(cpu), calls, f64::from(CALLS)),
         (metrics::COST_CLOCK_READ, clock_place, clock_reads, f64::from(CALLS)),
         (metrics::COST_SPIN_HINT, cpu_place(cpu), hints, hints_a_sample),
     ] {
-        push(context, measurement(metric, place, &samples, |s| s.ns / each), TARGET);
+        context.push(judged(measurement(metric, place, &samples, |s| s.ns / each), TARGET));
     }
 
     for (page, step, pages) in [(Page::Base, base_page() as usize, 1024), (Page::Huge, HUGE, 16)] {
@@ -166,7 +157,7 @@ fn measure_single(context: &mut Context, cpu: u32, sampling: Sampling) {
             Ok(samples) => {
                 let place = cpu_place(cpu).with_label(Label::Page, page.word());
                 let m = measurement(metrics::COST_PAGE_FAULT, place, &samples, |s| s.ns / pages as f64);
-                push(context, m, TARGET);
+                context.push(judged(m, TARGET));
             }
             Err(why) => {
                 let remedy = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled";
@@ -174,7 +165,7 @@ fn measure_single(context: &mut Context, cpu: u32, sampling: Sampling) {
             }
         }
     }
-    push(context, mispredicts(cpu, sampling, &mut watch), TARGET);
+    context.push(judged(mispredicts(cpu, sampling, &mut watch), TARGET));
 }
 
 /// First touches of fresh pages; mapping and unmapping are outside the time.
@@ -193,7 +184,7 @@ fn page_faults(
         let mapping = match Mapping::new(step * pages, page) {
             Ok(mapping) => mapping,
             Err(error) => {
-                failed = Some(text!("{error}", error));
+                failed = Some(text!("{error}"));
                 return watch.sample(|| ());
             }
         };
@@ -209,7 +200,7 @@ fn page_faults(
             && (after - before) < pages as u64 * 9 / 10
         {
             let faults = after - before;
-            failed = Some(text!("{faults} faults for {pages} pages", faults, pages));
+            failed = Some(text!("{faults} faults for {pages} pages"));
         }
         if page == Page::Huge && mapping.huge_share().is_some_and(|share| share < 0.99) {
             failed = Some(text!("the kernel provided no huge pages"));
@@ -321,7 +312,7 @@ fn context_switch(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) 
 /// Pushes a cost of which switching is the work and not a disturbance.
 fn push_switches(context: &mut Context, mut m: Measurement) {
     m.marks.retain(|mark| mark.mark != record::Mark::Switched);
-    push(context, m, 2.0 * TARGET);
+    context.push(judged(m, 2.0 * TARGET));
 }
 
 /// Waits until `word` is `value`, sleeping in the kernel as a mutex does.

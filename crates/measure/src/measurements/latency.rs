@@ -9,12 +9,11 @@ use record::text::Value;
 use record::{Coverage, Doubt, Label, Labels, Measurement, Template, detail, metrics, text};
 use serde_json::json;
 
-use curve::{Curve, Point, SAMPLE_NS, sample};
+use curve::{Curve, Point, SAMPLE_NS, sample, thin};
 
 use crate::budget::{Budget, beyond_caches, memory_allowance_at_start};
 use crate::context::{Context, Halt};
 use crate::cycle::Cycle;
-use crate::huge_page_refusal::HugePagesLifted;
 use crate::measure::Measure;
 use crate::reasons::{
     ALLOW_MBIND, FREE_MEMORY, HUGE_PAGES, MORE_MEMORY, NO_MEMORY, NOT_MAPPED, OWN_THREAD_NOT_STARTED,
@@ -22,7 +21,6 @@ use crate::reasons::{
 };
 use crate::repeat::{Effort, clock_range, measurement};
 use crate::thread_group;
-use crate::time_estimate::thin;
 use crate::watch::Watch;
 use os::mapping::Page;
 use os::placement::Placement;
@@ -117,7 +115,7 @@ fn open_curve(context: &mut Context, page: Page, largest: usize, node: Option<u3
     let (mut cycle, bound) = match Cycle::new(largest, page, node) {
         Ok(opened) => opened,
         Err(error) if page == Page::Huge => {
-            let why = text!("no huge pages: {error}", error);
+            let why = text!("no huge pages: {error}");
             context.coverage.push(Coverage::impossible(what, why).with_remedy(HUGE_PAGES));
             return None;
         }
@@ -129,7 +127,7 @@ fn open_curve(context: &mut Context, page: Page, largest: usize, node: Option<u3
     if let Some(error) = bound
         && context.machine.nodes.len() > 1
     {
-        let why = text!("mbind is refused ({error}): memory lies where it was first touched", error);
+        let why = text!("mbind is refused ({error}): memory lies where it was first touched");
         context.degrade_with_remedy(what.clone(), why, ALLOW_MBIND);
     }
     cycle.grow_to(SMALLEST);
@@ -142,7 +140,7 @@ fn open_curve(context: &mut Context, page: Page, largest: usize, node: Option<u3
 
 fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -> Result<(), Halt> {
     if !pinned {
-        let why = text!("the thread cannot be pinned to CPU {cpu}", cpu);
+        let why = text!("the thread cannot be pinned to CPU {cpu}");
         context.degrade(NAME, why);
     }
     let node = context.node_of(cpu);
@@ -305,13 +303,11 @@ fn close_curve(context: &mut Context, curve: Curve, cpu: u32) -> Option<Cycle> {
     let moved = clock_range(&context.clocks_seen);
     let core_bytes = context.machine.data_cache_of(cpu, 2).and_then(|cache| cache.bytes).unwrap_or(1 << 20);
     for point in &curve.points {
-        let mut place = Labels::new()
+        let place = Labels::new()
             .with_label(Label::Cpu, cpu)
             .with_label(Label::Bytes, point.bytes)
-            .with_label(Label::Page, word.as_str());
-        if let Some(node) = node {
-            place = place.with_label(Label::Node, node);
-        }
+            .with_label(Label::Page, word.as_str())
+            .with_known(Label::Node, node);
         let hops = point.hops as f64;
         let mut ns: Measurement =
             measurement(metrics::LOAD_LATENCY, place.clone(), &point.samples, |s| s.ns / hops);
@@ -344,6 +340,44 @@ fn close_curve(context: &mut Context, curve: Curve, cpu: u32) -> Option<Cycle> {
         context.push(cycles);
     }
     Some(curve.cycle)
+}
+
+/// While it lives the process may have transparent huge pages again; then they are refused to it as before.
+#[derive(Debug)]
+pub(crate) struct HugePagesLifted;
+
+impl HugePagesLifted {
+    /// Lifts the refusal where there is one, and says so in the coverage of `what`.
+    pub(crate) fn lift(context: &mut Context, what: &str) -> Option<Self> {
+        if !is_refused() || !set(false) {
+            return None;
+        }
+        context.degrade_with_remedy(
+            format!("{what} huge pages"),
+            text!(
+                "refused to this process (PR_SET_THP_DISABLE), but for this measurement, which took the refusal back"
+            ),
+            text!("start it from a process without PR_SET_THP_DISABLE"),
+        );
+        Some(Self)
+    }
+}
+
+impl Drop for HugePagesLifted {
+    fn drop(&mut self) {
+        set(true);
+    }
+}
+
+/// Whether huge pages are refused to this process even where it asks for them.
+fn is_refused() -> bool {
+    // SAFETY: takes numbers. Since Linux 6.18 bit 1 says that memory for which they are asked may have them.
+    unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1 }
+}
+
+fn set(refused: bool) -> bool {
+    // SAFETY: takes numbers, and changes nothing of pages that are there.
+    unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, libc::c_ulong::from(refused), 0, 0, 0) == 0 }
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use crate::measurements::bandwidth::TOUCH_SECONDS;
 use crate::measurements::parallelism::memory_cycle;
 use crate::memory_probe::MemoryProbe;
 use crate::reasons::{MORE_CPUS, NO_READ_KERNEL, THREAD_NOT_STARTED};
-use crate::repeat::{judge, mark_migrated};
+use crate::repeat::{judged, mark_migrated};
 use crate::thread_group::{self, Member};
 use crate::watch::ns_since;
 
@@ -80,7 +80,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         let size = Value::Bytes(read_from);
         context.degrade_with_remedy(
             NAME,
-            text!("the load reads only {size}, which fits the caches", size),
+            text!("the load reads only {size}, which fits the caches"),
             text!("linespeed run loaded-latency --full, or more memory"),
         );
     }
@@ -126,11 +126,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     if starved > 0 {
         context.degrade_with_remedy(
             NAME,
-            text!(
-                "other programs held the CPU at {starved} of {all} rates, which are left out",
-                starved,
-                all = RATES
-            ),
+            text!("other programs held the CPU at {starved} of {all} rates, which are left out", all = RATES),
             text!("stop other programs, or linespeed run loaded-latency --full"),
         );
     }
@@ -261,17 +257,15 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
             .with_label(Label::Cpu, cpu)
             .with_label(Label::Bandwidth, point.bandwidth.round())
             .with_label(Label::ShareOfPeak, (point.bandwidth / peak * 1e4).round() / 1e4);
-        let mut m = Measurement::new(metrics::MEMORY_LOADED_LATENCY, place, point.samples.clone())
+        let m = Measurement::new(metrics::MEMORY_LOADED_LATENCY, place, point.samples.clone())
             .with_detail(detail::LOADERS, list.to_string())
             .with_detail(detail::LOAD, "read")
             .with_detail(detail::IDLE_NS, curve.first().map_or(json!(null), |first| json!(first.1)))
             .with_detail(detail::KNEE_BYTES_PER_SECOND, json!(knee(&curve)))
-            .with_detail(detail::NS_AT_HALF_OF_PEAK, json!(at_share(&curve, peak, 0.5)))
-            .with_detail(detail::NS_AT_80_PERCENT_OF_PEAK, json!(at_share(&curve, peak, 0.8)));
-        if point.moved {
-            m.marks = mark_migrated(point.samples.len());
-        }
-        judge(&mut m, 0.05);
+            .with_detail(detail::NS_AT_HALF_OF_PEAK, json!(value_at(&curve, peak * 0.5)))
+            .with_detail(detail::NS_AT_80_PERCENT_OF_PEAK, json!(value_at(&curve, peak * 0.8)));
+        let marks = if point.moved { mark_migrated(point.samples.len()) } else { Vec::new() };
+        let mut m = judged(Measurement { marks, ..m }, 0.05);
         // Whatever else is against it: this says why.
         if refuted(point) {
             m.doubt = Some(Text::from(REFUTED).into());
@@ -279,8 +273,8 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
         let (place, doubt) = (m.labels.clone(), m.doubt.clone());
         context.push(m);
         if !point.probe.is_empty() {
-            let mut heard = Measurement::new(metrics::PROBE_LATENCY, place, point.probe.clone());
-            judge(&mut heard, 0.05);
+            let mut heard =
+                judged(Measurement::new(metrics::PROBE_LATENCY, place, point.probe.clone()), 0.05);
             heard.doubt = doubt.filter(|_| refuted(point)).or(heard.doubt);
             context.push(heard);
         }
@@ -296,16 +290,12 @@ const REFUTED: Template = Template {
 /// The bandwidth at which latency first reaches twice the idle one, between the points by a straight line; `None`
 /// where it never does.
 fn knee(curve: &[(f64, f64)]) -> Option<f64> {
-    let twice = curve.first()?.1 * 2.0;
-    curve.windows(2).find(|w| w[0].1 < twice && w[1].1 >= twice).map(|w| {
-        let share = (twice - w[0].1) / (w[1].1 - w[0].1);
-        w[0].0 + (w[1].0 - w[0].0) * share
-    })
+    let by_latency: Vec<(f64, f64)> = curve.iter().map(|(bandwidth, ns)| (*ns, *bandwidth)).collect();
+    value_at(&by_latency, by_latency.first()?.0 * 2.0)
 }
 
-/// Latency where the curve first reaches a share of the peak bandwidth.
-fn at_share(curve: &[(f64, f64)], peak: f64, share: f64) -> Option<f64> {
-    let wanted = peak * share;
+/// The second of a curve's values where the first one first reaches what is wanted.
+fn value_at(curve: &[(f64, f64)], wanted: f64) -> Option<f64> {
     curve.windows(2).find(|w| w[0].0 < wanted && w[1].0 >= wanted).map(|w| {
         let share = (wanted - w[0].0) / (w[1].0 - w[0].0);
         w[0].1 + (w[1].1 - w[0].1) * share
@@ -348,7 +338,7 @@ mod tests {
     #[test]
     fn shares_of_peak_lie_on_the_curve() {
         let curve = [(0.0, 100.0), (10.0, 120.0), (20.0, 300.0)];
-        assert_eq!(at_share(&curve, 20.0, 0.5), Some(120.0));
-        assert_eq!(at_share(&curve, 20.0, 0.8), Some(228.0));
+        assert_eq!(value_at(&curve, 10.0), Some(120.0));
+        assert_eq!(value_at(&curve, 16.0), Some(228.0));
     }
 }

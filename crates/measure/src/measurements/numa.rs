@@ -5,7 +5,6 @@ pub(crate) mod chase;
 pub(crate) mod columns;
 pub(crate) mod elements;
 pub(crate) mod node_coverage;
-pub(crate) mod nodes;
 pub(crate) mod plan;
 pub(crate) mod reading;
 
@@ -20,13 +19,12 @@ use crate::budget::Budget;
 use crate::context::{Context, Halt};
 use crate::measure::Measure;
 use crate::reasons::{LEAVE_OUT, NO_READ_KERNEL, NOT_PINNED, PLACEMENT_NOT_VERIFIED};
-use crate::repeat::{Rates, judge, there_and_back};
+use crate::repeat::{Rates, judged, there_and_back};
 use columns::Column;
 use elements::Arrays;
 use kernels::stream::Op;
-use nodes::{distances, memory_nodes};
 use os::placement::Placement;
-use plan::{Effort, Phases, Row};
+use plan::{Effort, Phases, Row, distances, memory_nodes};
 
 const NAME: &str = "numa";
 
@@ -106,19 +104,16 @@ fn with_proof(m: Measurement, context: &Context, row: &Row, column: &Column) -> 
         Placement::Share { on_node, pages } => (json!(on_node), *pages),
         Placement::Unknown(_) => (json!(null), 0),
     };
-    let mut m = m
-        .with_detail(detail::ON_NODE, share)
+    m.with_detail(detail::ON_NODE, share)
         .with_detail(detail::PAGES, pages)
         .with_detail(detail::PAGE, column.page.as_str())
         .with_detail(detail::HUGE_SHARE, json!(column.huge_share))
-        .with_detail(detail::PLACEMENT, column.placement.describe(column.node).to_string());
-    if let Some(distance) = distances(context.machine).get(&(row.node, column.node)) {
-        m = m.with_detail(detail::DISTANCE, *distance);
-    }
-    if let Some(balancing) = context.snapshot.numa_balancing {
-        m = m.with_detail(detail::NUMA_BALANCING, balancing);
-    }
-    m
+        .with_detail(detail::PLACEMENT, column.placement.describe(column.node).to_string())
+        .with_known_detail(
+            detail::DISTANCE,
+            distances(context.machine).get(&(row.node, column.node)).copied(),
+        )
+        .with_known_detail(detail::NUMA_BALANCING, context.snapshot.numa_balancing)
 }
 
 /// Proves the columns again after they were used; says which are withheld, and which were never proven.
@@ -225,7 +220,7 @@ fn bandwidth(
     let mut reported = 0;
     for (cell, &(r, c)) in order.iter().enumerate() {
         let (row, column) = (&rows[r], &columns[c]);
-        let rates = std::mem::take(&mut rates[cell]);
+        let rates = &rates[cell];
         if !proven[c] || rates.samples.is_empty() {
             continue;
         }
@@ -233,12 +228,12 @@ fn bandwidth(
         let list: CpuList = row.cpus.iter().copied().take(threads[cell]).collect();
         let place =
             cell_place(row, column).with_label(Label::Op, "read").with_label(Label::Threads, threads[cell]);
-        let mut m = Measurement::new(metrics::NUMA_BANDWIDTH, place, rates.samples)
+        let m = rates
+            .measurement(metrics::NUMA_BANDWIDTH, place, 1.0)
             .with_detail(detail::VECTORS, kernel.variant.name())
             .with_detail(detail::ARRAY_BYTES, column.touched)
             .with_detail(detail::CPUS, list.to_string());
-        m.marks = rates.marks;
-        judge(&mut m, TARGET);
+        let mut m = judged(m, TARGET);
         let held = plan::caches_of(context.machine, &row.cpus);
         if m.doubt.is_none() && (column.touched as u64) < held.saturating_mul(2) {
             let why = text!(
@@ -312,13 +307,12 @@ fn elements(
             .with_label(Label::Node, column.node);
         let mut rates = Rates::default();
         rates.add(samples, moved);
-        let mut m = Measurement::new(metrics::STREAM_NS_PER_ELEMENT, place, rates.samples)
+        let m = rates
+            .measurement(metrics::STREAM_NS_PER_ELEMENT, place, 1.0)
             .with_detail(detail::VECTORS, stream.variant.name())
             .with_detail(detail::ARRAY_BYTES, bytes[c])
             .with_detail(detail::ARRAYS, stream.arrays);
-        m.marks = rates.marks;
-        judge(&mut m, TARGET);
-        context.push(with_proof(m, context, row, column));
+        context.push(with_proof(judged(m, TARGET), context, row, column));
     }
     ended?;
     if reported < all * streams.len() {

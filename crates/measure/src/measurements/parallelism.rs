@@ -10,7 +10,7 @@ use crate::context::{Context, Halt};
 use crate::cycle::Cycle;
 use crate::measure::{Measure, NO_OBSTACLE};
 use crate::reasons::{NO_MEMORY, NOT_MAPPED, OWN_THREAD_NOT_STARTED};
-use crate::repeat::judge;
+use crate::repeat::judged;
 use crate::thread_group;
 use crate::watch::{reading_cost_ns, time_ns};
 use os::mapping::Page;
@@ -116,13 +116,10 @@ fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt
             .with_label(Label::Cpu, cpu)
             .with_label(Label::Bytes, cycle.bytes())
             .with_label(Label::Chains, chains);
-        let mut m = Measurement::new(metrics::LOAD_PARALLELISM, place, ratios[index].clone())
+        let m = Measurement::new(metrics::LOAD_PARALLELISM, place, ratios[index].clone())
             .with_detail(detail::NS_PER_HOP_OF_ALL, record::Summary::from_samples(&times[index]).median)
             .with_detail(detail::PAGE, cycle.mapping().page().word());
-        if chains > 1 {
-            judge(&mut m, 0.05);
-        }
-        context.push(m);
+        context.push(if chains > 1 { judged(m, 0.05) } else { m });
     }
     context.check()
 }

@@ -10,11 +10,11 @@ use record::{Label, Labels, Measurement, Template, Unavailable, detail, metrics}
 use crate::budget::Budget;
 use crate::context::{Context, Halt};
 use crate::measure::Measure;
-use crate::repeat::{judge, there_and_back};
+use crate::repeat::{judged, there_and_back};
 use crate::workloads;
 use crate::workloads::incidents::Incidents;
 use crate::workloads::session::{array_bytes, array_seconds, make_arrays};
-use crate::workloads::worker_pool::{SliceLength, TimeBudget, WorkerPool};
+use crate::workloads::worker_pool::{TimeBudget, WorkerPool};
 
 const NAME: &str = "power-draw";
 /// The work beside which power is read, from the busiest execution units to a core that waits.
@@ -140,10 +140,7 @@ fn run(context: &mut Context, root: &Root) -> Result<(), Halt> {
             context.check()?;
             let work = || match pools.get(side) {
                 Some(pool) => {
-                    let length = SliceLength::Seconds(seconds);
-                    let budget =
-                        TimeBudget { length, least: 1, most: 1, deadline: Instant::now(), counted: None };
-                    pool.run_group(&cpus, budget, &incidents, context.stop);
+                    drop(pool.run_group(&cpus, TimeBudget::of_one(seconds), &incidents, context.stop));
                 }
                 None => std::thread::sleep(Duration::from_secs_f64(seconds)),
             };
@@ -155,10 +152,9 @@ fn run(context: &mut Context, root: &Root) -> Result<(), Halt> {
     drop(pools);
     for (name, samples) in names.into_iter().zip(watts).filter(|(_, samples)| !samples.is_empty()) {
         let labels = Labels::new().with_label(Label::Workload, name).with_label(Label::Scope, meter.scope());
-        let mut m = Measurement::new(metrics::POWER_PACKAGE, labels, samples)
+        let m = Measurement::new(metrics::POWER_PACKAGE, labels, samples)
             .with_detail(detail::THREADS, cpus.len() as u64);
-        judge(&mut m, TARGET);
-        context.push(m);
+        context.push(judged(m, TARGET));
     }
     Ok(())
 }

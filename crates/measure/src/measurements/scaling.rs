@@ -10,7 +10,7 @@ use record::{Coverage, CpuList, Label, Labels, Machine, Unavailable, metrics, te
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::counters::{self, Set};
-use crate::fill_order::{self, FillOrder};
+use crate::fill_order::{self, FillOrder, Step, shared_steps};
 use crate::measure::Measure;
 use crate::reasons::{MORE_CPUS, MORE_MEMORY, NEEDS_TWO_CPUS};
 use crate::repeat::there_and_back;
@@ -42,13 +42,6 @@ const LEAST: usize = 3;
 
 /// Seconds that a visit costs beside its slices, and for each of its threads.
 const VISIT_SECONDS: (f64, f64) = (5e-3, 0.2e-3);
-
-/// One group of CPUs, and under which orders it comes up.
-#[derive(Clone, Debug, PartialEq)]
-struct Step {
-    cpus: Vec<u32>,
-    orders: Vec<FillOrder>,
-}
 
 pub(crate) const SCALING: Measure = Measure {
     name: NAME,
@@ -131,21 +124,7 @@ fn steps(machine: &Machine, cpus: &CpuList, depth: Depth) -> Vec<Step> {
     let orders =
         if normal { vec![FillOrder::CoresFirst] } else { fill_order::distinct_orders(machine, cpus) };
     let most = normal.then_some(FEW_STEPS);
-    let mut steps: Vec<(BTreeSet<u32>, Step)> = Vec::new();
-    for order in orders {
-        let sequence = order.cpus(machine, cpus);
-        for threads in fill_order::steps(order, machine, cpus, most) {
-            let group: Vec<u32> = sequence.iter().take(threads).copied().collect();
-            let set: BTreeSet<u32> = group.iter().copied().collect();
-            match steps.iter_mut().find(|(known, _)| *known == set) {
-                Some((_, step)) => step.orders.push(order),
-                None => steps.push((set, Step { cpus: group, orders: vec![order] })),
-            }
-        }
-    }
-    let mut steps: Vec<Step> = steps.into_iter().map(|(_, step)| step).collect();
-    steps.sort_by_key(|step| step.cpus.len());
-    steps
+    shared_steps(machine, cpus, &orders, |order| fill_order::steps(order, machine, cpus, most))
 }
 
 /// Orders of CPUs that are the same here are measured once, which is said.
@@ -261,10 +240,8 @@ fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) ->
         let steps = if least == most { least.to_string() } else { format!("{least} to {most}") };
         let why = text!(
             "memory suffices for {threads} threads ({each} each): {missing} steps of {steps} threads are left out",
-            threads,
             each = Value::Bytes(each),
-            missing = left_out.len(),
-            steps
+            missing = left_out.len()
         );
         context.degrade_with_remedy(format!("scaling {}", workload.name()), why, MORE_MEMORY);
     }

@@ -10,10 +10,10 @@ use serde_json::json;
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::measure::Measure;
-use crate::repeat::{judge, mark_samples, there_and_back};
+use crate::repeat::{judged, mark_samples, there_and_back};
 use crate::workloads::figures::{Seen, TARGET};
 use crate::workloads::session::{Session, Turn, array_bytes, array_seconds};
-use crate::workloads::worker_pool::{Slice, SliceLength, TimeBudget};
+use crate::workloads::worker_pool::{Slice, TimeBudget};
 
 const NAME: &str = "smt-yield";
 
@@ -113,16 +113,13 @@ fn choose_cores(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
 fn no_siblings(machine: &Machine, control: Option<&str>) -> Unavailable {
     let off = machine.cpus.iter().any(|cpu| !cpu.online) && matches!(control, Some("off" | "forceoff"));
     if off {
-        return Unavailable::new(text!("siblings-off", "siblings are switched off"))
+        return text!("siblings-off", "siblings are switched off")
             .with_remedy(text!("echo on | sudo tee /sys/devices/system/cpu/smt/control"));
     }
     let siblings = machine.cpus.iter().any(|cpu| cpu.online && cpu.siblings.len() > 1);
     if siblings {
-        return Unavailable::new(text!(
-            "siblings-not-allowed",
-            "no core has two CPUs that this process may use"
-        ))
-        .with_remedy(text!("allow both siblings of a core (taskset, cpuset, --cpus)"));
+        return text!("siblings-not-allowed", "no core has two CPUs that this process may use")
+            .with_remedy(text!("allow both siblings of a core (taskset, cpuset, --cpus)"));
     }
     text!("no-siblings", "no core here shows two siblings").into()
 }
@@ -133,7 +130,7 @@ fn measure_core(context: &mut Context, turn: &Turn, core: &Core) -> Result<(), U
     let bytes = workload.definition().bytes.saturating_mul(core.cpus.len() as u64);
     if bytes > context.memory_allowance() {
         let bytes = Value::Bytes(bytes);
-        return Err(text!("requires {bytes} of memory for the siblings of a core", bytes).into());
+        return Err(text!("requires {bytes} of memory for the siblings of a core").into());
     }
     let workers = turn.start_workers(context.machine, &core.cpus)?;
     let alone = &core.cpus[..1];
@@ -146,14 +143,7 @@ fn measure_core(context: &mut Context, turn: &Turn, core: &Core) -> Result<(), U
         let mut rates: [Option<Slice>; 2] = [None, None];
         for side in there_and_back(round, 2) {
             let cpus = if side == 0 { alone } else { &core.cpus };
-            let budget = TimeBudget {
-                length: SliceLength::Seconds(length),
-                least: 1,
-                most: 1,
-                deadline: Instant::now(),
-                counted: None,
-            };
-            let visit = workers.run_group(cpus, budget, turn.incidents, context.stop);
+            let visit = workers.run_group(cpus, TimeBudget::of_one(length), turn.incidents, context.stop);
             rates[side] = visit.slices.first().cloned();
             seen[side].add(visit);
         }
@@ -187,7 +177,7 @@ fn make_measurement(
     let middle = |seen: &Seen, of: fn(&Slice) -> f64| {
         record::Summary::from_samples(&seen.run.slices.iter().map(of).collect::<Vec<_>>()).median
     };
-    let mut m = Measurement::new(metrics::SMT_YIELD, place, rounds.iter().map(|(ratio, _)| *ratio).collect())
+    let m = Measurement::new(metrics::SMT_YIELD, place, rounds.iter().map(|(ratio, _)| *ratio).collect())
         .with_detail(detail::WORK, work)
         .with_detail(detail::CPUS, list.to_string())
         .with_detail(detail::ALONE, json!(middle(&seen[0], |slice| slice.rate)))
@@ -195,9 +185,8 @@ fn make_measurement(
         .with_detail(detail::CLOCK_HZ, json!(middle(&seen[1], |slice| slice.clock_hz).round()));
     let marks =
         |slices: &[Slice]| slices.iter().flat_map(|slice| slice.marks.clone()).collect::<BTreeSet<_>>();
-    m.marks = mark_samples(rounds.iter().map(|(_, slices)| marks(slices)));
-    judge(&mut m, TARGET);
-    m
+    let marks = mark_samples(rounds.iter().map(|(_, slices)| marks(slices)));
+    judged(Measurement { marks, ..m }, TARGET)
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use crate::budget::Budget;
 use crate::context::{Context, Halt};
 use crate::interrupts::Interrupts;
 use crate::measure::{Measure, NO_OBSTACLE};
-use crate::repeat::{judge, mark_migrated};
-use crate::thread_group;
+use crate::repeat::{judged, mark_migrated};
+use crate::{thread_group, watch};
 use os::Stop;
 
 /// A shorter gap is the loop itself, a cache miss or an SMT sibling's doing. rtla's osnoise takes 5 µs, oslat 1 µs.
@@ -85,7 +85,7 @@ pub(crate) const TIME_TAKEN: Measure = Measure {
 fn run(context: &mut Context) -> Result<(), Halt> {
     context.lead()?;
     let cpus: Vec<u32> = context.cpus.iter().collect();
-    let rate = ticks_a_ns();
+    let rate = watch::ticks_a_second() / 1e9;
     let duration = Duration::from_secs_f64(context.depth.pick(0.4, 2.7, 30.0));
     let seen = thread_group::run(&cpus, |member| spin(member, rate, duration, context.stop));
     context.advance(1.0);
@@ -107,19 +107,6 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         }
     }
     context.check()
-}
-
-/// The counter's rate in ticks a ns, against the monotonic clock over 20 ms.
-fn ticks_a_ns() -> f64 {
-    if let Some(hz) = counter::architectural_hz() {
-        return hz as f64 / 1e9;
-    }
-    let (from, ticks) = (Instant::now(), counter::ticks_ordered());
-    while from.elapsed() < Duration::from_millis(20) {
-        std::hint::spin_loop();
-    }
-    let (elapsed, ticks) = (from.elapsed(), counter::ticks_ordered().wrapping_sub(ticks));
-    ticks as f64 / elapsed.as_nanos() as f64
 }
 
 fn spin(member: thread_group::Member, rate: f64, duration: Duration, stop: &Stop) -> Seen {
@@ -194,7 +181,7 @@ pub(crate) struct Shares {
 
 /// The shares that were taken from a thread spinning on each CPU, all at once, in so long; a CPU on which nothing ran has none.
 pub(crate) fn sample_shares(cpus: &[u32], duration: Duration, stop: &Stop) -> Vec<Shares> {
-    let rate = ticks_a_ns();
+    let rate = watch::ticks_a_second() / 1e9;
     let seen = thread_group::run(cpus, |member| spin(member, rate, duration, stop));
     seen.into_iter().flatten().filter_map(|seen| seen.shares()).collect()
 }
@@ -245,10 +232,7 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
     let causes = [(None, None), (Some("os"), Some(Cause::Os)), (Some("below"), Some(Cause::Below))];
     let watched = seen.watched_ns();
     for (word, cause) in causes.into_iter().take(if seen.is_attributed() { 3 } else { 1 }) {
-        let mut place = Labels::new().with_label(Label::Cpu, cpu);
-        if let Some(word) = word {
-            place = place.with_label(Label::Cause, word);
-        }
+        let place = Labels::new().with_label(Label::Cpu, cpu).with_known(Label::Cause, word);
         let share = |part: &Part| (part.taken(cause).sum::<f64>() / part.watched_ns).min(1.0);
         let shares = seen.parts.iter().filter(|part| part.watched_ns > 0.0).map(share).collect();
         let gaps: Vec<f64> = seen.parts.iter().flat_map(|part| part.taken(cause)).collect();
@@ -262,7 +246,7 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
         share.summary.mean = share.detail.get(detail::SHARE_OF_ALL).filter(|_| share.summary.n > 0);
         if seen.moved {
             share.marks = mark_migrated(share.samples.len());
-            judge(&mut share, f64::INFINITY);
+            share = judged(share, f64::INFINITY);
         }
         context.push(share);
         let mut gap = Measurement::new(metrics::STOLEN_GAP, place, gaps);
@@ -302,7 +286,7 @@ mod tests {
     #[test]
     fn spinning_watches_as_long_as_asked() {
         let cpu = os::current_cpu().unwrap();
-        let (rate, stop) = (ticks_a_ns(), Stop::new());
+        let (rate, stop) = (watch::ticks_a_second() / 1e9, Stop::new());
         let seen = thread_group::run(&[cpu], |m| spin(m, rate, Duration::from_millis(200), &stop));
         let seen = seen[0].clone().unwrap();
         let watched: f64 = seen.parts.iter().map(|p| p.watched_ns).sum();

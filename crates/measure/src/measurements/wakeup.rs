@@ -212,7 +212,7 @@ fn report_refusals<'a>(
     if let Some(why) = refused.fifo.clone()
         && context.machine.limits.rt_priority.is_none_or(|most| most >= u32::from(Wakeups::USUAL.priority))
     {
-        let why = text!("SCHED_FIFO is refused: {why}", why);
+        let why = text!("SCHED_FIFO is refused: {why}");
         context.degrade_with_remedy("wakeup fifo", why, os::fifo_remedy());
     }
     if let Some(why) = refused.idle_states.as_ref().map(ToString::to_string) {
@@ -223,12 +223,12 @@ fn report_refusals<'a>(
         );
     }
     if let Some(why) = seen.clone().find_map(|s| s.slack_refused.clone()) {
-        let why = text!("cannot set timer slack: {why}", why);
+        let why = text!("cannot set timer slack: {why}");
         context.degrade(Coverage::TUNED_WAKEUP, why);
     }
     let moved: u64 = seen.clone().map(|s| s.moved).sum();
     if moved > 0 || seen.clone().any(|s| !s.latencies.is_empty() && !s.pinned) {
-        let why = text!("threads did not stay on their CPUs ({moved} wake-ups elsewhere)", moved);
+        let why = text!("threads did not stay on their CPUs ({moved} wake-ups elsewhere)");
         context.degrade(NAME, why);
     }
 }
@@ -332,10 +332,8 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
                 .with_detail(detail::CYCLES, seen.latencies.len())
                 .with_detail(detail::MISSED, seen.missed)
                 .with_detail(detail::ACT_NS, seen.last)
-                .with_detail(detail::THREAD, seen.thread);
-            if let Some(slack) = seen.slack {
-                m = m.with_detail(detail::TIMER_SLACK_NS, slack);
-            }
+                .with_detail(detail::THREAD, seen.thread)
+                .with_known_detail(detail::TIMER_SLACK_NS, seen.slack);
             if seen.moved * 2 > seen.latencies.len() as u64 {
                 let moved = text!("{moved} wake-ups were on another CPU", moved = seen.moved);
                 m.doubt = Some(moved.into());

@@ -60,12 +60,6 @@ impl Waiting {
     }
 }
 
-/// What uninterruptible waits whose call was not seen are of, where so many looks showed a call to sync and so many another wait for a
-/// disk: on a busy machine a thread that is woken has left its call's place before anybody reads it.
-pub(super) fn name_uninterruptible(syncs: u64, disk: u64) -> Waiting {
-    if syncs > 0 && syncs >= disk { Waiting::Fsync } else { Waiting::Disk }
-}
-
 /// What a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
@@ -157,6 +151,7 @@ const NONE: u16 = u16::MAX;
 
 /// The calls, with their numbers on x86-64 and aarch64 (linux/arch/x86/entry/syscalls/syscall_64.tbl and
 /// linux/scripts/syscall.tbl).
+#[rustfmt::skip]
 const CALLS: &[(Call, &[(u16, u16)])] = &[
     // nanosleep, clock_nanosleep
     (Call::Waits(Waiting::Sleep), &[(35, 101), (230, 115)]),
@@ -166,49 +161,19 @@ const CALLS: &[(Call, &[(u16, u16)])] = &[
     // wait4, waitid
     (Call::Waits(Waiting::Child), &[(61, 260), (247, 95)]),
     // epoll_wait, epoll_pwait, epoll_pwait2, pause, rt_sigsuspend, rt_sigtimedwait, io_uring_enter
-    (
-        Call::Waits(Waiting::Events),
-        &[(232, NONE), (281, 22), (441, 441), (34, NONE), (130, 133), (128, 137), (426, 426)],
-    ),
+    (Call::Waits(Waiting::Events), &[(232, NONE), (281, 22), (441, 441), (34, NONE), (130, 133), (128, 137), (426, 426)]),
     (Call::Poll, &[(7, NONE), (271, 73)]),
     (Call::Select, &[(23, NONE), (270, 72)]),
-    // recvfrom, recvmsg, recvmmsg, sendto, sendmsg, sendmmsg, accept, accept4, connect
-    (
-        Call::Waits(Waiting::Network),
-        &[
-            (45, 207),
-            (47, 212),
-            (299, 243),
-            (44, 206),
-            (46, 211),
-            (307, 269),
-            (43, 202),
-            (288, 242),
-            (42, 203),
-        ],
-    ),
+    // recvfrom, recvmsg, recvmmsg, sendto, sendmsg, sendmmsg
+    (Call::Waits(Waiting::Network), &[(45, 207), (47, 212), (299, 243), (44, 206), (46, 211), (307, 269)]),
+    // accept, accept4, connect
+    (Call::Waits(Waiting::Network), &[(43, 202), (288, 242), (42, 203)]),
     // fsync, fdatasync, sync_file_range, msync, sync, syncfs
     (Call::Waits(Waiting::Fsync), &[(74, 82), (75, 83), (277, 84), (26, 227), (162, 81), (306, 267)]),
     // io_getevents, io_pgetevents
     (Call::Waits(Waiting::Disk), &[(208, 4), (333, 292)]),
     // read, write, readv, writev, pread64, pwrite64, preadv, pwritev, preadv2, pwritev2, splice, ioctl
-    (
-        Call::OnAFile,
-        &[
-            (0, 63),
-            (1, 64),
-            (19, 65),
-            (20, 66),
-            (17, 67),
-            (18, 68),
-            (295, 69),
-            (296, 70),
-            (327, 286),
-            (328, 287),
-            (275, 76),
-            (16, 29),
-        ],
-    ),
+    (Call::OnAFile, &[(0, 63), (1, 64), (19, 65), (20, 66), (17, 67), (18, 68), (295, 69), (296, 70), (327, 286), (328, 287), (275, 76), (16, 29)]),
 ];
 
 /// The call of this number.

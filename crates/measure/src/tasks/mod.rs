@@ -16,7 +16,7 @@ mod waits;
 pub(crate) use calls::Machine;
 pub use calls::Waiting;
 pub use sampler::{Effort, FIRST, Sampler};
-pub use seen::{Seen, Waits};
+pub use seen::Seen;
 pub use thread::{Had, Thread, migrations};
 pub(crate) use waiting::find_by_call;
 pub use waits::WaitLooks;

@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use super::calls::{Machine, Program, Waiting};
-use super::seen::Seen;
+use super::calls::{Machine, Waiting};
+use super::seen::{Seen, Sleeper};
 use super::spells;
 use super::thread::{self, Had, Thread};
 use super::turns::{Key, Turns};
@@ -70,15 +70,6 @@ pub struct Sampler {
     clocks: Vec<f64>,
     /// Whether the kernel tells current clocks.
     has_clocks: bool,
-}
-
-/// A thread that waits, at one look.
-#[derive(Debug)]
-struct Sleeper {
-    pid: i32,
-    tid: i32,
-    state: char,
-    again: bool,
 }
 
 /// What one look found.
@@ -321,13 +312,10 @@ impl Sampler {
         if active == 0 && sleepers.is_empty() {
             return;
         }
-        self.seen.samples += 1;
-        self.seen.active += active;
+        self.seen.add_look(active);
         self.seen.most_threads = self.seen.most_threads.max(self.turns.listed().len());
-        self.seen.most_active = self.seen.most_active.max(active);
         let held = self.ask_sleepers(sleepers);
         if active == 0 {
-            self.seen.idle += 1;
             *self.seen.waiting.entry(held.unwrap_or(Waiting::Unknown)).or_default() += 1;
         } else if let Some((_, cpu)) = busiest
             && self.has_clocks
@@ -341,27 +329,15 @@ impl Sampler {
 
     /// What the threads wait for; the first of it. Those that wait again and again are asked first.
     fn ask_sleepers(&mut self, mut sleepers: Vec<Sleeper>) -> Option<Waiting> {
-        let threads = &self.threads;
+        let threads = &mut self.threads;
         let ran = |one: &Sleeper| threads.get(&(one.pid, one.tid)).is_some_and(|thread| thread.spells.ran());
         sleepers.sort_by_key(|one| (!one.again, !ran(one)));
-        let mut programs: HashMap<i32, Program> = HashMap::new();
-        let mut first: Option<Waiting> = None;
-        for Sleeper { pid, tid, state, again } in sleepers.into_iter().take(self.effort.waiting) {
-            let program = programs.entry(pid).or_insert_with(|| Program::of_process(pid));
-            match program.find_reason(pid, tid, state) {
-                Some(waiting) => {
-                    let waits = self.seen.waits.entry(waiting).or_default();
-                    waits.threads += 1;
-                    waits.again += u64::from(again);
-                    if let Some(thread) = self.threads.get_mut(&(pid, tid)) {
-                        thread.spells.waits(waiting);
-                    }
-                    first = Some(first.map_or(waiting, |first| first.min(waiting)));
-                }
-                None => self.seen.unread += 1,
+        let asked = sleepers.into_iter().take(self.effort.waiting);
+        self.seen.ask(asked, &mut HashMap::new(), |key, waiting| {
+            if let Some(thread) = threads.get_mut(&key) {
+                thread.spells.waits(waiting);
             }
-        }
-        first
+        })
     }
 }
 

@@ -1,55 +1,81 @@
 //! What was seen of threads, summed over looks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use record::command_run::LockWaits;
+use record::command_run::{LockWaits, Looks, Waits};
 
-use super::calls::{Waiting, name_uninterruptible};
+use super::calls::{Program, Waiting};
 use super::thread::Thread;
 
-/// Threads that waited for one thing, summed over looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waits {
-    /// All of them.
-    pub threads: u64,
-    /// Those that had been on a CPU since the look before: they wait again and again, and not once for long.
-    pub again: u64,
+/// A thread that waits, at one look.
+#[derive(Debug)]
+pub(super) struct Sleeper {
+    pub(super) pid: i32,
+    pub(super) tid: i32,
+    pub(super) state: char,
+    /// Whether it had been on a CPU since the look before.
+    pub(super) again: bool,
 }
 
 /// What was seen of the threads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// Looks.
-    pub samples: u64,
-    /// Looks at which no thread ran or was ready to run.
-    pub idle: u64,
-    /// Threads that ran or were ready to run, summed over looks.
-    pub active: u64,
+    /// Looks, and how many threads ran or were ready to run at them.
+    pub looks: Looks,
     /// At idle looks: what held them all.
     pub waiting: BTreeMap<Waiting, u64>,
     /// At all looks: what threads waited for.
     pub waits: BTreeMap<Waiting, Waits>,
     /// Of the process whose threads waited longest for locks.
     pub locks: Option<LockWaits>,
-    /// Waiting threads of which that may not be read, summed over looks.
-    pub unread: u64,
     /// Threads that were seen, those with the most time on a CPU first.
     pub threads: Vec<Thread>,
     /// Threads that had no turn: when they had one last, they waited, and had not run since the one before.
     pub resting: usize,
     /// Most threads at one look.
     pub most_threads: usize,
-    /// Most threads that ran or were ready to run, at one look.
-    pub most_active: u64,
     /// Whether there were more threads than are looked at.
     pub too_many: bool,
 }
 
 impl Seen {
-    /// Says what waits whose call was not seen were for, by those whose call was, and by `syncs`, other looks at calls to sync.
+    /// Adds a look that found so many threads at work.
+    pub(super) fn add_look(&mut self, active: u64) {
+        self.looks.all += 1;
+        self.looks.active += active;
+        self.looks.most_active = self.looks.most_active.max(active);
+        self.looks.idle += u64::from(active == 0);
+    }
+
+    /// Adds what threads wait for, which `hear` hears of each; the first of it.
+    pub(super) fn ask(
+        &mut self,
+        sleepers: impl Iterator<Item = Sleeper>,
+        programs: &mut HashMap<i32, Program>,
+        mut hear: impl FnMut((i32, i32), Waiting),
+    ) -> Option<Waiting> {
+        let mut first: Option<Waiting> = None;
+        for Sleeper { pid, tid, state, again } in sleepers {
+            let program = programs.entry(pid).or_insert_with(|| Program::of_process(pid));
+            let Some(waiting) = program.find_reason(pid, tid, state) else {
+                self.looks.unread += 1;
+                continue;
+            };
+            let waits = self.waits.entry(waiting).or_default();
+            waits.threads += 1;
+            waits.again += u64::from(again);
+            hear((pid, tid), waiting);
+            first = Some(first.map_or(waiting, |first| first.min(waiting)));
+        }
+        first
+    }
+
+    /// Says what waits whose call was not seen were for, by those whose call was, and by `syncs`, other looks at calls to sync: on a
+    /// busy machine a thread that is woken has left its call's place before anybody reads it.
     pub(super) fn name_uninterruptible(&mut self, syncs: u64) {
         let looks = |what| self.waits.get(&what).map_or(0, |waits| waits.threads);
-        let what = name_uninterruptible(looks(Waiting::Fsync) + syncs, looks(Waiting::Disk));
+        let (syncs, disk) = (looks(Waiting::Fsync) + syncs, looks(Waiting::Disk));
+        let what = if syncs > 0 && syncs >= disk { Waiting::Fsync } else { Waiting::Disk };
         if let Some(held) = self.waiting.remove(&Waiting::Uninterruptible) {
             *self.waiting.entry(what).or_default() += held;
         }
@@ -71,7 +97,7 @@ mod tests {
             let mut seen = Seen::default();
             for (what, threads) in waits {
                 seen.waiting.insert(*what, *threads);
-                seen.waits.insert(*what, Waits { threads: *threads, again: 1 });
+                seen.waits.insert(*what, Waits { threads: *threads, again: 1, locks: None });
             }
             seen.name_uninterruptible(syncs);
             let all: u64 = waits.iter().map(|(_, threads)| threads).sum();

@@ -62,38 +62,28 @@ const FILES: [(&str, Waiting); 6] = [
     ("/", Waiting::Disk),
 ];
 
-/// Functions of the kernel in which threads sleep, by what their names contain.
-const FUNCTIONS: [(&str, Waiting); 23] = [
-    ("futex", Waiting::Lock),
-    // The lock of a process's address space, or of a folder.
-    ("rwsem_down", Waiting::Lock),
-    ("nanosleep", Waiting::Sleep),
-    ("pipe_", Waiting::Pipe),
-    ("ep_poll", Waiting::Events),
-    ("epoll", Waiting::Events),
-    ("poll_schedule", Waiting::Events),
-    ("do_sys_poll", Waiting::Events),
-    ("do_select", Waiting::Events),
-    ("sigsuspend", Waiting::Events),
-    ("sigtimedwait", Waiting::Events),
-    ("io_cqring_wait", Waiting::Events),
-    ("log_wait_commit", Waiting::Fsync),
-    ("xlog_", Waiting::Fsync),
-    ("unix_stream", Waiting::Network),
-    ("sk_wait_data", Waiting::Network),
-    ("skb_wait", Waiting::Network),
-    ("inet_csk_accept", Waiting::Network),
-    ("n_tty_read", Waiting::Terminal),
-    ("do_wait", Waiting::Child),
-    ("handle_userfault", Waiting::Faults),
-    // A page that is read, or one that is written out.
-    ("wait_on_page_bit", Waiting::Uninterruptible),
-    ("folio_wait_bit", Waiting::Uninterruptible),
+/// Functions of the kernel in which threads sleep, by what their names contain. Locks are those of an address space, or of a
+/// folder, too; of a page nobody knows whether it is read or written out.
+const FUNCTIONS: [(Waiting, &str); 10] = [
+    (Waiting::Lock, "futex rwsem_down"),
+    (Waiting::Sleep, "nanosleep"),
+    (Waiting::Pipe, "pipe_"),
+    (
+        Waiting::Events,
+        "ep_poll epoll poll_schedule do_sys_poll do_select sigsuspend sigtimedwait io_cqring_wait",
+    ),
+    (Waiting::Fsync, "log_wait_commit xlog_"),
+    (Waiting::Network, "unix_stream sk_wait_data skb_wait inet_csk_accept"),
+    (Waiting::Terminal, "n_tty_read"),
+    (Waiting::Child, "do_wait"),
+    (Waiting::Faults, "handle_userfault"),
+    (Waiting::Uninterruptible, "wait_on_page_bit folio_wait_bit"),
 ];
 
 /// By the name of the kernel's function. `0` is one that may not be known.
 fn find_by_function(name: &str) -> Option<Waiting> {
-    FUNCTIONS.iter().find(|(part, _)| name.contains(part)).map(|(_, waiting)| *waiting)
+    let contains = |(_, parts): &&(Waiting, &str)| parts.split(' ').any(|part| name.contains(part));
+    FUNCTIONS.iter().find(contains).map(|(waiting, _)| *waiting)
 }
 
 /// Operations on a futex (linux/include/uapi/linux/futex.h), without the bits for private ones and for the clock of their timeout.

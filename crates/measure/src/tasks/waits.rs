@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use record::command_run::{Looks, ThreadWaits, Waits};
+use record::command_run::{Looks, ThreadWaits};
 
-use super::calls::{Program, Waiting, name_uninterruptible};
+use super::calls::{Program, Waiting};
+use super::seen::{Seen, Sleeper};
 use super::spells::{self, Spells};
 use super::thread::{list_threads, look_at_state};
 
@@ -18,73 +19,51 @@ pub struct WaitLooks {
     /// What each thread of the last look was blocked in, since `take`.
     threads: HashMap<(i32, i32), Spells>,
     programs: HashMap<i32, Program>,
-    waits: ThreadWaits,
-    /// Those whose call was not seen.
-    unnamed: Waits,
-    looks: Looks,
+    seen: Seen,
 }
 
 impl WaitLooks {
     /// Looks once at up to `most` threads of these processes.
     pub fn look(&mut self, pids: &[i32], most: usize) {
-        let mut sleepers: Vec<(bool, i32, i32, char)> = Vec::new();
-        let (mut active, mut seen) = (0, HashMap::new());
+        let mut sleepers: Vec<Sleeper> = Vec::new();
+        let (mut active, mut looked) = (0, HashMap::new());
         let threads = pids.iter().flat_map(|pid| list_threads(*pid).into_iter().map(move |tid| (*pid, tid)));
         for (pid, tid) in threads.take(most) {
             let Some((state, had, slices)) = look_at_state(pid, tid) else { continue };
             let mut thread = self.threads.remove(&(pid, tid)).unwrap_or_default();
             let again = thread.look(Instant::now(), had, slices);
-            seen.insert((pid, tid), thread);
+            let ran = thread.ran();
+            looked.insert((pid, tid), thread);
             match state {
                 'R' => active += 1,
                 'Z' | 'X' | 'T' | 't' | 'I' => {}
                 // Those that sleep for long, as most threads of a server do, hold nothing back.
-                _ if thread.ran() || state == 'D' => sleepers.push((again, pid, tid, state)),
+                _ if ran || state == 'D' => sleepers.push(Sleeper { pid, tid, state, again }),
                 _ => {}
             }
         }
-        self.looks.all += 1;
-        self.looks.active += active;
-        self.looks.most_active = self.looks.most_active.max(active);
-        self.looks.idle += u64::from(active == 0);
-        sleepers.sort_by_key(|(again, ..)| !again);
-        for (again, pid, tid, state) in sleepers.into_iter().take(MOST_WAITING) {
-            let program = self.programs.entry(pid).or_insert_with(|| Program::of_process(pid));
-            match program.find_reason(pid, tid, state) {
-                Some(waiting) => {
-                    let waits = match waiting {
-                        Waiting::Uninterruptible => &mut self.unnamed,
-                        named => self.waits.entry(named.word().to_owned()).or_default(),
-                    };
-                    waits.threads += 1;
-                    waits.again += u64::from(again);
-                    if let Some(thread) = seen.get_mut(&(pid, tid)) {
-                        thread.waits(waiting);
-                    }
-                }
-                None => self.looks.unread += 1,
+        self.seen.add_look(active);
+        sleepers.sort_by_key(|one| !one.again);
+        let asked = sleepers.into_iter().take(MOST_WAITING);
+        self.seen.ask(asked, &mut self.programs, |key, waiting| {
+            if let Some(thread) = looked.get_mut(&key) {
+                thread.waits(waiting);
             }
-        }
-        self.threads = seen;
+        });
+        self.threads = looked;
         self.programs.retain(|pid, _| pids.contains(pid));
     }
 
     /// What was seen since this was asked last.
     pub fn take(&mut self) -> (Looks, ThreadWaits) {
-        let unnamed = std::mem::take(&mut self.unnamed);
-        if unnamed.threads > 0 {
-            let looks = |what: Waiting| self.waits.get(what.word()).map_or(0, |waits| waits.threads);
-            let what = name_uninterruptible(looks(Waiting::Fsync), looks(Waiting::Disk));
-            let all = self.waits.entry(what.word().to_owned()).or_default();
-            all.threads += unnamed.threads;
-            all.again += unnamed.again;
-        }
-        let locks = spells::longest(self.threads.iter().map(|((pid, _), thread)| (*pid, thread)));
-        if let Some(locks) = locks {
-            self.waits.entry(Waiting::Lock.word().to_owned()).or_default().locks = Some(locks);
+        let mut seen = std::mem::take(&mut self.seen);
+        seen.name_uninterruptible(0);
+        if let Some(locks) = spells::longest(self.threads.iter().map(|((pid, _), thread)| (*pid, thread))) {
+            seen.waits.entry(Waiting::Lock).or_default().locks = Some(locks);
         }
         self.threads.values_mut().for_each(Spells::restart);
-        (std::mem::take(&mut self.looks), std::mem::take(&mut self.waits))
+        let waits = seen.waits.into_iter().map(|(what, waits)| (what.word().to_owned(), waits));
+        (seen.looks, waits.collect())
     }
 }
 
@@ -108,7 +87,7 @@ mod tests {
         while again < 5 && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(20));
             looks.look(&[pid], 100);
-            again = looks.waits.values().map(|waits| waits.again).sum::<u64>();
+            again = looks.seen.waits.values().map(|waits| waits.again).sum::<u64>();
         }
         child.kill().unwrap();
         child.wait().unwrap();

@@ -74,7 +74,6 @@ fn compare(lanes: &[f64], known: &[u64]) -> Result<(), WrongResult> {
         None => Ok(()),
         Some(at) => Err(WrongResult(text!(
             "multiply-adds on lane {at} of {lanes} gave {got} instead of {right}",
-            at,
             lanes = lanes.len(),
             got = format!("{:?}", lanes[at]),
             right = format!("{:?}", f64::from_bits(known[at]))

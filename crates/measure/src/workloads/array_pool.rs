@@ -7,8 +7,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use record::Machine;
 
-use super::group::Group;
 use crate::arrays::{Arrays, CHUNK, Part};
+
+/// The CPUs that work together, and which of them this is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group<'a> {
+    /// All of them.
+    pub cpus: &'a [u32],
+    /// This one's place among them.
+    pub index: usize,
+}
 
 /// Every CPU's part, touched first by that CPU.
 #[derive(Debug)]

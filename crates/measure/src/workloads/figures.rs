@@ -11,7 +11,7 @@ use super::worker_pool::{GroupRun, Slice};
 use crate::budget::last_level_of;
 use crate::context::Context;
 use crate::counters::{self, Reading};
-use crate::repeat::{judge, mark_samples};
+use crate::repeat::{judged, mark_samples};
 
 /// Half-width of the interval beyond which a figure counts as too noisy.
 pub(crate) const TARGET: f64 = 0.05;
@@ -112,7 +112,7 @@ impl<'a> Seen<'a> {
             m.detail.set(detail::SLOWEST_CPU, json!(cpu));
             m.detail.set(detail::SLOWEST_SHARE, json!((share * 1e4).round() / 1e4));
         }
-        judge(&mut m, TARGET);
+        m = judged(m, TARGET);
         if let Some(walked) = self.walked {
             m.detail.set(detail::ARRAY_BYTES, json!(walked));
             let caches = last_level_of(machine, &self.cpus);
@@ -127,7 +127,7 @@ impl<'a> Seen<'a> {
         }
         if !self.run.unpinned.is_empty() {
             let cpus: CpuList = self.run.unpinned.iter().copied().collect();
-            let why = text!("the thread for CPU {cpus} could not be pinned", cpus);
+            let why = text!("the thread for CPU {cpus} could not be pinned");
             m.doubt = Some(why.into());
         }
         m
@@ -151,12 +151,7 @@ impl<'a> Seen<'a> {
             let more = if others > 1 { format!(" (and {} more CPUs)", others - 1) } else { String::new() };
             context.degrade_with_remedy(
                 what,
-                text!(
-                    "CPU {cpu}{more} COMPUTES WRONGLY: {wrong}; the figure is withheld",
-                    cpu = *cpu,
-                    more,
-                    wrong = &wrong.0
-                ),
+                text!("CPU {cpu}{more} COMPUTES WRONGLY: {wrong}; the figure is withheld", cpu = *cpu, wrong = &wrong.0),
                 text!(
                     "trust no result of this machine; undo overclocking, test its memory, look for machine checks in \
                      the kernel's log, and measure again"
@@ -169,11 +164,10 @@ impl<'a> Seen<'a> {
             text!(
                 "{lost} of {all} threads on CPU {list} could not be started, or died",
                 lost = self.run.lost,
-                all = self.cpus.len(),
-                list
+                all = self.cpus.len()
             )
         } else if self.run.slices.is_empty() {
-            text!("the threads on CPU {list} never all ran at the same time", list)
+            text!("the threads on CPU {list} never all ran at the same time")
         } else {
             return true;
         };

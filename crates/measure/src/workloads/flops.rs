@@ -57,7 +57,7 @@ impl Workload for Flops {
             return Ok(());
         }
         let bits = self.variant.bits().to_string();
-        Err(text!("this CPU has no multiply-add on {bits}-bit vectors", bits).into())
+        Err(text!("this CPU has no multiply-add on {bits}-bit vectors").into())
     }
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {

@@ -6,7 +6,6 @@ mod arithmetic;
 pub(crate) mod array_pool;
 pub(crate) mod figures;
 mod flops;
-mod group;
 pub(crate) mod incidents;
 mod long_numbers;
 mod loops;
@@ -19,7 +18,7 @@ pub(crate) mod worker_pool;
 mod workload;
 
 #[cfg(test)]
-pub(crate) use group::Group;
+pub(crate) use array_pool::Group;
 pub(crate) use workload::Workload;
 #[cfg(test)]
 pub(crate) use workload::{Definition, Site, Worker, WrongResult};

@@ -40,7 +40,7 @@ fn touch(memory: &Mapping) -> (f64, Option<Text>) {
             wrong = Some(beside);
         }
     }
-    let wrong = wrong.map(|got| text!("a fresh page holds {got} instead of zeros", got));
+    let wrong = wrong.map(|got| text!("a fresh page holds {got} instead of zeros"));
     ((memory.len() / page) as f64, wrong)
 }
 

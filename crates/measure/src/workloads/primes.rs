@@ -78,9 +78,6 @@ impl Worker for Counting {
             let below = from + PORTION;
             self.wrong = Some(text!(
                 "{found} primes from {from} to {below} instead of {right}",
-                found,
-                from,
-                below,
                 right = portion.primes
             ));
         }
@@ -106,8 +103,7 @@ impl Worker for Counting {
             Err(WrongResult(text!(
                 "{found} primes in {passes} passes and a part instead of {expected}",
                 found = self.found,
-                passes = self.passes,
-                expected
+                passes = self.passes
             )))
         }
     }

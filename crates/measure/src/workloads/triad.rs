@@ -5,8 +5,7 @@ use std::sync::Arc;
 use kernels::stream::{CONSTANT, Op, Stream};
 use record::{Template, Unavailable, text};
 
-use super::array_pool::ArrayPool;
-use super::group::Group;
+use super::array_pool::{ArrayPool, Group};
 use super::workload::{Definition, Site, Worker, Workload, WrongResult};
 use crate::arrays::{CHUNK, widest_stream};
 

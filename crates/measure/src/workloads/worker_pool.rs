@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use record::{Machine, Mark, Unavailable, text};
 
-use super::array_pool::ArrayPool;
-use super::group::Group;
+use super::array_pool::{ArrayPool, Group};
 use super::incidents::Incidents;
 use super::workload::{Site, Worker, Workload, WrongResult};
 use crate::common_interval::{self, WorkLog};
@@ -43,6 +42,14 @@ pub(crate) struct TimeBudget {
     pub deadline: Instant,
     /// What to count beside the work, where the CPU counts; in user mode, where the work is.
     pub counted: Option<Set>,
+}
+
+impl TimeBudget {
+    /// One slice of so many seconds.
+    pub(crate) fn of_one(seconds: f64) -> Self {
+        let length = SliceLength::Seconds(seconds);
+        Self { length, least: 1, most: 1, deadline: Instant::now(), counted: None }
+    }
 }
 
 /// Points of a log within a slice: enough to read work at the window's ends between them.
@@ -421,7 +428,7 @@ mod tests {
     }
 
     fn workers() -> WorkerPool<'static> {
-        let workload = workloads::find("cpu-bound").unwrap_or_else(|| unreachable!());
+        let workload = workloads::find("cpu-bound").unwrap();
         WorkerPool { workload, workers: BTreeMap::new(), cores: BTreeMap::new() }
     }
 

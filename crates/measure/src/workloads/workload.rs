@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use record::{Template, Text, Unavailable};
 
-use super::array_pool::ArrayPool;
-use super::group::Group;
+use super::array_pool::{ArrayPool, Group};
 use crate::watch::time_ns;
 
 /// What a workload declares of itself.

@@ -4,9 +4,10 @@ use std::fmt;
 use std::io;
 
 /// Why a command could not be started.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpawnError {
     /// There is no such program.
+    #[error("{program:?}: command not found; {}", hint.way_out(program))]
     NotFound {
         /// As it was given.
         program: String,
@@ -14,6 +15,7 @@ pub enum SpawnError {
         hint: Hint,
     },
     /// There is such a file, but it cannot be run.
+    #[error("{program:?}: cannot be run: {why}")]
     NotExecutable {
         /// The file.
         program: String,
@@ -21,6 +23,7 @@ pub enum SpawnError {
         why: NotExecutable,
     },
     /// Something else was in the way.
+    #[error("{program:?}: cannot be started: {why}")]
     Other {
         /// As it was given.
         program: String,
@@ -146,9 +149,7 @@ impl SpawnError {
             SpawnError::NotExecutable { .. } | SpawnError::Other { .. } => 126,
         }
     }
-}
 
-impl SpawnError {
     /// The same of a program that is called otherwise.
     pub fn with_program(mut self, name: &str) -> Self {
         match &mut self {
@@ -160,27 +161,18 @@ impl SpawnError {
     }
 }
 
-impl fmt::Display for SpawnError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Hint {
+    fn way_out(self, program: &str) -> String {
         match self {
-            SpawnError::NotFound { program, hint } => {
-                write!(f, "{program:?}: command not found; ")?;
-                match hint {
-                    Hint::Empty => f.write_str("name a program after --"),
-                    Hint::NoSuchFile => f.write_str("there is no such file: check the path"),
-                    Hint::ShellLine => f.write_str("a line of shell needs a shell: -- sh -c 'LINE'"),
-                    Hint::ShellBuiltin => write!(f, "it is a shell builtin: -- sh -c '{program} …'"),
-                    Hint::InThisFolder => write!(f, "the current folder has one: -- ./{program}"),
-                    Hint::NotOnPath => f.write_str("not on PATH: install it, or give its path"),
-                }
-            }
-            SpawnError::NotExecutable { program, why } => write!(f, "{program:?}: cannot be run: {why}"),
-            SpawnError::Other { program, why } => write!(f, "{program:?}: cannot be started: {why}"),
+            Hint::Empty => "name a program after --".to_owned(),
+            Hint::NoSuchFile => "there is no such file: check the path".to_owned(),
+            Hint::ShellLine => "a line of shell needs a shell: -- sh -c 'LINE'".to_owned(),
+            Hint::ShellBuiltin => format!("it is a shell builtin: -- sh -c '{program} …'"),
+            Hint::InThisFolder => format!("the current folder has one: -- ./{program}"),
+            Hint::NotOnPath => "not on PATH: install it, or give its path".to_owned(),
         }
     }
 }
-
-impl std::error::Error for SpawnError {}
 
 impl fmt::Display for SystemError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

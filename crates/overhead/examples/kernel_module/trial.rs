@@ -10,7 +10,7 @@ use std::sync::Arc;
 use kernels::{adds, primes};
 use os::Stop;
 use overhead::kernel_module::{Answer, KernelLayer, Load, Module, Request, Source};
-use overhead::{Bound, Layer, Ticks, crc32};
+use overhead::{Layer, Ticks, crc32};
 
 use crate::{fuzz, kills};
 
@@ -132,7 +132,7 @@ fn same_bytes(answer: &Answer, trial: &mut Trial) -> Result<(), String> {
 /// The same through what the table is made of.
 fn layers(module: &Rc<Module>, trial: &mut Trial) -> Result<(), String> {
     let ticks = Ticks::calibrate();
-    for (bound, interrupts) in [(Bound::None, true), (Bound::Cpu(0), true), (Bound::Cpu(0), false)] {
+    for (bound, interrupts) in [(None, true), (Some(0), true), (Some(0), false)] {
         let mut layer = KernelLayer::new(module, ticks, bound, interrupts);
         let name = layer.name().to_string();
         let pass = layer.pass(10_000..50_000).map_err(|failure| format!("{name}: {}", failure.reason))?;

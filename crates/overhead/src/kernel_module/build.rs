@@ -64,16 +64,16 @@ pub fn build(
     match folder.to_str() {
         Some(text) if !text.contains(odd) => {}
         _ => {
-            return Err(Unavailable::new(text!(
+            return Err(text!(
                 "make cannot build in {folder}: its name has characters special to make",
                 folder = folder.display().to_string()
-            ))
+            )
             .with_remedy("TMPDIR=/tmp linespeed overhead --kernel"));
         }
     }
     let cannot = |what: &'static str, error: std::io::Error| {
         let full = error.kind() == std::io::ErrorKind::StorageFull && stop.signal().is_none();
-        let failure = Unavailable::new(text!("cannot build the module: {what}: {error}", what, error));
+        let failure = Unavailable::new(text!("cannot build the module: {what}: {error}"));
         if full { failure.with_remedy(BUILD_ELSEWHERE) } else { failure }
     };
     let words = folder.join(WORDS);
@@ -132,10 +132,10 @@ fn wait(mut child: Child, limit: Duration, stop: &Stop) -> Result<bool, Unavaila
             }
             Ok(None) if began.elapsed() > limit => {
                 let limit = Value::Figure(limit.as_secs_f64(), "s");
-                break text!("building the module took longer than {limit}", limit);
+                break text!("building the module took longer than {limit}");
             }
             Ok(None) => std::thread::sleep(LOOK),
-            Err(error) => break text!("cannot wait for make: {error}", error),
+            Err(error) => break text!("cannot wait for make: {error}"),
         }
     };
     // SAFETY: takes numbers. The group is the child's own; it has not been waited for, so that its number is its own yet.

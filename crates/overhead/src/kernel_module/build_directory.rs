@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::guardian::ModuleGuardian;
-use super::{build, distribution, headers, loaded, sources};
+use super::{build, headers, loaded, sources};
 use crate::Unavailable;
 use os::Stop;
 
@@ -96,7 +96,7 @@ impl Prepared {
         loaded::clear_leftovers(temporary)?;
         let folder = temporary.join(format!("{}{}", loaded::FOLDER, std::process::id()));
         let guardian = ModuleGuardian::post(Some(&folder), lock.as_raw_fd()).map_err(|error| {
-            Unavailable::new(text!("cannot start the process that unloads the kernel module: {error}", error))
+            text!("cannot start the process that unloads the kernel module: {error}")
                 .with_remedy(text!("raise the process limit (ulimit -u, or pids.max of the cgroup)"))
         })?;
         // Only ours: nobody else may change what is loaded.
@@ -137,8 +137,8 @@ fn add_remedy(failure: Unavailable, root: &Path, release: &str, stop: &Stop) -> 
     if failure.remedy.is_some() || stop.signal().is_some() {
         return failure;
     }
-    let install = distribution::install_headers(root, release);
-    failure.with_remedy(text!("reinstall the build tools: {install}", install))
+    let install = headers::install_headers(root, release);
+    failure.with_remedy(text!("reinstall the build tools: {install}"))
 }
 
 #[cfg(test)]

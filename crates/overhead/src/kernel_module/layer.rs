@@ -6,54 +6,38 @@ use std::rc::Rc;
 
 use super::Module;
 use super::request::{BELOW_MAX, CLOCK_MAX, PassReport, Request};
-use crate::{Bound, Disturbed, Layer, LayerName, Pass, Ticks, Unavailable};
-use measure::interrupts::Interrupts;
+use crate::observer::{CpuCounts, grown};
+use crate::{Disturbed, Layer, LayerName, Pass, Ticks, Unavailable};
 use measure::watch;
+use os::procfs::USER_HZ;
 
 /// Length of one look at the clock, seconds.
 const LOOK: f64 = 100e-6;
-/// Ticks of /proc/stat a second, on every architecture that linespeed runs on.
-const STEAL_HZ: f64 = 100.0;
 
 /// The routine in a thread of the kernel.
 #[derive(Debug)]
 pub struct KernelLayer {
     module: Rc<Module>,
     ticks: Ticks,
-    bound: Bound,
+    bound: Option<u32>,
     interrupts: bool,
     clock_iterations: u32,
-    /// What the CPU it is bound to counts: interrupts and softirqs.
-    counts: Option<(Interrupts, Interrupts)>,
+    /// What the CPU it is bound to counts.
+    counts: Option<CpuCounts>,
 }
 
 impl KernelLayer {
     /// A layer of a loaded module; `ticks` is the clock of all layers.
-    pub fn new(module: &Rc<Module>, ticks: Ticks, bound: Bound, interrupts: bool) -> Self {
+    pub fn new(module: &Rc<Module>, ticks: Ticks, bound: Option<u32>, interrupts: bool) -> Self {
         let operations = kernels::adds::ADDS;
         let iterations = LOOK * watch::look_at_clock() / f64::from(operations);
-        let counts = match bound {
-            // With interrupts off none disturbs a burst, and between bursts no time is counted.
-            Bound::Cpu(cpu) if interrupts => Interrupts::of_cpu(cpu).zip(Interrupts::softirqs_of_cpu(cpu)),
-            _ => None,
-        };
+        let counts = bound.map(CpuCounts::of);
         let clock_iterations = (iterations as u32).clamp(1, CLOCK_MAX);
         Self { module: Rc::clone(module), ticks, bound, interrupts, clock_iterations, counts }
     }
 
-    fn cpu(&self) -> Option<u32> {
-        match self.bound {
-            Bound::None => None,
-            Bound::Cpu(cpu) => Some(cpu),
-        }
-    }
-
-    fn counted(&mut self) -> (Option<u64>, Option<u64>, Option<u64>) {
-        let (interrupts, softirqs) = match &mut self.counts {
-            Some((interrupts, softirqs)) => (interrupts.read(), softirqs.read()),
-            None => (None, None),
-        };
-        (interrupts, softirqs, self.cpu().and_then(watch::steal_ticks))
+    fn counted(&mut self) -> [Option<u64>; 3] {
+        self.counts.as_mut().map_or([None; 3], CpuCounts::read)
     }
 }
 
@@ -64,28 +48,26 @@ impl Layer for KernelLayer {
 
     fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable> {
         if range.end > BELOW_MAX || range.start > range.end {
-            return Err(Unavailable::new(text!(
+            return Err(text!(
                 "the kernel module counts primes below {most} only, so that interrupts are never off for long",
                 most = BELOW_MAX
-            )));
+            ).into());
         }
         let request = Request {
             range: range.clone(),
             passes: 1,
-            cpu: self.cpu(),
+            cpu: self.bound,
             interrupts_off: !self.interrupts,
             clock_iterations: self.clock_iterations,
             load: None,
         };
         let before = self.counted();
         let answer = self.module.ask(&request)?;
-        let after = self.counted();
+        let counted = grown(before, self.counted());
         let report = answer
             .passes
             .first()
             .ok_or_else(|| Unavailable::new(text!("the kernel module reported no pass")))?;
-        let grown = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
-        let counted = [grown(before.0, after.0), grown(before.1, after.1), grown(before.2, after.2)];
         read_report(report, self.ticks, self.interrupts, counted)
     }
 }
@@ -106,10 +88,11 @@ fn read_report(
     let offset = u16::try_from(report.page_offset).ok().filter(|offset| *offset < 4096);
     let sound = spent > 0 && clock.is_finite() && clock > 0.0 && report.ticks_inside <= report.ticks_whole;
     let (Some(page_offset), true) = (offset, sound) else {
-        return Err(Unavailable::new(text!("the kernel module reported impossible times")));
+        return Err(text!("the kernel module reported impossible times").into());
     };
     let moved = u64::from(report.cpu_changes);
     let [counted_interrupts, softirqs, stolen] = counted;
+    // With interrupts off none disturbs a burst, and between bursts no time is counted.
     let off = (!interrupts).then_some(0);
     Ok(Pass {
         primes: report.primes,
@@ -126,7 +109,7 @@ fn read_report(
             involuntary: off.or(Some(u64::from(report.preemptions))),
             voluntary: off.or(Some(u64::from(report.switches))),
             migrations: off.or(Some(moved)),
-            stolen: stolen.map(|ticks| ticks as f64 / STEAL_HZ),
+            stolen: stolen.map(|ticks| ticks as f64 / USER_HZ),
         },
     })
 }

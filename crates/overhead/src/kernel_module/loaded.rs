@@ -33,12 +33,12 @@ const PAUSE: Duration = Duration::from_millis(25);
 ///
 /// Another linespeed has it.
 pub(super) fn lock() -> Result<File, Unavailable> {
-    let failed = |error| Unavailable::new(text!("cannot lock the kernel module: {error}", error));
+    let failed = |error| Unavailable::new(text!("cannot lock the kernel module: {error}"));
     let file = lock_file().map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
-            Err(Unavailable::new(text!("module-in-use", "another linespeed is using the kernel module"))
+            Err(text!("module-in-use", "another linespeed is using the kernel module")
                 .with_remedy(text!("wait until the other linespeed has ended, then start again")))
         }
         Err(TryLockError::Error(error)) => Err(failed(error)),
@@ -74,11 +74,8 @@ pub(super) fn clear_leftovers(temporary: &Path) -> Result<(), Unavailable> {
         return Ok(());
     }
     unload().map_err(|error| {
-        Unavailable::new(text!(
-            "a module named linespeed is already loaded and cannot be unloaded: {error}",
-            error
-        ))
-        .with_remedy(text!("end what uses /dev/linespeed, then: sudo rmmod linespeed"))
+        text!("a module named linespeed is already loaded and cannot be unloaded: {error}")
+            .with_remedy(text!("end what uses /dev/linespeed, then: sudo rmmod linespeed"))
     })
 }
 
@@ -123,7 +120,7 @@ fn refused(error: &io::Error, release: &str) -> Unavailable {
         libc::EEXIST => Some("sudo rmmod linespeed".into()),
         _ => None,
     };
-    Unavailable { reason: text!("the kernel refuses the module: {error}", error), remedy }
+    Unavailable { reason: text!("the kernel refuses the module: {error}"), remedy }
 }
 
 /// Unloads the module, which a last burst may keep busy for a moment.
@@ -161,7 +158,7 @@ impl Device {
         });
         opened
             .map(Self)
-            .map_err(|error| Unavailable::new(text!("cannot open {device}: {error}", device = DEVICE, error)))
+            .map_err(|error| Unavailable::new(text!("cannot open {device}: {error}", device = DEVICE)))
     }
 
     /// Has the passes of a request made, and returns what the module tells of them.
@@ -199,18 +196,17 @@ fn own_node(folder: &Path) -> Option<PathBuf> {
 
 fn explained(error: &io::Error) -> Unavailable {
     match error.raw_os_error() {
-        Some(libc::ENODEV) => Unavailable::new(text!("the CPU is offline to the kernel module"))
+        Some(libc::ENODEV) => text!("the CPU is offline to the kernel module")
             .with_remedy(text!("choose a CPU that is online: see linespeed inspect")),
         Some(libc::ETIME) => Unavailable::new(text!(
             "a single number takes longer than interrupts may be off (2 ms): the kernel module ended the pass"
         )),
-        Some(libc::EINVAL) => Unavailable::new(text!(
-            "module-of-another-version",
-            "the kernel module is of another linespeed version"
-        ))
-        .with_remedy(text!("module-build-anew", "leave out --kernel-module to build the module anew")),
+        Some(libc::EINVAL) => {
+            text!("module-of-another-version", "the kernel module is of another linespeed version")
+                .with_remedy(text!("module-build-anew", "leave out --kernel-module to build the module anew"))
+        }
         Some(libc::EINTR) => Unavailable::new(text!("interrupted by a signal in the kernel module")),
-        _ => Unavailable::new(text!("the kernel module did not run the routine: {error}", error)),
+        _ => Unavailable::new(text!("the kernel module did not run the routine: {error}")),
     }
 }
 

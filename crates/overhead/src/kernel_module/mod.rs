@@ -6,7 +6,6 @@
 
 mod build;
 mod build_directory;
-mod distribution;
 mod guardian;
 mod headers;
 mod layer;
@@ -30,7 +29,7 @@ pub use layer::KernelLayer;
 pub use obstacles::find_missing_support;
 pub use request::{Answer, BELOW_MAX, BURST_NS, CLOCK_MAX, Load, PassReport, Request};
 
-use super::{Bound, Layer, LayerName, Layers, Ticks, Unavailable};
+use super::{Layer, LayerName, Layers, Ticks, Unavailable};
 use loaded::Device;
 use os::Stop;
 
@@ -62,7 +61,7 @@ impl Source<'_> {
             Source::Build => build_directory.module(release, stop),
             Source::File(file) if file.is_file() => Ok(file.to_owned()),
             Source::File(file) => {
-                Err(Unavailable::new(text!("{file}: no such file", file = file.display().to_string())))
+                Err(text!("{file}: no such file", file = file.display().to_string()).into())
             }
         }
     }
@@ -156,8 +155,7 @@ pub fn load_layers(
     cpu: u32,
     stop: &Stop,
 ) -> (Layers, ThreadTime) {
-    let places =
-        [(Bound::None, true), (Bound::Cpu(cpu), true), (Bound::Cpu(cpu), false), (Bound::None, false)];
+    let places = [(None, true), (Some(cpu), true), (Some(cpu), false), (None, false)];
     let module = Module::load(source, build_directory, stop).map(Rc::new);
     let mut layers = Layers::default();
     for (bound, interrupts) in places {

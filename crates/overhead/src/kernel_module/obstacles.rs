@@ -23,10 +23,10 @@ pub(crate) fn find_obstacle(root: &Path) -> Option<Unavailable> {
     }
     if read("proc/sys/kernel/modules_disabled").is_some_and(|text| text.trim() == "1") {
         return Some(
-            Unavailable::new(text!(
+            text!(
                 "module-loading-disabled",
                 "module loading is disabled until the next boot (kernel.modules_disabled is 1)"
-            ))
+            )
             .with_remedy(text!(
                 "module-reboot-first",
                 "reboot, and measure before kernel.modules_disabled is set"
@@ -41,7 +41,7 @@ pub(crate) fn find_obstacle(root: &Path) -> Option<Unavailable> {
     }
     match read("proc/self/status").as_deref().and_then(effective_capabilities) {
         Some(held) if held >> CAP_SYS_MODULE & 1 == 0 => Some(
-            Unavailable::new(text!("module-needs-root", "loading a module requires root (CAP_SYS_MODULE)"))
+            text!("module-needs-root", "loading a module requires root (CAP_SYS_MODULE)")
                 .with_remedy("sudo linespeed overhead --kernel"),
         ),
         _ => None,
@@ -51,11 +51,8 @@ pub(crate) fn find_obstacle(root: &Path) -> Option<Unavailable> {
 /// Why no module can ever be loaded into this kernel, by the files below `root`; `None` where it takes modules.
 pub fn find_missing_support(root: &Path) -> Option<Unavailable> {
     (!root.join("proc/modules").exists()).then(|| {
-        Unavailable::new(text!(
-            "module-unsupported",
-            "this kernel has no loadable modules (no /proc/modules)"
-        ))
-        .with_remedy(BOOT_WITH_MODULES)
+        text!("module-unsupported", "this kernel has no loadable modules (no /proc/modules)")
+            .with_remedy(BOOT_WITH_MODULES)
     })
 }
 
@@ -74,17 +71,14 @@ fn effective_capabilities(status: &str) -> Option<u64> {
 
 fn unsigned(root: &Path, why: Text) -> Unavailable {
     if secure_boot(root) {
-        let reason = text!(
-            "module-unsigned-secure-boot",
-            "{why}: unsigned modules are refused; secure boot is on",
-            why
-        );
+        let reason =
+            text!("module-unsigned-secure-boot", "{why}: unsigned modules are refused; secure boot is on");
         Unavailable::new(reason).with_remedy(text!(
             "module-secure-boot-off",
             "switch secure boot off in the firmware settings; only the kernel rows need a module"
         ))
     } else {
-        Unavailable::new(text!("module-unsigned", "{why}: unsigned modules are refused", why)).with_remedy(text!(
+        text!("module-unsigned", "{why}: unsigned modules are refused").with_remedy(text!(
             "module-signature-off",
             "boot without lockdown= and module.sig_enforce on the kernel command line; only the kernel rows need a module"
         ))

@@ -112,13 +112,10 @@ pub(super) fn after_cpu(_: &Device, machine: &VmFd, cpu: &VcpuFd) -> Result<(), 
             error = io::Error::from(error)
         ))
     })?;
-    let features = get(cpu, ID_AA64MMFR0_EL1).map_err(|error| {
-        Unavailable::new(text!("KVM does not report the guest's page sizes: {error}", error))
-    })?;
+    let features = get(cpu, ID_AA64MMFR0_EL1)
+        .map_err(|error| Unavailable::new(text!("KVM does not report the guest's page sizes: {error}")))?;
     if features >> 28 & 0xf == 0xf {
-        return Err(Unavailable::new(text!(
-            "the processor has no pages of 4 KiB, which the guest's page table needs"
-        )));
+        return Err(text!("the processor has no pages of 4 KiB, which the guest's page table needs").into());
     }
     Ok(())
 }

@@ -40,21 +40,21 @@ impl Device {
             .map_err(|error| not_open(path, &error))?;
         // SAFETY: the descriptor is open, and nobody else has it.
         let kvm = unsafe { Kvm::from_raw_fd(file.into_raw_fd()) };
-        let device = || path.display().to_string();
+        let device = &path.display().to_string();
         match kvm.get_api_version() {
             VERSION => Ok(Self { kvm, path: path.to_owned() }),
-            ..0 => Err(Unavailable::new(text!(
+            ..0 => Err(text!(
                 "kvm-no-kvm-device",
                 "{device} is not a KVM device: {error}",
-                device = device(),
                 error = io::Error::last_os_error()
-            ))),
-            version => Err(Unavailable::new(text!(
+            )
+            .into()),
+            version => Err(text!(
                 "{device} has version {version} of the KVM interface, not {known}",
-                device = device(),
                 version = version.unsigned_abs(),
                 known = VERSION.unsigned_abs()
-            ))),
+            )
+            .into()),
         }
     }
 
@@ -76,18 +76,13 @@ impl Device {
 
 /// What keeps a virtual machine from being made.
 fn no_machine(path: &Path, error: &io::Error) -> Unavailable {
-    let device = || path.display().to_string();
-    let failure = Unavailable::new(text!(
-        "{device} cannot create a virtual machine: {error}",
-        device = device(),
-        error
-    ));
+    let device = &path.display().to_string();
+    let failure = Unavailable::new(text!("{device} cannot create a virtual machine: {error}"));
     match error.raw_os_error() {
-        Some(libc::EBUSY) => Unavailable::new(text!(
+        Some(libc::EBUSY) => text!(
             "kvm-held-by-another-hypervisor",
-            "{device} is busy: another hypervisor holds the processor's virtualization",
-            device = device()
-        ))
+            "{device} is busy: another hypervisor holds the processor's virtualization"
+        )
         .with_remedy(text!(
             "end the virtual machines of VirtualBox or VMware, and unload their modules (sudo rmmod vboxdrv)"
         )),
@@ -103,33 +98,24 @@ fn no_machine(path: &Path, error: &io::Error) -> Unavailable {
 
 /// What keeps the device from being opened.
 fn not_open(path: &Path, error: &io::Error) -> Unavailable {
-    let shown = || path.display().to_string();
+    let device = &path.display().to_string();
     match error.raw_os_error() {
         Some(libc::ENOENT | libc::ENOTDIR | libc::ENXIO | libc::ENODEV) => absent(path),
         Some(libc::EACCES) => {
-            let failure =
-                Unavailable::new(text!("{device}: permission denied for this user", device = shown()));
+            let failure = Unavailable::new(text!("{device}: permission denied for this user"));
             match std::fs::metadata(path).ok().and_then(|file| group_that_may(&file)) {
                 Some(group) => {
-                    failure.with_remedy(text!("sudo usermod -aG {group} $USER, then log in again", group))
+                    failure.with_remedy(text!("sudo usermod -aG {group} $USER, then log in again"))
                 }
                 None => failure.with_remedy("run as root"),
             }
         }
-        Some(libc::EPERM) => {
-            Unavailable::new(text!("{device}: denied in this container or cgroup", device = shown()))
-                .with_remedy(text!("start the container with --device {device}", device = shown()))
+        Some(libc::EPERM) => text!("{device}: denied in this container or cgroup")
+            .with_remedy(text!("start the container with --device {device}")),
+        Some(libc::EBUSY) => {
+            Unavailable::new(text!("{device} is busy: opened exclusively by another process"))
         }
-        Some(libc::EBUSY) => Unavailable::new(text!(
-            "{device} is busy: opened exclusively by another process",
-            device = shown()
-        )),
-        _ => Unavailable::new(text!(
-            "kvm-not-opened",
-            "cannot open {device}: {error}",
-            device = shown(),
-            error
-        )),
+        _ => Unavailable::new(text!("kvm-not-opened", "cannot open {device}: {error}")),
     }
 }
 
@@ -147,17 +133,14 @@ fn group_that_may(file: &std::fs::Metadata) -> Option<String> {
 
 /// Why there is no device, as far as it can be told.
 fn absent(path: &Path) -> Unavailable {
-    let shown = || path.display().to_string();
+    let device = &path.display().to_string();
     // The kernel lists its devices whatever a container is given of them.
     if path == Path::new(PATH) && Path::new("/sys/class/misc/kvm").exists() {
-        return Unavailable::new(text!(
-            "{device} is missing from this container, though the kernel has KVM",
-            device = shown()
-        ))
-        .with_remedy(text!("start the container with --device {device}", device = shown()));
+        return text!("{device} is missing from this container, though the kernel has KVM")
+            .with_remedy(text!("start the container with --device {device}"));
     }
     let (why, remedy) = super::processor::explain_absence();
-    Unavailable::new(text!("kvm-absent", "no {device}: {why}", device = shown(), why)).with_remedy(remedy)
+    text!("kvm-absent", "no {device}: {why}").with_remedy(remedy)
 }
 
 #[cfg(test)]

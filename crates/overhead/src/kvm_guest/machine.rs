@@ -50,7 +50,7 @@ pub(super) const CODE_TOO_LARGE: &str = "the guest's code does not fit into its 
 
 /// The request of KVM's interface that failed.
 pub(super) fn failed<E: Into<io::Error>>(request: &'static str) -> impl Fn(E) -> Unavailable {
-    move |error| Unavailable::new(text!("KVM: {request}: {error}", request, error = error.into()))
+    move |error| Unavailable::new(text!("KVM: {request}: {error}", error = error.into()))
 }
 
 impl Machine {

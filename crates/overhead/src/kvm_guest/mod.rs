@@ -27,7 +27,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::layer_thread::{LayerThread, Patience};
-use super::{Bound, Layer, LayerName, Layers, Pass, Ticks, Unavailable};
+use super::{Layer, LayerName, Layers, Pass, Ticks, Unavailable};
 use os::Stop;
 
 pub use device::PATH;
@@ -50,7 +50,7 @@ impl Mode {
             Mode::User => "guest user",
             Mode::Kernel => "guest kernel",
         };
-        LayerName { layer, bound: Bound::Cpu(cpu), interrupts: true }
+        LayerName { layer, bound: Some(cpu), interrupts: true }
     }
 }
 
@@ -190,14 +190,8 @@ fn interpreted(mode: Mode, trial: &Trial) -> Unavailable {
         Mode::User => "user",
         Mode::Kernel => "kernel",
     };
-    Unavailable::new(text!(
-        "KVM emulates the guest's {mode} mode: counting the primes below {end} took {time}, {times} of the time outside; \
-         this is not a hypervisor's cost",
-        mode,
-        end = TRIAL.end,
-        time = Value::Figure(trial.seconds, "s"),
-        times = Value::Factor(trial.times)
-    ))
+    text!("KVM emulates the guest's {mode} mode: counting the primes below {end} took {time}, {times} of the time outside; \
+         this is not a hypervisor's cost", end = TRIAL.end, time = Value::Figure(trial.seconds, "s"), times = Value::Factor(trial.times))
     .with_remedy(text!(
         "measure where KVM uses the processor's virtualization: on the hardware itself, or with nested virtualization"
     ))

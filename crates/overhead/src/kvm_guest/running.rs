@@ -43,9 +43,8 @@ impl Running {
     /// Makes it, of the device at a path, bound to a CPU.
     pub(super) fn make(path: PathBuf, cpu: u32, mode: Mode, ticks: Ticks) -> Result<Self, Unavailable> {
         block_signals();
-        let pinned = Pinned::to(cpu).map_err(|error| {
-            Unavailable::new(text!("cannot bind the guest to CPU {cpu}: {error}", cpu, error))
-        })?;
+        let pinned = Pinned::to(cpu)
+            .map_err(|error| Unavailable::new(text!("cannot bind the guest to CPU {cpu}: {error}")))?;
         let machine = Machine::new(&Device::open(&path)?)?;
         processor::prepare(&machine)?;
         Ok(Self { machine, mode, ticks, observer: Observer::new(ticks), path, _pinned: pinned })
@@ -57,7 +56,7 @@ impl Running {
 
     fn refused(&self, error: &io::Error) -> Unavailable {
         let device = self.path.display().to_string();
-        Unavailable::new(text!("KVM ({device}) does not run the guest: {error}", device, error))
+        Unavailable::new(text!("KVM ({device}) does not run the guest: {error}"))
     }
 
     /// The first way out that works, and how long the first numbers take.
@@ -140,16 +139,16 @@ fn wrong(counted: &Counted) -> Unavailable {
         Exit::Shutdown => text!("an exception ended the guest"),
         Exit::Store(address) => {
             let address = format!("{address:#x}");
-            text!("an exception ended the guest (store to {address})", address)
+            text!("an exception ended the guest (store to {address})")
         }
         Exit::Refused(reason) => {
             let reason = format!("{reason:#x}");
-            text!("the processor or KVM refused to run the guest (reason {reason})", reason)
+            text!("the processor or KVM refused to run the guest (reason {reason})")
         }
         Exit::Port(port) => {
             text!("the guest exited at port {port}", port = format!("{port:#x}"))
         }
-        Exit::Other(number) => text!("the guest exited with KVM's reason {number}", number),
+        Exit::Other(number) => text!("the guest exited with KVM's reason {number}"),
         Exit::Interrupted => return interrupted(),
     })
 }

@@ -1,23 +1,26 @@
 //! The machine itself: QEMU, and what is said with linespeed in it.
 
+use std::fs;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use os::Stop;
+use os::pin;
+use os::pin::Pinned;
 use record::{CpuList, Template, Text, text};
 use serde_json::Value;
 use wire::{Frame, Kind as Said, Reader};
 
+use super::WholeGuest;
 use super::protocol::{self, GuestCommand, PIECE, Place};
-use super::spec::WholeGuest;
-use super::{qemu, threads};
+use super::qemu;
 use crate::{Pass, Unavailable};
-use os::Stop;
-use os::pin::Pinned;
 
 /// How long the machine may take to boot.
 const BOOT: Duration = Duration::from_secs(120);
@@ -42,7 +45,7 @@ pub(super) struct Machine {
 
 /// What of the machine cannot be set up.
 fn cannot(what: &'static str) -> impl Fn(io::Error) -> Unavailable {
-    move |error| Unavailable::new(text!("cannot set up the VM: {what}: {error}", what, error))
+    move |error| Unavailable::new(text!("cannot set up the VM: {what}: {error}"))
 }
 
 /// QEMU has ended.
@@ -84,7 +87,7 @@ impl Machine {
             .spawn(move || forward(output, &sender))
             .map_err(cannot("thread"))?;
         machine.next(Said::Started, BOOT)?;
-        threads::bind_cpu_threads(machine.child.id(), cpus)?;
+        bind_cpu_threads(machine.child.id(), cpus)?;
         Ok(machine)
     }
 
@@ -140,12 +143,12 @@ impl Machine {
                 Err(RecvTimeoutError::Disconnected) => return Err(self.over(ENDED.into())),
                 Err(RecvTimeoutError::Timeout) if self.stop.signal().is_some() => {
                     self.end();
-                    return Err(Unavailable::new(text!("interrupted by a signal while waiting for the VM")));
+                    return Err(text!("interrupted by a signal while waiting for the VM").into());
                 }
                 Err(RecvTimeoutError::Timeout) if left > LOOK => {}
                 Err(RecvTimeoutError::Timeout) => {
                     let limit = text::Value::Figure(limit.as_secs_f64(), "s");
-                    return Err(self.over(text!("the VM did not answer within {limit}", limit)));
+                    return Err(self.over(text!("the VM did not answer within {limit}")));
                 }
             }
         }
@@ -156,7 +159,7 @@ impl Machine {
         self.end();
         let last = [&mut self.complaint, &mut self.console].into_iter().find_map(last_line);
         Unavailable::new(match last {
-            Some(line) => text!("{what}; its last output: {line}", what, line),
+            Some(line) => text!("{what}; its last output: {line}"),
             None => what,
         })
     }
@@ -195,14 +198,12 @@ fn spawned(command: &mut Command, cpus: &[u32]) -> Result<Child, Unavailable> {
     // A child begins on the CPUs of the thread that starts it.
     let cpus: CpuList = cpus.iter().copied().collect();
     let _pinned = Pinned::within(&cpus).map_err(|error| {
-        Unavailable::new(text!("cannot bind the VM to CPU {cpus}: {error}", cpus = &cpus, error))
+        Unavailable::new(text!("cannot bind the VM to CPU {cpus}: {error}", cpus = &cpus))
     })?;
     command.spawn().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
-            Unavailable::new(text!("{program} is not installed", program = qemu::PROGRAM.0))
-                .with_remedy(format!("sudo apt install {}", qemu::PROGRAM.1))
-        }
-        _ => Unavailable::new(text!("cannot start {program}: {error}", program = qemu::PROGRAM.0, error)),
+        io::ErrorKind::NotFound => text!("{program} is not installed", program = qemu::PROGRAM.0)
+            .with_remedy(format!("sudo apt install {}", qemu::PROGRAM.1)),
+        _ => Unavailable::new(text!("cannot start {program}: {error}", program = qemu::PROGRAM.0)),
     })
 }
 
@@ -229,6 +230,40 @@ fn last_line(file: &mut File) -> Option<String> {
     Some(line.chars().filter(|c| !c.is_control()).take(200).collect())
 }
 
+/// Binds the threads of the process `pid` that run its machine's CPUs, each to the CPU of this machine that stands at its
+/// place in `cpus`.
+///
+/// # Errors
+///
+/// One of them is not found, or cannot be bound.
+pub(super) fn bind_cpu_threads(pid: u32, cpus: &[u32]) -> Result<(), Unavailable> {
+    let threads = find_cpu_threads(Path::new(&format!("/proc/{pid}/task")));
+    for (number, cpu) in (0..).zip(cpus) {
+        let Some((_, thread)) = threads.iter().find(|(of, _)| *of == number) else {
+            return Err(text!("no QEMU thread found for the VM's CPU {number}", number = number).into());
+        };
+        pin::bind_thread(*thread, &[*cpu].into_iter().collect()).map_err(|error| {
+            Unavailable::new(text!(
+                "cannot bind the VM's CPU {number} to CPU {cpu}: {error}",
+                number = number,
+                cpu = *cpu
+            ))
+        })?;
+    }
+    Ok(())
+}
+
+/// The machine's CPUs with the threads that run them, by the names that QEMU gives its threads: `CPU 0/KVM`, `CPU 1/TCG`.
+fn find_cpu_threads(tasks: &Path) -> Vec<(u32, i32)> {
+    let entries = fs::read_dir(tasks).into_iter().flatten().flatten();
+    let numbered = entries.filter_map(|entry| {
+        let name = fs::read_to_string(entry.path().join("comm")).ok()?;
+        let (cpu, _) = name.strip_prefix("CPU ")?.split_once('/')?;
+        Some((cpu.parse().ok()?, entry.file_name().to_str()?.parse().ok()?))
+    });
+    numbered.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,5 +274,34 @@ mod tests {
         assert_eq!(last_line(&mut file), None);
         file.write_all(b"one\nKernel panic\x1b[0m - not syncing\r\n\n").unwrap();
         assert_eq!(last_line(&mut file).as_deref(), Some("Kernel panic[0m - not syncing"));
+    }
+}
+
+#[cfg(test)]
+mod thread_tests {
+    use super::*;
+
+    #[test]
+    fn threads_of_cpus_are_known_by_their_names() {
+        let tasks = tempfile::tempdir().unwrap();
+        for (thread, name) in [
+            ("10", "qemu-system-x86\n"),
+            ("12", "CPU 1/TCG\n"),
+            ("11", "CPU 0/KVM\n"),
+            ("13", "CPU x/KVM\n"),
+            ("y", "CPU 2/KVM\n"),
+        ] {
+            fs::create_dir(tasks.path().join(thread)).unwrap();
+            fs::write(tasks.path().join(thread).join("comm"), name).unwrap();
+        }
+        let mut found = find_cpu_threads(tasks.path());
+        found.sort_unstable();
+        assert_eq!(found, [(0, 11), (1, 12)]);
+    }
+
+    #[test]
+    fn a_process_without_such_threads_is_a_reason() {
+        let why = bind_cpu_threads(std::process::id(), &[0]).unwrap_err();
+        assert_eq!(why.reason.value("number"), Some(&0u32.into()), "{why:?}");
     }
 }

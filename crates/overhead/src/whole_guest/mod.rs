@@ -9,23 +9,23 @@ mod machine;
 mod protocol;
 mod qemu;
 mod serve;
-mod spec;
-mod threads;
 
-use record::text;
 use std::cell::RefCell;
 use std::ops::Range;
+use std::path::Path;
 use std::rc::Rc;
 
 use kernels::primes;
+use os::Stop;
+use record::text;
 
-use super::{Bound, Layer, LayerName, Layers, Pass, Unavailable, crc32};
+use super::{Layer, LayerName, Layers, Pass, Unavailable, crc32};
+use crate::kernel_module::{BuildDirectory, Source};
 use crate::kvm_guest::Kind;
 use machine::Machine;
 use protocol::Place;
 
 pub use serve::serve;
-pub use spec::WholeGuest;
 
 /// A user program of the machine.
 pub const USER: &str = "guest OS user";
@@ -36,7 +36,7 @@ pub const KERNEL: &str = "guest OS kernel";
 fn name_layer(place: Place, cpu: u32) -> LayerName {
     LayerName {
         layer: if place.kernel { KERNEL } else { USER },
-        bound: if place.bound { Bound::Cpu(cpu) } else { Bound::None },
+        bound: place.bound.then_some(cpu),
         interrupts: place.interrupts,
     }
 }
@@ -84,8 +84,7 @@ pub fn boot(spec: &WholeGuest) -> (Vec<GuestLayer>, Vec<(LayerName, Unavailable)
 }
 
 fn one_cpu() -> Unavailable {
-    Unavailable::new(text!("the VM has one CPU: this process may use no second CPU of that type"))
-        .with_remedy(crate::MORE_CPUS)
+    text!("the VM has one CPU: this process may use no second CPU of that type").with_remedy(crate::MORE_CPUS)
 }
 
 /// Hands the module over to the machine.
@@ -107,16 +106,10 @@ fn withhold(layer: &mut GuestLayer, kvm: Kind) -> Unavailable {
     let (kvm, primes) = (kvm.word(), pass.primes);
     let reason = if right {
         text!(
-            "QEMU emulates here (KVM: {kvm}): {primes} primes counted by the same bytes; times are meaningless",
-            kvm,
-            primes
+            "QEMU emulates here (KVM: {kvm}): {primes} primes counted by the same bytes; times are meaningless"
         )
     } else {
-        text!(
-            "QEMU emulates here (KVM: {kvm}): {primes} primes counted, with other bytes or a wrong result",
-            kvm,
-            primes
-        )
+        text!("QEMU emulates here (KVM: {kvm}): {primes} primes counted, with other bytes or a wrong result")
     };
     Unavailable::new(reason).with_remedy(text!("measure where KVM uses the processor's virtualization"))
 }
@@ -142,11 +135,7 @@ impl Layer for GuestLayer {
 /// Not on aarch64: there QEMU takes any file for a kernel's bytes and runs them, until the time is over.
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
-    use super::spec::PLACES;
     use super::*;
-    use crate::kernel_module::{BuildDirectory, Source};
-    use os::Stop;
-    use std::path::Path;
 
     static STOP: Stop = Stop::new();
 
@@ -178,5 +167,47 @@ mod tests {
                 || failure.reason.value("what") == Some(&record::Text::from(machine::ENDED).into());
             assert!(said && !failure.reason.to_string().contains('\n'), "{name}: {}", failure.reason);
         }
+    }
+}
+
+/// Where the routine runs in it. With interrupts off nothing moves a thread, bound or not.
+const PLACES: [Place; 5] = [
+    Place { kernel: false, bound: false, interrupts: true },
+    Place { kernel: false, bound: true, interrupts: true },
+    Place { kernel: true, bound: false, interrupts: true },
+    Place { kernel: true, bound: true, interrupts: true },
+    Place { kernel: true, bound: true, interrupts: false },
+];
+
+/// What the machine is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct WholeGuest<'a> {
+    /// The kernel, or the one that runs here.
+    pub kernel: Option<&'a Path>,
+    /// Where the module for it comes from; `None` where nobody asks for kernel mode.
+    pub module: Option<Source<'a>>,
+    /// Where it is built.
+    pub build_directory: &'a BuildDirectory,
+    /// linespeed, a static program: the machine's first process.
+    pub program: &'a Path,
+    /// The CPU to which the machine's first CPU is bound: what is bound runs there.
+    pub cpu: u32,
+    /// The CPU of the machine's second one, if it has one: what is not bound may run there, too.
+    pub other: Option<u32>,
+    /// What KVM there is: where it runs kernels at the processor's speed it is used, otherwise QEMU emulates.
+    pub kvm: Kind,
+    /// Whether to stop waiting for the machine.
+    pub stop: &'static Stop,
+}
+
+impl WholeGuest<'_> {
+    fn emulated(&self) -> bool {
+        !matches!(self.kvm, Kind::Hardware | Kind::Nested)
+    }
+
+    /// The places that are asked for.
+    fn places(&self) -> impl Iterator<Item = Place> + use<> {
+        let kernel = self.module.is_some();
+        PLACES.into_iter().filter(move |place| kernel || !place.kernel)
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn answer_with(done: Result<Value, Unavailable>) -> Value {
 
 fn unclear(line: &str) -> Unavailable {
     let line = format!("{:?}", line.chars().take(80).collect::<String>());
-    Unavailable::new(text!("the guest answered {line}", line))
+    Unavailable::new(text!("the guest answered {line}"))
 }
 
 /// The answer of a line, or why the machine did not do it.
@@ -59,7 +59,7 @@ pub(super) fn answer(line: &str) -> Result<Value, Unavailable> {
     let word = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     match word("failed") {
         Some(reason) => Err(Unavailable {
-            reason: text!("in the guest: {reason}", reason),
+            reason: text!("in the guest: {reason}"),
             remedy: word("remedy").map(Text::from),
         }),
         None => Ok(value),

@@ -92,8 +92,7 @@ pub(super) fn kernel(named: Option<&Path>) -> Result<PathBuf, Unavailable> {
     if let Some(path) = named {
         return readable(path).map(|()| path.to_owned()).map_err(|error| {
             let kernel = path.display().to_string();
-            Unavailable::new(text!("cannot read the kernel {kernel}: {error}", kernel, error))
-                .with_remedy(NAME_A_KERNEL)
+            text!("cannot read the kernel {kernel}: {error}").with_remedy(NAME_A_KERNEL)
         });
     }
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
@@ -104,16 +103,14 @@ pub(super) fn kernel(named: Option<&Path>) -> Result<PathBuf, Unavailable> {
         match readable(Path::new(place)) {
             Ok(()) => return Ok(place.into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => {
-                why = Some(text!("cannot read this machine's kernel {place}: {error}", place, error))
-            }
+            Err(error) => why = Some(text!("cannot read this machine's kernel {place}: {error}")),
         }
     }
     Err(match why {
         Some(why) => {
             Unavailable::new(why).with_remedy(text!("run as root, or give a kernel: --vm-kernel FILE"))
         }
-        None => Unavailable::new(text!("this machine's kernel is missing: no {place}", place = &places[0]))
+        None => text!("this machine's kernel is missing: no {place}", place = &places[0])
             .with_remedy(NAME_A_KERNEL),
     })
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::protocol::{self, GuestCommand, LINE, PIECE, Place};
 use crate::kernel_module::{KernelLayer, Module, Source, release};
-use crate::{Bound, Layer, Ticks, Unavailable, User, UserMode};
+use crate::{Layer, Ticks, Unavailable, User, UserMode};
 use os::Stop;
 
 /// The machine's first CPU, to which layers are bound.
@@ -32,10 +32,9 @@ pub fn serve(mut requests: impl BufRead, answer: &mut dyn FnMut(&str)) {
         }
         let done = match serde_json::from_str(&line) {
             Ok(asked) => server.execute(asked, &mut requests),
-            Err(_) => Err(Unavailable::new(text!(
-                "unknown request {request}",
-                request = format!("{:?}", line.trim_end())
-            ))),
+            Err(_) => {
+                Err(text!("unknown request {request}", request = format!("{:?}", line.trim_end())).into())
+            }
         };
         answer(&protocol::line(&protocol::answer_with(done)));
     }
@@ -68,12 +67,11 @@ impl Server {
     fn receive_module(&mut self, bytes: usize, more: &mut impl Read) -> Result<Value, Unavailable> {
         let mut piece = vec![0; bytes.min(PIECE)];
         more.read_exact(&mut piece)
-            .map_err(|error| Unavailable::new(text!("the module arrived truncated: {error}", error)))?;
+            .map_err(|error| Unavailable::new(text!("the module arrived truncated: {error}")))?;
         if self.bytes.len() + piece.len() > MOST {
-            return Err(Unavailable::new(text!(
-                "the module is larger than {most}",
-                most = text::Value::Bytes(MOST as u64)
-            )));
+            return Err(
+                text!("the module is larger than {most}", most = text::Value::Bytes(MOST as u64)).into()
+            );
         }
         self.bytes.extend(piece);
         Ok(json!({ "bytes": self.bytes.len() }))
@@ -102,17 +100,17 @@ impl Server {
         let all = || os::pin::allowed().unwrap_or_default();
         Ok(match (place.kernel, &self.module) {
             (false, _) if !place.interrupts => {
-                return Err(Unavailable::new(text!("user mode cannot turn interrupts off")));
+                return Err(text!("user mode cannot turn interrupts off").into());
             }
             (false, _) => {
                 let how = if place.bound { UserMode::Bound(CPU) } else { UserMode::Unbound(all()) };
                 Box::new(User::start(how, self.ticks)?)
             }
             (true, None) => {
-                return Err(Unavailable::new(text!("the linespeed module is not loaded in the guest")));
+                return Err(text!("the linespeed module is not loaded in the guest").into());
             }
             (true, Some(module)) => {
-                let bound = if place.bound { Bound::Cpu(CPU) } else { Bound::None };
+                let bound = place.bound.then_some(CPU);
                 Box::new(KernelLayer::new(module, self.ticks, bound, place.interrupts))
             }
         })

@@ -187,7 +187,7 @@ impl Shield {
         (!moved.is_empty()).then(|| {
             let who = listed(moved.iter().map(|(task, name)| (task.as_str(), name.as_str())));
             let cpus = name_cpus(&self.quiet);
-            text!("on other CPUs meanwhile, though bound to {cpus}: {who}", cpus, who)
+            text!("on other CPUs meanwhile, though bound to {cpus}: {who}")
         })
     }
 
@@ -357,11 +357,7 @@ fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<
     }
     let who = listed(stay.iter().map(|(task, name)| (task.as_str(), name.as_str())));
     let cpus = name_cpus(quiet);
-    Some(text!(
-        "{who} may still run on {cpus}: bound there, and left bound; to move: taskset -cp LIST PID",
-        who,
-        cpus
-    ))
+    Some(text!("{who} may still run on {cpus}: bound there, and left bound; to move: taskset -cp LIST PID"))
 }
 
 /// What keeps a group that stays: its tasks and those of the groups in it, with why the last of them could not be moved; else

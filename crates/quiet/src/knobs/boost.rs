@@ -1,6 +1,6 @@
 //! Boost: a clock above the nominal one, for as long as heat, power and the other cores allow.
 
-use crate::knob::{Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
+use crate::knob::{Inspection, Knob, KnobClass, KnobContext, Seen};
 use crate::value_syntax::ValueSyntax;
 use record::{CpuList, Text, text};
 
@@ -11,9 +11,8 @@ pub(super) const KNOB: Knob = Knob {
     class: KnobClass::Clock,
     effect: "the core clock depends on temperature, power and load of the other cores: a run is faster on a cool machine",
     absent: "no file here controls boost: the firmware or the host may",
-    inspect: Inspect::With(inspect),
     set_to: Some(set_to),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect)
 };
 
 pub(crate) const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
@@ -46,11 +45,7 @@ fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<&CpuList>) 
     }
     let planned = knob.plan_words(context, policy_files(context, None, "boost"), digit)?;
     let (all, open) = (planned.now.len(), planned.changes.len());
-    let now: Text = if open == all {
-        other.into()
-    } else {
-        text!("{other} for {open} of {all} policies", other, open, all)
-    };
+    let now: Text = if open == all { other.into() } else { text!("{other} for {open} of {all} policies") };
     Ok((all > 0).then(|| Inspection::towards(now, value, planned.changes)))
 }
 

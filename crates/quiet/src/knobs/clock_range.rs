@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::boost::policy_files;
-use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, Seen};
 use record::CpuList;
 
 /// `scaling_min_freq` and `scaling_max_freq` of each policy, in kHz (Documentation/admin-guide/pm/cpufreq.rst). The nominal
@@ -13,9 +13,8 @@ pub(super) const KNOB: Knob = Knob {
     class: KnobClass::Clock,
     effect: "the core clock moves within its range: a run that begins on an idle core waits until the clock has risen",
     absent: "no clock can be set here: the firmware or the host controls it",
-    inspect: Inspect::With(inspect),
     set_to: Some(set_to),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect)
 };
 
 fn inspect(knob: &Knob, context: &KnobContext) -> Seen {

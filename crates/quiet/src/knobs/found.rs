@@ -4,7 +4,7 @@ use record::text;
 use record::text::Value;
 
 use super::CGROUP_UNKNOWN;
-use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, Seen};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, Seen};
 
 /// `irqbalance` moves interrupts back to CPUs that were cleared of them.
 pub(super) const IRQBALANCE: Knob = Knob {
@@ -12,8 +12,7 @@ pub(super) const IRQBALANCE: Knob = Knob {
     class: KnobClass::Kernel,
     effect: "the daemon may move IRQs every ten seconds, also onto the measured CPUs",
     absent: "no processes are visible",
-    inspect: Inspect::With(inspect_irqbalance),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect_irqbalance)
 };
 
 fn inspect_irqbalance(_: &Knob, context: &KnobContext) -> Seen {
@@ -35,8 +34,7 @@ pub(super) const OTHERS: Knob = Knob {
     class: KnobClass::OtherTasks,
     effect: "other tasks take CPU time, cache capacity, memory bandwidth and clock",
     absent: "no load average is visible",
-    inspect: Inspect::With(inspect_others),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect_others)
 };
 
 /// Load that a machine at rest shows.
@@ -60,8 +58,7 @@ pub(super) const QUOTA: Knob = Knob {
     class: KnobClass::OtherTasks,
     effect: "a command that has used up its quota is throttled for the rest of the period",
     absent: CGROUP_UNKNOWN,
-    inspect: Inspect::With(inspect_quota),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect_quota)
 };
 
 fn inspect_quota(_: &Knob, context: &KnobContext) -> Seen {
@@ -77,12 +74,11 @@ pub(super) const STEAL: Knob = Knob {
     class: KnobClass::Hypervisor,
     effect: "the hypervisor runs other guests on the CPU while the clock goes on (steal time)",
     absent: "no steal time is visible",
-    inspect: Inspect::With(inspect_steal),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect_steal)
 };
 
-/// Below this share it does not show in a median.
-const WORTH_TELLING: f64 = 0.001;
+/// Below this share it does not show in a median: of a time since boot, and no difference ([`record::difference`]).
+const HIDDEN: f64 = 0.001;
 
 fn inspect_steal(_: &Knob, context: &KnobContext) -> Seen {
     let stat = context.text("/proc/stat").unwrap_or_default();
@@ -92,7 +88,7 @@ fn inspect_steal(_: &Knob, context: &KnobContext) -> Seen {
     let all: u64 = ticks.iter().fold(0u64, |sum, ticks| sum.saturating_add(*ticks));
     let share = *stolen as f64 / all.max(1) as f64;
     let now = text!("{share} of all time since boot", share = Value::Share(share));
-    if share < WORTH_TELLING {
+    if share < HIDDEN {
         return Ok(Some(Inspection::steady(now)));
     }
     let dedicated = text!("use dedicated CPUs or bare metal, or measure at another hour");
@@ -105,21 +101,19 @@ pub(super) const THROTTLING: Knob = Knob {
     class: KnobClass::Clock,
     effect: "a processor that is too hot lowers its clock: long runs are slower than short ones",
     absent: "no throttle counts are visible",
-    inspect: Inspect::With(inspect_throttling),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect_throttling)
 };
-
-/// The last is the name before Linux 2.6.32.
-const COUNTS: [&str; 3] = ["core_throttle_count", "package_throttle_count", "count"];
 
 fn inspect_throttling(_: &Knob, context: &KnobContext) -> Seen {
     let file = |cpu, name| format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{name}");
-    let files = context.online.iter().flat_map(|cpu| COUNTS.map(|name| file(cpu, name)));
+    // The last is the name before Linux 2.6.31.
+    let counts = ["core_throttle_count", "package_throttle_count", "count"];
+    let files = context.online.iter().flat_map(|cpu| counts.map(|name| file(cpu, name)));
     Ok(files.filter_map(|file| context.number(&file)).max().map(|most| {
         if most == 0 {
             return Inspection::steady("not since boot");
         }
-        let now = text!("up to {most} times on a CPU since boot", most);
+        let now = text!("up to {most} times on a CPU since boot");
         let cool = text!("improve cooling (fans, filters, room), or lower the power limits");
         Inspection::noisy(now, "never", Adjustment::Manual(cool))
     }))
@@ -130,8 +124,7 @@ pub(super) const POWER: Knob = Knob {
     name: "power",
     effect: "on battery the firmware and the governor lower the clock, more so as the battery empties",
     absent: "no power supply is visible (server or virtual machine)",
-    inspect: Inspect::With(inspect_power),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect_power)
 };
 
 const FOLDER: &str = "/sys/class/power_supply";

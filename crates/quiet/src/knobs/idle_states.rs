@@ -1,9 +1,8 @@
 //! Idle states: the deeper a core sleeps, the longer it takes to wake.
 
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, Seen, SetWhen};
 use record::text::Value;
-use record::{Text, text};
-
-use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, Seen};
+use record::{Template, Text, text};
 
 /// Deeper states than the first halt are held off: for the whole machine through `/dev/cpu_dma_latency`, for as long as it
 /// stays open (Documentation/power/pm_qos_interface.rst), for some CPUs, or to stay, through each CPU's
@@ -13,8 +12,7 @@ pub(super) const KNOB: Knob = Knob {
     class: KnobClass::WakeUp,
     effect: "the wake-up latency of a core depends on the depth of its C-state, and the depth on the idle time before",
     absent: "the kernel shows no C-states: the host has them, or idle=poll",
-    inspect: Inspect::With(inspect),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect)
 };
 
 /// States that take no longer to leave do not count: polling, and the halt instruction.
@@ -62,7 +60,7 @@ fn latency_file(cpu: u32) -> String {
 }
 
 /// The limit of one CPU, microseconds. The file says `n/a` where nothing but polling is left, and 0 for no limit.
-pub(super) fn latency_limit(context: &KnobContext, cpu: u32) -> Option<u64> {
+fn latency_limit(context: &KnobContext, cpu: u32) -> Option<u64> {
     match context.text(&latency_file(cpu))?.as_str() {
         "n/a" => Some(0),
         "0" => None,
@@ -86,12 +84,12 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         return Ok(Some(Inspection::steady("held off")));
     }
     let latency = Value::Figure(*us as f64 * 1e3, "ns");
-    let now = text!("{state} takes {latency} to leave", state = name, latency);
+    let now = text!("{state} takes {latency} to leave", state = name);
     hold_off(knob, context, open, now, states.limit())
 }
 
 /// How states that take longer than `limit` microseconds to leave are held off, for the time of a command, or on these CPUs.
-pub(super) fn hold_off(knob: &Knob, context: &KnobContext, open: Vec<u32>, now: Text, limit: u32) -> Seen {
+fn hold_off(knob: &Knob, context: &KnobContext, open: Vec<u32>, now: Text, limit: u32) -> Seen {
     let value = if limit == 0 { "n/a".to_owned() } else { limit.to_string() };
     let changes = if context.quiet.is_empty() && !context.stays {
         Vec::new()
@@ -108,4 +106,44 @@ pub(super) fn hold_off(knob: &Knob, context: &KnobContext, open: Vec<u32>, now: 
         ))
     };
     Ok(Some(Inspection::noisy(now, "held off", adjustment)))
+}
+
+/// Where the guest's idle driver is `haltpoll` (Documentation/virt/guest-halt-polling.rst), its one state below polling is a
+/// halt, which the driver says takes 1 µs to leave (drivers/cpuidle/cpuidle-haltpoll.c). That is no figure of the machine's:
+/// the host takes the CPU back, and its own idle states and scheduler decide when the guest goes on. A latency of 0 leaves
+/// polling alone.
+///
+/// Only when it is named: a CPU that polls is never idle for the host, which counts it, may bill it, and gives a sibling of
+/// it less.
+pub(super) const GUEST_HALT: Knob = Knob {
+    name: "guest-halt",
+    class: KnobClass::WakeUp,
+    set: SetWhen::Named,
+    effect: "an idle virtual CPU halts: it exits to the host, and its wake-up waits for the host's",
+    disputed: Some(
+        "experts disagree: polling takes the host's wake-up out of every latency, but makes the guest look busy to the \
+                host, the bill and the SMT sibling",
+    ),
+    absent: "the kernel shows no idle driver",
+    ..Knob::looked_at(inspect_halt)
+};
+
+pub(crate) const NOT_A_GUESTS: Template = Template {
+    code: "quiet-guest-halt-other-driver",
+    words: "the idle driver is {driver}, not the guest's (haltpoll)",
+};
+const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
+
+fn inspect_halt(knob: &Knob, context: &KnobContext) -> Seen {
+    let Some(driver) = context.text(DRIVER) else { return Ok(None) };
+    if driver != "haltpoll" {
+        return Ok(Some(Inspection::absent(text!(NOT_A_GUESTS, driver))));
+    }
+    let held = context.own.as_ref().and_then(|own| own.latency_us);
+    let open: Vec<u32> =
+        context.targets().iter().filter(|cpu| latency_limit(context, *cpu) != Some(0)).collect();
+    if held == Some(0) || open.is_empty() {
+        return Ok(Some(Inspection::steady("held off")));
+    }
+    hold_off(knob, context, open, text!("halts exit to the host"), 0)
 }

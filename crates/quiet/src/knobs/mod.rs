@@ -1,25 +1,19 @@
 //! All knobs, a file each, but for those that are alike: one file of the kernel with one value, words of the clock's policies,
-//! and what is found and not set.
+//! what concerns the CPUs that are to be quiet, and what is found and not set.
 
-mod affinity;
-mod aslr;
 mod boost;
 mod clock_range;
 mod found;
-mod guest_halt;
 mod idle_states;
-mod interrupts;
-mod isolation;
 mod kernel_settings;
 mod preferences;
 mod priority;
-mod shield;
+mod quiet_cpus;
 mod smt;
 mod swap;
-mod workqueues;
 
 pub(crate) use boost::NO_TURBO;
-pub(crate) use guest_halt::NOT_A_GUESTS;
+pub(crate) use idle_states::NOT_A_GUESTS;
 pub use priority::{lowest_nice_value, nice_scope_limit};
 
 use crate::knob::Knob;
@@ -37,9 +31,9 @@ pub const KNOBS: &[Knob] = &[
     clock_range::KNOB,
     boost::KNOB,
     idle_states::KNOB,
-    guest_halt::KNOB,
-    interrupts::KNOB,
-    workqueues::KNOB,
+    idle_states::GUEST_HALT,
+    quiet_cpus::INTERRUPTS,
+    quiet_cpus::WORKQUEUES,
     smt::KNOB,
     kernel_settings::NMI_WATCHDOG,
     kernel_settings::TIMER_MIGRATION,
@@ -51,13 +45,13 @@ pub const KNOBS: &[Knob] = &[
     kernel_settings::PERF_SAMPLE_RATE,
     kernel_settings::PERF_CPU_TIME,
     kernel_settings::RT_RUNTIME,
-    shield::KNOB,
-    affinity::KNOB,
+    quiet_cpus::SHIELD,
+    quiet_cpus::AFFINITY,
     priority::NICE,
     priority::FIFO,
     priority::IONICE,
-    aslr::KNOB,
-    isolation::KNOB,
+    kernel_settings::ASLR,
+    quiet_cpus::ISOLATION,
     found::IRQBALANCE,
     found::OTHERS,
     found::QUOTA,

@@ -2,9 +2,7 @@
 
 use super::COMMAND_UNKNOWN;
 use crate::files::Files;
-use crate::knob::{
-    Adjustment, Inspect, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, Seen, SetWhen,
-};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, Seen, SetWhen};
 use crate::process_settings::process::ProcessAttributes;
 use record::{Text, text};
 
@@ -14,8 +12,7 @@ pub(super) const NICE: Knob = Knob {
     class: KnobClass::OtherTasks,
     effect: "other tasks that want the CPU take turns with the command",
     absent: COMMAND_UNKNOWN,
-    inspect: Inspect::With(inspect_nice),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect_nice)
 };
 
 /// The command under SCHED_FIFO (sched(7)).
@@ -29,8 +26,7 @@ pub(super) const FIFO: Knob = Knob {
                 rt-runtime: some machines stall then",
     ),
     absent: COMMAND_UNKNOWN,
-    inspect: Inspect::With(inspect_fifo),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect_fifo)
 };
 
 /// The command's input and output (ioprio_set(2)).
@@ -38,8 +34,7 @@ pub(super) const IONICE: Knob = Knob {
     name: "ionice",
     effect: "where the I/O scheduler has priorities (bfq, mq-deadline), other tasks' reads may come before the command's",
     absent: COMMAND_UNKNOWN,
-    inspect: Inspect::With(inspect_io),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect_io)
 };
 
 /// The lowest there is: the most weight.
@@ -59,8 +54,7 @@ pub fn nice_scope_limit(files: &dyn Files) -> Option<Text> {
         Some(text!(
             "quiet-nice-within-cgroup",
             "the cgroup {group} has its own CPU weight, so nice counts only against tasks of that cgroup; against others: the \
-             knob fifo, or the cgroup's weight",
-            group
+             knob fifo, or the cgroup's weight"
         ))
     } else if files.read(AUTOGROUPS).is_ok_and(|text| text == "1") {
         Some(text!(

@@ -2,7 +2,7 @@
 
 use record::{CpuList, text};
 
-use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobContext, Seen, SetWhen};
+use crate::knob::{Adjustment, Inspection, Knob, KnobContext, Seen, SetWhen};
 use crate::value_syntax::{ValueSyntax, name_cpus};
 
 /// `smt/control` for all cores, or, where CPUs are to be quiet, those siblings of theirs that are not (Documentation/ABI
@@ -12,9 +12,8 @@ pub(super) const KNOB: Knob = Knob {
     set: SetWhen::Named,
     effect: "a task on the SMT sibling takes part of the core, and how much depends on that task",
     absent: "no SMT siblings are listed",
-    inspect: Inspect::With(inspect),
     set_to: Some(set_to),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect)
 };
 
 const CONTROL: &str = "/sys/devices/system/cpu/smt/control";
@@ -39,7 +38,7 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
             Some(Inspection::steady(text!("no core shows two siblings")))
         });
     }
-    let now = text!("quiet-smt-on", "on: {shared} of {all} CPUs share a core", shared, all = pairs.len());
+    let now = text!("quiet-smt-on", "on: {shared} of {all} CPUs share a core", all = pairs.len());
     if context.quiet.is_empty() {
         let adjustment = match knob.plan(context, CONTROL, ValueSyntax::Word, "off") {
             Ok(Some(change)) if change.old == "on" => Adjustment::Write(vec![change]),
@@ -71,7 +70,7 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         return Ok(Some(inspection));
     }
     let cpus = name_cpus(&kept);
-    Ok(Some(inspection.note(text!("the kernel keeps {cpus} online", cpus))))
+    Ok(Some(inspection.note(text!("the kernel keeps {cpus} online"))))
 }
 
 fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<&CpuList>) -> Seen {
@@ -81,7 +80,7 @@ fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<&CpuList>) 
     Ok(Some(if ["on", "off", ""].contains(&now.as_str()) {
         Inspection::towards(now, value, change.into_iter().collect())
     } else {
-        Inspection::absent(text!("the kernel does not switch SMT here ({now})", now))
+        Inspection::absent(text!("the kernel does not switch SMT here ({now})"))
     }))
 }
 

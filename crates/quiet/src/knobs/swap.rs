@@ -2,7 +2,7 @@
 
 use crate::compound_change::CompoundChange;
 use crate::compound_change::swap::SwapAreas;
-use crate::knob::{Adjustment, Inspect, Inspection, Knob, KnobContext, Seen, SetWhen};
+use crate::knob::{Adjustment, Inspection, Knob, KnobContext, Seen, SetWhen};
 use machine::text::bytes_field;
 use record::text;
 
@@ -13,8 +13,7 @@ pub(super) const KNOB: Knob = Knob {
     effect: "a page that was swapped out is read back from disk in the middle of a run",
     disputed: Some("turned off only when named: all of it is read back first, which takes time and memory"),
     absent: "no /proc/meminfo",
-    inspect: Inspect::With(inspect),
-    ..Knob::ORDINARY
+    ..Knob::looked_at(inspect)
 };
 
 fn inspect(_: &Knob, context: &KnobContext) -> Seen {

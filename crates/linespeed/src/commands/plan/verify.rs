@@ -3,8 +3,9 @@
 use diagnose::judge_verification;
 use experiment::copies::{RunOptions, raise_file_limit};
 use experiment::failure::Trouble;
-use experiment::layouts::{LayoutObserver, LayoutRun, PLACEHOLDERS, run_layouts};
-use experiment::planned_copies::{count_marks, place_planned, place_unbound};
+use experiment::layouts::{
+    LayoutObserver, LayoutRun, PLACEHOLDERS, count_marks, place_planned, place_unbound, run_layouts,
+};
 use experiment::recipes::template::Template;
 use experiment::rounds::is_forward;
 use os::child::Guard;

@@ -1,9 +1,10 @@
 //! The runs of a command under `linespeed stat`.
 
-use experiment::turns::{EarlyEnd, prepare_run};
+use experiment::failure::Trouble;
+use experiment::turns::prepare_run;
 use measure::command::{self, Job, Run, SharedInput};
 use os::Stop;
-use os::child::{Exit, Process, SpawnError};
+use os::child::{Process, SpawnError};
 
 use crate::failure::{Failure, signal_code};
 use crate::options::Options;
@@ -59,7 +60,7 @@ pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) 
         }
         match prepare.map(|line| prepare_run(line, job, stop, &mut tell)).transpose() {
             Ok(_) => {}
-            Err(EarlyEnd::Stopped(signal)) => {
+            Err(Trouble::Stopped(signal)) => {
                 runs.interrupted = Some(signal);
                 break;
             }
@@ -80,13 +81,7 @@ pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) 
                 record::units::figure(run.ended.wall.as_secs_f64(), "s")
             ));
         }
-        runs.interrupted = stop.signal();
-        // A terminal's Ctrl-C reaches the command itself, too.
-        if let Some(signal) = runs.interrupted
-            && [Exit::Signal(signal), Exit::Code(128 + signal)].contains(&run.ended.exit)
-        {
-            run.ended.exit = Exit::Stopped(signal);
-        }
+        runs.interrupted = run.note_signal(stop);
         // What a signal cut short is told when it is all that there is, and else left out.
         if number >= warmup && (runs.interrupted.is_none() || runs.done.is_empty()) {
             runs.done.push(run);

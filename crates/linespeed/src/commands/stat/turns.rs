@@ -1,36 +1,33 @@
 //! Several commands under `linespeed stat`, in turn.
 
+use experiment::failure::Trouble;
 use experiment::rounds::Turn;
-use experiment::turns::{self, EarlyEnd, Extent, InTurn, InTurns, Observer, Request};
-use machine::Root;
+use experiment::turns::{self, Extent, InTurn, InTurns, Observer, Request};
 use measure::command::{Job, Run};
 use os::child::{Exit, Guard, Hint, Process, SpawnError};
 use record::phrase::count_noun;
 use record::turns::Turns;
 use record::{CpuList, Ended, units};
 
-use super::{Begun, add_ceilings, deliver, finish};
-use crate::commands::quiet::tuned_session;
-use crate::commands::{gate, new_record};
-use crate::delivery;
+use super::{Begun, add_ceilings, deliver};
+use crate::commands::gate;
+use crate::commands::measuring::{Measuring, Outcome};
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Stat};
 use crate::output;
 use crate::progress::{name_processes, say_left};
-use crate::redaction::{self, redact};
+use crate::redaction;
 
 /// A shorter wait needs no word, seconds.
-pub(super) const WORTH_TELLING: f64 = 2.0;
+pub(super) const SHORT_WAIT: f64 = 2.0;
 
 /// Runs the commands in turn and reports; returns the exit code of the first that failed, else 0.
 pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]]) -> Result<u8, Failure> {
     let terms = options.measuring.gate_terms()?;
     gate::check_junit(stat.junit.as_ref())?;
-    let Begun { stop, began, allowed, cpus } = Begun::new(options)?;
-    let mut record = new_record();
-    let tuned = tuned_session::for_measuring(options)?;
-    let found = machine::inspect(&Root::live());
-    let destination = delivery::destination(options, &found.machine, &record, true)?;
+    let Begun { stop, allowed, cpus } = Begun::new(options)?;
+    let mut measuring = Measuring::of_command(options, true, true)?;
+    measuring.beside = None;
     // After the guardian, which has to outlive what this one ends.
     let guard = Guard::prepared(None);
     let env = [guard.variable()];
@@ -48,25 +45,21 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let done = turns::run_in_turn(request, &mut Heard { options, commands: argvs.len() });
     // It ends beside our own work on what was seen.
     guard.dismiss();
-    match &done.ended {
+    let ended = match &done.ended {
         // Half of what was asked for, under other conditions, is nothing.
-        Some(EarlyEnd::Prepare(failed)) => return Err(Failure::Cannot(failed.to_string())),
-        Some(EarlyEnd::Stopped(signal)) => record.ended = Ended::Interrupted { signal: *signal },
-        Some(EarlyEnd::CannotStart(_, why)) => record.ended = Ended::Failed { reason: why.to_string() },
-        None => {}
-    }
+        Some((failed @ Trouble::Prepare { .. }, _)) => return Err(Failure::Cannot(failed.to_string())),
+        Some((Trouble::Stopped(signal), _)) => Ended::Interrupted { signal: *signal },
+        Some((why, _)) => Ended::Failed { reason: why.to_string() },
+        None => Ended::Complete,
+    };
     let usable = cpus.or(allowed.as_ref()).map_or(1, CpuList::len).max(1);
     let measured = turns::figures(&done, &request, usable);
-    record.measurements = measured.measurements;
-    record.coverage = measured.coverage;
-    record.conditions.knobs = tuned_session::knobs(tuned.as_ref());
-    if !record.measurements.is_empty() {
-        add_ceilings(&mut record);
+    let mut outcome = Outcome { measurements: measured.measurements, coverage: measured.coverage, ended };
+    if !outcome.measurements.is_empty() {
+        add_ceilings(&mut outcome);
     }
-    finish(&mut record, Some(found), began);
-    drop(tuned);
+    let (record, destination) = measuring.finish(outcome, |_| {})?;
     tell_failures(&done, &measured.names, options.out.redact);
-    redact(options, &mut record)?;
     let turns = record.diagnosis.turns.as_ref();
     // The time of a command that failed is not that of its work, and half of the rounds hold nothing.
     let gate = terms.map(|terms| match (&record.ended, turns) {
@@ -81,7 +74,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     };
     let delivered =
         delivered.and(gate::write_junit(stat.junit.as_ref(), gate.as_ref(), |at| name_suite(turns, at)));
-    if let Some(EarlyEnd::CannotStart(which, why)) = &done.ended {
+    if let Some((Trouble::CannotStart(why), which)) = &done.ended {
         output::complain(&refusal(options, *which, why));
         return delivered.map(|()| why.code());
     }
@@ -112,7 +105,7 @@ fn refusal(options: &Options, which: usize, why: &SpawnError) -> String {
 
 /// The exit code of the first that failed, in the order of the commands; 128+n for a signal.
 fn code(done: &InTurns) -> u8 {
-    if let Some(EarlyEnd::Stopped(signal)) = done.ended {
+    if let Some((Trouble::Stopped(signal), _)) = done.ended {
         return signal_code(signal);
     }
     let codes = done.runs.iter().flatten().map(|run| run.ended.exit.code());
@@ -148,7 +141,7 @@ impl Observer for Heard<'_> {
     }
 
     fn left(&mut self, seconds: f64) {
-        if !self.options.out.quiet_output && seconds >= WORTH_TELLING {
+        if !self.options.out.quiet_output && seconds >= SHORT_WAIT {
             let of = count_noun(self.commands, "command");
             let left = units::figure_to(seconds, "s", 2);
             output::complain(&format!(

@@ -123,7 +123,7 @@ fn find_means(context: &mut Context, group: &Group, parts: &[Part], stream: &Str
     if let Ok(Some(_)) = run_alone(Means::Weight, group, parts, stream) {
         return Some(Means::Weight);
     }
-    let reason = text!("bandwidth lost to other programs is not measured: SCHED_FIFO is refused: {why}", why);
+    let reason = text!("bandwidth lost to other programs is not measured: SCHED_FIFO is refused: {why}");
     context.degrade_with_remedy("bandwidth taken", reason, os::fifo_remedy());
     None
 }

@@ -107,17 +107,13 @@ fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Opti
         text!(
             "bus-bytes-unsaturated",
             "{threads} CPUs read {share} of {threads} times what one reads: they may not saturate memory",
-            threads,
             share = Value::Share(of_alone)
         )
     };
     let why = ambiguity(&m.summary, &by_copy).or_else(|| (of_alone > UNSATURATED).then(unsaturated));
     let unknown = why.map(|why| {
         m.doubt = Some(why.clone().into());
-        text!(
-            "how many lines regular stores read first is not resolved: {why}; counters of the memory controllers are not read",
-            why
-        )
+        text!("how many lines regular stores read first is not resolved: {why}; counters of the memory controllers are not read")
     });
     (m, unknown)
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use record::{Handover, Mark};
 
 use super::mailbox::{END, LOOK_AT_CLOCK, MOVE, MOVED, Mailbox, PING_PONG, WAITED};
+use super::mailbox::{LINES, LINES_APART, lines, ping_pong};
 use super::pages::Pages;
-use super::ping_pong::{LINES, LINES_APART, lines, ping_pong};
 use crate::watch::{involuntary_switches, look_at_clock, ns_since};
 use os::mapping::base_page;
 use os::pin::Pinned;

@@ -40,7 +40,7 @@ impl Pages {
                 Some(node) if *node >= 0 => Ok(*node as u32),
                 _ => Err(text!("the kernel does not report the node of the page")),
             },
-            Err(error) => Err(text!("{error}", error)),
+            Err(error) => Err(text!("{error}")),
         };
         Ok((start, node))
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{CpuList, Machine};
 
-use crate::measurements::numa::nodes::distances;
+use crate::measurements::numa::plan::distances;
 
 /// What two CPUs share, nearest first. The numbers are the firmware's distances between their nodes, where they are
 /// on two and the firmware tells one.

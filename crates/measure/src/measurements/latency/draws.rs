@@ -16,7 +16,7 @@ use super::curve::{Curve, Point, SAMPLE_NS, TARGET, sample};
 use super::warm;
 use crate::context::Context;
 use crate::cycle::Cycle;
-use crate::repeat::{Effort, judge};
+use crate::repeat::{Effort, judged};
 use crate::watch::{Watch, Watched};
 use os::mapping::Page;
 use os::placement::Placement;
@@ -112,15 +112,11 @@ fn sample_set(
 /// interval over all of them tells it.
 pub(super) fn find_doubt(point: &Point, figure: &Measurement) -> Option<Doubt> {
     split_sets(point).find_map(|range| {
-        let mut of_one = Measurement::new(
-            metrics::LOAD_LATENCY,
-            Labels::new(),
-            figure.samples.get(range.clone())?.to_vec(),
-        );
+        let samples = figure.samples.get(range.clone())?.to_vec();
         let within = |mark: &&SampleMark| range.contains(&(mark.sample as usize));
-        of_one.marks = figure.marks.iter().filter(within).cloned().collect();
-        judge(&mut of_one, TARGET);
-        of_one.doubt
+        let marks = figure.marks.iter().filter(within).cloned().collect();
+        let of_one = Measurement::new(metrics::LOAD_LATENCY, Labels::new(), samples);
+        judged(Measurement { marks, ..of_one }, TARGET).doubt
     })
 }
 

@@ -8,7 +8,7 @@ use crate::context::{Context, Halt};
 use crate::cycle::Random;
 use crate::measurements::numa::columns::Column;
 use crate::measurements::numa::plan::{Effort, Row};
-use crate::repeat::{judge, measurement};
+use crate::repeat::{judged, measurement};
 use crate::thread_group;
 use crate::watch::{Watch, Watched, look_at_clock};
 
@@ -155,11 +155,9 @@ impl Cells {
     pub(crate) fn measurement(&self, row: usize, column: usize, place: Labels) -> Option<Measurement> {
         let taken = self.taken.get(row * self.columns + column).filter(|taken| !taken.is_empty())?;
         let hops = self.hops as f64;
-        let mut m = measurement(metrics::NUMA_LATENCY, place, taken, |sample| sample.ns / hops);
-        judge(&mut m, TARGET);
+        let m = judged(measurement(metrics::NUMA_LATENCY, place, taken, |sample| sample.ns / hops), TARGET);
         let migrated = m.marks.iter().filter(|mark| mark.mark == Mark::Migrated).count();
-        m = m.with_detail(detail::HOPS_PER_SAMPLE, self.hops);
-        (migrated * 2 <= taken.len()).then_some(m)
+        (migrated * 2 <= taken.len()).then(|| m.with_detail(detail::HOPS_PER_SAMPLE, self.hops))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::budget::is_emulated;
 use crate::context::Context;
 use crate::cycle::{Cycle, LINE};
 use crate::measurements::numa::node_coverage::NodeCoverage;
-use crate::measurements::numa::nodes::distances;
+use crate::measurements::numa::plan::distances;
 use crate::measurements::numa::plan::{MOST_CYCLE, Row};
 use crate::reasons::{FREE_MEMORY, MORE_MEMORY, NOT_MAPPED, PAGE_SIZE_NOT_VERIFIED, THREAD_NOT_STARTED};
 use crate::thread_group;
@@ -144,11 +144,7 @@ fn plan_size(context: &Context, node: u32, columns: usize, wanted: u64) -> Resul
     Err(Unavailable::new(if of_node <= allowed {
         text!("only {free} are free on the node", free = Value::Bytes(free.unwrap_or(0)))
     } else {
-        text!(
-            "at most {allowed} may be used on each of {columns} nodes",
-            allowed = Value::Bytes(allowed),
-            columns
-        )
+        text!("at most {allowed} may be used on each of {columns} nodes", allowed = Value::Bytes(allowed))
     }))
 }
 
@@ -235,12 +231,12 @@ pub(crate) fn build(
                 columns.push(column);
             }
             Some(Err(Refused::Bind(error))) => {
-                let why = text!("mbind is refused: {error}", error);
+                let why = text!("mbind is refused: {error}");
                 let remedy = text!("allow mbind (a seccomp filter may deny it) and the node in cpuset.mems");
                 notes.add_skipped(node, Unavailable::new(why).with_remedy(remedy));
             }
             Some(Err(Refused::Map(error))) => {
-                let why = Unavailable::new(text!(NOT_MAPPED, error)).with_remedy(MORE_MEMORY);
+                let why = text!(NOT_MAPPED, error).with_remedy(MORE_MEMORY);
                 notes.add_skipped(node, why);
             }
             None => notes.add_skipped(node, Unavailable::new(THREAD_NOT_STARTED)),
@@ -272,7 +268,7 @@ fn check_pages(notes: &mut NodeCoverage, column: &mut Column) {
 pub(crate) fn withheld(column: &Column) -> Option<Coverage> {
     let Placement::Share { on_node, .. } = column.placement else { return None };
     let placement = column.placement.describe(column.node);
-    let why = text!("cells withheld: {placement}", placement);
+    let why = text!("cells withheld: {placement}");
     let what = format!("numa node {}", column.node);
     (on_node < LEAST_SHARE).then(|| Coverage::skipped(what, why).with_remedy(FREE_MEMORY))
 }

@@ -73,7 +73,6 @@ impl NodeCoverage {
         ] {
             let why = text!(
                 "{what} allowed {size} of memory instead of {wanted}: bandwidth may come partly from caches",
-                what,
                 size = range.describe(|value| bytes(value as u64)),
                 wanted = Value::Bytes(wanted)
             );

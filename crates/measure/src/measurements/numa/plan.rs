@@ -7,7 +7,6 @@ use std::time::Duration;
 use record::{CpuList, Machine, Unavailable, text};
 
 use crate::budget::{Depth, is_emulated};
-use crate::measurements::numa::nodes::{distances, memory_nodes};
 
 /// The smallest memory of a column.
 const LEAST_WANTED: u64 = 64 << 20;
@@ -85,19 +84,19 @@ pub(crate) fn impossible(machine: &Machine, cpus: &CpuList) -> Option<Unavailabl
     }
     if columns.is_empty() {
         return Some(
-            Unavailable::new(text!("no node's memory may be used"))
+            text!("no node's memory may be used")
                 .with_remedy(text!("allow memory nodes: cpuset.mems of the cgroup")),
         );
     }
     // One cell tells something only where it is remote.
     if rows.len() == 1 && columns.iter().eq([rows[0].node]) {
         return Some(
-            Unavailable::new(text!(
+            text!(
                 "numa-one-node-allowed",
                 "of {nodes} nodes, only CPUs and memory of node {node} may be used",
                 nodes = machine.nodes.len(),
                 node = rows[0].node
-            ))
+            )
             .with_remedy(text!(
                 "allow more nodes: --cpus, taskset, cpuset.cpus and cpuset.mems of the cgroup"
             )),
@@ -257,6 +256,27 @@ pub(crate) fn in_order_of_telling(machine: &Machine, rows: &[Row], columns: &[u3
     let mut had = BTreeSet::new();
     order.retain(|cell| had.insert(*cell));
     order
+}
+
+/// The nodes whose memory this process may use: the columns. A node whose size is not told may have some.
+pub(crate) fn memory_nodes(machine: &Machine) -> CpuList {
+    let limit = &machine.limits.memory_nodes;
+    machine
+        .nodes
+        .iter()
+        .filter(|node| node.bytes != Some(0) && (limit.is_empty() || limit.contains(node.id)))
+        .map(|node| node.id)
+        .collect()
+}
+
+/// The firmware's distances by (from, to).
+pub(crate) fn distances(machine: &Machine) -> BTreeMap<(u32, u32), u32> {
+    let ids = machine.nodes.iter().map(|node| node.id);
+    let each = |node: &record::machine::Node| {
+        let from = node.id;
+        ids.clone().zip(node.distances.clone()).map(move |(to, distance)| ((from, to), distance))
+    };
+    machine.nodes.iter().flat_map(each).collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,252 @@
+//! Knobs of the CPUs that are to be quiet: the command on them, and everybody else away from them.
+
+use record::{CpuList, text};
+
+use super::{CGROUP_UNKNOWN, COMMAND_UNKNOWN};
+use crate::compound_change::CompoundChange;
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, Seen, SetWhen};
+use crate::value_syntax::{ValueSyntax, name_cpus};
+
+/// The command bound to the quiet CPUs (sched_setaffinity(2)).
+pub(super) const AFFINITY: Knob = Knob {
+    name: "affinity",
+    set: SetWhen::CpusNamed,
+    effect: "a task that migrates to another CPU finds cold caches there, and its memory may be remote",
+    absent: COMMAND_UNKNOWN,
+    ..Knob::looked_at(inspect_affinity)
+};
+
+fn inspect_affinity(_: &Knob, context: &KnobContext) -> Seen {
+    let quiet = &context.quiet;
+    if quiet.is_empty() {
+        return Ok(Some(
+            Inspection::steady("on all CPUs").note(text!("--cpus LIST binds a command to those CPUs")),
+        ));
+    }
+    let bound = context.own.as_ref().map(|own| &own.affinity).filter(|cpus| !cpus.is_empty());
+    Ok(Some(match bound.filter(|cpus| cpus.is_subset(quiet)) {
+        Some(cpus) => Inspection::steady(format!("on {}", name_cpus(cpus))),
+        None => Inspection::noisy(
+            "on all CPUs",
+            format!("on {}", name_cpus(quiet)),
+            Adjustment::ProcessSetting(ProcessSetting::Affinity(quiet.clone())),
+        ),
+    }))
+}
+
+/// A cpuset for the command, and everybody else on the other CPUs.
+pub(super) const SHIELD: Knob = Knob {
+    name: "shield",
+    class: KnobClass::OtherTasks,
+    set: SetWhen::CpusNamed,
+    effect: "other tasks of the machine run on the command's CPUs too",
+    absent: CGROUP_UNKNOWN,
+    ..Knob::looked_at(inspect_shield)
+};
+
+fn inspect_shield(_: &Knob, context: &KnobContext) -> Seen {
+    let shield = match &context.shield {
+        None if !context.live => return Ok(None),
+        None => {
+            return Ok(Some(
+                Inspection::steady("none")
+                    .note(text!("--cpus LIST with a command reserves those CPUs for the command")),
+            ));
+        }
+        Some(Err(why)) => return Ok(Some(Inspection::absent(why.clone()))),
+        Some(Ok(shield)) => shield,
+    };
+    let how = if shield.version == 2 {
+        text!("an isolated partition of cgroups, version 2")
+    } else {
+        text!("two cpusets of cgroups, version 1; tasks already bound to CPUs stay there")
+    };
+    let adjustment = Adjustment::Compound(CompoundChange::Shield(shield.clone()));
+    Ok(Some(Inspection::noisy("everybody's", "the command's", adjustment).note(how)))
+}
+
+/// What was isolated at boot. At run time a cpuset partition does the same for as long as it stands.
+pub(super) const ISOLATION: Knob = Knob {
+    name: "isolation",
+    class: KnobClass::OtherTasks,
+    set: SetWhen::CpusNamed,
+    effect: "other tasks, the tick and RCU callbacks run on the measured CPU",
+    absent: "the kernel does not show which CPUs are isolated",
+    ..Knob::looked_at(inspect_isolation)
+};
+
+fn inspect_isolation(_: &Knob, context: &KnobContext) -> Seen {
+    let list = |path: &str| context.text(path).map(|text| text.parse::<CpuList>().unwrap_or_default());
+    let Some(isolated) = list("/sys/devices/system/cpu/isolated") else { return Ok(None) };
+    let tickless = list("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
+    let quiet = &context.quiet;
+    let now = if isolated.is_empty() { "no CPU".to_owned() } else { name_cpus(&isolated) };
+    Ok(Some(if quiet.is_empty() && isolated.is_empty() {
+        Inspection::steady(now).note(text!("--cpus LIST inspects those CPUs"))
+    } else if quiet.is_empty() {
+        Inspection::steady(now)
+    } else if quiet.is_subset(&isolated) && quiet.is_subset(&tickless) {
+        Inspection::steady(format!("{now}, without the tick: {tickless}"))
+    } else {
+        let boot = format!("isolcpus=managed_irq,domain,{quiet} nohz_full={quiet} rcu_nocbs={quiet}");
+        Inspection::noisy(now, name_cpus(quiet), Adjustment::BootParameters(boot))
+    }))
+}
+
+/// `/sys/devices/virtual/workqueue/cpumask` (Documentation/core-api/workqueue.rst).
+pub(super) const WORKQUEUES: Knob = Knob {
+    name: "workqueues",
+    class: KnobClass::Kernel,
+    set: SetWhen::CpusNamed,
+    effect: "deferred kernel work (writeback, networking, drivers) runs on any CPU, also on a measured one",
+    absent: "the kernel does not show the CPUs of its work queues",
+    ..Knob::looked_at(inspect_workqueues)
+};
+
+const WORKQUEUE_CPUS: &str = "/sys/devices/virtual/workqueue/cpumask";
+
+fn inspect_workqueues(knob: &Knob, context: &KnobContext) -> Seen {
+    if context.quiet.is_empty() {
+        context.files.read(WORKQUEUE_CPUS)?;
+        return Ok(Some(
+            Inspection::steady("on all CPUs").note(text!("--cpus LIST keeps this work to the other CPUs")),
+        ));
+    }
+    let rest = context.rest();
+    let elsewhere = format!("on {}", name_cpus(&rest));
+    Ok(Some(match knob.plan(context, WORKQUEUE_CPUS, ValueSyntax::CpuMask, &mask(&rest))? {
+        None => Inspection::steady(elsewhere),
+        Some(change) if context.is_clear(&change.old) => Inspection::steady(text!("not on the quiet CPUs")),
+        Some(change) => Inspection::noisy("on all CPUs", elsewhere, Adjustment::Write(vec![change])),
+    }))
+}
+
+/// `/proc/irq/N/smp_affinity_list`, and `default_smp_affinity` for interrupts that come later (Documentation/core-api/irq).
+pub(super) const INTERRUPTS: Knob = Knob {
+    name: "interrupts",
+    class: KnobClass::Kernel,
+    set: SetWhen::CpusNamed,
+    effect: "a device's IRQ interrupts the task on the CPU that handles it",
+    absent: "no interrupts are visible",
+    ..Knob::looked_at(inspect_interrupts)
+};
+
+const INTERRUPTS_FOLDER: &str = "/proc/irq";
+
+fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
+    let numbers: Vec<String> = context
+        .files
+        .list(INTERRUPTS_FOLDER)
+        .into_iter()
+        .filter(|name| name.parse::<u32>().is_ok())
+        .collect();
+    if numbers.is_empty() {
+        return Ok(None);
+    }
+    if context.quiet.is_empty() {
+        return Ok(Some(
+            Inspection::steady(text!("spread over all CPUs"))
+                .note(text!("--cpus LIST moves them to the other CPUs")),
+        ));
+    }
+    let rest = context.rest();
+    let mut changes = Vec::new();
+    let default = format!("{INTERRUPTS_FOLDER}/default_smp_affinity");
+    match knob.plan(context, &default, ValueSyntax::CpuMask, &mask(&rest)) {
+        Ok(change) => changes.extend(change.filter(|change| !context.is_clear(&change.old))),
+        Err(refusal) if refusal.is_missing() => {}
+        Err(refusal) => return Err(refusal),
+    }
+    let (mut here, mut fixed) = (0u64, Vec::new());
+    for number in &numbers {
+        let path = format!("{INTERRUPTS_FOLDER}/{number}/smp_affinity_list");
+        let Some(now) = context.text(&path).and_then(|text| text.parse::<CpuList>().ok()) else {
+            continue;
+        };
+        if now.intersection(&context.quiet).is_empty() {
+            continue;
+        }
+        here += 1;
+        // Where the kernel places an interrupt itself (one of a queue that belongs to a CPU), nobody may write.
+        if context.files.is_fixed(&path) {
+            fixed.push(number.as_str());
+            continue;
+        }
+        let left = now.difference(&context.quiet);
+        let to = if left.is_empty() { &rest } else { &left };
+        // One that has gone meanwhile is none.
+        changes.extend(knob.plan(context, &path, ValueSyntax::CpuList, &to.to_string()).ok().flatten());
+    }
+    let inspection = if !changes.is_empty() {
+        let all = numbers.len();
+        let now = text!("{here} of {all} may go to the quiet CPUs");
+        Inspection::noisy(now, format!("on {}", name_cpus(&rest)), Adjustment::Write(changes))
+    } else if fixed.is_empty() {
+        Inspection::steady(text!("none on the quiet CPUs"))
+    } else {
+        Inspection::steady(text!("none that can be moved"))
+    };
+    Ok(Some(if !fixed.is_empty() {
+        inspection.note(text!(
+            "placed by the kernel alone, so left on the quiet CPUs: IRQ {irqs}",
+            irqs = fixed.join(", ")
+        ))
+    } else if inspection.steadier.is_some() {
+        inspection.note(text!("IRQs that belong to one CPU cannot be moved, and are named"))
+    } else {
+        inspection
+    }))
+}
+
+/// A CPU list as the kernel's mask: groups of 32 bits in hexadecimal, the highest first.
+pub(super) fn mask(cpus: &CpuList) -> String {
+    let groups = cpus.iter().last().map_or(1, |last| last as usize / 32 + 1);
+    let mut words = vec![0u32; groups];
+    for cpu in cpus.iter() {
+        words[cpu as usize / 32] |= 1 << (cpu % 32);
+    }
+    let mut text = String::new();
+    for (at, word) in words.iter().rev().enumerate() {
+        text.push_str(&if at == 0 { format!("{word:x}") } else { format!(",{word:08x}") });
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::Tree;
+
+    #[test]
+    fn one_that_the_kernel_places_itself_is_left_and_named() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        for irq in [7, 36] {
+            let file = folder.path().join(format!("proc/irq/{irq}/smp_affinity_list"));
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, "0-1\n").unwrap();
+            let mode = if irq == 36 { 0o444 } else { 0o644 };
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let root = machine::Root::captured(folder.path()).unwrap();
+        let files = Tree::new(&root);
+        let context = KnobContext::new(&root, &files, "1".parse().unwrap());
+        let context = KnobContext { online: "0-1".parse().unwrap(), ..context };
+        let inspection = INTERRUPTS.inspect(&context);
+        let Adjustment::Write(changes) = &inspection.adjustment else { panic!("{inspection:?}") };
+        let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+        assert_eq!(paths, ["/proc/irq/7/smp_affinity_list"]);
+        assert_eq!(inspection.notes[0].value("irqs"), Some(&"36".into()), "{inspection:?}");
+    }
+
+    #[test]
+    fn masks_are_the_kernels() {
+        for (list, text) in
+            [("0", "1"), ("0-3,8", "10f"), ("32", "1,00000000"), ("0,95", "80000000,00000000,00000001")]
+        {
+            let cpus: CpuList = list.parse().unwrap();
+            assert_eq!(mask(&cpus), text);
+            assert_eq!(CpuList::from_mask(&mask(&cpus)).unwrap(), cpus);
+        }
+    }
+}
