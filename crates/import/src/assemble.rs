@@ -7,7 +7,7 @@ mod merge;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::import::{Contradiction, Import, NotUnderstood, Text, Withheld};
-use record::{Coverage, Machine, Measurement, Record, Snapshot, detail, text};
+use record::{Coverage, Machine, Measurement, Metric, Record, Snapshot, detail, text};
 
 use crate::error::Error;
 use crate::facts::{Fact, Facts, Lscpu, Values, architecture, key, parse_address_bits};
@@ -59,7 +59,6 @@ pub(crate) fn assemble(
     let lscpu = merge::lscpu(&facts.lscpu, &mut draft.contradictions)?;
     let numactl = merge::numactl(std::mem::take(&mut facts.numactl), &lscpu)?;
     merge::slots(&facts)?;
-    merge::caches(&facts, &lscpu)?;
     if let Some(withheld) = merge::rows(&facts, &lscpu)? {
         draft.withheld.push(withheld);
         facts.rows.clear();
@@ -171,9 +170,7 @@ const MOST_APART: f64 = 0.1;
 
 /// Withholds figures of memory and caches that one tool tells of one place in two ways, and says so of the first of each metric.
 fn withhold_differing(draft: &mut Draft) {
-    let of_memory = |m: &Measurement| {
-        ["memory.", "numa.", "load.", "core_to_core."].iter().any(|family| m.metric.starts_with(family))
-    };
+    let of_memory = |m: &Measurement| ["memory", "numa", "load", "core_to_core"].contains(&m.metric.family());
     // `Intel MLC 3.9` and `Intel MLC 3.5` are one tool.
     let tool = |m: &Measurement| {
         let is_version = |word: &str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
@@ -185,9 +182,8 @@ fn withhold_differing(draft: &mut Draft) {
         let words = [detail::CLASS, detail::WITHIN, detail::ACCESS, detail::TRAFFIC];
         (words.map(|key| m.detail.get(key).map(str::to_owned)), m.detail.get(detail::PROCESSES))
     };
-    let place =
-        |m: &Measurement| (m.metric.clone(), format!("{:?} {:?} {:?}", m.labels, tool(m), settings(m)));
-    let mut found: BTreeMap<String, Contradiction> = BTreeMap::new();
+    let place = |m: &Measurement| (m.metric, format!("{:?} {:?} {:?}", m.labels, tool(m), settings(m)));
+    let mut found: BTreeMap<Metric, Contradiction> = BTreeMap::new();
     let mut first: BTreeMap<_, &Measurement> = BTreeMap::new();
     let mut twofold = BTreeSet::new();
     for m in draft.measurements.iter().filter(|m| of_memory(m)) {
@@ -199,7 +195,7 @@ fn withhold_differing(draft: &mut Draft) {
                 m.metric, m.unit
             );
             let origins = known.origin.iter().chain(&m.origin).cloned().collect();
-            found.entry(m.metric.clone()).or_insert(Contradiction { says, origins });
+            found.entry(m.metric).or_insert(Contradiction { says, origins });
             twofold.insert(place(m));
         }
     }
@@ -209,7 +205,7 @@ fn withhold_differing(draft: &mut Draft) {
     draft.measurements = kept;
     draft.withheld.extend(gone.into_iter().filter_map(|m: Measurement| {
         let why = "two figures of one place that differ".to_owned();
-        Some(Withheld { what: m.metric, why, origin: m.origin? })
+        Some(Withheld { what: m.metric.into(), why, origin: m.origin? })
     }));
 }
 

@@ -57,12 +57,6 @@ impl Printed {
         found.all(|other| !possible(&other)).then_some(one)
     }
 
-    /// How many caches of `one` bytes may be this much; empty where no number of them is.
-    pub(crate) fn counts(self, one: u64) -> RangeInclusive<u32> {
-        let (least, most) = self.bounds();
-        (least / one as f64).ceil() as u32..=(most / one as f64).floor() as u32
-    }
-
     /// The least and the most bytes that would be printed so: the half itself is rounded up, and a tenth is no exact number.
     fn bounds(self) -> (f64, f64) {
         if self.half == 0.0 {
@@ -101,17 +95,6 @@ mod tests {
             ("14 MiB (10 instances)", 2, 10, None),
         ] {
             assert_eq!(Printed::read(text).and_then(|size| size.one(level, count)), one, "{text}");
-        }
-        let counts =
-            |text: &str, one: u64| Printed::read(text).map(|size| size.counts(one).collect::<Vec<_>>());
-        for (text, one, expected) in [
-            ("11.5M", 5 << 18, &[][..]),
-            ("704K", 48 << 10, &[]),
-            ("2.6M", 48 << 10, &[55, 56]),
-            ("1280K", 32 << 10, &[40]),
-            ("24M", 8 << 20, &[3]),
-        ] {
-            assert_eq!(counts(text, one).as_deref(), Some(expected), "{text}");
         }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) enum Kind {
 /// A line without line end, colours, quoting and markup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cleaned {
-    /// Its number in the text, from 1. Pieces of one line (`<br>`) have the same.
+    /// Its number in the text, from 1.
     pub number: u64,
     /// What it says, indentation kept.
     pub text: String,
@@ -58,38 +58,34 @@ pub(crate) fn decode(bytes: &[u8]) -> String {
 /// The lines of a text.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = Cleaned> {
     let mut in_fence = false;
-    (1..).zip(text.lines()).flat_map(move |(number, raw)| clean(number, raw, &mut in_fence))
+    (1..).zip(text.lines()).map(move |(number, raw)| clean(number, raw, &mut in_fence))
 }
 
-/// A line, which `<br>` may part.
-fn clean(number: u64, raw: &str, in_fence: &mut bool) -> Vec<Cleaned> {
-    let line =
-        |text: String, kind: Kind, in_fence: bool| Cleaned { number, text, label: None, kind, in_fence };
+fn clean(number: u64, raw: &str, in_fence: &mut bool) -> Cleaned {
+    let stood = *in_fence;
+    let line = |text: String, kind: Kind| Cleaned { number, text, label: None, kind, in_fence: stood };
     if raw.len() > LONGEST_LINE {
-        return vec![line(format!("a line of over {} MiB", LONGEST_LINE >> 20), Kind::Unreadable, *in_fence)];
+        return line(format!("a line of over {} MiB", LONGEST_LINE >> 20), Kind::Unreadable);
     }
     if plain::is_binary(raw) {
         let seen: String = raw.chars().filter(|c| !c.is_control() && *c != '\u{fffd}').take(40).collect();
-        return vec![line(format!("binary data: {seen}"), Kind::Unreadable, *in_fence)];
+        return line(format!("binary data: {seen}"), Kind::Unreadable);
     }
-    let of_piece = |piece: std::borrow::Cow<str>| {
-        let text = markup::without_quotes(plain::without_keys(&piece));
-        let stood = *in_fence;
-        let kind = match markup::row(text) {
-            _ if markup::is_fence(text) => {
-                *in_fence = !stood;
-                Kind::Frame
-            }
-            Some(cells) if markup::is_ruler(&cells) => Kind::Ruler,
-            Some(cells) => {
-                let label = cells.first().filter(|_| cells.len() > 1).map(|first| first.len());
-                return Cleaned { label, ..line(cells.join("  "), Kind::Row, stood) };
-            }
-            None => Kind::Text,
-        };
-        line(text.trim_end().to_owned(), kind, stood)
+    let codeless = plain::without_codes(raw);
+    let text = markup::without_quotes(plain::without_keys(plain::last_state(&codeless)));
+    let kind = match markup::row(text) {
+        _ if markup::is_fence(text) => {
+            *in_fence = !stood;
+            Kind::Frame
+        }
+        Some(cells) if markup::is_ruler(&cells) => Kind::Ruler,
+        Some(cells) => {
+            let label = cells.first().filter(|_| cells.len() > 1).map(|first| first.len());
+            return Cleaned { label, ..line(cells.join("  "), Kind::Row) };
+        }
+        None => Kind::Text,
     };
-    markup::without_tags(plain::last_state(&plain::without_codes(raw))).into_iter().map(of_piece).collect()
+    line(text.trim_end().to_owned(), kind)
 }
 
 #[cfg(test)]

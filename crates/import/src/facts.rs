@@ -8,7 +8,6 @@ use record::cpu_list::CpuListError;
 use record::import::{Contradiction, Origin};
 use record::machine::CacheKind;
 
-use crate::cache_size::Printed;
 use crate::numbers::{parse_number, split_size};
 
 /// A value and where it stood.
@@ -41,8 +40,6 @@ pub(crate) struct Facts {
     pub rows: Vec<CpuRow>,
     /// A row of theirs that is not whole: others may be missing.
     pub broken_row: Option<Origin>,
-    /// The rows of `lscpu -C`.
-    pub cache_rows: Vec<CacheRow>,
     /// One entry for each output of `numactl -H`.
     pub numactl: Vec<Numactl>,
     /// Memory slots of the board, an entry an output of dmidecode that lists all arrays.
@@ -183,21 +180,6 @@ pub(crate) struct CpuRow {
     pub of_all: bool,
     /// Highest and lowest clock, Hz.
     pub hz: (Option<u64>, Option<u64>),
-    /// Where it stood.
-    pub origin: Origin,
-}
-
-/// A row of `lscpu -C`.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct CacheRow {
-    /// Level and kind.
-    pub cache: CacheName,
-    /// Bytes of the first and of all.
-    pub bytes: (Option<Printed>, Option<Printed>),
-    /// Associativity.
-    pub ways: Option<u32>,
-    /// Bytes of a line.
-    pub line: Option<u32>,
     /// Where it stood.
     pub origin: Origin,
 }

@@ -17,7 +17,7 @@ use crate::sections::{Sections, add_example};
 use crate::sink::Sink;
 use crate::split::Split;
 use crate::tool::{Command, Fit, Reader, Tool};
-use crate::tools::{TOOLS, dmidecode};
+use crate::tools::TOOLS;
 
 /// Lines that may lie between two lines of an output and are none of it, blank ones apart.
 const MOST_BETWEEN: u32 = 6;
@@ -81,34 +81,15 @@ impl Importer {
         if source.take(LONGEST_TEXT + 1).read_to_end(&mut bytes)? as u64 > LONGEST_TEXT {
             return Err(io::Error::other(format!("it is longer than {} MiB", LONGEST_TEXT >> 20)));
         }
-        let lines = if dmidecode::is_dump(&bytes) {
-            self.dump(&bytes);
-            1
-        } else {
-            let text = clean::decode(&bytes);
-            let open_end = clean::lines(&text).inspect(|line| self.line(line)).last();
-            self.close();
-            let lines = open_end.as_ref().map_or(0, |last| last.number);
-            if open_end.is_some_and(|last| ends_open(&last.text)) && !text.ends_with('\n') {
-                self.sections.doubt_last_line(name, lines);
-            }
-            lines
-        };
+        let text = clean::decode(&bytes);
+        let last = clean::lines(&text).inspect(|line| self.line(line)).last();
+        self.close();
+        let lines = last.as_ref().map_or(0, |last| last.number);
+        if last.is_some_and(|last| ends_open(&last.text)) && !text.ends_with('\n') {
+            self.sections.doubt_last_line(name, lines);
+        }
         self.texts.push(Text { name: name.to_owned(), bytes: bytes.len() as u64, lines });
         Ok(())
-    }
-
-    /// The table that `dmidecode --dump-bin` wrote.
-    fn dump(&mut self, table: &[u8]) {
-        const TOOL: &str = "dmidecode --dump-bin";
-        let at = self.sections.enter_section(None);
-        let section = self.sections.get(at);
-        section.draft.begin_output();
-        let mut sink = Sink::new(&mut section.draft, TOOL, &self.text);
-        dmidecode::dump(table, &mut sink);
-        let taken = sink.taken;
-        section.outputs.push(Output { taken, ..output(TOOL, &self.text, 1, None) });
-        self.lines += 1;
     }
 
     /// Lines that belong to no output, over all texts.

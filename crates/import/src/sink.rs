@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use record::import::{Contradiction, Origin, Withheld};
 use record::{Label, Machine, Measurement, Snapshot, detail};
+use serde_json::Value;
 
 use crate::facts::{Fact, Facts};
 use crate::line::{Line, quote};
@@ -39,30 +40,21 @@ impl Draft {
         self.measurements.append(&mut other.measurements);
         self.withheld.append(&mut other.withheld);
         self.contradictions.append(&mut other.contradictions);
-        let Facts { lscpu, rows, broken_row, cache_rows, numactl, slots, sockets, populated, memory } =
-            &mut other.facts;
+        let Facts { lscpu, rows, broken_row, numactl, slots, sockets, populated, memory } = &mut other.facts;
         self.facts.lscpu.append(lscpu);
         self.facts.rows.append(rows);
         self.facts.broken_row = self.facts.broken_row.take().or(broken_row.take());
-        self.facts.cache_rows.append(cache_rows);
         self.facts.numactl.append(numactl);
         self.facts.slots.append(slots);
         self.facts.memory = memory.take().or(self.facts.memory.take());
         self.facts.sockets.append(sockets);
         self.facts.populated.append(populated);
-        self.machine.memory_devices.append(&mut other.machine.memory_devices);
-        let limits = &mut self.machine.limits;
-        if limits.affinity.is_empty() {
-            limits.affinity = other.machine.limits.affinity;
+        let both = [&self.machine, &other.machine].map(serde_json::to_value);
+        if let [Ok(mine), Ok(others)] = both
+            && let Ok(machine) = serde_json::from_value(fill(mine, others))
+        {
+            self.machine = machine;
         }
-        if limits.memory_nodes.is_empty() {
-            limits.memory_nodes = other.machine.limits.memory_nodes;
-        }
-        let (mine, others) = (&mut self.machine.system, other.machine.system);
-        mine.vendor = mine.vendor.take().or(others.vendor);
-        mine.product = mine.product.take().or(others.product);
-        mine.firmware = mine.firmware.take().or(others.firmware);
-        mine.board = mine.board.take().or(others.board);
     }
 
     /// An output begins.
@@ -74,6 +66,23 @@ impl Draft {
     /// How many entries its lists hold together.
     pub(crate) fn entries(&self) -> usize {
         self.inventory.len() + self.measurements.len() + self.withheld.len() + self.contradictions.len()
+    }
+}
+
+/// Of two parts of one document the first, with what only the second tells; lists one after the other.
+fn fill(mine: Value, others: Value) -> Value {
+    match (mine, others) {
+        (Value::Object(mut mine), Value::Object(others)) => {
+            for (key, others) in others {
+                let value = fill(mine.remove(&key).unwrap_or_default(), others);
+                mine.insert(key, value);
+            }
+            Value::Object(mine)
+        }
+        (Value::Array(mine), Value::Array(others)) => mine.into_iter().chain(others).collect(),
+        (Value::Null, others) => others,
+        (Value::String(mine), others) if mine.is_empty() => others,
+        (mine, _) => mine,
     }
 }
 
@@ -116,7 +125,7 @@ impl<'a> Sink<'a> {
     /// A figure that stands on `line`. One outside its metric's physical bounds, or not finite, is withheld.
     pub(crate) fn add_figure(&mut self, mut measurement: Measurement, line: Line) {
         let value = measurement.value();
-        let bounds = record::metrics::find(&measurement.metric).map(|metric| metric.plausible);
+        let bounds = measurement.metric.definition().map(|metric| metric.plausible);
         let plausible = value.is_finite() && bounds.is_none_or(|(low, high)| (low..=high).contains(&value));
         if plausible {
             measurement.origin = Some(self.origin(line));
@@ -129,19 +138,19 @@ impl<'a> Sink<'a> {
             self.taken += 1;
         } else {
             let unit = measurement.unit;
-            self.withhold(&measurement.metric, format!("{value} {unit} is not physically possible"), line);
+            self.withhold(measurement.metric, format!("{value} {unit} is not physically possible"), line);
         }
     }
 
     /// Something that cannot be true: kept as text, withheld as a value.
-    pub(crate) fn withhold(&mut self, what: &str, why: String, line: Line) {
+    pub(crate) fn withhold(&mut self, what: impl Into<String>, why: String, line: Line) {
         let origin = self.origin(line);
         self.withhold_at(what, why, origin);
     }
 
     /// As [`Sink::withhold`], of a line that was read before.
-    pub(crate) fn withhold_at(&mut self, what: &str, why: String, origin: Origin) {
-        self.draft.withheld.push(Withheld { what: what.to_owned(), why, origin });
+    pub(crate) fn withhold_at(&mut self, what: impl Into<String>, why: String, origin: Origin) {
+        self.draft.withheld.push(Withheld { what: what.into(), why, origin });
     }
 
     /// Notes that `line` told the part of the inventory at `path` (`machine.processor.model_name`); the value itself goes

@@ -172,7 +172,7 @@ impl<'a> Context<'a> {
             return;
         }
         let value = measurement.value();
-        match record::metrics::find(&measurement.metric) {
+        match measurement.metric.definition() {
             Some(metric) if !(metric.plausible.0..=metric.plausible.1).contains(&value) => {
                 let figure = |value| Value::Figure(value, metric.unit);
                 let place = describe(&measurement);

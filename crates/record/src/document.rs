@@ -9,7 +9,7 @@ use serde_with::skip_serializing_none;
 use crate::extent::{self, LongList};
 use crate::import::Import;
 use crate::units::{bytes, thousands};
-use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, RunMode, Watch, credible, json};
+use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, Metric, RunMode, Watch, credible, json};
 
 /// The version of the record's form that this program writes. Within one version fields may be added, and readers
 /// ignore those that they do not know; a meaning that changes takes a new version.
@@ -113,7 +113,8 @@ impl Record {
     }
 
     /// The measurements of one metric.
-    pub fn measurements_of<'a>(&'a self, metric: &'a str) -> impl Iterator<Item = &'a Measurement> {
+    pub fn measurements_of(&self, metric: impl Into<Metric>) -> impl Iterator<Item = &Measurement> {
+        let metric = metric.into();
         self.measurements.iter().filter(move |m| m.metric == metric)
     }
 

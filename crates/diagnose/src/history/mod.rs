@@ -96,10 +96,10 @@ fn figures(record: &Record, asked: &[String]) -> Vec<Datum> {
             (name, one.delivered, interval, one.doubt.is_some())
         })
         .collect();
-    let rows = rows.into_iter().filter(|row| is_asked(&row.figure.metric));
+    let rows = rows.into_iter().filter(|row| is_asked(row.figure.metric.name()));
     all.extend(rows.map(|row| {
         let crate::Figure { metric: name, what, unit, better, .. } = row.figure;
-        let is = Name { name, what, unit, better, method: row.method };
+        let is = Name { name: name.into(), what, unit, better, method: row.method };
         (is, row.value, row.interval, row.in_doubt)
     }));
     all.retain(|(_, value, ..)| value.is_finite() && *value > 0.0);

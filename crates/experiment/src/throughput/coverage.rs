@@ -11,12 +11,12 @@ use record::phrase::count_noun;
 
 /// What to say of a figure outside its metric's physical bounds, which is withheld: a program may print anything.
 pub(super) fn withhold_implausible(measurement: &Measurement) -> Option<Coverage> {
-    let (least, most) = record::metrics::find(&measurement.metric)?.plausible;
+    let (least, most) = measurement.metric.definition()?.plausible;
     let value = measurement.value();
     (!(least..=most).contains(&value)).then(|| {
         let reason = text!(
             "withheld: {metric} of {figure} is physically implausible",
-            metric = measurement.metric.clone(),
+            metric = measurement.metric.name(),
             figure = record::units::figure(value, &measurement.unit)
         );
         Coverage::skipped("scale", reason)

@@ -1,12 +1,11 @@
 //! Caches, as far as their sizes, their number and their CPUs are told.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
 use record::machine::Cache;
 use record::{Coverage, CpuList, Machine};
 
-use crate::facts::{CacheFact, CacheName, CacheRow, Facts, Lscpu, key};
+use crate::facts::{CacheFact, CacheName, Facts, Lscpu, key};
 
 /// Most caches of one kind.
 const MOST: u32 = 8192;
@@ -14,36 +13,25 @@ const MOST: u32 = 8192;
 /// Models whose two last-level caches are of different sizes.
 const UNEVEN_MODELS: &[&str] = &["X3D", "Ryzen AI 9"];
 
-/// A kind of cache, bytes of a line, and ways.
-type Known = (CacheFact, Option<u32>, Option<u32>);
-
 /// Fills [`Machine::caches`].
 pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let shared = shared(facts);
-    let (mut known, even) = table(lscpu, facts, &shared);
-    for fact in &lscpu.caches {
-        let fact = &fact.value;
-        if !known.iter().any(|(known, ..)| known.cache == fact.cache) {
-            known.push((fact.clone(), None, None));
-        }
-    }
+    let mut known: Vec<CacheFact> = lscpu.caches.iter().map(|fact| fact.value.clone()).collect();
     let name = machine.processor.model_name.as_deref().unwrap_or_default();
     let odd_model = UNEVEN_MODELS.iter().any(|model| name.contains(model));
-    let several_kinds = !even
-        || lscpu.kinds.len() > 1
-        || some_cores_have_siblings(lscpu, machine)
-        || !is_even(&known, machine);
+    let several_kinds =
+        lscpu.kinds.len() > 1 || some_cores_have_siblings(lscpu, machine) || !is_even(&known, machine);
     let mut unknown = false;
     let mut uneven = false;
-    for (fact, _, ways) in &mut known {
+    for fact in &mut known {
         let of_kinds = several_kinds || fact.cache.0 > 2 && odd_model;
         if of_kinds && fact.instances.is_some_and(|count| count > 1) {
-            (fact.bytes, *ways) = (None, None);
+            fact.bytes = None;
             uneven = true;
         }
     }
     let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
-    for (fact, line, ways) in known {
+    for fact in known {
         let lists = match shared.get(&fact.cache) {
             Some(lists) => lists.clone(),
             None => by_count(&fact, &online, machine.counts.cores),
@@ -52,7 +40,7 @@ pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage
         // Of a sum over an unknown number of caches nothing is left.
         if fact.bytes.is_some() || !lists.iter().all(CpuList::is_empty) {
             let (level, kind) = fact.cache;
-            let cache = |cpus| Cache { level, kind, bytes: fact.bytes, line, ways, cpus };
+            let cache = |cpus| Cache { level, kind, bytes: fact.bytes, line: None, ways: None, cpus };
             machine.caches.extend(lists.into_iter().map(cache));
         }
     }
@@ -63,40 +51,9 @@ pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage
         coverage.push(Coverage::degraded("caches", reason).with_remedy(remedy));
     } else if unknown {
         let reason = "the outputs do not tell how many caches there are, or which CPUs share them";
-        let remedy = "import the outputs of lscpu -e and lscpu -C too";
+        let remedy = "import the output of lscpu -e too";
         coverage.push(Coverage::degraded("caches", reason).with_remedy(remedy));
     }
-}
-
-/// The rows of `lscpu -C`, which tell the size of the first cache and the sum: where all can be of the first's size, how many;
-/// and whether they can.
-fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
-    let mut known = Vec::new();
-    let first = |row: &CacheRow| row.bytes.0?.one(row.cache.0, 1);
-    let counts = |row: &CacheRow| Some(row.bytes.1?.counts(first(row)?));
-    let single = |counts: &RangeInclusive<u32>| counts.start() == counts.end();
-    let certain: Vec<u32> =
-        facts.cache_rows.iter().filter_map(counts).filter(single).map(|counts| *counts.start()).collect();
-    let (mut even, mut most) = (true, u32::MAX);
-    for row in &facts.cache_rows {
-        let cache = row.cache;
-        let of_list = lscpu.caches.iter().map(|fact| &fact.value).find(|fact| fact.cache == cache);
-        let listed = shared.get(&cache).and_then(|lists| u32::try_from(lists.len()).ok());
-        let mut instances = listed.or(of_list.and_then(|fact| fact.instances));
-        if let Some(counts) = counts(row) {
-            // A rounded sum may be that of several numbers of caches, of which another kind has one.
-            let count = certain.iter().find(|count| counts.contains(count) && **count > 1);
-            instances = instances.or(count.copied()).or(Some(*counts.start()).filter(|_| single(&counts)));
-            // Cores share caches of higher levels.
-            even &= instances.is_none_or(|count| counts.contains(&count))
-                && *counts.start() <= most
-                && !counts.is_empty();
-            most = most.min(*counts.end());
-        }
-        let bytes = first(row).filter(|_| instances.is_some() || row.bytes.1.is_none());
-        known.push((CacheFact { cache, bytes, instances }, row.line, row.ways));
-    }
-    (known, even)
 }
 
 /// Whether the number of CPUs shows that not all cores have as many threads: cores of two kinds.
@@ -108,8 +65,8 @@ fn some_cores_have_siblings(lscpu: &Lscpu, machine: &Machine) -> bool {
 }
 
 /// Whether the numbers and sizes can be of cores of one kind: as many of each for every core, none without a size.
-fn is_even(known: &[Known], machine: &Machine) -> bool {
-    let near = || known.iter().map(|(fact, ..)| fact).filter(|fact| fact.cache.0 <= 2);
+fn is_even(known: &[CacheFact], machine: &Machine) -> bool {
+    let near = || known.iter().filter(|fact| fact.cache.0 <= 2);
     let sized = near().all(|fact| fact.bytes.is_some() || fact.instances.is_none_or(|count| count == 1));
     let counts = || near().filter_map(|fact| fact.instances).filter(|count| *count > 0);
     let most = machine.counts.cores.or_else(|| counts().max());

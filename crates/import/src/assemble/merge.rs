@@ -96,19 +96,6 @@ fn several(one: &Origin, other: &Origin) -> Error {
     Error::SeveralMachines(Clash::Lines(Box::new([one.clone(), other.clone()])))
 }
 
-/// Refuses caches of `lscpu -C` that are others than the list's.
-pub(super) fn caches(facts: &Facts, lscpu: &Lscpu) -> Result<(), Error> {
-    for row in &facts.cache_rows {
-        let Some(all) = row.bytes.1 else { continue };
-        let of_list = lscpu.caches.iter().find(|fact| fact.value.cache == row.cache);
-        let Some((fact, bytes)) = of_list.and_then(|fact| Some((fact, fact.value.bytes?))) else { continue };
-        if fact.value.instances.is_some_and(|count| !all.counts(bytes).contains(&count)) {
-            return Err(several(&fact.origin, &row.origin));
-        }
-    }
-    Ok(())
-}
-
 /// Refuses the memory slots of two boards.
 pub(super) fn slots(facts: &Facts) -> Result<(), Error> {
     let other = facts.slots.windows(2).find(|two| two[0].value != two[1].value);

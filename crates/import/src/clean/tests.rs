@@ -70,19 +70,6 @@ fn mail_and_markdown_around_the_output_go() {
 }
 
 #[test]
-fn html_goes_and_what_tools_print_in_brackets_stays() {
-    assert_eq!(
-        texts(b"<pre>CPU(s):&nbsp;&nbsp;4<br/>Socket(s): &#50;</pre>\n"),
-        ["CPU(s):  4", "Socket(s): 2"]
-    );
-    assert_eq!(
-        texts(b"<not supported> cycles &lt;not counted&gt; <OUT OF SPEC> a < b & c\n"),
-        ["<not supported> cycles <not counted> <OUT OF SPEC> a < b & c"]
-    );
-    assert_eq!(texts(b"<font color=red>15</font> <span class=\"k\">x</span>\n"), ["15 x"]);
-}
-
-#[test]
 fn binary_data_and_endless_lines_are_one_unreadable_line_each() {
     let mut text = vec![b'x'; 3 * LONGEST_LINE];
     text.extend(b"\nCPU(s): 4\n\x7fELF\x01\x00\x00\x02\n");

@@ -1,6 +1,4 @@
-//! dmidecode: the text of any version, whole or searched with grep, its bytes (`-u`), and the table that `--dump-bin` writes.
-
-mod bytes;
+//! dmidecode: the text of any version, whole or searched with grep.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +10,11 @@ use super::memory::{self, Listed, Of, Row};
 use crate::facts::{self, Fact, Socket};
 use crate::reading::*;
 
-use bytes::{Raw, RawTable};
-
-pub(crate) use bytes::{dump, is_dump};
-
 /// The structures that are read, by their type and title.
 const TITLES: &[(u32, &str)] = &[
     (0, "BIOS Information"),
+    // Since 3.7.
+    (0, "Platform Firmware Information"),
     (1, "System Information"),
     (2, "Base Board Information"),
     (4, "Processor Information"),
@@ -73,7 +69,7 @@ fn searched(command: &Command) -> Option<u32> {
 }
 
 /// dmidecode.
-pub(crate) const DMIDECODE: Tool = Tool {
+pub(super) const DMIDECODE: Tool = Tool {
     name: "dmidecode",
     opens: |line, command| {
         let text = line.text.trim();
@@ -93,8 +89,6 @@ struct Structure {
     /// A line that is a field's has followed.
     begun: bool,
     fields: Vec<(String, Fact<String>)>,
-    /// What `-u` prints of it, and the line where that begins.
-    raw: Option<(Raw, Origin)>,
 }
 
 impl Structure {
@@ -149,8 +143,6 @@ struct Text {
     head: Option<Origin>,
     /// The processors so far.
     populated: Populated,
-    /// What `-u` prints.
-    raw: RawTable,
 }
 
 /// What stands above the table.
@@ -184,10 +176,7 @@ impl Reader for Text {
                 let titled = handle.is_none();
                 self.structure = Some(Structure { kind, handle, titled, ..Structure::default() });
             }
-        } else if self.bytes(text, line, sink)
-            || scan::begins(text, PREAMBLE)
-            || text.contains("structures occupying")
-        {
+        } else if scan::begins(text, PREAMBLE) || text.contains("structures occupying") {
         } else if text.starts_with('#') {
             return Fit::Between;
         } else {
@@ -198,7 +187,6 @@ impl Reader for Text {
 
     fn end(&mut self, sink: &mut Sink) {
         self.close(sink);
-        std::mem::take(&mut self.raw).end(sink);
         // Of an array that devices name the number of slots may be missing.
         let all = self.arrays.is_empty() || self.named.iter().all(|name| self.arrays.contains_key(name));
         if let Some(origin) = self.array.take().filter(|_| all) {
@@ -215,21 +203,6 @@ impl Reader for Text {
 }
 
 impl Text {
-    /// A line of what `-u` prints of a structure.
-    fn bytes(&mut self, text: &str, line: Line, sink: &Sink) -> bool {
-        let Some(open) = self.structure.as_mut().filter(|open| !open.titled) else { return false };
-        match &mut open.raw {
-            // A second time in one structure is another's, whose head is missing.
-            Some((raw, _)) => raw.line(text),
-            None if text == "Header and Data:" => open.raw = Some((Raw::default(), sink.origin(line))),
-            // The title of a structure that is not read.
-            None if !line.text.starts_with([' ', '\t']) && !text.contains(':') => open.titled = true,
-            None if open.begun || bytes::hex(text).is_none() => return false,
-            None => self.raw.close(None, 0, open.kind, sink.origin(line)),
-        }
-        true
-    }
-
     fn field(&mut self, text: &str, line: Line, sink: &mut Sink) -> Fit {
         let indented = line.text.starts_with([' ', '\t']);
         let is_read = |kind: u32| TITLES.iter().any(|(known, _)| *known == kind);
@@ -272,9 +245,6 @@ impl Text {
         let Some(structure) = self.structure.take() else { return };
         self.closed = true;
         let kind = structure.kind;
-        if let Some((raw, origin)) = structure.raw {
-            return self.raw.close(Some(&raw), structure.handle.unwrap_or(u32::MAX), kind, origin);
-        }
         let counted = structure.handle.filter(|_| matches!(kind, 4 | 16 | 17));
         // The same table may stand twice in one output.
         if counted.is_some_and(|handle| !self.seen.insert(handle)) {

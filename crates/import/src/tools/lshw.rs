@@ -1,4 +1,4 @@
-//! lshw: the banks of the memory, as its text, its JSON and its tables (`-short`, `-businfo`) list them.
+//! lshw: the banks of the memory, as its text and its JSON list them.
 
 use record::text;
 
@@ -34,19 +34,12 @@ fn field(line: &str) -> Option<(&str, &str)> {
     (a_key && line.starts_with([' ', '\t'])).then_some((key, facts::strip_comment(value)))
 }
 
-/// Where the classes stand below the head of a table.
-fn class_column(text: &str) -> Option<usize> {
-    let table = scan::begins(text.trim_start(), "H/W path |Bus info ");
-    text.find("Class").filter(|_| table && text.ends_with("Description"))
-}
-
 /// lshw.
 pub(super) const LSHW: Tool = Tool {
     name: "lshw",
     // Whole listings begin with the machine's name, whose lines are not needed.
     opens: |line, _| {
         class(line.text).is_some_and(|name| scan::is_one_of(name, "core|memory|bank|firmware|cache|cpu"))
-            || class_column(line.text).is_some()
     },
     reader: |_| Box::new(Listing::default()),
 };
@@ -56,8 +49,6 @@ struct Listing {
     bank: Listed,
     /// What the lines are of: `bank`, or `memory` for all banks together.
     class: String,
-    /// Where the classes of a table's rows stand.
-    column: Option<usize>,
 }
 
 impl Reader for Listing {
@@ -65,12 +56,6 @@ impl Reader for Listing {
         let text = line.text.trim();
         if text.is_empty() {
             return Fit::Between;
-        }
-        if let Some(column) = class_column(line.text) {
-            return if self.column.replace(column).is_some() { Fit::Over } else { Fit::Taken };
-        }
-        if let Some(column) = self.column {
-            return self.row(column, line, sink);
         }
         if let Some(class) = class(text) {
             std::mem::take(&mut self.bank).push(sink);
@@ -92,28 +77,6 @@ impl Reader for Listing {
 }
 
 impl Listing {
-    /// A row of a table: `/0/1000/0   memory   32GiB DIMM DDR4 Synchronous 2933 MHz (0.3 ns)`.
-    fn row(&mut self, column: usize, line: Line, sink: &mut Sink) -> Fit {
-        if line.text.bytes().all(|b| b"= ".contains(&b)) {
-            return Fit::Taken;
-        }
-        let row = line.text.get(column..).map(|row| row.split_once(' ').unwrap_or((row, "")));
-        let is_class = |class: &str| !class.is_empty() && class.bytes().all(|b| b.is_ascii_lowercase());
-        let Some((class, says)) = row.filter(|(class, _)| is_class(class)) else { return Fit::Over };
-        let says = says.trim();
-        let (size, description) = says.split_once(' ').unwrap_or((says, ""));
-        // An empty slot has no size.
-        let description = if memory::size(size).is_some() { description } else { says };
-        let modules = ["DIMM", "DDR", "HBM", "RIMM"].iter().any(|word| description.contains(word));
-        if class == "memory" && (modules || description.eq_ignore_ascii_case("system memory")) {
-            self.class = if modules { "bank" } else { "memory" }.to_owned();
-            self.take("description", description, line, sink);
-            self.take("size", size, line, sink);
-            std::mem::take(&mut self.bank).push(sink);
-        }
-        Fit::Taken
-    }
-
     /// What a line tells of a bank, or of all together.
     fn take(&mut self, key: &str, value: &str, line: Line, sink: &mut Sink) {
         let origin = sink.origin(line);

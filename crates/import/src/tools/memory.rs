@@ -1,7 +1,5 @@
 //! Memory devices as tools list them: each format is a table of its labels and of the fields that they tell.
 
-use std::fmt::Display;
-
 use record::import::Origin;
 use record::machine::MemoryDevice;
 
@@ -55,11 +53,6 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    /// A whole device of a table.
-    pub(super) fn of_table(device: MemoryDevice, origin: Origin) -> Self {
-        Self { device, origins: vec![("", origin)] }
-    }
-
     /// Notes where a field stood.
     pub(super) fn note(&mut self, field: &'static str, origin: Origin) {
         self.origins.push((field, origin));
@@ -87,7 +80,8 @@ impl Listed {
                 *slot(device) = speed.map(|(mt_s, _)| mt_s as u32);
                 if let Some((mt_s, _)) = speed.filter(|(mt_s, _)| mt_s.fract() != 0.0 || !is_speed(*mt_s)) {
                     *slot(device) = None;
-                    return withhold_speed(mt_s, field, origin, sink);
+                    let why = format!("{mt_s} MT/s is not a speed that memory has");
+                    return sink.withhold_at(&path(field, sink), why, origin);
                 }
                 speed.is_some()
             }
@@ -139,8 +133,7 @@ impl Listed {
             }
         };
         for (field, origin) in origins {
-            let dot = if field.is_empty() { "" } else { "." };
-            sink.note_at(format!("machine.memory_devices[{at}]{dot}{field}"), origin);
+            sink.note_at(format!("machine.memory_devices[{at}].{field}"), origin);
         }
     }
 }
@@ -153,11 +146,6 @@ pub(super) fn path(field: &str, sink: &Sink) -> String {
 /// Memory speeds that there are, MT/s: SDRAM's slowest to above HBM4's and GDDR7's. Firmware that does not know writes 32,768.
 pub(super) fn is_speed(mt_s: f64) -> bool {
     mt_s != 32_768.0 && (10.0..=40_000.0).contains(&mt_s)
-}
-
-/// Says that no memory has such a speed.
-pub(super) fn withhold_speed(mt_s: impl Display, field: &str, origin: Origin, sink: &mut Sink) {
-    sink.withhold_at(&path(field, sink), format!("{mt_s} MT/s is not a speed that memory has"), origin);
 }
 
 /// Says that a value which begins as a number is not read.

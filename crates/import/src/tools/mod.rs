@@ -1,7 +1,7 @@
 //! The tools whose output is known. A new one is one new file here and its line in [`TOOLS`].
 
 mod cyclictest;
-pub(crate) mod dmidecode;
+mod dmidecode;
 mod hyperfine;
 mod lat_mem_rd;
 mod lmbench;
@@ -10,7 +10,6 @@ mod lshw;
 mod memory;
 mod mlc;
 mod numactl;
-mod numactl_show;
 mod numastat;
 mod openssl;
 mod perf_stat;
@@ -32,10 +31,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     time::TIME,
     hyperfine::HYPERFINE,
     hyperfine::HYPERFINE_JSON,
-    hyperfine::HYPERFINE_CSV,
-    hyperfine::HYPERFINE_MARKDOWN,
     stress_ng::STRESS_NG,
-    stress_ng::STRESS_NG_YAML,
     lmbench::STREAM,
     lat_mem_rd::LAT_MEM_RD,
     stream::MC_CALPIN,
@@ -47,10 +43,8 @@ pub(crate) const TOOLS: &[Tool] = &[
     lscpu::LSCPU_JSON,
     lscpu::LSCPU_PARSABLE,
     lscpu::LSCPU_EXTENDED,
-    lscpu::LSCPU_CACHES,
     dmidecode::DMIDECODE,
     numactl::NUMACTL,
-    numactl_show::NUMACTL_SHOW,
     numastat::NUMASTAT,
     lshw::LSHW,
     lscpu::LSCPU,

@@ -31,7 +31,7 @@ fn distances(text: &str) -> Option<Vec<u32>> {
 }
 
 /// `0 1 2 3`, since 2.0.18 `0-3 8-11`.
-pub(super) fn cpus(list: &str) -> Option<CpuList> {
+fn cpus(list: &str) -> Option<CpuList> {
     list.split_whitespace().collect::<Vec<_>>().join(",").parse().ok()
 }
 

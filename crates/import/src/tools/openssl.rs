@@ -1,5 +1,5 @@
 //! `openssl speed`, versions 0.9.8 to 3.x: rates of ciphers and digests by block size, of signatures and key exchanges;
-//! the table that people read and the lines of `-mr`.
+//! the table that people read.
 
 use std::collections::BTreeSet;
 
@@ -31,23 +31,12 @@ const WORKS: &[(&str, &str)] = &[
     ("op", "exchanges"),
 ];
 
-/// Lines of `-mr` for keys: the family, what its figures are (RSA encrypts, too, since 3.2), and the field of the first.
-const FAMILIES: &[(&str, Family)] = &[
-    ("F2", ("rsa", RSA, 3)),
-    ("F3", ("dsa", SIGNATURES, 3)),
-    ("F4", ("ecdsa", SIGNATURES, 3)),
-    ("F5", ("ecdh", &["exchanges"], 3)),
-    ("F6", ("eddsa", SIGNATURES, 4)),
-    ("F7", ("sm2", SIGNATURES, 4)),
-    ("F8", ("ffdh", &["exchanges"], 3)),
-];
-type Family = (&'static str, &'static [&'static str], usize);
+/// What stands in a table of RSA keys whose head is gone.
 const RSA: &[&str] = &["signatures", "verifications", "encryptions", "decryptions"];
-const SIGNATURES: &[&str] = &["signatures", "verifications"];
 
-/// What it prints while it works, and of itself.
+/// What it prints while it works, and of itself; what begins with `+` the children of `-multi` send.
 const TALK: &str = "Doing |built on: |options:|compiler: |CPUINFO: |The 'numbers' are in|available timing options|\
-    timing function used|You have chosen to measure|You will get|instead of user CPU|Forked child |Got: |version: |OpenSSL ";
+    timing function used|You have chosen to measure|You will get|instead of user CPU|Forked child |Got: |version: |OpenSSL |+D|+F|+H|+R";
 
 /// A row of rates: `aes-256 ige      89602.86k    97498.37k …`, with its name and bytes a second by column.
 fn row(text: &str) -> Option<(String, Vec<f64>)> {
@@ -107,19 +96,6 @@ fn key_head(text: &str) -> Option<Vec<&'static str>> {
     (text.split_whitespace().count() <= 2 * works.len()).then_some(works)
 }
 
-/// The fields of a line of `-mr`, or of what a child of `-multi` does: `+F:22:aes-256-ige:89602860.00:…`.
-fn machine_line(text: &str) -> Option<Vec<&str>> {
-    let fields: Vec<&str> = text.strip_prefix('+')?.split(':').take(MOST_SIZES + 4).collect();
-    let (letter, number) = fields[0].split_at_checked(1)?;
-    let known = match letter {
-        "D" => number.len() <= 3,
-        "H" => number.is_empty(),
-        "F" | "R" => number.bytes().all(|b| b.is_ascii_digit()),
-        _ => false,
-    };
-    (known && fields.len() > 1).then_some(fields)
-}
-
 /// `16801049 aes-256 ige's in 3.00s`: the end of a line that began with `Doing`.
 fn is_count(text: &str) -> bool {
     let parts = text.split_once(' ').and_then(|(number, rest)| Some((number, rest.rsplit_once(" in ")?.1)));
@@ -138,13 +114,12 @@ pub(super) const OPENSSL_SPEED: Tool = Tool {
     },
 };
 
-const HEADS: &str = "The 'numbers' are in 1000s of bytes per second|You have chosen to measure elapsed time";
+const HEADS: &str = "The 'numbers' are in 1000s of bytes per second|You have chosen to measure elapsed time|Forked child |+DT:";
 
 fn opens(line: Line, command: Option<&Command>) -> bool {
     let text = line.text.trim();
     let speed = || command.is_some_and(|command| command.text.contains("speed"));
     row(text).is_some_and(|(name, rates)| rates.len() >= 5 || name.contains('-') || speed())
-        || machine_line(text).is_some_and(|fields| !fields[0].starts_with('R') || speed())
         || head(text).is_some()
         || scan::begins(text, HEADS)
         || scan::begins(text, TALK) && speed()
@@ -174,8 +149,6 @@ struct SpeedReader {
     rates: Vec<Rate>,
     seen: BTreeSet<String>,
     forked: u64,
-    /// What a child sent stands on a line of its own.
-    sent: bool,
     /// It told while it worked what it was doing, which children of `-multi` do in another form.
     alone: bool,
     /// Wall-clock time and not that of CPUs was measured.
@@ -201,24 +174,6 @@ impl SpeedReader {
             Rate { name, bytes: None, work, value: *value, line, assumed: false }
         };
         self.rates.extend(works.iter().zip(rates).map(of_work));
-    }
-
-    fn machine(&mut self, fields: &[&str], line: Line) -> Option<()> {
-        let figures = |from: usize| scan::all(fields.get(from..)?.iter().copied(), parse_plain);
-        match fields[0] {
-            "H" => self.sizes = scan::all(fields[1..].iter().copied(), parse_whole).unwrap_or_default(),
-            "F" => self.take_row(fields.get(2)?, &figures(3)?, line),
-            kind if kind.starts_with('F') => {
-                let (family, works, first) = scan::find(FAMILIES, kind)?;
-                // A public-key operation takes less than a second: what is less than 1 is the seconds of one.
-                let (rates, seconds): (Vec<f64>, Vec<f64>) =
-                    figures(first)?.into_iter().partition(|rate| *rate >= 1.0);
-                (seconds.is_empty() || kind == "F5" && !rates.is_empty()).then_some(())?;
-                self.take_keys(&format!("{family} {} bits", fields[2]), works, &rates, line);
-            }
-            _ => {}
-        }
-        Some(())
     }
 
     /// What a row of keys is of: its name, and what its rates are.
@@ -291,18 +246,6 @@ impl Reader for SpeedReader {
                 return Fit::Between;
             }
             self.take_row(&name, &rates, line);
-        } else if let Some(fields) = machine_line(text) {
-            if fields[0].starts_with('D') && again {
-                return Fit::Over;
-            }
-            // What several processes did together stands in a table behind.
-            let several = self.sent || self.forked > 0 && !self.command.has("-mr");
-            if several && fields[0].starts_with('F') {
-                let why = "of several processes it may be one's alone, whose mark is lost".to_owned();
-                sink.withhold(metrics::WORKLOAD_THROUGHPUT, why, line);
-            } else if self.machine(&fields, line).is_none() {
-                return Fit::Between;
-            }
         } else if let Some(sizes) = head(text) {
             self.sizes = sizes;
         } else if let Some(columns) = key_head(text) {
@@ -332,8 +275,7 @@ impl Reader for SpeedReader {
             let child = child.or_else(|| Some(text.strip_prefix("Got: ")?.rsplit_once(" from ")?.1));
             let forked = child.and_then(parse_whole).map_or(0, |child| child.saturating_add(1));
             self.forked = self.forked.max(forked);
-        } else if !is_count(text) {
-            self.sent |= text == "Got:";
+        } else if !is_count(text) && text != "Got:" {
             return Fit::Between;
         }
         Fit::Taken

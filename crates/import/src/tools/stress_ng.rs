@@ -1,4 +1,4 @@
-//! stress-ng: bogus operations a second of each stressor, as `--metrics` and `--metrics-brief` print them and `--yaml` writes them.
+//! stress-ng: bogus operations a second of each stressor, as `--metrics` and `--metrics-brief` print them.
 
 use std::collections::HashMap;
 
@@ -11,32 +11,11 @@ pub(super) const STRESS_NG: Tool = Tool {
     reader: |_| Box::new(TextReader::default()),
 };
 
-/// `--yaml`.
-pub(super) const STRESS_NG_YAML: Tool = Tool {
-    name: "stress-ng --yaml",
-    opens: |line, _| scan::begins(line.text.trim(), "system-info:|stress-ng-version: "),
-    reader: |_| Box::new(YamlReader::default()),
-};
-
 /// What stands behind `stress-ng: metrc: [28637] `, before 0.14.06 behind `stress-ng: info:  [28637] `.
 fn message(text: &str) -> Option<&str> {
     let (_, rest) = text.trim().strip_prefix("stress-ng: ")?.split_once('[')?;
     let (process, message) = rest.split_once(']')?;
     parse_whole(process).map(|_| message.trim())
-}
-
-/// What one stressor did: its work, its rate, its seconds of user and of system.
-fn publish(work: &str, figures: [Option<f64>; 3], line: Line, sink: &mut Sink) {
-    let [Some(rate), user, system] = figures else { return };
-    let name = format!("stress-ng --{work}");
-    let place = Labels::new().with_label(Label::Workload, name.as_str());
-    let m = Measurement::exact(metrics::WORKLOAD_THROUGHPUT, place, vec![rate]);
-    sink.add_figure(m.with_detail(detail::WORK, "bogo ops"), line);
-    for (state, seconds) in [("user", user), ("system", system)] {
-        if let Some(seconds) = seconds {
-            sink.add_figure(scan::run_time(Some(&name), Some(state), seconds), line);
-        }
-    }
 }
 
 #[derive(Default)]
@@ -64,50 +43,16 @@ impl Reader for TextReader {
             if let Some(&[_, _, user, system, rate, _, ..]) = numbers.as_deref() {
                 // As its command line has it: other instances are other work.
                 let instances = self.instances.get(name).map(|count| format!(" {count}")).unwrap_or_default();
-                publish(&format!("{name}{instances}"), [rate, user, system].map(Some), line, sink);
+                let name = format!("stress-ng --{name}{instances}");
+                let place = Labels::new().with_label(Label::Workload, name.as_str());
+                let m = Measurement::exact(metrics::WORKLOAD_THROUGHPUT, place, vec![rate]);
+                sink.add_figure(m.with_detail(detail::WORK, "bogo ops"), line);
+                for (state, seconds) in [("user", user), ("system", system)] {
+                    sink.add_figure(scan::run_time(Some(&name), Some(state), seconds), line);
+                }
             }
         }
         Fit::Taken
-    }
-}
-
-#[derive(Default)]
-struct YamlReader {
-    stressor: Option<String>,
-    figures: [Option<f64>; 3],
-    line: PendingLine,
-}
-
-impl Reader for YamlReader {
-    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        let text = line.text.trim().trim_start_matches("- ");
-        let Some((key, value)) = scan::pair(text) else {
-            return if scan::is_one_of(text, "...|---") { Fit::Taken } else { Fit::Between };
-        };
-        match key {
-            "stress-ng-version" => sink.version(value),
-            "stressor" => {
-                self.end(sink);
-                self.stressor = Some(value.to_owned());
-            }
-            "bogo-ops-per-second-real-time" => {
-                (self.figures[0], self.line) = (parse_plain(value), line.into())
-            }
-            "user-time" => self.figures[1] = parse_plain(value),
-            "system-time" => self.figures[2] = parse_plain(value),
-            key if !key.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') => {
-                return Fit::Over;
-            }
-            _ => {}
-        }
-        Fit::Taken
-    }
-
-    fn end(&mut self, sink: &mut Sink) {
-        let figures = std::mem::take(&mut self.figures);
-        if let Some(stressor) = self.stressor.take() {
-            publish(&stressor, figures, self.line.line(), sink);
-        }
     }
 }
 
@@ -117,7 +62,6 @@ mod tests {
     use proptest::prelude::*;
 
     const TEXT: &str = include_str!("../../tests/texts/stress-ng-0.15.txt");
-    const YAML: &str = include_str!("../../tests/texts/stress-ng-0.15.yaml");
 
     #[test]
     fn each_stressor_has_its_rate_and_its_cpu_time() {
@@ -146,23 +90,10 @@ mod tests {
         assert_eq!(figures(&import(old))[0], "workload.throughput workload=stress-ng --cpu 4: 3603.9");
     }
 
-    #[test]
-    fn its_yaml_gives_the_same_with_the_version() {
-        let imported = import(YAML);
-        let all = figures(&imported);
-        assert_eq!(all[0], "workload.throughput workload=stress-ng --cpu: 594.933478");
-        assert_eq!(
-            (all.len(), all[5].as_str()),
-            (6, "workload.cpu_time workload=stress-ng --matrix state=system: 0")
-        );
-        assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
-        assert_eq!(imported.import.outputs[0].version.as_deref(), Some("0.15.06"));
-    }
-
     proptest! {
         #[test]
-        fn no_damaged_output_panics(yaml in any::<bool>(), at in 0usize..2300, cut in 0usize..40, with in "\\PC{0,12}") {
-            let _ = import(&damaged(if yaml { YAML } else { TEXT }, at, cut, &with));
+        fn no_damaged_output_panics(at in 0usize..2300, cut in 0usize..40, with in "\\PC{0,12}") {
+            let _ = import(&damaged(TEXT, at, cut, &with));
         }
     }
 }

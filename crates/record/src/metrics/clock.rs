@@ -1,11 +1,11 @@
 //! The core's clock.
 
-use super::{HIGHER, Metric};
+use super::{Definition, HIGHER};
 use crate::label::Label;
 
 metrics! {
     // 6.5 GHz: above the highest stock boost clock sold (6.2 GHz); overclocked records are not a server's.
-    CORE_CLOCK = Metric::new("core.clock", "Core clock", "Hz", HIGHER, (2e7, 6.5e9))
+    CORE_CLOCK = Definition::new("core.clock", "Core clock", "Hz", HIGHER, (2e7, 6.5e9))
         .at(&[Label::Cpu, Label::Active, Label::Vector])
         .explained("
             The clock that a core really runs at, in Hz: cycles a second while it works, not what a file in sysfs

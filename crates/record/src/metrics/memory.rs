@@ -1,11 +1,11 @@
 //! Memory: latency and bandwidth.
 
-use super::{HIGHER, LOWER, MOST_BANDWIDTH, Metric, Whole};
+use super::{Definition, HIGHER, LOWER, MOST_BANDWIDTH, Whole};
 use crate::label::Label;
 
 metrics! {
     // Below 0.15 ns no load-to-use latency exists: one cycle at 6.5 GHz.
-    LOAD_LATENCY = Metric::new("load.latency", "Load latency", "ns", LOWER, (0.15, 1e5))
+    LOAD_LATENCY = Definition::new("load.latency", "Load latency", "ns", LOWER, (0.15, 1e5))
         .at(&[Label::Cpu, Label::Node, Label::Bytes, Label::Page])
         .explained("
             Time from one load to the next that needs its result, in ns, when the data lies scattered over a
@@ -26,7 +26,7 @@ metrics! {
             Moves: Memory speed, distance to the memory, page size, nested paging under a hypervisor, uncore
             clock, other load on the memory, the core's clock (caches only).
         "),
-    LOAD_LATENCY_CYCLES = Metric::new("load.latency_cycles", "Load latency in cycles", "cycles", LOWER, (0.9, 3e5))
+    LOAD_LATENCY_CYCLES = Definition::new("load.latency_cycles", "Load latency in cycles", "cycles", LOWER, (0.9, 3e5))
         .at(&[Label::Cpu, Label::Node, Label::Bytes, Label::Page])
         .explained("
             Load latency in cycles of the core's own clock: the form in which the maker's manual gives L1 and L2.
@@ -36,7 +36,7 @@ metrics! {
             Moves: For L1 and L2 only the core design. For L3 and memory, which keep their own clock, more cycles
             as the core gets faster.
         "),
-    LOAD_PARALLELISM = Metric::new("load.parallelism", "Memory-level parallelism", "ratio", HIGHER, (0.2, 64.0))
+    LOAD_PARALLELISM = Definition::new("load.parallelism", "Memory-level parallelism", "ratio", HIGHER, (0.2, 64.0))
         .at(&[Label::Cpu, Label::Bytes, Label::Chains])
         .explained("
             How many cache misses one core keeps under way at once: how much faster `chains` independent pointer
@@ -49,7 +49,7 @@ metrics! {
             Moves: The core design, a busy sibling (which shares the buffers), 4 KiB pages (page walks take
             buffers too).
         "),
-    MEMORY_BANDWIDTH = Metric::new("memory.bandwidth", "Memory bandwidth", "B/s", HIGHER, (1e6, MOST_BANDWIDTH))
+    MEMORY_BANDWIDTH = Definition::new("memory.bandwidth", "Memory bandwidth", "B/s", HIGHER, (1e6, MOST_BANDWIDTH))
         .at(&[Label::Op, Label::Stores, Label::BytesCounted, Label::Threads, Label::Cpus, Label::Node])
         .explained("
             Bytes a second that `threads` CPUs move between memory and themselves with one loop (`op`): read,
@@ -73,7 +73,7 @@ metrics! {
             remote memory, huge pages a little, memory bandwidth limits of a hypervisor.
         "),
     // A share, as far as the rates that it follows from allow it to be one.
-    MEMORY_WRITE_ALLOCATE_AVOIDED = Metric::new("memory.write_allocate_avoided", "Write-allocate avoided", "ratio", HIGHER, (-1.0, 1.5))
+    MEMORY_WRITE_ALLOCATE_AVOIDED = Definition::new("memory.write_allocate_avoided", "Write-allocate avoided", "ratio", HIGHER, (-1.0, 1.5))
         .at(&[Label::Threads, Label::Cpus])
         .part_of(Whole::Stores)
         .explained("
@@ -92,7 +92,7 @@ metrics! {
             and Phytium.
             Moves: The processor's design, stores that leave lines in part, how full the memory is.
         "),
-    MEMORY_LOADED_LATENCY = Metric::new("memory.loaded_latency", "Loaded latency", "ns", LOWER, (0.15, 1e6))
+    MEMORY_LOADED_LATENCY = Definition::new("memory.loaded_latency", "Loaded latency", "ns", LOWER, (0.15, 1e6))
         .at(&[Label::Cpu, Label::Bandwidth, Label::ShareOfPeak])
         .explained("
             Load latency while other CPUs load the memory with `bandwidth` bytes a second. The curve stays flat,
@@ -105,7 +105,7 @@ metrics! {
             GB/s and 260 ns at 225 GB/s.
             Moves: All that moves bandwidth; one node's memory carrying the load of all.
         "),
-    PROBE_LATENCY = Metric::new("probe.latency", "Memory probe", "ns", LOWER, (0.15, 1e6))
+    PROBE_LATENCY = Definition::new("probe.latency", "Memory probe", "ns", LOWER, (0.15, 1e6))
         .at(&[Label::Cpu, Label::Bandwidth, Label::ShareOfPeak])
         .explained("
             Time of a load of a line that was flushed from all caches just before, while other CPUs load the memory with
@@ -116,7 +116,7 @@ metrics! {
             Usual: No usual range: it is held against its own without load.
             Moves: What moves `memory.loaded_latency`; in a guest also what the host's other guests do.
         "),
-    STREAM_NS_PER_ELEMENT = Metric::new("stream.ns_per_element", "Time per element (lmbench stream)", "ns", LOWER, (1e-4, 1e5))
+    STREAM_NS_PER_ELEMENT = Definition::new("stream.ns_per_element", "Time per element (lmbench stream)", "ns", LOWER, (1e-4, 1e5))
         .at(&[Label::Op, Label::Cpu, Label::Node])
         .explained("
             Time per element of the STREAM loops on one CPU, in ns. lmbench's `stream` prints this and calls it

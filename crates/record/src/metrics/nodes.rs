@@ -1,10 +1,10 @@
 //! Distances: from node to node, from core to core.
 
-use super::{HIGHER, LOWER, MOST_BANDWIDTH, Metric};
+use super::{Definition, HIGHER, LOWER, MOST_BANDWIDTH};
 use crate::label::Label;
 
 metrics! {
-    NUMA_LATENCY = Metric::new("numa.latency", "NUMA latency", "ns", LOWER, (0.15, 1e6))
+    NUMA_LATENCY = Definition::new("numa.latency", "NUMA latency", "ns", LOWER, (0.15, 1e6))
         .at(&[Label::From, Label::To])
         .explained("
             Time of one dependent load by a CPU of node `from` from memory of node `to`, ns: a matrix, whose
@@ -18,7 +18,7 @@ metrics! {
             to 2.9 times on machines of several dies a package; nodes of one package 1.1 to 1.6 times.
             Moves: The way between the nodes, how the firmware interleaves memory, snooping, load on the links.
         "),
-    NUMA_BANDWIDTH = Metric::new("numa.bandwidth", "NUMA bandwidth", "B/s", HIGHER, (1e5, MOST_BANDWIDTH))
+    NUMA_BANDWIDTH = Definition::new("numa.bandwidth", "NUMA bandwidth", "B/s", HIGHER, (1e5, MOST_BANDWIDTH))
         .at(&[Label::From, Label::To, Label::Op, Label::Threads])
         .explained("
             Bytes a second that all CPUs of node `from` (`threads` of them) read together from memory of node
@@ -31,7 +31,7 @@ metrics! {
             a node has.
         "),
     // 0.5 ns: two siblings that share an L1 need a store and a load, some cycles.
-    CORE_TO_CORE_LATENCY = Metric::new("core_to_core.latency", "Core-to-core latency", "ns", LOWER, (0.5, 1e8))
+    CORE_TO_CORE_LATENCY = Definition::new("core_to_core.latency", "Core-to-core latency", "ns", LOWER, (0.5, 1e8))
         .at(&[
             Label::From, Label::To, Label::Home, Label::Handover,
             Label::State, Label::WriterNode, Label::ReaderNode,

@@ -1,10 +1,10 @@
 //! What the kernel and the hypervisor cost: wake-ups, stolen time, system calls.
 
-use super::{LOWER, Metric, TEN_SECONDS, Whole};
+use super::{Definition, LOWER, TEN_SECONDS, Whole};
 use crate::label::Label;
 
 metrics! {
-    WAKEUP_LATENCY = Metric::new("wakeup.latency", "Wake-up latency", "ns", LOWER, (0.0, TEN_SECONDS))
+    WAKEUP_LATENCY = Definition::new("wakeup.latency", "Wake-up latency", "ns", LOWER, (0.0, TEN_SECONDS))
         .at(&[Label::Cpu, Label::Policy, Label::Priority, Label::Setting, Label::Corrected])
         .explained("
             How late a sleeping thread runs: from the moment its timer was due to the moment it executes. What
@@ -24,7 +24,7 @@ metrics! {
             waking through a hypervisor, firmware (SMI).
         "),
     // cyclictest's summary line holds no median: these are its Min, Avg and Max.
-    WAKEUP_MINIMUM = Metric::new("wakeup.minimum", "Wake-up latency, minimum", "ns", LOWER, (0.0, TEN_SECONDS))
+    WAKEUP_MINIMUM = Definition::new("wakeup.minimum", "Wake-up latency, minimum", "ns", LOWER, (0.0, TEN_SECONDS))
         .at(&[Label::Cpu, Label::Policy, Label::Priority, Label::Setting])
         .explained("
             The shortest wake-up latency of a run, ns: the `Min` of cyclictest's line. Only in imported records.
@@ -32,7 +32,7 @@ metrics! {
             Usual: 1 to 5 µs of real-time threads on an idle machine that is not virtual.
             Moves: Idle states, the hypervisor's way of delivering timers, timer slack.
         "),
-    WAKEUP_AVERAGE = Metric::new("wakeup.average", "Wake-up latency, average", "ns", LOWER, (0.0, TEN_SECONDS))
+    WAKEUP_AVERAGE = Definition::new("wakeup.average", "Wake-up latency, average", "ns", LOWER, (0.0, TEN_SECONDS))
         .at(&[Label::Cpu, Label::Policy, Label::Priority, Label::Setting])
         .explained("
             Mean wake-up latency of a run, ns: the `Avg` of cyclictest's line. Only in imported records: a mean
@@ -43,7 +43,7 @@ metrics! {
             Usual: As `wakeup.latency`, but one long delay in a run moves it.
             Moves: The same as `wakeup.latency`; a few delays of milliseconds from below the kernel are enough.
         "),
-    WAKEUP_MAXIMUM = Metric::new("wakeup.maximum", "Wake-up latency, maximum", "ns", LOWER, (0.0, TEN_SECONDS))
+    WAKEUP_MAXIMUM = Definition::new("wakeup.maximum", "Wake-up latency, maximum", "ns", LOWER, (0.0, TEN_SECONDS))
         .at(&[Label::Cpu, Label::Policy, Label::Priority, Label::Setting])
         .explained("
             The longest wake-up latency of a run, ns: the `Max` of cyclictest's line. Only in imported records; it
@@ -53,7 +53,7 @@ metrics! {
             Moves: Anything that can keep a CPU from a thread: other threads, interrupts, firmware, the
             hypervisor.
         "),
-    STOLEN_SHARE = Metric::new("stolen.share", "Time taken from the program", "ratio", LOWER, (0.0, 1.0))
+    STOLEN_SHARE = Definition::new("stolen.share", "Time taken from the program", "ratio", LOWER, (0.0, 1.0))
         .at(&[Label::Cpu, Label::Cause])
         .part_of(Whole::Time)
         .added_up()
@@ -68,7 +68,7 @@ metrics! {
             cloud CPU.
             Moves: Timer ticks (HZ, nohz_full), device interrupts, other programs, neighbours on the host, SMIs.
         "),
-    STOLEN_GAP = Metric::new("stolen.gap", "Gaps in busy loops", "ns", LOWER, (0.0, TEN_SECONDS))
+    STOLEN_GAP = Definition::new("stolen.gap", "Gaps in busy loops", "ns", LOWER, (0.0, TEN_SECONDS))
         .at(&[Label::Cpu, Label::Cause])
         .explained("
             How long each interruption of a busy loop lasts.
@@ -79,7 +79,7 @@ metrics! {
             Moves: As `stolen.share`; a gap of whole milliseconds is nearly always another task, a quota or the
             hypervisor's scheduler.
         "),
-    COST_SYSCALL = Metric::new("cost.syscall", "System call", "ns", LOWER, (1.0, 1e7))
+    COST_SYSCALL = Definition::new("cost.syscall", "System call", "ns", LOWER, (1.0, 1e7))
         .at(&[Label::Cpu])
         .explained("
             Time for the cheapest system call, there and back.
@@ -88,7 +88,7 @@ metrics! {
             that traps calls (gVisor) or under ptrace.
             Moves: Mitigations (Meltdown, Spectre, Retbleed), auditing, seccomp filters, sandboxes.
         "),
-    COST_CLOCK_READ = Metric::new("cost.clock_read", "Clock read", "ns", LOWER, (0.5, 1e7))
+    COST_CLOCK_READ = Definition::new("cost.clock_read", "Clock read", "ns", LOWER, (0.5, 1e7))
         .at(&[Label::Cpu, Label::Clocksource])
         .explained("
             Time to read the clock (`clock_gettime`, monotonic).
@@ -98,7 +98,7 @@ metrics! {
             Moves: The clocksource: `tsc`, `kvm-clock`, `hyperv` and `arch_sys_counter` are read in user space;
             `hpet`, `acpi_pm`, `xen` and `jiffies` need the kernel. A trapped RDTSC costs as much.
         "),
-    COST_CONTEXT_SWITCH = Metric::new("cost.context_switch", "Context switch", "ns", LOWER, (10.0, 1e8))
+    COST_CONTEXT_SWITCH = Definition::new("cost.context_switch", "Context switch", "ns", LOWER, (10.0, 1e8))
         .at(&[Label::Cpu, Label::ToCpu])
         .explained("
             Time for one CPU to stop one thread and run another, or to hand work to a thread on another CPU
@@ -110,7 +110,7 @@ metrics! {
             Moves: Mitigations, idle states of the other CPU, preemption model, hypervisor exits for interrupts
             between CPUs.
         "),
-    COST_PAGE_FAULT = Metric::new("cost.page_fault", "Page fault", "ns", LOWER, (10.0, TEN_SECONDS))
+    COST_PAGE_FAULT = Definition::new("cost.page_fault", "Page fault", "ns", LOWER, (10.0, TEN_SECONDS))
         .at(&[Label::Cpu, Label::Page])
         .explained("
             Time for the kernel to give a program a page at its first touch.
@@ -120,7 +120,7 @@ metrics! {
             Moves: Mitigations, nested paging, memory cgroup accounting, fragmentation (huge pages),
             `init_on_alloc`, NUMA balancing.
         "),
-    COST_MUTEX_HANDOVER = Metric::new("cost.mutex_handover", "Mutex handover", "ns", LOWER, (10.0, 1e8))
+    COST_MUTEX_HANDOVER = Definition::new("cost.mutex_handover", "Mutex handover", "ns", LOWER, (10.0, 1e8))
         .at(&[Label::Cpu, Label::ToCpu])
         .explained("
             Time from the unlock of a mutex by one thread to its holder's successor running on `to_cpu`.
@@ -128,7 +128,7 @@ metrics! {
             Usual: 2 to 10 µs between awake CPUs, tens of µs when the waiter's CPU sleeps or is virtual.
             Moves: As `cost.context_switch`, and the time a cache line takes between the two CPUs.
         "),
-    COST_BRANCH_MISPREDICT = Metric::new("cost.branch_mispredict", "Branch mispredict", "ns", LOWER, (0.1, 1e4))
+    COST_BRANCH_MISPREDICT = Definition::new("cost.branch_mispredict", "Branch mispredict", "ns", LOWER, (0.1, 1e4))
         .at(&[Label::Cpu])
         .explained("
             Time lost when the CPU guesses a branch wrongly.
@@ -138,7 +138,7 @@ metrics! {
             Usual: 10 to 20 cycles (3 to 7 ns); 14 cycles on Cortex-A76, 16 to 20 on Skylake.
             Moves: The core design and its clock.
         "),
-    COST_SPIN_HINT = Metric::new("cost.spin_hint", "Spin hint", "ns", LOWER, (0.05, 1e5))
+    COST_SPIN_HINT = Definition::new("cost.spin_hint", "Spin hint", "ns", LOWER, (0.05, 1e5))
         .at(&[Label::Cpu])
         .explained("
             Time of the instruction that spin loops wait with: PAUSE on x86-64, YIELD or ISB on aarch64.
@@ -148,7 +148,7 @@ metrics! {
             Moves: The core design only. A program that counts PAUSEs to choose its back-off waits 14 times longer
             on the newer core.
         "),
-    POWER_PACKAGE = Metric::new("power.package", "Power", "W", None, (0.05, 20_000.0))
+    POWER_PACKAGE = Definition::new("power.package", "Power", "W", None, (0.05, 20_000.0))
         .at(&[Label::Workload, Label::Scope])
         .explained("
             Power while all CPUs do one kind of work, or none (`workload=idle`), W. `scope=packages` adds up the

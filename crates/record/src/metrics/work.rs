@@ -1,11 +1,11 @@
 //! Work done: workloads, commands, counters, layers.
 
-use super::{HIGHER, LOWER, Metric, Whole};
+use super::{Definition, HIGHER, LOWER, Whole};
 use crate::label::Label;
 
 metrics! {
     // What one unit of work is depends on the workload (`detail.work`), so only absurd rates are withheld.
-    WORKLOAD_THROUGHPUT = Metric::new("workload.throughput", "Workload throughput", "work/s", HIGHER, (1e-9, 1e18))
+    WORKLOAD_THROUGHPUT = Definition::new("workload.throughput", "Workload throughput", "work/s", HIGHER, (1e-9, 1e18))
         .at(&[Label::Workload, Label::Bytes, Label::Threads, Label::Placement, Label::Setting])
         .explained("
             Work a second that `threads` copies of a workload do together, in the workload's unit (`detail.work`): a
@@ -21,7 +21,7 @@ metrics! {
             one a core.
             Moves: Cores, clock, siblings, and whatever the workload shares: caches, memory, a power budget.
         "),
-    WORKLOAD_TIME = Metric::new("workload.time", "Workload run time", "s", LOWER, (0.0, 1e9))
+    WORKLOAD_TIME = Definition::new("workload.time", "Workload run time", "s", LOWER, (0.0, 1e9))
         .at(&[Label::Workload, Label::Cpu, Label::Threads, Label::Placement])
         .explained("
             Seconds that one pass of a workload, or a command, takes on the wall clock.
@@ -32,7 +32,7 @@ metrics! {
             Usual: No usual range: it is for comparing machines, settings and versions of a program.
             Moves: The clock, memory, what else runs, and for commands disks and networks too.
         "),
-    WORKLOAD_CPU_TIME = Metric::new("workload.cpu_time", "CPU time", "s", LOWER, (0.0, 1e9))
+    WORKLOAD_CPU_TIME = Definition::new("workload.cpu_time", "CPU time", "s", LOWER, (0.0, 1e9))
         .at(&[Label::Workload, Label::State, Label::Thread])
         .part_of(Whole::Time)
         .explained("
@@ -50,7 +50,7 @@ metrics! {
             Moves: Other programs, quotas, disks, locks, the number of threads.
         "),
     // 12: beyond the width of any core sold (Lion Cove and Cortex-X925 take in 8 to 10 instructions a cycle).
-    CORE_IPC = Metric::new("core.ipc", "IPC", "instructions/cycle", HIGHER, (1e-4, 12.0))
+    CORE_IPC = Definition::new("core.ipc", "IPC", "instructions/cycle", HIGHER, (1e-4, 12.0))
         .at(&[
             Label::Workload, Label::Cpu, Label::Kind, Label::Threads,
             Label::Placement, Label::Source, Label::Scope,
@@ -67,7 +67,7 @@ metrics! {
             instructions.
         "),
     // Eight siblings a core is the most that runs Linux (POWER); each can at best be worth a core of its own.
-    SMT_YIELD = Metric::new("smt.yield", "SMT yield", "ratio", HIGHER, (0.05, 8.5))
+    SMT_YIELD = Definition::new("smt.yield", "SMT yield", "ratio", HIGHER, (0.05, 8.5))
         .at(&[Label::Workload, Label::Core])
         .explained("
             Throughput of all siblings of a core together, relative to one of them alone. 1 means that the second
@@ -79,7 +79,7 @@ metrics! {
             where siblings together are slower than one alone, and, as a note, where they add less than a quarter
             of a core or more than three quarters.
         "),
-    COUNTER_COUNT = Metric::new("counter.count", "Counters", "count", None, (0.0, 1e19))
+    COUNTER_COUNT = Definition::new("counter.count", "Counters", "count", None, (0.0, 1e19))
         .at(&[
             Label::Event, Label::Workload, Label::Cpu, Label::Threads,
             Label::Placement, Label::Thread, Label::Scope,
@@ -99,7 +99,7 @@ metrics! {
             Moves: The program, its data, and where it runs.
         "),
     // A pass of one leaf routine in each layer; the unit of published figures is the clock counter's tick.
-    LAYER_TIME = Metric::new("layer.time", "One routine in each layer", "cycles", LOWER, (1.0, 1e18))
+    LAYER_TIME = Definition::new("layer.time", "One routine in each layer", "cycles", LOWER, (1.0, 1e18))
         .at(&[Label::Layer, Label::Bound, Label::Interrupts])
         .added_up()
         .explained("
@@ -125,7 +125,7 @@ metrics! {
             0.3 % on an idle machine.
             Moves: Interrupts, other tasks on the CPU, migrations, the sibling thread of the core, the hypervisor.
         "),
-    COUNTER_SHARE = Metric::new("counter.share", "Top-down slots", "ratio", None, (0.0, 1.0))
+    COUNTER_SHARE = Definition::new("counter.share", "Top-down slots", "ratio", None, (0.0, 1.0))
         .at(&[Label::Category, Label::Workload, Label::Threads, Label::Placement])
         .part_of(Whole::Slots)
         .explained("

@@ -3,17 +3,19 @@ use std::collections::BTreeSet;
 use super::entry::OF_A_WHOLE_RUN;
 use super::*;
 use crate::redaction::{Key, Kind, Pseudonyms};
-use crate::{Labels, Measurement};
+use crate::{Labels, Measurement, Metric};
 
-fn record(host: &str, metrics: &[&'static str], started: &str) -> Record {
+fn record(host: &str, metrics: &[impl Into<Metric> + Copy], started: &str) -> Record {
     let mut record = Record::new("0", started.to_owned(), Vec::new());
     record.machine.hostname = Some(host.to_owned());
-    for metric in metrics {
-        let (low, _) = crate::metrics::find(metric).unwrap().plausible;
+    for metric in metrics.iter().map(|metric| (*metric).into()) {
+        let (low, _) = metric.definition().unwrap().plausible;
         record.measurements.push(Measurement::new(metric, Labels::new(), vec![low]));
     }
     record
 }
+
+const NOTHING: [Metric; 0] = [];
 
 struct Folder(tempfile::TempDir);
 
@@ -75,7 +77,10 @@ fn a_run_of_everything_stands_for_a_machine_before_a_part_and_others_never() {
     assert_eq!((found.entry.path.as_path(), newer), (whole.as_path(), Some(less)));
     std::fs::remove_file(&whole).unwrap();
     let found = newest().unwrap();
-    assert_eq!((found.entry.started.as_str(), found.entry.lacks()), ("part", vec!["memory.bandwidth"]));
+    assert_eq!(
+        (found.entry.started.as_str(), found.entry.lacks()),
+        ("part", vec![crate::metrics::MEMORY_BANDWIDTH])
+    );
     folder.write("whole.json", &record("here", &OF_A_WHOLE_RUN, "newest"), 0);
     assert!(newest().unwrap().newer.is_none());
 }
@@ -104,10 +109,10 @@ fn records_of_a_machine_are_those_with_its_name_and_those_with_its_pseudonym() {
     let redacted = write("redacted-20260103T030405Z.json", "host-1");
     write("redacted-20260104T030405Z.json", "host-2");
     write("here-20260105T030405Z.json", "there");
-    let mut other = record("here", &[], "other hardware");
+    let mut other = record("here", &NOTHING, "other hardware");
     other.machine.processor.model_name = Some("other".to_owned());
     folder.write("here-20260106T030405Z.json", &other, 0);
-    let machine = record("here", &[], "").machine;
+    let machine = record("here", &NOTHING, "").machine;
     let found = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         of_machine(&folder.all(), &machine, names, |_| true).collect::<Vec<(PathBuf, Record)>>()
@@ -128,7 +133,7 @@ fn many_records_of_commands_do_not_hide_what_was_measured_of_the_machine() {
         let name = format!("here-202601030304{number:02}Z.json");
         folder.write(&name, &record("here", &["memory.bandwidth"], &name), 0);
     }
-    let machine = record("here", &[], "").machine;
+    let machine = record("here", &NOTHING, "").machine;
     let clock = |entry: &Entry| entry.metrics.contains("core.clock");
     let found: Vec<PathBuf> =
         of_machine(&folder.all(), &machine, vec!["here".to_owned()], clock).map(|(path, _)| path).collect();
@@ -162,8 +167,8 @@ fn a_quick_run_stands_for_a_machine_only_where_there_is_no_better_one() {
 fn a_label_stands_for_its_record_and_moves_but_never_touches_it() {
     let folder = Folder::new();
     let (first, second) = (
-        folder.write("a.json", &record("h", &[], "1"), 1),
-        folder.write("b.json", &record("h", &[], "2"), 0),
+        folder.write("a.json", &record("h", &NOTHING, "1"), 1),
+        folder.write("b.json", &record("h", &NOTHING, "2"), 0),
     );
     let found = |name: &str| find(&folder.all(), name);
     let real = |path: &Path| std::fs::canonicalize(path).unwrap();
@@ -184,7 +189,7 @@ fn a_label_stands_for_its_record_and_moves_but_never_touches_it() {
 fn what_has_a_label_and_what_stands_for_its_host_is_never_superfluous() {
     let entry = |host: &str, whole: bool, label: Option<&str>| Entry {
         host: host.to_owned(),
-        metrics: if whole { OF_A_WHOLE_RUN.map(str::to_owned).into() } else { BTreeSet::new() },
+        metrics: if whole { OF_A_WHOLE_RUN.into() } else { BTreeSet::new() },
         labels: label.map(str::to_owned).into_iter().collect(),
         ..Entry::default()
     };

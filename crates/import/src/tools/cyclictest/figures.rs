@@ -112,9 +112,6 @@ pub(super) struct Seen {
     pub lost: bool,
     pub distributions: BTreeMap<u32, Distribution>,
     pub histogram: Histogram,
-    /// The last cycle of each thread whose wake-ups are printed.
-    pub last_cycles: BTreeMap<u32, u64>,
-    pub wake_up_line: Option<PendingLine>,
 }
 
 impl Seen {
@@ -245,9 +242,7 @@ impl Seen {
     /// The distribution of one thread, with a real median.
     fn distribution(&self, number: u32, of: &Distribution, sink: &mut Sink) {
         let thread = self.threads.get(&number);
-        let lines =
-            [thread.map(|thread| &thread.line), self.wake_up_line.as_ref(), self.histogram.line.as_ref()];
-        let Some(line) = lines.into_iter().flatten().next() else { return };
+        let Some(line) = thread.map(|thread| &thread.line).or(self.histogram.line.as_ref()) else { return };
         let n = of.inside().saturating_add(of.overflow);
         let Some(median) = of.at(0.5) else {
             if n > 0 {

@@ -1,4 +1,4 @@
-//! cyclictest: its lines for each thread, each wake-up (`-v`), the histogram (`-h`, `-H`) and JSON (`--json`), of all
+//! cyclictest: its lines for each thread, the histogram (`-h`, `-H`) and JSON (`--json`), of all
 //! versions of rt-tests.
 //!
 //! Whether CPUs were kept awake decides what may be compared. cyclictest says that it set `/dev/cpu_dma_latency` to 0: real-time
@@ -46,7 +46,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
         || scan::begins(text, JSON) && (text.contains("cyclictest") || text.starts_with("\"file"))
         || text.strip_prefix("Max CPUs = ").is_some_and(|count| parse_whole(count).is_some())
         || is_row(text)
-        || (text == "{" || text.starts_with("WARN: ") || wake_up(text).is_some())
+        || (text == "{" || text.starts_with("WARN: "))
             && command.is_some_and(|command| command.text.contains("cyclictest"))
 }
 
@@ -78,13 +78,6 @@ fn thread(line: Line) -> Option<Thread> {
     let priority = thread.priority.is_some_and(|priority| priority <= 99);
     let ends = rest.is_empty() || rest.starts_with(' ') && !rest.contains(|c: char| c.is_ascii_digit());
     (ends && priority && (thread.cycles == 0 || ordered)).then_some(thread)
-}
-
-/// `       0:       4:      66`: thread, cycle, latency.
-fn wake_up(text: &str) -> Option<(u32, u64, u64)> {
-    let mut fields = text.splitn(4, ':').map(parse_whole);
-    let (thread, cycle, latency) = (fields.next()??, fields.next()??, fields.next()??);
-    fields.next().is_none().then_some((u32::try_from(thread).ok()?, cycle, latency))
 }
 
 /// A row of the histogram, of which nothing above says so: `000058 000003\t000004`.
@@ -136,9 +129,7 @@ impl CyclicReader {
 
     /// Whether figures were read, so that what begins another output is one.
     fn begun(&self) -> bool {
-        !self.seen.threads.is_empty()
-            || !self.seen.histogram.columns.is_empty()
-            || !self.seen.last_cycles.is_empty()
+        !self.seen.threads.is_empty() || !self.seen.histogram.columns.is_empty()
     }
 }
 
@@ -167,12 +158,6 @@ impl Reader for CyclicReader {
                 return Fit::Over;
             }
             seen.threads.insert(thread.number, thread);
-        } else if let Some((thread, cycle, latency)) = wake_up(text) {
-            if seen.last_cycles.insert(thread, cycle).is_some_and(|last| last > cycle && cycle == 0) {
-                return Fit::Over;
-            }
-            seen.distributions.entry(thread).or_default().add(latency, 1);
-            seen.wake_up_line.get_or_insert_with(|| PendingLine::from(line));
         } else if let Some((_, value)) = text.split_once(LATENCY).filter(|_| text.starts_with('#')) {
             if self.begun() || self.seen.dma_latency.is_some() {
                 return Fit::Over;

@@ -9,9 +9,8 @@ const SERVER: &str = include_str!("../../../tests/texts/cyclictest-server.txt");
 const BOUND: &str = include_str!("../../../tests/texts/cyclictest-bound.txt");
 const HISTOGRAM: &str = include_str!("../../../tests/texts/cyclictest-histogram.txt");
 const SUMMED: &str = include_str!("../../../tests/texts/cyclictest-histogram-summed.txt");
-const VERBOSE: &str = include_str!("../../../tests/texts/cyclictest-verbose.txt");
 const JSON: &str = include_str!("../../../tests/texts/cyclictest.json");
-const ALL: &[&str] = &[SERVER, BOUND, HISTOGRAM, SUMMED, VERBOSE, JSON];
+const ALL: &[&str] = &[SERVER, BOUND, HISTOGRAM, SUMMED, JSON];
 
 #[test]
 fn an_ordinary_thread_kept_awake_is_neither_tuned_nor_as_is() {
@@ -108,16 +107,6 @@ fn rows_that_are_missing_leave_the_extremes() {
         HISTOGRAM.lines().filter(|line| *line != "# Histogram").map(|line| format!("{line}\n")).collect();
     assert_eq!(figures(&import(&bare)), whole);
     assert!(!whole.is_empty());
-}
-
-#[test]
-fn each_wake_up_counts() {
-    let imported = import(VERBOSE);
-    let latencies: Vec<u64> =
-        imported.measurements.iter().filter(|m| m.metric == "wakeup.latency").map(|m| m.summary.n).collect();
-    assert_eq!(latencies, [5, 5]);
-    assert_eq!(imported.measurements[0].summary.median, 65_000.0);
-    assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
 }
 
 #[test]

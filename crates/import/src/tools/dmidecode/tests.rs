@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 
 use crate::tools::testing::{damaged, import};
-use crate::{Imported, Importer, Split};
 
 const T480: &str = include_str!("../../../tests/texts/dmidecode-t480.txt");
 const X9DBL: &str = include_str!("../../../tests/texts/dmidecode-x9dbl.txt");
@@ -9,30 +8,13 @@ const DIMM: &str = include_str!("../../../tests/texts/dmidecode-lshw-dimm.txt");
 const T480_DUMP: &[u8] = include_bytes!("../../../../machine/tests/smbios/Lenovo-ThinkPad-T480.bin");
 const X9DBL_DUMP: &[u8] = include_bytes!("../../../../machine/tests/smbios/SuperMicro-X9DBL.bin");
 
-fn dump(bytes: &[u8]) -> Imported {
-    let mut importer = Importer::new(Split::Hosts);
-    importer.read("dump", bytes).unwrap();
-    importer.finish().unwrap().swap_remove(0)
-}
-
 #[test]
-fn the_text_and_the_table_tell_the_same_devices() {
-    for (text, bytes) in [(T480, T480_DUMP), (X9DBL, X9DBL_DUMP)] {
-        let (text, table) = (import(text), dump(bytes));
-        assert_eq!(text.machine.memory_devices, table.machine.memory_devices);
-        assert_eq!(text.machine.processor.firmware_name, table.machine.processor.firmware_name);
-        assert_eq!(text.machine.processor.base_hz, table.machine.processor.base_hz);
+fn the_text_tells_what_the_table_does() {
+    for (text, dump) in [(T480, T480_DUMP), (X9DBL, X9DBL_DUMP)] {
+        let (text, table) = (import(text), machine::smbios::split_dump(dump).unwrap().1.to_owned());
+        assert_eq!(text.machine.memory_devices, machine::smbios::read(table).devices);
         assert!(text.machine.memory_devices.iter().any(|device| device.configured_mt_s.is_some()));
         assert_eq!(text.import.not_understood.lines, 0);
-    }
-}
-
-#[test]
-fn the_kernels_own_table_tells_what_a_dump_of_it_tells() {
-    for bytes in [T480_DUMP, X9DBL_DUMP] {
-        let (dumped, bare) = (dump(bytes).machine, dump(&bytes[32..]).machine);
-        assert!(dumped.memory_devices.len() > 1 && dumped.system.board.is_some());
-        assert_eq!((bare.memory_devices, bare.system), (dumped.memory_devices, dumped.system));
     }
 }
 
@@ -104,92 +86,11 @@ fn video_memory_is_no_memory_of_the_machine() {
     assert!(imported.machine.memory_devices.is_empty());
 }
 
-const T480_BYTES: &str = include_str!("../../../tests/texts/dmidecode-u-t480.txt");
-
-#[test]
-fn the_bytes_that_u_prints_tell_what_the_table_tells() {
-    let (bytes, table) = (import(T480_BYTES), dump(T480_DUMP));
-    assert!(bytes.machine.memory_devices.len() > 1 && bytes.machine.system.board.is_some());
-    assert_eq!(bytes.machine.memory_devices, table.machine.memory_devices);
-    assert_eq!(bytes.machine.system, table.machine.system);
-    assert_eq!(bytes.machine.processor, table.machine.processor);
-    assert_eq!(bytes.import.not_understood.lines, 0, "{:?}", bytes.import.not_understood);
-    let quoted: String = T480_BYTES
-        .lines()
-        .map(|line| match line.trim_start_matches('\t') {
-            // Before dmidecode 3 strings stood in quotation marks.
-            "SK Hynix" => "\t\t\"SK Hynix\"\n".to_owned(),
-            _ => format!("{line}\n"),
-        })
-        .collect();
-    assert_eq!(import(&quoted).machine.memory_devices, table.machine.memory_devices);
-}
-
-/// That a text with damage tells nothing that the whole one does not.
-fn tells_no_more(text: &str, whole: &Imported) {
-    let machine = import(text).machine;
-    for device in &machine.memory_devices {
-        let known = whole.machine.memory_devices.iter().any(|known| {
-            // Channels follow from all devices together.
-            let placed = record::machine::MemoryDevice {
-                channel: known.channel.clone(),
-                node: known.node,
-                ..device.clone()
-            };
-            placed == *known && (device.channel.is_none() || device.channel == known.channel)
-        });
-        assert!(known, "{device:?}");
-    }
-    let (own, all) = (&machine.system, &whole.machine.system);
-    for (now, was) in [
-        (&own.vendor, &all.vendor),
-        (&own.product, &all.product),
-        (&own.board, &all.board),
-        (&own.firmware, &all.firmware),
-        (&machine.processor.firmware_name, &whole.machine.processor.firmware_name),
-    ] {
-        assert!(now.is_none() || now == was, "{now:?} is {was:?}");
-    }
-    let hz = machine.processor.base_hz;
-    assert!(hz.is_none() || hz == whole.machine.processor.base_hz, "{hz:?}");
-}
-
-#[test]
-fn bytes_of_which_a_line_is_missing_or_doubled_tell_nothing_else() {
-    let (whole, lines) = (import(T480_BYTES), T480_BYTES.lines().collect::<Vec<_>>());
-    for at in 0..lines.len() {
-        let joined = |parts: &[&[&str]]| parts.concat().join("\n") + "\n";
-        tells_no_more(&joined(&[&lines[..at], &lines[at + 1..]]), &whole);
-        tells_no_more(&joined(&[&lines[..at], lines.get(at + 2..).unwrap_or_default()]), &whole);
-        tells_no_more(&joined(&[&lines[..=at], &lines[at..]]), &whole);
-        tells_no_more(&joined(&[&lines[..at]]), &whole);
-    }
-}
-
-proptest! {
-    #[test]
-    fn bytes_that_lost_some_characters_of_a_line_tell_nothing_else(at in 0usize..20_000, cut in 1usize..6) {
-        let at = at % T480_BYTES.len();
-        let end = (at + cut).min(at + T480_BYTES[at..].find('\n').unwrap_or(0));
-        tells_no_more(&damaged(T480_BYTES, at, end - at, ""), &import(T480_BYTES));
-    }
-}
-
 proptest! {
     #[test]
     fn damaged_texts_never_panic(at: usize, cut in 0usize..300, with in "\\PC{0,20}") {
         import(&damaged(X9DBL, at, cut, &with));
         import(&damaged(DIMM, at, cut, &with));
-    }
-
-    #[test]
-    fn damaged_tables_never_panic(at in 0usize..4000, byte: u8, length in 5usize..4700) {
-        let mut bytes = X9DBL_DUMP.to_vec();
-        bytes[at + 5] = byte;
-        bytes.truncate(length);
-        let mut importer = Importer::new(Split::Hosts);
-        importer.read("dump", bytes.as_slice()).unwrap();
-        let _ = importer.finish();
     }
 }
 

@@ -1,9 +1,8 @@
-//! hyperfine: the time of each command, with what it used of a CPU. Its text holds means; the runs themselves stand in its JSON
-//! and its other exports.
+//! hyperfine: the time of each command, with what it used of a CPU. Its text holds means; the runs themselves stand in its JSON.
 
-mod exports;
+mod json;
 
-pub(super) use exports::{HYPERFINE_CSV, HYPERFINE_JSON, HYPERFINE_MARKDOWN};
+pub(super) use json::HYPERFINE_JSON;
 
 use record::command_line::{comparable_name, conditions};
 

@@ -1,4 +1,4 @@
-//! lscpu: its list in any language, `--json` (flat and nested), and the tables of `-e`, `-p` and `-C`.
+//! lscpu: its list in any language, `--json` (flat and nested), and the tables of `-e` and `-p`.
 
 mod json;
 mod labels;
@@ -6,7 +6,7 @@ mod table;
 mod values;
 
 pub(super) use json::LSCPU_JSON;
-pub(super) use table::{LSCPU_CACHES, LSCPU_EXTENDED, LSCPU_PARSABLE};
+pub(super) use table::{LSCPU_EXTENDED, LSCPU_PARSABLE};
 
 use labels::split_label;
 use values::List;

@@ -1,18 +1,11 @@
-//! The tables of lscpu: `-e` and `-p` (a row a CPU), `-C` (a row a kind of cache).
+//! The tables of lscpu with a row a CPU: `-e` and `-p`.
 
-use std::ops::Range;
-
-use crate::cache_size::Printed;
-use crate::facts::{self, CacheRow, CpuRow, parse_cache_name};
+use crate::facts::{self, CpuRow, parse_cache_name};
 use crate::reading::*;
 
-/// Columns of `-e` and `-p` beside the caches, in lower case.
-const CPU_COLUMNS: &str = "bogomips|cpu|core|socket|cluster|node|book|drawer|polarization|address|configured|online|\
+/// The columns beside the caches, in lower case.
+const COLUMNS: &str = "bogomips|cpu|core|socket|cluster|node|book|drawer|polarization|address|configured|online|\
     microcode|mhz|scalmhz%|maxmhz|minmhz|modelname|cache|";
-
-/// Those of `-C`.
-const CACHE_COLUMNS: &str =
-    "name|one-size|all-size|ways|type|level|alloc-policy|write-policy|phy-line|sets|coherency-size";
 
 /// `lscpu -e`.
 pub(crate) const LSCPU_EXTENDED: Tool = Tool {
@@ -31,81 +24,46 @@ pub(crate) const LSCPU_PARSABLE: Tool = Tool {
     reader: |_| Box::new(Table { form: Form::Parsable, columns: Vec::new() }),
 };
 
-/// `lscpu -C`.
-pub(crate) const LSCPU_CACHES: Tool = Tool {
-    name: "lscpu -C",
-    opens: |line, _| Form::Caches.head(line.text).is_some(),
-    reader: |_| Box::new(Table { form: Form::Caches, columns: Vec::new() }),
-};
-
-/// A column in lower case, and where it stands in the head, bytes from its first.
-type Column = (Range<usize>, String);
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Extended,
     Parsable,
-    Caches,
-}
-
-/// The words of a row, each with where it stands, bytes from the first.
-fn places(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
-    let text = text.trim_start();
-    let place = |word: &str| word.as_ptr().addr() - text.as_ptr().addr();
-    text.split_whitespace().map(move |word| (place(word)..place(word) + word.len(), word))
 }
 
 impl Form {
-    /// The columns that a head names: all are known, so that none is misread. `-p` has an empty one before the caches.
-    fn head(self, text: &str) -> Option<Vec<Column>> {
-        let words: Vec<(Range<usize>, &str)> = match self {
-            Form::Parsable => text.strip_prefix('#')?.split(',').map(|word| (0..0, word.trim())).collect(),
-            Form::Extended | Form::Caches => places(text).collect(),
+    /// The columns that a head names, in lower case: all are known, so that none is misread. `-p` has an empty one before the
+    /// caches.
+    fn head(self, text: &str) -> Option<Vec<String>> {
+        let words: Vec<&str> = match self {
+            Form::Parsable => text.strip_prefix('#')?.split(',').map(str::trim).collect(),
+            Form::Extended => text.split_whitespace().collect(),
         };
-        let known = |name: &str| match self {
-            Form::Caches => scan::is_one_of(name, CACHE_COLUMNS),
-            _ => {
-                scan::is_one_of(name, CPU_COLUMNS)
-                    || name.split(':').all(|name| parse_cache_name(name).is_some())
-            }
+        let is_known = |name: &String| {
+            scan::is_one_of(name, COLUMNS) || name.split(':').all(|name| parse_cache_name(name).is_some())
         };
-        let needed: &[&str] = match self {
-            Form::Caches => &["NAME", "ONE-SIZE"],
-            _ => &["CPU"],
-        };
-        let has = |name: &&str| words.iter().any(|(_, word)| word == name);
-        (words.len() > 1 && needed.iter().all(has)).then_some(())?;
-        let columns: Vec<Column> =
-            words.into_iter().map(|(place, word)| (place, word.to_ascii_lowercase())).collect();
-        columns.iter().all(|(_, name)| known(name)).then_some(columns)
+        (words.len() > 1 && words.contains(&"CPU")).then_some(())?;
+        let columns: Vec<String> = words.into_iter().map(str::to_ascii_lowercase).collect();
+        columns.iter().all(is_known).then_some(columns)
     }
 
     /// The cells of a row by their columns; where one is gone, or two have become one, nothing says which.
-    fn cells<'a>(self, columns: &'a [Column], text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
-        let mut cells: Vec<(Range<usize>, &str)> = match self {
-            Form::Parsable => text.split(',').map(|cell| (0..0, cell.trim())).collect(),
-            Form::Extended | Form::Caches => places(text).collect(),
+    fn cells<'a>(self, columns: &'a [String], text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
+        let mut cells: Vec<&str> = match self {
+            Form::Parsable => text.split(',').map(str::trim).collect(),
+            Form::Extended => text.split_whitespace().collect(),
         };
         // A model's name has blanks.
-        let named = columns.iter().position(|(_, column)| column == "modelname");
+        let named = columns.iter().position(|column| column == "modelname");
         if let (Some(at), Some(more)) = (named, cells.len().checked_sub(columns.len())) {
             cells.drain(at..at + more);
         }
-        // Kernels of Arm tell no partitions of a line: there every other cell begins or ends where its column does.
-        let whole = cells.len() == columns.len();
-        let mut left = columns.iter();
-        let mut column = |place: &Range<usize>| {
-            let stands = |(head, _): &&Column| whole || head.start == place.start || head.end == place.end;
-            left.find(stands).map(|(_, name)| name.as_str())
-        };
-        (whole || self == Form::Caches).then_some(())?;
-        cells.iter().map(|(place, cell)| Some((column(place)?, *cell))).collect()
+        (cells.len() == columns.len()).then(|| columns.iter().map(String::as_str).zip(cells).collect())
     }
 }
 
 struct Table {
     form: Form,
-    columns: Vec<Column>,
+    columns: Vec<String>,
 }
 
 impl Reader for Table {
@@ -126,17 +84,13 @@ impl Reader for Table {
             return Fit::Between;
         }
         let Some(cells) = self.form.cells(&self.columns, line.text) else {
-            let begun = !sink.draft.facts.rows.is_empty() && self.form != Form::Caches;
-            if begun && text.starts_with(|c: char| c.is_ascii_digit()) {
+            if !sink.draft.facts.rows.is_empty() && text.starts_with(|c: char| c.is_ascii_digit()) {
                 sink.draft.facts.broken_row = Some(sink.origin(line));
             }
             return Fit::Over;
         };
-        let taken = match self.form {
-            Form::Caches => take_cache(&cells, line, sink),
-            form => take_cpu(&cells, form == Form::Extended, line, sink),
-        };
-        if taken { Fit::Taken } else { Fit::Over }
+        let of_all = self.form == Form::Extended;
+        if take_cpu(&cells, of_all, line, sink) { Fit::Taken } else { Fit::Over }
     }
 }
 
@@ -167,22 +121,5 @@ fn take_cpu(cells: &[(&str, &str)], of_all: bool, line: Line, sink: &mut Sink) -
         origin: sink.origin(line),
     });
     sink.note(format!("machine.cpus[{cpu}]"), line);
-    true
-}
-
-/// A row of a kind of cache, by the names of the columns in lower case; whether it is one.
-fn take_cache(cells: &[(&str, &str)], line: Line, sink: &mut Sink) -> bool {
-    let named = find(cells, "name").and_then(|name| Some((name, parse_cache_name(name)?)));
-    let Some((name, cache)) = named else { return false };
-    let bytes = |name: &str| find(cells, name).and_then(Printed::read);
-    let number = |name: &str| find(cells, name)?.parse::<u32>().ok().filter(|number| *number > 0);
-    sink.note(format!("machine.caches.{name}"), line);
-    sink.draft.facts.cache_rows.push(CacheRow {
-        cache,
-        bytes: (bytes("one-size"), bytes("all-size")),
-        ways: number("ways"),
-        line: number("coherency-size"),
-        origin: sink.origin(line),
-    });
     true
 }

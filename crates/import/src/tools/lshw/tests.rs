@@ -38,24 +38,19 @@ fn banks_are_memory_devices_and_other_classes_are_not() {
 }
 
 #[test]
-fn json_and_the_short_form_tell_the_same_banks() {
+fn json_tells_the_same_banks() {
     let json = "[\n  {\n    \"id\" : \"memory\",\n    \"class\" : \"memory\",\n    \"units\" : \"bytes\",\n    \"size\" : 34359738368,\n    \
         \"children\" : [\n      {\n        \"id\" : \"bank:0\",\n        \"class\" : \"memory\",\n        \"description\" : \"DIMM DDR4 Synchronous \
         Registered (Buffered) 2933 MHz (0.3 ns)\",\n        \"slot\" : \"CPU1_DIMMB0\",\n        \"units\" : \"bytes\",\n        \"size\" : 34359738368,\n        \
         \"width\" : 64,\n        \"clock\" : 2933000000\n      }\n    ]\n  }\n]\n";
-    let short = "H/W path         Device      Class          Description\n======================================================\n/0/1000                      \
-        memory         32GiB System Memory\n/0/1000/0                    memory         32GiB DIMM DDR4 Synchronous Registered (Buffered) 2933 MHz (0.3 \
-        ns)\n/0/4                         processor      Some CPU\n";
-    for text in [json, short] {
-        let imported = import(text);
-        let [bank] = imported.machine.memory_devices.as_slice() else {
-            panic!("{:?}", imported.machine.memory_devices)
-        };
-        assert_eq!((bank.kind.as_deref(), bank.form.as_deref()), (Some("DDR4"), Some("DIMM")), "{text}");
-        assert_eq!((bank.bytes, bank.rated_mt_s), (Some(32 << 30), Some(2933)), "{text}");
-        assert_eq!(imported.machine.memory_bytes, Some(32 << 30), "{text}");
-        assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
-    }
+    let imported = import(json);
+    let [bank] = imported.machine.memory_devices.as_slice() else {
+        panic!("{:?}", imported.machine.memory_devices)
+    };
+    assert_eq!((bank.kind.as_deref(), bank.form.as_deref()), (Some("DDR4"), Some("DIMM")));
+    assert_eq!((bank.bytes, bank.rated_mt_s), (Some(32 << 30), Some(2933)));
+    assert_eq!(imported.machine.memory_bytes, Some(32 << 30));
+    assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
 }
 
 #[test]
@@ -102,30 +97,6 @@ fn a_clock_that_32_bits_cannot_hold_is_no_speed() {
     let json = "  {\n    \"id\" : \"bank:0\",\n    \"description\" : \"DIMM DDR5 Synchronous 4800 MHz (0.2 ns)\",\n    \
         \"size\" : 17179869184,\n    \"clock\" : 505032704\n  }\n";
     assert_eq!(of(json), (Some(4800), None, 0));
-}
-
-#[test]
-fn whole_tables_tell_the_same_bank() {
-    let table = |head: &str, paths: [&str; 4]| {
-        let says = [
-            "system         Computer",
-            "memory         16GiB System Memory",
-            "memory         16GiB SODIMM DDR5 Synchronous 4800 MHz (0.2 ns)",
-            "disk           512GB SSD",
-        ];
-        let rows: String = paths.iter().zip(says).map(|(path, says)| format!("{path:<28}{says}\n")).collect();
-        format!("{head:<18}{:<10}Class          Description\n{}\n{rows}", "Device", "=".repeat(60))
-    };
-    let short = table("H/W path", ["", "/0/1000", "/0/1000/0", "/0/100/2  /dev/vda"]);
-    let by_bus = table("Bus info", ["", "", "", "virtio@0  /dev/vda"]);
-    for text in [&short, &by_bus] {
-        let imported = import(text);
-        let [bank] = imported.machine.memory_devices.as_slice() else {
-            panic!("{text}: {:?}", imported.machine.memory_devices)
-        };
-        assert_eq!((bank.kind.as_deref(), bank.bytes), (Some("DDR5"), Some(16 << 30)), "{text}");
-        assert_eq!((bank.rated_mt_s, imported.machine.memory_bytes), (Some(4800), Some(16 << 30)), "{text}");
-    }
 }
 
 proptest! {

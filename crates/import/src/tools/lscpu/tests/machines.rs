@@ -66,37 +66,6 @@ fn sums_of_caches_are_divided_where_all_are_of_one_size() {
 }
 
 #[test]
-fn the_first_size_of_a_table_is_not_that_of_all() {
-    use CacheKind::{Data, Instruction, Unified};
-    let head = "NAME ONE-SIZE ALL-SIZE WAYS TYPE        LEVEL  SETS PHY-LINE COHERENCY-SIZE\n";
-    let even = format!(
-        "{head}L1d       48K     2.6M   12 Data            1    64        1             64\nL2       1.3M      70M   20 Unified         2  1024        1             64\nL3        42M      84M   12 Unified         3 57344        1             64\n"
-    );
-    assert_eq!(
-        caches(&even),
-        [(1, Data, Some(48 * KIB), 56), (2, Unified, Some(5 * MIB / 4), 56), (3, Unified, Some(42 * MIB), 2)]
-    );
-    // GB10: 10 × 512 KiB and 10 × 2 MiB, 8 and 16 MiB.
-    let gb10 = format!(
-        "{head}L1d       64K     1.3M    4 Data            1   256        1             64\nL1i       64K     1.3M    4 Instruction     1   256        1             64\nL2       512K      25M    8 Unified         2  1024        1             64\nL3         8M      24M   16 Unified         3  8192        1             64\n"
-    );
-    assert_eq!(caches(&gb10), []);
-    let listed = format!(
-        "Architecture: aarch64\nCPU(s): 20\nThread(s) per core: 1\nCore(s) per socket: 20\nSocket(s): 1\nL1d: 1.3 MiB (20 instances)\nL1i: 1.3 MiB (20 instances)\nL2: 25 MiB (20 instances)\nL3: 24 MiB (2 instances)\n\n{gb10}"
-    );
-    assert!(
-        caches(&listed).iter().all(|(level, _, bytes, _)| *level == 1 || bytes.is_none()),
-        "{:?}",
-        caches(&listed)
-    );
-    let p = format!(
-        "{head}L1d       48K     544K   12 Data            1    64        1             64\nL1i       32K     704K    8 Instruction     1    64        1             64\nL3        24M      24M   12 Unified         3 32768        1             64\n"
-    );
-    assert_eq!(caches(&p), [(3, Unified, Some(24 * MIB), 1)]);
-    assert!(!caches(&p).iter().any(|(_, kind, ..)| *kind == Instruction));
-}
-
-#[test]
 fn physical_numbers_of_cores_need_their_package() {
     let rows: String = (0..8)
         .map(|cpu| format!("{cpu:>3} {:>4} {:>6} {:>4}\n", cpu % 2, cpu % 2, (cpu / 2) % 2 * 4))
