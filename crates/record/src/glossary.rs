@@ -4,8 +4,7 @@
 //! Form of an entry: paragraphs that say what it is, and the lines `Also: other, names`, `How: …`, `Usual: …`, `Moves: …` (each may
 //! be absent, each may run over several lines).
 
-use crate::metrics;
-
+const METRICS: &str = include_str!("glossary/metrics.md");
 const INVENTORY: &str = include_str!("glossary/inventory.md");
 const WORDS: &str = include_str!("glossary/words.md");
 
@@ -31,8 +30,7 @@ impl Group {
 
     /// The metrics.
     pub fn metrics() -> Self {
-        let entries = metrics::all().map(|metric| (metric.name, metric.glossary)).collect();
-        Self { name: "Metrics", entries }
+        Self::new("Metrics", METRICS)
     }
 
     /// What a record says of a machine and its state.
@@ -279,6 +277,8 @@ mod tests {
 
     #[test]
     fn every_metric_is_explained_in_full() {
+        let names = Group::metrics().entries.into_iter().map(|(name, _)| name);
+        assert!(names.eq(crate::metrics::all().map(|metric| metric.name)));
         for term in Glossary::new([Group::metrics()]).terms() {
             assert!(!term.what.is_empty(), "{}: what it is", term.name);
             assert!(term.how.is_some(), "{}: how it is measured", term.name);

@@ -1,27 +1,19 @@
 //! The list of metrics. A metric's name means one definition for ever.
 
-/// The metrics of a file: of each, a constant, and the list of their definitions.
+/// Of each metric a constant, and the list of their definitions.
 macro_rules! metrics {
     ($($name:ident = $definition:expr,)+) => {
         $(
             /// A metric of [`all`](crate::metrics::all).
-            pub const $name: super::Metric = super::Metric::named($definition.name);
+            pub const $name: Metric = Metric::named($definition.name);
         )+
         pub(super) const METRICS: &[Definition] = &[$($definition),+];
     };
 }
 
-mod clock;
-mod memory;
-mod nodes;
-mod system;
-mod work;
+mod list;
 
-pub use clock::*;
-pub use memory::*;
-pub use nodes::*;
-pub use system::*;
-pub use work::*;
+pub use list::*;
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -179,8 +171,6 @@ pub struct Definition {
     pub plausible: (f64, f64),
     /// What of its samples is its figure.
     pub figure: Statistic,
-    /// What it is, for the glossary, in the form of [`crate::glossary`].
-    pub glossary: &'static str,
 }
 
 impl Definition {
@@ -191,8 +181,8 @@ impl Definition {
         better: Option<Better>,
         plausible: (f64, f64),
     ) -> Self {
-        let (part_of, figure, keys, glossary) = (None, Statistic::Median, &[] as &[Label], "");
-        Self { name, title, unit, part_of, better, keys, plausible, figure, glossary }
+        let (part_of, figure, keys) = (None, Statistic::Median, &[] as &[Label]);
+        Self { name, title, unit, part_of, better, keys, plausible, figure }
     }
 
     const fn at(self, keys: &'static [Label]) -> Self {
@@ -205,10 +195,6 @@ impl Definition {
 
     const fn added_up(self) -> Self {
         Self { figure: Statistic::Mean, ..self }
-    }
-
-    const fn explained(self, glossary: &'static str) -> Self {
-        Self { glossary, ..self }
     }
 
     /// The metric.
@@ -242,13 +228,9 @@ pub const USUAL_EVENTS: [&str; 8] = [
     "branch-misses",
 ];
 
-/// In the order in which people read them.
-const GROUPS: [&[Definition]; 5] =
-    [clock::METRICS, memory::METRICS, system::METRICS, nodes::METRICS, work::METRICS];
-
 /// Every metric that this version writes, in the order in which people read them.
 pub fn all() -> impl Iterator<Item = &'static Definition> {
-    GROUPS.into_iter().flatten()
+    list::METRICS.iter()
 }
 
 /// The definition of the metric of this name.

@@ -243,7 +243,8 @@ fn metrics_of(record: &Record) -> Vec<&str> {
 
 /// What a metric means.
 fn explained(metric: &str) -> Option<Term> {
-    metrics::find(metric).map(|metric| Term::parse(metric.name, "Metrics", metric.glossary))
+    let mut all = Group::metrics().entries.into_iter();
+    all.find(|(name, _)| *name == metric).map(|(name, text)| Term::parse(name, "Metrics", text))
 }
 
 /// Where a rule is explained.
