@@ -4,10 +4,9 @@ use record::glossary::{Glossary, Group};
 
 /// Every entry.
 pub fn all() -> Glossary {
-    let measurements = measure::MEASUREMENTS.iter().map(|one| (one.name, one.glossary)).collect();
     Glossary::new([
         Group::metrics(),
-        Group { name: "Measurements", entries: measurements },
+        Group::new("Measurements", measure::GLOSSARY),
         Group::inventory(),
         Group::new("Knobs", quiet::knobs::GLOSSARY),
         Group::new("Proofs", experiment::prove::GLOSSARY),

@@ -57,3 +57,6 @@ pub use measurements::MEASUREMENTS;
 pub use memory_probe::MemoryProbe;
 pub use missing::{AllImpossible, find_offline};
 pub use wakeups::Wakeups;
+
+/// What each measurement is, in the form of [`record::glossary`].
+pub const GLOSSARY: &str = include_str!("glossary.md");

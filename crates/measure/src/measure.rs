@@ -9,8 +9,6 @@ use crate::context::{Context, Halt};
 pub struct Measure {
     /// The name people type: `latency`.
     pub name: &'static str,
-    /// What it is, for the glossary, in the form of [`record::glossary`].
-    pub glossary: &'static str,
     /// The metrics that it writes.
     pub metrics: &'static [Metric],
     /// What will be missing, or makes it impossible; `None` where nothing does.

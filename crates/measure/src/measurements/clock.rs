@@ -66,11 +66,6 @@ impl Taken {
 
 pub(crate) const CLOCK: Measure = Measure {
     name: "clock",
-    glossary: "
-        The clock of each core: alone, with all cores busy, and with wide vectors. `linespeed
-        list` says how long it takes. It needs nothing.
-        How: See `core.clock`.
-    ",
     metrics: &[metrics::CORE_CLOCK],
     obstacle: NO_OBSTACLE,
     budget: |_, cpus, depth| Budget {
