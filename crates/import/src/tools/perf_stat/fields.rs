@@ -1,9 +1,7 @@
-//! `perf stat -x SEPARATOR` and `perf stat -j`: a counter a line, in fields or as a JSON object.
+//! `perf stat -x SEPARATOR`: a counter a line, in fields.
 //!
 //! Fields, those in brackets only with the options that add them (perf-stat(1), "CSV FORMAT"):
 //! `[interval] [CPU0 | S0,2 | comm-123] value unit event [variance] run-time percentage [metric metric-unit]`.
-
-use serde_json::Value;
 
 use super::text::{Counter, Part, is_event};
 use crate::reading::*;
@@ -74,33 +72,4 @@ fn split(text: &str, separator: &str, strict: bool) -> Option<Counter> {
         }
     }
     Some(counter)
-}
-
-/// Reads a JSON line.
-pub(super) fn json(text: &str) -> Option<Counter> {
-    let text = text.trim();
-    if !text.starts_with('{') || !text.contains("\"counter-value\"") {
-        return None;
-    }
-    let object: Value = serde_json::from_str(text).ok()?;
-    let word = |key: &str| object.get(key).and_then(Value::as_str);
-    let number = |key: &str| {
-        object.get(key).and_then(|value| value.as_f64().or_else(|| parse_decimal(value.as_str()?)))
-    };
-    let groups = ["socket", "die", "core", "node", "cluster", "cache"];
-    let cpu = number("cpu").filter(|cpu| *cpu >= 0.0).map(|cpu| cpu as u32);
-    let cpu = cpu.or_else(|| word("cpu")?.trim_start_matches("CPU").parse().ok());
-    let thread = || Some(Part::Thread(word("thread")?.to_owned()));
-    let group = || Some(Part::Group(groups.iter().find_map(|key| word(key))?.to_owned()));
-    let metric = number("metric-value").map(|value| format!("{value} {}", word("metric-unit").unwrap_or("")));
-    Some(Counter {
-        interval: number("interval"),
-        part: cpu.map(Part::Cpu).or_else(thread).or_else(group).unwrap_or_default(),
-        value: number("counter-value"),
-        unit: word("unit").unwrap_or_default().to_owned(),
-        event: word("event").filter(|event| is_event(event))?.to_owned(),
-        comment: metric.unwrap_or_default(),
-        spread: number("variance").map(|percent| percent / 100.0),
-        percent: number("pcnt-running"),
-    })
 }

@@ -1,5 +1,4 @@
-//! `perf stat`: counters of a command, of a process that ran already or of the whole machine; as text, in fields (`-x`)
-//! and as JSON (`-j`).
+//! `perf stat`: counters of a command, of a process that ran already or of the whole machine; as text and in fields (`-x`).
 
 mod counts;
 mod fields;
@@ -65,8 +64,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
     // What stands before the first separator is one word.
     let front = text.trim_start().split(fields::USUAL).next().unwrap_or_default();
     let one_word = front.len() < 64 && !front.contains(' ') || front.starts_with("<not ");
-    fields::json(text).is_some()
-        || of_perf && text::counter(text).as_ref().is_some_and(known)
+    of_perf && text::counter(text).as_ref().is_some_and(known)
         || one_word && fields::fields(text, None).is_some_and(|counter| of_perf || named(&counter))
         || fields::blanks(text).as_ref().is_some_and(named)
 }
@@ -162,16 +160,13 @@ impl PerfReader {
         let separator = self.command.as_ref().and_then(|line| line.perf.as_ref()?.separator.as_deref());
         let separator = separator.map(|separator| if separator == "\\t" { "\t" } else { separator });
         let named = separator.and_then(|separator| fields::fields(text, Some(separator)));
-        named
-            .or_else(|| text::counter(text))
-            .or_else(|| fields::json(text))
-            .or_else(|| fields::fields(text, None))
+        named.or_else(|| text::counter(text)).or_else(|| fields::fields(text, None))
     }
 
     /// What the figures are of: a window over a whole machine (`-a sleep 10`) is no workload, and a process that was
     /// attached to is not the command that only told for how long.
     fn settle(&mut self) {
-        // Fields, JSON and intervals say nothing of it themselves.
+        // Fields and intervals say nothing of it themselves.
         if !self.head && self.command.is_none() {
             let system = self.counts.system();
             self.run.system = system == Some(true);

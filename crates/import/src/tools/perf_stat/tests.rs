@@ -18,7 +18,6 @@ const INTERVALS: &str = include_str!("../../../tests/texts/perf-intervals.txt");
 const PER_CPU: &str = include_str!("../../../tests/texts/perf-per-cpu.txt");
 const PER_SOCKET: &str = include_str!("../../../tests/texts/perf-per-socket.txt");
 const FIELDS: &str = include_str!("../../../tests/texts/perf-fields.txt");
-const JSON: &str = include_str!("../../../tests/texts/perf-json.txt");
 
 const ALL: &[&str] = &[
     INTEL,
@@ -32,7 +31,6 @@ const ALL: &[&str] = &[
     PER_CPU,
     PER_SOCKET,
     FIELDS,
-    JSON,
 ];
 
 const POWER: &str = "workload=echo \"7^999999\" | bc";
@@ -283,15 +281,7 @@ fn top_down_shares_and_energy_are_read_in_every_form() {
     let alone: String =
         text.lines().filter(|line| line.contains("tma_")).map(|line| format!("{line}\n")).collect();
     let fields = "1000,,cycles,500,100.00,,\n,,,,,,13.4,%  tma_backend_bound\n,,,,,,35.1,%  tma_bad_speculation\n,,,,,,30.7,%  tma_frontend_bound\n,,,,,,20.8,%  tma_retiring\n";
-    let json: String = [
-        ("13.4", "backend_bound"),
-        ("35.1", "bad_speculation"),
-        ("30.7", "frontend_bound"),
-        ("20.8", "retiring"),
-    ]
-    .map(|(value, name)| format!("{{\"metric-value\" : \"{value}\", \"metric-unit\" : \"%  tma_{name}\"}}\n"))
-    .concat();
-    for (text, of) in [(text, " workload=x"), (&alone, ""), (fields, ""), (&json, "")] {
+    for (text, of) in [(text, " workload=x"), (&alone, ""), (fields, "")] {
         let imported = import(text);
         for (category, share) in [
             ("backend-bound", 0.134),
@@ -323,14 +313,12 @@ fn fields_parted_by_blanks_are_read() {
 }
 
 #[test]
-fn fields_and_json_say_what_the_text_says() {
-    for text in [FIELDS, JSON] {
-        let imported = import(text);
-        assert_eq!(imported.measurements.len(), 2, "{:#?}", figures(&imported));
-        let clock = value(&imported, "counter.count event=task-clock scope=process");
-        assert!((1e5..1e7).contains(&clock), "nanoseconds: {clock}");
-        assert!(value(&imported, "counter.count event=page-faults scope=process") > 10.0);
-    }
+fn fields_say_what_the_text_says() {
+    let imported = import(FIELDS);
+    assert_eq!(imported.measurements.len(), 2, "{:#?}", figures(&imported));
+    let clock = value(&imported, "counter.count event=task-clock scope=process");
+    assert!((1e5..1e7).contains(&clock), "nanoseconds: {clock}");
+    assert!(value(&imported, "counter.count event=page-faults scope=process") > 10.0);
 }
 
 #[test]

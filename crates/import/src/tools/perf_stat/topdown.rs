@@ -1,5 +1,5 @@
-//! Top-down metrics of levels 1 and 2 as perf prints them: `#     25.5 %  tma_backend_bound`, in fields `25.5,%  tma_backend_bound`,
-//! in JSON `"metric-value" : "25.5", "metric-unit" : "%  tma_backend_bound"`.
+//! Top-down metrics of levels 1 and 2 as perf prints them: `#     25.5 %  tma_backend_bound`, in fields
+//! `25.5,%  tma_backend_bound`.
 
 use super::Run;
 use crate::reading::*;
