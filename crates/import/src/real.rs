@@ -32,7 +32,7 @@ fn texts(folder: &Path) -> Vec<Text> {
             let path = entry.expect("a folder lists its files").path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "txt" || ending == "bin") {
+            } else if path.extension().is_some_and(|ending| ending == "txt") {
                 let bytes = std::fs::read(&path).expect("a text can be read");
                 let name = path.strip_prefix(folder).expect("it lies below").with_extension("");
                 let table = path.with_extension("figures");

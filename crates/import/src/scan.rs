@@ -63,6 +63,13 @@ pub(crate) fn run_time(workload: Option<&str>, state: Option<&'static str>, seco
     Measurement::exact(metric, place, vec![seconds])
 }
 
+/// The list that a line of JSON begins under a key: `"lscpu": [`.
+pub(crate) fn json_list<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    let rest = text.trim_start_matches(['{', ' ', '\t']).strip_prefix('"')?.strip_prefix(key)?;
+    let list = rest.strip_prefix('"')?.trim_start().strip_prefix(':')?.trim_start();
+    Some(list).filter(|list| list.starts_with('['))
+}
+
 /// A document of JSON as its lines come, up to where its brackets close.
 #[derive(Debug, Default)]
 pub(crate) struct Document {

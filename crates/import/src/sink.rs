@@ -125,9 +125,7 @@ impl<'a> Sink<'a> {
     /// A figure that stands on `line`. One outside its metric's physical bounds, or not finite, is withheld.
     pub(crate) fn add_figure(&mut self, mut measurement: Measurement, line: Line) {
         let value = measurement.value();
-        let bounds = measurement.metric.definition().map(|metric| metric.plausible);
-        let plausible = value.is_finite() && bounds.is_none_or(|(low, high)| (low..=high).contains(&value));
-        if plausible {
+        if measurement.metric.is_plausible(value) {
             measurement.origin = Some(self.origin(line));
             if let Some(under) =
                 self.under.as_ref().filter(|_| measurement.labels.get(Label::Workload).is_some())

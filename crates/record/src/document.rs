@@ -1,6 +1,6 @@
 //! The record itself: JSON in and out.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -125,11 +125,6 @@ impl Record {
     /// A value has no form in JSON.
     pub fn to_json(&self) -> std::io::Result<String> {
         json::write_text(self)
-    }
-
-    /// Writes it to `out` as [`Record::to_json`] has it, without holding all of the text.
-    pub fn write_json(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        json::write_to(self, out)
     }
 
     /// Reads a record from JSON text. Figures that cannot be what they say are withheld, and its coverage tells of them.

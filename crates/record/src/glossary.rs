@@ -1,5 +1,5 @@
 //! What metrics, measurements, knobs, findings and words mean. Each entry stands beside what it is about; this reads entries and
-//! finds them. `docs/glossary.md` is made of all.
+//! finds them. `docs/glossary.md` is made of all by a test.
 //!
 //! Form of an entry: paragraphs that say what it is, and the lines `Also: other, names`, `How: …`, `Usual: …`, `Moves: …` (each may
 //! be absent, each may run over several lines).
@@ -153,28 +153,6 @@ impl Glossary {
         let mut found: Vec<_> = self.terms.iter().filter_map(|term| Some((rank(term)?, term))).collect();
         found.sort_by_key(|(rank, _)| *rank);
         found.into_iter().map(|(_, term)| term).collect()
-    }
-
-    /// As a document.
-    pub fn to_markdown(&self) -> String {
-        let mut text = include_str!("glossary/heading.md").to_owned();
-        let mut group = "";
-        for term in &self.terms {
-            if term.group != group {
-                group = term.group;
-                text.push_str(&format!("\n## {group}\n"));
-            }
-            text.push_str(&format!("\n### {}\n\n{}\n", term.name, term.what));
-            let also = (!term.also.is_empty()).then(|| term.also.join(", "));
-            for (label, part) in
-                [("Also", &also), ("How", &term.how), ("Usual", &term.usual), ("Moves", &term.moves)]
-            {
-                if let Some(part) = part {
-                    text.push_str(&format!("\n{label}: {part}\n"));
-                }
-            }
-        }
-        text
     }
 }
 

@@ -86,6 +86,12 @@ impl Metric {
         find(self.0)
     }
 
+    /// Whether a figure of it can be so much.
+    pub fn is_plausible(self, value: f64) -> bool {
+        let (low, high) = self.definition().map_or((f64::MIN, f64::MAX), |definition| definition.plausible);
+        (low..=high).contains(&value)
+    }
+
     /// The keys that its place may carry, in the order in which people read them.
     pub fn keys(self) -> &'static [Label] {
         self.definition().map_or(&[], |definition| definition.keys)

@@ -168,14 +168,6 @@ impl SpeedReader {
         self.rates.extend(rates.iter().enumerate().map(of_size));
     }
 
-    fn take_keys(&mut self, name: &str, works: &[&'static str], rates: &[f64], line: Line) {
-        let of_work = |(work, value): (&&'static str, &f64)| {
-            let (name, work, line) = (name.to_owned(), Some(*work), line.into());
-            Rate { name, bytes: None, work, value: *value, line, assumed: false }
-        };
-        self.rates.extend(works.iter().zip(rates).map(of_work));
-    }
-
     /// What a row of keys is of: its name, and what its rates are.
     fn keys(&self, name: String, named: bool, rates: &[f64]) -> Option<(String, Vec<&'static str>)> {
         let columns = match self.columns.as_slice() {
@@ -255,7 +247,11 @@ impl Reader for SpeedReader {
             if !self.seen.insert(name.clone()) {
                 return Fit::Over;
             }
-            self.take_keys(&name, &works, &rates, line);
+            let of_work = |(work, value): (&'static str, f64)| {
+                let (name, work, line) = (name.clone(), Some(work), line.into());
+                Rate { name, bytes: None, work, value, line, assumed: false }
+            };
+            self.rates.extend(works.into_iter().zip(rates).map(of_work));
         } else if let Some(((), rest)) = scan::find_start(&[("version: ", ()), ("OpenSSL ", ())], text) {
             if self.version.is_some() {
                 return Fit::Over;

@@ -296,8 +296,7 @@ fn counted(runs: &[Run], figures: &mut Figures) {
 }
 
 fn push_plausible(measurement: Measurement, figures: &mut Figures) {
-    let (low, high) = measurement.metric.definition().map_or((0.0, f64::MAX), |metric| metric.plausible);
-    if (low..=high).contains(&measurement.value()) {
+    if measurement.metric.is_plausible(measurement.value()) {
         figures.measurements.push(measurement);
     } else {
         let reason =

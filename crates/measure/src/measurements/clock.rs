@@ -57,8 +57,7 @@ impl Taken {
     fn make_do(&mut self) -> bool {
         let needed = self.add.len() < LEAST;
         if needed {
-            let (low, high) = metrics::CORE_CLOCK.definition().map_or((0.0, f64::MAX), |m| m.plausible);
-            self.add.extend(self.cut.drain(..).filter(|hz| (low..=high).contains(hz)));
+            self.add.extend(self.cut.drain(..).filter(|hz| metrics::CORE_CLOCK.is_plausible(*hz)));
         }
         needed
     }

@@ -8,21 +8,19 @@ use crate::reading::*;
 /// `--export-json`.
 pub(in crate::tools) const HYPERFINE_JSON: Tool = Tool {
     name: "hyperfine --export-json",
-    opens: |line, _| list(line.text).is_some(),
+    opens: |line, _| scan::json_list(line.text, "results").is_some(),
     reader: |_| Box::new(JsonReader(Document::default())),
 };
-
-/// The list that `"results": [` begins.
-fn list(text: &str) -> Option<&str> {
-    let rest = text.trim_start().trim_start_matches('{').trim_start().strip_prefix("\"results\"")?;
-    Some(rest.trim_start().strip_prefix(':')?.trim_start()).filter(|list| list.starts_with('['))
-}
 
 struct JsonReader(Document);
 
 impl Reader for JsonReader {
     fn line(&mut self, line: Line, _: &mut Sink) -> Fit {
-        let text = if self.0.begun() { line.text } else { list(line.text).unwrap_or_default() };
+        let text = if self.0.begun() {
+            line.text
+        } else {
+            scan::json_list(line.text, "results").unwrap_or_default()
+        };
         self.0.take(line, text, "\"command\"")
     }
 

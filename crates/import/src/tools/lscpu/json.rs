@@ -12,21 +12,16 @@ const DEEPEST: usize = 8;
 /// lscpu's JSON.
 pub(crate) const LSCPU_JSON: Tool = Tool {
     name: "lscpu --json",
-    opens: |line, _| begun(line.text).is_some(),
+    opens: |line, _| scan::json_list(line.text, "lscpu").is_some(),
     reader: |_| Box::new(JsonReader(Document::default())),
 };
-
-/// The list that a line begins: `"lscpu": [`.
-fn begun(text: &str) -> Option<&str> {
-    let rest = text.trim_start_matches(['{', ' ', '\t']).strip_prefix("\"lscpu\"")?;
-    Some(rest.trim_start().strip_prefix(':')?.trim_start()).filter(|list| list.starts_with('['))
-}
 
 struct JsonReader(Document);
 
 impl Reader for JsonReader {
     fn line(&mut self, line: Line, _: &mut Sink) -> Fit {
-        let text = if self.0.begun() { line.text } else { begun(line.text).unwrap_or_default() };
+        let text =
+            if self.0.begun() { line.text } else { scan::json_list(line.text, "lscpu").unwrap_or_default() };
         self.0.take(line, text, "\"field\"")
     }
 
