@@ -114,21 +114,6 @@ pub fn place(devices: &mut [MemoryDevice]) {
     }
 }
 
-/// A table and its entry point out of the form that `dmidecode --dump-bin` writes: the entry point at 0, the table
-/// at the address that it names, 32. `None` where the file is too short or is none.
-pub fn split_dump(dump: &[u8]) -> Option<(&[u8], &[u8])> {
-    let entry = dump.get(..32)?;
-    // Where each version's entry point keeps the table's address (DSP0134, 5.2).
-    let address = if entry.starts_with(b"_SM3_") {
-        entry.get(0x10..0x18)?.try_into().ok().map(u64::from_le_bytes)?
-    } else if entry.starts_with(b"_SM_") {
-        entry.get(0x18..0x1c)?.try_into().ok().map(u32::from_le_bytes)?.into()
-    } else {
-        return None;
-    };
-    Some((entry, dump.get(usize::try_from(address).ok()?..)?))
-}
-
 fn memory_device(device: &SMBiosMemoryDevice) -> MemoryDevice {
     MemoryDevice {
         locator: string(device.parts(), 0x10),
