@@ -259,7 +259,7 @@ fn mean_other(nodes: &Nodes, other: &[&Measurement]) -> Option<f64> {
     mean(&other.iter().map(|m| m.value()).collect::<Vec<_>>())
 }
 
-fn list_usable<'a>(record: &'a Record, metric: Metric) -> impl Iterator<Item = &'a Measurement> {
+fn list_usable(record: &Record, metric: Metric) -> impl Iterator<Item = &Measurement> {
     record.measurements_of(metric).filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
 }
 

@@ -172,7 +172,7 @@ fn find_datum(rows: &Rows, is: impl Fn(&RowKey, &RowEntry) -> bool) -> Option<&D
 }
 
 /// The first row of a metric that is of this kind.
-pub(super) fn find_row<'a>(rows: &'a Rows, metric: Metric, kind: RowKind) -> Option<&'a Datum> {
+pub(super) fn find_row(rows: &Rows, metric: Metric, kind: RowKind) -> Option<&Datum> {
     find_datum(rows, |key, _| key.metric == metric && key.kind == kind)
 }
 

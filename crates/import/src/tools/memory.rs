@@ -81,7 +81,7 @@ impl Listed {
                 if let Some((mt_s, _)) = speed.filter(|(mt_s, _)| mt_s.fract() != 0.0 || !is_speed(*mt_s)) {
                     *slot(device) = None;
                     let why = format!("{mt_s} MT/s is not a speed that memory has");
-                    return sink.withhold_at(&path(field, sink), why, origin);
+                    return sink.withhold_at(path(field, sink), why, origin);
                 }
                 speed.is_some()
             }

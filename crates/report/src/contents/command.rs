@@ -13,7 +13,7 @@ use crate::text::range;
 const MOST_LEFT: usize = 5;
 
 /// The figures of a metric that are of the command.
-pub(crate) fn figures<'a>(record: &'a Record, metric: Metric) -> impl Iterator<Item = &'a Measurement> {
+pub(crate) fn figures(record: &Record, metric: Metric) -> impl Iterator<Item = &Measurement> {
     record.measurements_of(metric).filter(|m| m.labels.word(Label::Workload) == Some("command"))
 }
 
