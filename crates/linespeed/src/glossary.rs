@@ -21,7 +21,6 @@ mod tests {
 
     use super::*;
 
-    /// The glossary as a document.
     fn to_markdown(glossary: &Glossary) -> String {
         let mut text = include_str!("../../record/src/glossary/heading.md").to_owned();
         let mut group = "";
@@ -35,9 +34,7 @@ mod tests {
             for (label, part) in
                 [("Also", &also), ("How", &term.how), ("Usual", &term.usual), ("Moves", &term.moves)]
             {
-                if let Some(part) = part {
-                    text.push_str(&format!("\n{label}: {part}\n"));
-                }
+                text.extend(part.iter().map(|part| format!("\n{label}: {part}\n")));
             }
         }
         text
