@@ -9,7 +9,7 @@ use import::{Importer, Split};
 use machine::smbios;
 use quiet::compound_change::CompoundChange;
 use quiet::journal::{self, Step};
-use record::{Measurement, Record, metrics};
+use record::{Measurement, Record};
 use report::terminal::Style;
 
 use crate::tree::Tree;
@@ -94,7 +94,7 @@ fn tools() -> BTreeMap<String, Vec<Vec<u8>>> {
 /// Whether figures are what their metrics can be.
 fn check(measurements: &[Measurement]) {
     for m in measurements {
-        let Some(metric) = metrics::find(&m.metric) else { continue };
+        let Some(metric) = m.metric.definition() else { continue };
         let (low, high) = metric.plausible;
         assert!((low..=high).contains(&m.value()), "{} is {}", m.metric, m.value());
     }
@@ -155,7 +155,6 @@ fn recipe(input: &[u8]) {
 }
 
 fn tables(input: &[u8]) {
-    let table = smbios::split_dump(input).map_or(input, |(_, table)| table);
-    let mut tables = smbios::read(table.to_vec());
+    let mut tables = smbios::read(input.to_vec());
     smbios::place(&mut tables.devices);
 }

@@ -141,7 +141,7 @@ fn a_long_power_has_its_order_and_counts_of_the_whole_system_are_refused() {
     assert_eq!(names, ["xeon-8269cy", "kunpeng-920-4826", "hygon-5280", "phytium-ft-2500"]);
     let refused =
         said.refused.iter().find(|refusal| refusal.code == "comparison-system-wide").expect("refused");
-    let ipc = refused.metrics.iter().any(|metric| metric == "core.ipc");
+    let ipc = refused.metrics.iter().any(|metric| *metric == "core.ipc");
     assert!(ipc && refused.subjects.contains(&2) && refused.subjects.contains(&3), "{refused:?}");
 }
 
@@ -199,7 +199,7 @@ fn of_all_machines_together_no_two_rows_have_one_name_and_none_takes_all_cpus_fo
     let names: Vec<&str> = reference::MACHINES.iter().map(|machine| machine.name).collect();
     let said = side_by_side(&names);
     let mut rows: Vec<(&str, String, Option<record::comparison::Per>)> =
-        said.rows.iter().map(|row| (row.metric.as_str(), row.what.to_string(), row.per)).collect();
+        said.rows.iter().map(|row| (row.metric.name(), row.what.to_string(), row.per)).collect();
     rows.sort_unstable();
     let all = rows.len();
     rows.dedup();

@@ -12,7 +12,7 @@ use record::{Labels, Measurement, Record};
 const CPUS: u32 = 512;
 const NODES: u32 = 16;
 
-fn add(record: &mut Record, metric: &'static str, place: Labels, value: f64) {
+fn add(record: &mut Record, metric: impl Into<record::Metric>, place: Labels, value: f64) {
     let samples = (0..15).map(|i| value * (1.0 + 0.001 * f64::from(i % 5))).collect();
     record.measurements.push(Measurement::new(metric, place, samples));
 }

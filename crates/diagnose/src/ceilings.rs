@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use record::command_run::{Ceilings, CurvePoint, ProbePoint};
-use record::{Label, Measurement, Record, Summary, metrics};
+use record::{Label, Measurement, Metric, Record, Summary, metrics};
 
 use crate::latency_curve;
 use crate::record_index::RecordIndex;
 
 /// The ceilings that a record shows beyond doubt; of memory from beyond the caches only.
 pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
-    let sure = |metric: &'static str| record.measurements_of(metric).filter(|m| m.doubt.is_none());
+    let sure = |metric: Metric| record.measurements_of(metric).filter(|m| m.doubt.is_none());
     let most = |values: &mut dyn Iterator<Item = f64>| values.filter(|v| v.is_finite()).reduce(f64::max);
     let mut ipc: BTreeMap<String, f64> = BTreeMap::new();
     for m in sure(metrics::CORE_IPC) {

@@ -5,7 +5,7 @@ use record::baseline::{ClassBaseline, ClassFigure};
 use record::check::{Busy, Check, FactOff, Figure, Outcome};
 use record::comparison::{Cell, Comparison, FactKind, Row};
 use record::difference::MUCH;
-use record::{Better, Record, metrics};
+use record::{Better, Metric, Record, metrics};
 
 use crate::class::{facts, tell_facts};
 use crate::comparison::name_alone;
@@ -23,7 +23,7 @@ const BUSY: f64 = 0.05;
 
 /// What a machine of its kind does from day to day. How long others keep its CPUs, for instance, says nothing of it unless it is
 /// known how far machines of the class are apart.
-const HELD: [&str; 8] = [
+const HELD: [Metric; 8] = [
     metrics::CORE_CLOCK,
     metrics::LOAD_LATENCY,
     metrics::MEMORY_BANDWIDTH,
@@ -188,7 +188,7 @@ fn figure_of(row: &Row, class: &[ClassFigure]) -> Option<Figure> {
     let [baseline, here] = row.cells.as_slice() else { return None };
     let Cell { value, ratio, interval, doubt, .. } = here;
     let (higher, value, ratio) = (row.better? == Better::Higher, (*value)?, (*ratio)?);
-    let what = name_alone(&row.metric, &row.what.to_string());
+    let what = name_alone(row.metric, &row.what.to_string());
     // Baselines of before had the row's own name.
     let alike = |figure: &&ClassFigure| {
         figure.metric == row.metric
@@ -196,7 +196,7 @@ fn figure_of(row: &Row, class: &[ClassFigure]) -> Option<Figure> {
             && (figure.what == what || figure.what == row.what)
     };
     let of_class = class.iter().find(alike).filter(|figure| figure.median > 0.0);
-    if of_class.is_none() && !HELD.contains(&row.metric.as_str()) {
+    if of_class.is_none() && !HELD.contains(&row.metric) {
         return None;
     }
     let scale = of_class.and_then(|figure| figure.scale);
@@ -213,7 +213,7 @@ fn figure_of(row: &Row, class: &[ClassFigure]) -> Option<Figure> {
     let slow = doubt.is_none() && interval.is_some_and(|(_, high)| high < 1.0 - bound);
     Some(Figure {
         what,
-        metric: row.metric.clone(),
+        metric: row.metric,
         unit: row.unit.clone(),
         here: value,
         baseline: against,
@@ -377,7 +377,7 @@ mod tests {
                 .with_label(record::Label::Vector, "scalar");
             ClassFigure {
                 what: row.what.clone(),
-                metric: row.metric.clone(),
+                metric: row.metric,
                 unit: row.unit.clone(),
                 better: Some(Better::Higher),
                 labels,

@@ -6,7 +6,7 @@ use record::difference::Verdict;
 use record::statistics::{Summary, median_of_sorted};
 use record::text::Value;
 use record::units::digits_of_share;
-use record::{Better, CpuList, Label, Measurement, Remedy, Snapshot, Text, metrics, text};
+use record::{Better, CpuList, Label, Measurement, Metric, Remedy, Snapshot, Text, text};
 
 /// Below this share nothing is called a loss: two runs of the same measurement on an idle machine may differ by as
 /// much, and the two clock chains may disagree by as much.
@@ -122,6 +122,12 @@ impl From<String> for Place {
     }
 }
 
+impl From<Metric> for Place {
+    fn from(metric: Metric) -> Self {
+        Self(metric.into())
+    }
+}
+
 impl From<&Measurement> for Place {
     fn from(measurement: &Measurement) -> Self {
         Self(locate_figure(measurement))
@@ -135,7 +141,7 @@ pub(crate) fn cite_fact(says: impl Into<Text>, from: impl Into<Place>) -> Eviden
 
 /// A measurement's place in the record: `wakeup.latency cpu=0 setting=as-is`.
 pub(crate) fn locate_figure(measurement: &Measurement) -> String {
-    let known = metrics::find(&measurement.metric).map_or(&[][..], |metric| metric.keys);
+    let known = measurement.metric.keys();
     let mut text = measurement.metric.to_string();
     for key in known {
         if let Some(value) = measurement.labels.get(*key) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::diagnosis::Evidence;
-use record::{Better, Label, Machine, Measurement, Text, metrics, text};
+use record::{Better, Label, Machine, Measurement, Metric, Text, metrics, text};
 
 use crate::distances;
 use crate::figures::{cite_fact, spread};
@@ -185,7 +185,7 @@ fn is_sound(value: f64) -> bool {
 
 /// The figures of a matrix, linespeed's own or another tool's, one a pair, the nodes' own first: of several operations reading, which
 /// every record has, and of several thread counts the most, since one thread does not fill a node's channels.
-pub(crate) fn nodes_figures<'a>(index: &RecordIndex<'a>, metric: &'static str) -> OfNodes<'a> {
+pub(crate) fn nodes_figures<'a>(index: &RecordIndex<'a>, metric: Metric) -> OfNodes<'a> {
     let mut all: Vec<&Measurement> = index.figures_of(metric).collect();
     let of_reads = |m: &&Measurement| m.labels.word(Label::Op) == Some("read");
     if all.iter().any(of_reads) {

@@ -7,7 +7,7 @@ use std::slice::Iter;
 
 use record::diagnosis::CurvePlace;
 use record::shape::Shape;
-use record::{Label, Level, Measurement, Record, metrics};
+use record::{Label, Level, Measurement, Metric, Record, metrics};
 
 use crate::figures::labels_without;
 use crate::latency_curve::LatencyCurve;
@@ -24,7 +24,7 @@ type ByWords<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Measurement>>>;
 pub struct RecordIndex<'a> {
     /// The record.
     pub record: &'a Record,
-    by_metric: HashMap<&'a str, Vec<&'a Measurement>>,
+    by_metric: HashMap<Metric, Vec<&'a Measurement>>,
     clocks: ByWords<'a>,
     wakeups: ByWords<'a>,
     curve: Option<LatencyCurve<'a>>,
@@ -37,13 +37,13 @@ pub struct RecordIndex<'a> {
 impl<'a> RecordIndex<'a> {
     /// Puts a record's figures in order, in one pass over them.
     pub fn new(record: &'a Record) -> Self {
-        let mut by_metric: HashMap<&str, Vec<&Measurement>> = HashMap::new();
+        let mut by_metric: HashMap<Metric, Vec<&Measurement>> = HashMap::new();
         // Figures of a metric mostly stand together.
         for run in record.measurements.chunk_by(|a, b| a.metric == b.metric) {
             let with_figure = run.iter().filter(|m| m.summary.n > 0);
-            by_metric.entry(run[0].metric.as_str()).or_default().extend(with_figure);
+            by_metric.entry(run[0].metric).or_default().extend(with_figure);
         }
-        let of = |metric: &str| by_metric.get(metric).map_or(&[][..], Vec::as_slice).iter().copied();
+        let of = |metric: Metric| by_metric.get(&metric).map_or(&[][..], Vec::as_slice).iter().copied();
         let as_measured = |m: &&Measurement| m.labels.switch(Label::Corrected) != Some(true);
         // Of several CPUs with a whole curve the nearest memory's is chosen; what is told of both pages is of the chosen one, if it has them.
         let at = |m: &Measurement| CurvePlace::of_figure(&m.labels);
@@ -64,7 +64,7 @@ impl<'a> RecordIndex<'a> {
     }
 
     /// Whether a metric was measured.
-    pub(crate) fn has(&self, metric: &str) -> bool {
+    pub(crate) fn has(&self, metric: Metric) -> bool {
         self.figures_of(metric).next().is_some()
     }
 
@@ -74,8 +74,8 @@ impl<'a> RecordIndex<'a> {
     }
 
     /// The measurements of one metric that have a figure, in the record's order.
-    pub fn figures_of(&self, metric: &str) -> Figures<'a, '_> {
-        self.by_metric.get(metric).map_or(&[][..], Vec::as_slice).iter().copied()
+    pub fn figures_of(&self, metric: Metric) -> Figures<'a, '_> {
+        self.by_metric.get(&metric).map_or(&[][..], Vec::as_slice).iter().copied()
     }
 
     /// Clocks of the cores (`core.clock`) beside work with these vectors, with these cores at work: `scalar` with `one` or
@@ -164,8 +164,8 @@ mod tests {
         let values = |all: Figures| all.map(Measurement::value).collect::<Vec<f64>>();
         assert_eq!(values(index.wakeups("fifo", "tuned")), [5e3, 5e3, 7e3, 7e3]);
         assert_eq!(values(index.wakeups("fifo", "as-is")), [0.0; 0]);
-        assert_eq!(values(index.figures_of("wakeup.latency")), [5e3, 5e3, 7e3, 7e3, 9e3, 9e3, 5e3]);
-        assert_eq!(index.figures_of("core.clock").count(), 0);
+        assert_eq!(values(index.figures_of("wakeup.latency".into())), [5e3, 5e3, 7e3, 7e3, 9e3, 9e3, 5e3]);
+        assert_eq!(index.figures_of("core.clock".into()).count(), 0);
     }
 
     #[test]

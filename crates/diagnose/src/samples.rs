@@ -2,7 +2,7 @@
 
 use record::machine::{Cache, CacheKind, Cpu, MemoryDevice, Node};
 use record::text::Value;
-use record::{Label, Labels, Measurement, Record, Remedy, Snapshot, Text};
+use record::{Label, Labels, Measurement, Metric, Record, Remedy, Snapshot, Text};
 
 /// The figure in one of a sentence's places.
 pub(crate) fn figure_in(text: &Text, name: &str) -> f64 {
@@ -86,7 +86,7 @@ pub(crate) fn tight(value: f64) -> Vec<f64> {
 }
 
 /// A measurement with tight samples.
-pub(crate) fn measured(metric: &'static str, place: Labels, value: f64) -> Measurement {
+pub(crate) fn measured(metric: impl Into<Metric>, place: Labels, value: f64) -> Measurement {
     Measurement::new(metric, place, tight(value))
 }
 

@@ -6,23 +6,23 @@ use std::path::PathBuf;
 
 use diagnose::{Figure, Kind, RowFigure, facts, row_figures, tell_facts};
 use record::comparison::FactKind;
-use record::metrics::Whole;
+use record::metrics::{Definition, Whole};
 use record::{Better, Ended, Metric, Record, date, metrics};
 
 /// Metrics by which machines are not held against each other, since others say the same or they are a machine's own curve: up to a
 /// third of a record's figures.
-const NOT_HELD: [&str; 2] = [metrics::LOAD_LATENCY_CYCLES, metrics::PROBE_LATENCY];
+const NOT_HELD: [Metric; 2] = [metrics::LOAD_LATENCY_CYCLES, metrics::PROBE_LATENCY];
 
 /// Whether machines are held against each other by figures of this metric.
-pub(crate) fn is_held(metric: &str) -> bool {
+pub(crate) fn is_held(metric: Metric) -> bool {
     !NOT_HELD.contains(&metric)
 }
 
 /// Whether machines are held against each other by a figure: only by what has a better direction, is no share of time, and is not
 /// [`NOT_HELD`].
 pub(crate) fn is_judged(figure: &Figure) -> bool {
-    let share = metrics::find(&figure.metric).and_then(Metric::share_of);
-    figure.better.is_some() && share != Some(Whole::Time) && is_held(&figure.metric)
+    let share = figure.metric.definition().and_then(Definition::share_of);
+    figure.better.is_some() && share != Some(Whole::Time) && is_held(figure.metric)
 }
 
 /// A figure's value as the logarithm of a speed.

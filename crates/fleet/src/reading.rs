@@ -94,7 +94,7 @@ fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<R
 /// Reads a file; why it counts for nothing, where it does.
 fn read_one(path: &Path, known: &Mutex<Known>, names: &Names) -> Result<Box<Brief>, Text> {
     let mut record = read_record(path, names)?;
-    record.measurements.retain(|m| is_held(&m.metric));
+    record.measurements.retain(|m| is_held(m.metric));
     // Boxed, since of a million files that are no records each takes as much room.
     Ok(Box::new(Brief::from_record(&record, path.to_owned(), names.of_file(path), known)))
 }

@@ -198,7 +198,7 @@ impl Judgement<'_> {
                 .collect();
             Some(ClassFigure {
                 what: figure.what.clone(),
-                metric: figure.metric.clone(),
+                metric: figure.metric,
                 unit: figure.unit.clone(),
                 better: figure.better,
                 labels: figure.labels.clone(),
@@ -344,7 +344,7 @@ impl Judgement<'_> {
         Some(SlowFigure {
             family: family.family,
             what: figure.what.clone(),
-            metric: figure.metric.clone(),
+            metric: figure.metric,
             unit: figure.unit.clone(),
             value: point.value,
             median: point.value * back,

@@ -171,9 +171,7 @@ const MOST_APART: f64 = 0.1;
 
 /// Withholds figures of memory and caches that one tool tells of one place in two ways, and says so of the first of each metric.
 fn withhold_differing(draft: &mut Draft) {
-    let of_memory = |m: &Measurement| {
-        ["memory.", "numa.", "load.", "core_to_core."].iter().any(|family| m.metric.starts_with(family))
-    };
+    let of_memory = |m: &Measurement| ["memory", "numa", "load", "core_to_core"].contains(&m.metric.family());
     // `Intel MLC 3.9` and `Intel MLC 3.5` are one tool.
     let tool = |m: &Measurement| {
         let is_version = |word: &str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
@@ -199,7 +197,7 @@ fn withhold_differing(draft: &mut Draft) {
                 m.metric, m.unit
             );
             let origins = known.origin.iter().chain(&m.origin).cloned().collect();
-            found.entry(m.metric.clone()).or_insert(Contradiction { says, origins });
+            found.entry(m.metric.into()).or_insert(Contradiction { says, origins });
             twofold.insert(place(m));
         }
     }
@@ -209,7 +207,7 @@ fn withhold_differing(draft: &mut Draft) {
     draft.measurements = kept;
     draft.withheld.extend(gone.into_iter().filter_map(|m: Measurement| {
         let why = "two figures of one place that differ".to_owned();
-        Some(Withheld { what: m.metric, why, origin: m.origin? })
+        Some(Withheld { what: m.metric.into(), why, origin: m.origin? })
     }));
 }
 

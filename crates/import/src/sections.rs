@@ -305,7 +305,7 @@ const OF_SEVERAL_LINES: &str = "events over total time";
 
 /// Whether a figure is put together of many lines, the last of which may be missing.
 fn is_summed(m: &Measurement) -> bool {
-    m.metric.starts_with("wakeup.")
-        || matches!(m.metric.as_str(), metrics::COUNTER_COUNT | metrics::CORE_IPC | metrics::CORE_CLOCK)
+    m.metric.family() == "wakeup"
+        || matches!(m.metric, metrics::COUNTER_COUNT | metrics::CORE_IPC | metrics::CORE_CLOCK)
         || m.detail.get(detail::FROM) == Some(OF_SEVERAL_LINES)
 }

@@ -116,7 +116,7 @@ impl<'a> Sink<'a> {
     /// A figure that stands on `line`. One outside its metric's physical bounds, or not finite, is withheld.
     pub(crate) fn add_figure(&mut self, mut measurement: Measurement, line: Line) {
         let value = measurement.value();
-        let bounds = record::metrics::find(&measurement.metric).map(|metric| metric.plausible);
+        let bounds = measurement.metric.definition().map(|metric| metric.plausible);
         let plausible = value.is_finite() && bounds.is_none_or(|(low, high)| (low..=high).contains(&value));
         if plausible {
             measurement.origin = Some(self.origin(line));
@@ -129,19 +129,19 @@ impl<'a> Sink<'a> {
             self.taken += 1;
         } else {
             let unit = measurement.unit;
-            self.withhold(&measurement.metric, format!("{value} {unit} is not physically possible"), line);
+            self.withhold(measurement.metric, format!("{value} {unit} is not physically possible"), line);
         }
     }
 
     /// Something that cannot be true: kept as text, withheld as a value.
-    pub(crate) fn withhold(&mut self, what: &str, why: String, line: Line) {
+    pub(crate) fn withhold(&mut self, what: impl Into<String>, why: String, line: Line) {
         let origin = self.origin(line);
         self.withhold_at(what, why, origin);
     }
 
     /// As [`Sink::withhold`], of a line that was read before.
-    pub(crate) fn withhold_at(&mut self, what: &str, why: String, origin: Origin) {
-        self.draft.withheld.push(Withheld { what: what.to_owned(), why, origin });
+    pub(crate) fn withhold_at(&mut self, what: impl Into<String>, why: String, origin: Origin) {
+        self.draft.withheld.push(Withheld { what: what.into(), why, origin });
     }
 
     /// Notes that `line` told the part of the inventory at `path` (`machine.processor.model_name`); the value itself goes

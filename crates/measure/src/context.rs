@@ -226,15 +226,15 @@ pub fn lead_cpu(machine: &Machine, cpus: &CpuList) -> Option<u32> {
 
 /// What to say of a figure that cannot be true, which is withheld.
 pub fn find_implausible(measurement: &Measurement) -> Option<Coverage> {
-    let metric = record::metrics::find(&measurement.metric)?;
-    let [value, low, high] = [measurement.value(), metric.plausible.0, metric.plausible.1];
-    if record::metrics::can_be(metric.name, value) {
+    let (low, high) = measurement.metric.definition()?.plausible;
+    let value = measurement.value();
+    if measurement.metric.is_plausible(value) {
         return None;
     }
     let [value, low, high] = [value, low, high].map(|value| record::units::figure(value, &measurement.unit));
     let place = measurement.labels.0.iter().map(|(key, value)| format!("{key}={value}"));
     let place = place.collect::<Vec<_>>().join(" ");
-    Some(Coverage::skipped(measurement.metric.clone(), text!(IMPLAUSIBLE, value, place, low, high)))
+    Some(Coverage::skipped(measurement.metric, text!(IMPLAUSIBLE, value, place, low, high)))
 }
 
 #[cfg(test)]

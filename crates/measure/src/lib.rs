@@ -45,3 +45,6 @@ pub use measurements::MEASUREMENTS;
 pub use memory_probe::MemoryProbe;
 pub use repeat::there_and_back;
 pub use wakeups::Wakeups;
+
+/// What each measurement is, in the form of [`record::glossary`].
+pub const GLOSSARY: &str = include_str!("glossary.md");

@@ -7,7 +7,7 @@ use machine::Root;
 use os::Stop;
 use record::shape::Looks;
 use record::text::Value;
-use record::{Coverage, CpuList, Doubt, Label, Machine, Record, State, metrics, text};
+use record::{Coverage, CpuList, Doubt, Label, Machine, Metric, Record, State, metrics, text};
 
 use crate::budget::Depth;
 use crate::context::{Context, Halt, IMPLAUSIBLE, Progress};
@@ -26,7 +26,7 @@ pub fn find(name: &str) -> Option<&'static Measure> {
 
 /// The measurements of linespeed that a record's figures are of.
 pub fn measured_by(record: &Record) -> Vec<&'static str> {
-    let has = |metric: &&str| record.measurements_of(metric).next().is_some();
+    let has = |metric: &Metric| record.measurements_of(*metric).next().is_some();
     let all = MEASUREMENTS.iter();
     all.filter(|measurement| measurement.metrics.iter().any(has))
         .map(|measurement| measurement.name)
@@ -228,15 +228,23 @@ pub fn find_offline(root: &Root, cpus: &CpuList) -> Option<Coverage> {
 
 #[cfg(test)]
 mod tests {
+    use record::metrics::Definition;
+
     use super::*;
 
     /// Metrics that no measurement of the list writes: they are of a command (`linespeed stat`, `linespeed scale`,
     /// `linespeed overhead`).
-    const COMMAND_METRICS: &[&str] =
-        &["workload.cpu_time", "workload.time", "counter.count", "counter.share", "layer.time"];
+    const COMMAND_METRICS: &[Metric] = &[
+        metrics::WORKLOAD_CPU_TIME,
+        metrics::WORKLOAD_TIME,
+        metrics::COUNTER_COUNT,
+        metrics::COUNTER_SHARE,
+        metrics::LAYER_TIME,
+    ];
 
     /// Metrics that stand in records made of other tools' figures only: cyclictest's extremes and average.
-    const IMPORTED_METRICS: &[&str] = &["wakeup.minimum", "wakeup.average", "wakeup.maximum"];
+    const IMPORTED_METRICS: &[Metric] =
+        &[metrics::WAKEUP_MINIMUM, metrics::WAKEUP_AVERAGE, metrics::WAKEUP_MAXIMUM];
 
     #[test]
     fn names_are_unique_and_metrics_known() {
@@ -244,15 +252,15 @@ mod tests {
         for (i, measurement) in MEASUREMENTS.iter().enumerate() {
             assert!(MEASUREMENTS[..i].iter().all(|other| other.name != measurement.name));
             for metric in measurement.metrics {
-                assert!(record::metrics::find(metric).is_some(), "{metric} of {}", measurement.name);
+                assert!(metric.definition().is_some(), "{metric} of {}", measurement.name);
                 metrics.push(*metric);
             }
         }
-        for metric in record::metrics::all() {
-            let reported = metrics.contains(&metric.name)
-                || COMMAND_METRICS.contains(&metric.name)
-                || IMPORTED_METRICS.contains(&metric.name);
-            assert!(reported, "nobody measures {}", metric.name);
+        for metric in record::metrics::all().map(Definition::metric) {
+            let reported = metrics.contains(&metric)
+                || COMMAND_METRICS.contains(&metric)
+                || IMPORTED_METRICS.contains(&metric);
+            assert!(reported, "nobody measures {metric}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a measurement declares of itself.
 
-use record::{Coverage, CpuList, Machine, Snapshot};
+use record::{Coverage, CpuList, Machine, Metric, Snapshot};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
@@ -9,10 +9,8 @@ use crate::context::{Context, Halt};
 pub struct Measure {
     /// The name people type: `latency`.
     pub name: &'static str,
-    /// What it is, for the glossary, in the form of [`record::glossary`].
-    pub glossary: &'static str,
     /// The metrics that it writes.
-    pub metrics: &'static [&'static str],
+    pub metrics: &'static [Metric],
     /// What will be missing, or makes it impossible; `None` where nothing does.
     pub(crate) obstacle: fn(&Machine, &Snapshot, &CpuList) -> Option<Coverage>,
     pub(crate) budget: fn(&Machine, &CpuList, Depth) -> Budget,

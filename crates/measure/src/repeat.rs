@@ -1,7 +1,7 @@
 //! Repetition: how many samples, when to stop, and what to say when they never agree.
 
 use record::text::Value;
-use record::{Doubt, Labels, Mark, Measurement, SampleMark, Template, text};
+use record::{Doubt, Labels, Mark, Measurement, Metric, SampleMark, Template, text};
 
 use crate::watch::Watched;
 
@@ -54,7 +54,7 @@ pub fn there_and_back(round: usize, n: usize) -> impl Iterator<Item = usize> {
 
 /// A measurement from watched samples: `value` turns each into the metric's unit.
 pub(crate) fn measurement(
-    metric: &'static str,
+    metric: impl Into<Metric>,
     place: Labels,
     samples: &[Watched],
     value: impl Fn(&Watched) -> f64,
@@ -101,7 +101,7 @@ impl Rates {
     }
 
     /// The measurement of them, each times `each`.
-    pub(crate) fn measurement(&self, metric: &'static str, place: Labels, each: f64) -> Measurement {
+    pub(crate) fn measurement(&self, metric: Metric, place: Labels, each: f64) -> Measurement {
         let samples = self.samples.iter().map(|rate| rate * each).collect();
         Measurement { marks: self.marks.clone(), ..Measurement::new(metric, place, samples) }
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::document::{MAX_RECORD_BYTES, ReadError, Tool, memory_of};
-use crate::{Better, Labels, Record, Text, json, regular_file};
+use crate::{Better, Labels, Metric, Record, Text, json, regular_file};
 
 /// The version of a baseline's form.
 pub const BASELINE_VERSION: u32 = 1;
@@ -45,7 +45,7 @@ pub struct ClassFigure {
     /// The figure in words, as `linespeed compare` calls it: `triad, all CPUs`.
     pub what: Text,
     /// The metric.
-    pub metric: String,
+    pub metric: Metric,
     /// Unit of `median`.
     pub unit: String,
     /// Which direction is better; absent where neither is.
@@ -116,7 +116,7 @@ mod tests {
         let record = Record::new("0", "2026-01-01T00:00:00Z".to_owned(), Vec::new());
         let figure = ClassFigure {
             what: "triad".into(),
-            metric: "memory.bandwidth".to_owned(),
+            metric: crate::metrics::MEMORY_BANDWIDTH,
             unit: "B/s".to_owned(),
             better: Some(Better::Higher),
             labels: Labels::new(),

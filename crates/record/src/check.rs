@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::comparison::FactKind;
-use crate::{Doubt, Text};
+use crate::{Doubt, Metric, Text};
 
 /// The version of the form of a check.
 pub const CHECK_VERSION: u32 = 1;
@@ -115,7 +115,7 @@ pub struct Figure {
     /// What it is, in words.
     pub what: Text,
     /// The metric.
-    pub metric: String,
+    pub metric: Metric,
     /// The unit of the values.
     pub unit: String,
     /// The value measured now.

@@ -44,8 +44,6 @@ pub struct Perf {
     pub attached: Option<String>,
     /// `-x`: the separator of fields.
     pub separator: Option<String>,
-    /// `-j`.
-    pub json: bool,
     /// `-r`: how often the command was run.
     pub runs: Option<u64>,
 }
@@ -314,7 +312,6 @@ impl CommandLine {
             "-x" | "--field-separator" => {
                 perf.separator = value.filter(|value| !value.is_empty()).map(str::to_owned);
             }
-            "-j" | "--json-output" => perf.json = true,
             "-r" | "--repeat" => perf.runs = value.and_then(|value| value.parse().ok()),
             _ => {}
         });

@@ -10,7 +10,7 @@ use crate::document::Tool;
 use crate::doubt::Doubt;
 use crate::gate::Gate;
 use crate::measurement::Labels;
-use crate::metrics::Better;
+use crate::metrics::{Better, Metric};
 use crate::text;
 use crate::text::{Template, Text};
 
@@ -144,7 +144,7 @@ pub struct Row {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
     /// The metric.
-    pub metric: String,
+    pub metric: Metric,
     /// Unit of the values.
     pub unit: String,
     /// Which direction is better; absent where neither is.
@@ -237,7 +237,7 @@ pub struct Refusal {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
     /// The metrics, each once.
-    pub metrics: Vec<String>,
+    pub metrics: Vec<Metric>,
     /// How many figures.
     pub figures: u32,
     /// The subjects of which they are, by index.
@@ -418,7 +418,7 @@ pub struct Order {
     /// The result in words.
     pub result: Text,
     /// The metric.
-    pub metric: String,
+    pub metric: Metric,
     /// Unit of the values.
     pub unit: String,
     /// Subjects and their figures, the best first; those without one are left out.

@@ -1,7 +1,7 @@
 //! Which figures of a record that was read can be what they say.
 
 use crate::text::Value;
-use crate::{Coverage, Measurement, Text, metrics, text};
+use crate::{Coverage, Measurement, Text, text};
 
 /// How far a median may lie outside of the least and the greatest: distributions are rounded to their buckets.
 const ROUNDED: f64 = 1.1;
@@ -16,7 +16,7 @@ pub(crate) fn withhold(measurements: &mut Vec<Measurement>) -> Vec<Coverage> {
     measurements.retain(|measurement| match doubt(measurement) {
         Some(why) => {
             let reason = text!(Coverage::CHANGED_OR_DAMAGED, why);
-            withheld.push(Coverage::degraded(measurement.metric.clone(), reason));
+            withheld.push(Coverage::degraded(measurement.metric, reason));
             false
         }
         None => true,
@@ -26,7 +26,7 @@ pub(crate) fn withhold(measurements: &mut Vec<Measurement>) -> Vec<Coverage> {
 
 /// Why it cannot be what it says.
 fn doubt(measurement: &Measurement) -> Option<Text> {
-    let metric = metrics::find(&measurement.metric)?;
+    let metric = measurement.metric.definition()?;
     if measurement.unit != metric.unit && metric.unit != ANY_WORK {
         return Some(text!(
             "record-wrong-unit",
@@ -95,7 +95,7 @@ mod tests {
         let withheld = |change: fn(&mut Measurement), code: &str| {
             let record = read(change);
             assert_eq!(record.measurements.len(), 1, "{code}");
-            assert_eq!(&*record.measurements[0].metric, "cost.syscall");
+            assert_eq!(record.measurements[0].metric, "cost.syscall");
             let [line] = &record.coverage[..] else { panic!("{:?}", record.coverage) };
             let why = line.reason.as_ref().and_then(|reason| reason.value("why"));
             let Some(Value::Sentence(why)) = why else { panic!("{line:?}") };

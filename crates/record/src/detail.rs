@@ -134,11 +134,6 @@ impl Detail {
         self.0.insert(name.into(), value.into());
     }
 
-    /// The number under a name that another tool gave.
-    pub fn number_named(&self, name: &str) -> Option<f64> {
-        f64::read(self.0.get(name)?)
-    }
-
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -288,8 +283,6 @@ details! {
     KNEE_BYTES_PER_SECOND: f64 = "knee_bytes_per_second";
     /// How a guest ran: `interpreted` or by the processor.
     KVM: str = "kvm";
-    /// sysbench's average latency, ms.
-    LATENCY_AVG_MS: f64 = "latency_avg_ms";
     /// Processes that a command left behind, by name.
     LEFT_BEHIND: Vec<String> = "left_behind";
     /// Cache lines in a sample.

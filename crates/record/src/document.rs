@@ -1,6 +1,6 @@
 //! The record itself: JSON in and out.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::extent::{self, LongList};
 use crate::import::Import;
 use crate::shape::Looks;
 use crate::units::{bytes, thousands};
-use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, RunMode, Watch, credible, json};
+use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, Metric, RunMode, Watch, credible, json};
 
 /// The version of the record's form that this program writes. Within one version fields may be added, and readers
 /// ignore those that they do not know; a meaning that changes takes a new version.
@@ -117,7 +117,8 @@ impl Record {
     }
 
     /// The measurements of one metric.
-    pub fn measurements_of<'a>(&'a self, metric: &'a str) -> impl Iterator<Item = &'a Measurement> {
+    pub fn measurements_of(&self, metric: impl Into<Metric>) -> impl Iterator<Item = &Measurement> {
+        let metric = metric.into();
         self.measurements.iter().filter(move |m| m.metric == metric)
     }
 
@@ -128,11 +129,6 @@ impl Record {
     /// A value has no form in JSON.
     pub fn to_json(&self) -> std::io::Result<String> {
         json::write_text(self)
-    }
-
-    /// Writes it to `out` as [`Record::to_json`] has it, without holding all of the text.
-    pub fn write_json(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        json::write_to(self, out)
     }
 
     /// Reads a record from JSON text. Figures that cannot be what they say are withheld, and its coverage tells of them.

@@ -7,6 +7,7 @@ use serde_with::skip_serializing_none;
 
 use crate::baseline::ClassFigure;
 use crate::document::Tool;
+use crate::metrics::Metric;
 use crate::text::Text;
 
 /// The version of the form of what is said of a fleet.
@@ -262,7 +263,7 @@ pub struct SlowFigure {
     /// The figure of that family that is slowest.
     pub what: Text,
     /// Its metric.
-    pub metric: String,
+    pub metric: Metric,
     /// Unit of the figures.
     pub unit: String,
     /// The machine's figure.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::metrics::Metric;
 use crate::text::Text;
 
 /// What a gate asks for.
@@ -44,7 +45,7 @@ pub struct Held {
     /// The figure, by its index in the comparison's rows; of commands in turn 0, their time.
     pub row: usize,
     /// The metric.
-    pub metric: String,
+    pub metric: Metric,
     /// The figure in words.
     pub what: Text,
     /// What came of it.

@@ -1,11 +1,10 @@
 //! What metrics, measurements, knobs, findings and words mean. Each entry stands beside what it is about; this reads entries and
-//! finds them. `docs/glossary.md` is made of all.
+//! finds them. `docs/glossary.md` is made of all by a test.
 //!
 //! Form of an entry: paragraphs that say what it is, and the lines `Also: other, names`, `How: …`, `Usual: …`, `Moves: …` (each may
 //! be absent, each may run over several lines).
 
-use crate::metrics;
-
+const METRICS: &str = include_str!("glossary/metrics.md");
 const INVENTORY: &str = include_str!("glossary/inventory.md");
 const WORDS: &str = include_str!("glossary/words.md");
 
@@ -31,8 +30,7 @@ impl Group {
 
     /// The metrics.
     pub fn metrics() -> Self {
-        let entries = metrics::all().map(|metric| (metric.name, metric.glossary)).collect();
-        Self { name: "Metrics", entries }
+        Self::new("Metrics", METRICS)
     }
 
     /// What a record says of a machine and its state.
@@ -156,28 +154,6 @@ impl Glossary {
         found.sort_by_key(|(rank, _)| *rank);
         found.into_iter().map(|(_, term)| term).collect()
     }
-
-    /// As a document.
-    pub fn to_markdown(&self) -> String {
-        let mut text = include_str!("glossary/heading.md").to_owned();
-        let mut group = "";
-        for term in &self.terms {
-            if term.group != group {
-                group = term.group;
-                text.push_str(&format!("\n## {group}\n"));
-            }
-            text.push_str(&format!("\n### {}\n\n{}\n", term.name, term.what));
-            let also = (!term.also.is_empty()).then(|| term.also.join(", "));
-            for (label, part) in
-                [("Also", &also), ("How", &term.how), ("Usual", &term.usual), ("Moves", &term.moves)]
-            {
-                if let Some(part) = part {
-                    text.push_str(&format!("\n{label}: {part}\n"));
-                }
-            }
-        }
-        text
-    }
 }
 
 /// The one of `names` that is nearest to `name`: at most a fourth of its letters (and at least one) may differ. `None` when none is
@@ -279,6 +255,8 @@ mod tests {
 
     #[test]
     fn every_metric_is_explained_in_full() {
+        let names = Group::metrics().entries.into_iter().map(|(name, _)| name);
+        assert!(names.eq(crate::metrics::all().map(|metric| metric.name)));
         for term in Glossary::new([Group::metrics()]).terms() {
             assert!(!term.what.is_empty(), "{}: what it is", term.name);
             assert!(term.how.is_some(), "{}: how it is measured", term.name);

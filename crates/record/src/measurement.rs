@@ -12,7 +12,7 @@ use crate::detail::{self, Detail, DetailKey};
 use crate::doubt::Doubt;
 use crate::import::Origin;
 use crate::label::Label;
-use crate::metrics::{self, Better};
+use crate::metrics::{Better, Metric, Statistic};
 use crate::statistics::Summary;
 
 /// A value of a label: a number, a word or a switch.
@@ -243,7 +243,7 @@ fn seven_digits(value: f64) -> f64 {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// The metric's name; one name means one definition for ever.
-    pub metric: String,
+    pub metric: Metric,
     /// Unit of every value in it.
     pub unit: String,
     /// Which direction is better; absent where neither is.
@@ -282,7 +282,7 @@ pub struct Measurement {
 /// Its figure in its unit, as far as its interval knows it.
 impl From<&Measurement> for crate::text::Value {
     fn from(m: &Measurement) -> Self {
-        match metrics::find(&m.metric).filter(|metric| metric.unit == m.unit) {
+        match m.metric.definition().filter(|metric| metric.unit == m.unit) {
             Some(metric) => {
                 let digits = crate::units::digits_within(m.value(), m.interval());
                 let figure = match metric.share_of() {
@@ -297,13 +297,14 @@ impl From<&Measurement> for crate::text::Value {
 }
 
 impl Measurement {
-    /// A measurement of a metric of [`metrics::all`], whose unit and direction it takes from there.
-    pub fn new(metric: &'static str, labels: Labels, samples: Vec<f64>) -> Self {
-        let definition = metrics::find(metric);
+    /// A measurement of a metric of [`metrics::all`](crate::metrics::all), whose unit and direction it takes from there.
+    pub fn new(metric: impl Into<Metric>, labels: Labels, samples: Vec<f64>) -> Self {
+        let metric = metric.into();
+        let definition = metric.definition();
         let samples: Vec<f64> = samples.into_iter().map(seven_digits).collect();
         debug_assert!(definition.is_some(), "unknown metric: {metric}");
         Self {
-            metric: metric.to_owned(),
+            metric,
             unit: definition.map_or("", |m| m.unit).to_owned(),
             better: definition.and_then(|m| m.better),
             labels,
@@ -321,7 +322,7 @@ impl Measurement {
 
     /// As [`Measurement::new`], with the samples as they are: for figures that another tool printed, which are to read
     /// as they stand in its output.
-    pub fn exact(metric: &'static str, labels: Labels, samples: Vec<f64>) -> Self {
+    pub fn exact(metric: impl Into<Metric>, labels: Labels, samples: Vec<f64>) -> Self {
         let mut exact = Self::new(metric, labels, Vec::new());
         exact.summary = Summary::from_samples(&samples);
         exact.samples = samples;
@@ -382,7 +383,7 @@ impl Measurement {
 
     /// Whether the mean stands for it.
     pub fn is_mean(&self) -> bool {
-        metrics::find(&self.metric).is_some_and(|metric| metric.figure == metrics::Statistic::Mean)
+        self.metric.definition().is_some_and(|metric| metric.figure == Statistic::Mean)
     }
 
     fn mean(&self) -> Option<f64> {

@@ -1,31 +1,26 @@
 //! The list of metrics. A metric's name means one definition for ever.
 
-/// The metrics of a file: of each, a constant that is its name, and the list of all.
+/// Of each metric a constant, and the list of their definitions.
 macro_rules! metrics {
-    ($($name:ident = $metric:expr,)+) => {
+    ($($name:ident = $definition:expr,)+) => {
         $(
-            /// The name of a metric of [`all`](crate::metrics::all).
-            pub const $name: &str = $metric.name;
+            /// A metric of [`all`](crate::metrics::all).
+            pub const $name: Metric = Metric::named($definition.name);
         )+
-        pub(super) const METRICS: &[Metric] = &[$($metric),+];
+        pub(super) const METRICS: &[Definition] = &[$($definition),+];
     };
 }
 
-mod clock;
-mod memory;
-mod nodes;
-mod system;
-mod work;
+mod list;
 
-pub use clock::*;
-pub use memory::*;
-pub use nodes::*;
-pub use system::*;
-pub use work::*;
+pub use list::*;
 
-use std::sync::LazyLock;
+use std::borrow::Borrow;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::label::Label;
 
@@ -60,9 +55,112 @@ pub enum Whole {
     Stores,
 }
 
+/// What a figure is of. One that this version does not define is another version's or another tool's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Metric(&'static str);
+
+impl Metric {
+    /// The metric of this name, which may be none of [`all`].
+    pub const fn named(name: &'static str) -> Self {
+        Self(name)
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        self.0
+    }
+
+    /// The first part of its name: `wakeup` of `wakeup.latency`.
+    pub fn family(self) -> &'static str {
+        self.0.split_once('.').map_or(self.0, |(family, _)| family)
+    }
+
+    /// Whether this is its name, or that of its family.
+    pub fn is_called(self, name: &str) -> bool {
+        self.0 == name || self.family() == name
+    }
+
+    /// Its definition, if it is one of [`all`]: asked several times of every figure, of which a fleet's records have millions.
+    pub fn definition(self) -> Option<&'static Definition> {
+        find(self.0)
+    }
+
+    /// Whether a figure of it can be so much.
+    pub fn is_plausible(self, value: f64) -> bool {
+        let (low, high) = self.definition().map_or((f64::MIN, f64::MAX), |definition| definition.plausible);
+        (low..=high).contains(&value)
+    }
+
+    /// The keys that its place may carry, in the order in which people read them.
+    pub fn keys(self) -> &'static [Label] {
+        self.definition().map_or(&[], |definition| definition.keys)
+    }
+}
+
+impl From<&str> for Metric {
+    fn from(name: &str) -> Self {
+        // The names that records bring beside those are few: each is kept once, for as long as the program runs.
+        static OTHERS: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
+        Self(find(name).map(|known| known.name).unwrap_or_else(|| {
+            let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
+            others.get(name).copied().unwrap_or_else(|| {
+                let kept: &str = name.to_owned().leak();
+                others.insert(kept);
+                kept
+            })
+        }))
+    }
+}
+
+impl<'de> Deserialize<'de> for Metric {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from).map(|name| Self::from(name.as_str()))
+    }
+}
+
+impl Borrow<str> for Metric {
+    fn borrow(&self) -> &str {
+        self.0
+    }
+}
+
+impl From<Metric> for String {
+    fn from(metric: Metric) -> Self {
+        metric.0.to_owned()
+    }
+}
+
+impl PartialEq<&str> for Metric {
+    fn eq(&self, name: &&str) -> bool {
+        self.0 == *name
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.0)
+    }
+}
+
+#[cfg(test)]
+impl schemars::JsonSchema for Metric {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        String::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        String::json_schema(generator)
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
 /// A metric's definition.
 #[derive(Clone, Copy, Debug)]
-pub struct Metric {
+pub struct Definition {
     /// Its name.
     pub name: &'static str,
     /// What its figures are called: `Load latency`.
@@ -79,11 +177,9 @@ pub struct Metric {
     pub plausible: (f64, f64),
     /// What of its samples is its figure.
     pub figure: Statistic,
-    /// What it is, for the glossary, in the form of [`crate::glossary`].
-    pub glossary: &'static str,
 }
 
-impl Metric {
+impl Definition {
     const fn new(
         name: &'static str,
         title: &'static str,
@@ -91,8 +187,8 @@ impl Metric {
         better: Option<Better>,
         plausible: (f64, f64),
     ) -> Self {
-        let (part_of, figure, keys, glossary) = (None, Statistic::Median, &[] as &[Label], "");
-        Self { name, title, unit, part_of, better, keys, plausible, figure, glossary }
+        let (part_of, figure, keys) = (None, Statistic::Median, &[] as &[Label]);
+        Self { name, title, unit, part_of, better, keys, plausible, figure }
     }
 
     const fn at(self, keys: &'static [Label]) -> Self {
@@ -107,8 +203,9 @@ impl Metric {
         Self { figure: Statistic::Mean, ..self }
     }
 
-    const fn explained(self, glossary: &'static str) -> Self {
-        Self { glossary, ..self }
+    /// The metric.
+    pub const fn metric(&self) -> Metric {
+        Metric::named(self.name)
     }
 
     /// What its ratio is a share of; people read shares in percent, other ratios as factors.
@@ -137,25 +234,16 @@ pub const USUAL_EVENTS: [&str; 8] = [
     "branch-misses",
 ];
 
-/// In the order in which people read them.
-const GROUPS: [&[Metric]; 5] =
-    [clock::METRICS, memory::METRICS, system::METRICS, nodes::METRICS, work::METRICS];
-
 /// Every metric that this version writes, in the order in which people read them.
-pub fn all() -> impl Iterator<Item = &'static Metric> {
-    GROUPS.into_iter().flatten()
+pub fn all() -> impl Iterator<Item = &'static Definition> {
+    list::METRICS.iter()
 }
 
-/// Whether a figure of this metric can be true; taken so of a metric that is not known.
-pub fn can_be(name: &str, value: f64) -> bool {
-    find(name).is_none_or(|Metric { plausible: (low, high), .. }| (*low..=*high).contains(&value))
-}
-
-/// The metric with this name: asked several times of every figure, of which a fleet's records have millions.
-pub fn find(name: &str) -> Option<&'static Metric> {
+/// The definition of the metric of this name.
+pub fn find(name: &str) -> Option<&'static Definition> {
     // Some sixty: a search among them takes less than a hash of the name.
-    static BY_NAME: LazyLock<Vec<&Metric>> = LazyLock::new(|| {
-        let mut metrics: Vec<&Metric> = all().collect();
+    static BY_NAME: LazyLock<Vec<&Definition>> = LazyLock::new(|| {
+        let mut metrics: Vec<&Definition> = all().collect();
         metrics.sort_by_key(|metric| by_length(metric.name));
         metrics
     });

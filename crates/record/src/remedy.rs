@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::cpu_list::CpuList;
-use crate::metrics;
+use crate::metrics::{self, Metric};
 use crate::text::Text;
 
 /// A knob of `linespeed quiet` that remedies set, by its name there.
@@ -75,7 +75,7 @@ impl KnobValue {
 
     /// The metric of linespeed's own that shows what it gains; `None` where only a program can show it, as of huge pages for programs
     /// that do not ask for them.
-    pub fn metric_of_gain(&self) -> Option<&'static str> {
+    pub fn metric_of_gain(&self) -> Option<Metric> {
         match self.knob {
             KnobName::Boost | KnobName::Governor | KnobName::Epp | KnobName::Epb | KnobName::ClockRange => {
                 Some(metrics::CORE_CLOCK)

@@ -11,7 +11,7 @@ use record::fleet::{Fleet, MachineCell, MachineRow};
 use record::history::{HEADLINE, History, Line};
 use record::live::Interval;
 use record::watch::Moment;
-use record::{Better, Comparison, Labels, Measurement, Record, Watch, metrics};
+use record::{Better, Comparison, Labels, Measurement, Record, Watch};
 
 use crate::contents::watch::{highest_latency, probed_clock};
 use crate::table::{Field, Table};
@@ -55,7 +55,7 @@ pub fn comparison(of: &Comparison) -> String {
         ("kind", |one| one.kind.to_owned()),
         ("group", |one| one.row.group.clone()),
         ("figure", |one| one.row.what.to_string()),
-        ("metric", |one| one.row.metric.clone()),
+        ("metric", |one| one.row.metric.to_string()),
         ("unit", |one| one.row.unit.clone()),
         ("better", |one| better(one.row.better)),
         ("per", |one| one.row.per.map_or("", |per| per.word()).to_owned()),
@@ -159,7 +159,7 @@ pub fn records(records: &[Record]) -> String {
         ("value", |(_, m)| of_samples(m, m.value())),
         ("low", |(_, m)| number(m.interval().map(|interval| interval.0))),
         ("high", |(_, m)| number(m.interval().map(|interval| interval.1))),
-        ("better", |(_, m)| better(metrics::find(&m.metric).and_then(|metric| metric.better))),
+        ("better", |(_, m)| better(m.metric.definition().and_then(|metric| metric.better))),
         ("samples", |(_, m)| m.summary.n.to_string()),
         ("min", |(_, m)| of_samples(m, m.summary.min)),
         ("median", |(_, m)| of_samples(m, m.summary.median)),
@@ -177,7 +177,7 @@ pub fn fleet(fleet: &Fleet) -> String {
     let fields: [Field<(&MachineRow, &ClassFigure, &MachineCell)>; 8] = [
         ("machine", |(row, ..)| row.machine.clone()),
         ("time", |(row, ..)| row.started.clone()),
-        ("metric", |(_, figure, _)| figure.metric.clone()),
+        ("metric", |(_, figure, _)| figure.metric.to_string()),
         ("unit", |(_, figure, _)| figure.unit.clone()),
         ("places", |(_, figure, _)| match figure.labels.0.is_empty() {
             true => format!("row={}", figure.what),

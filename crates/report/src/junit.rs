@@ -50,7 +50,7 @@ fn is_skipped(gate: &Gate, held: &Held) -> bool {
 }
 
 fn write_case(xml: &mut String, gate: &Gate, held: &Held) {
-    let (class, name) = (escape(&held.metric), escape(&held.what.to_string()));
+    let (class, name) = (escape(held.metric.name()), escape(&held.what.to_string()));
     let _ = write!(xml, "    <testcase classname=\"{class}\" name=\"{name}\"");
     let reason = escape(&reason(gate, held));
     let _ = if gate.terms.fails(held.outcome) {

@@ -72,7 +72,7 @@ mod made_up {
     }
 
     /// A figure whose page lay where it says.
-    pub(super) fn figure(metric: &'static str, place: Labels) -> Measurement {
+    pub(super) fn figure(metric: impl Into<record::Metric>, place: Labels) -> Measurement {
         Measurement::new(metric, place, vec![1.0])
             .with_detail(detail::ON_NODE, 1.0)
             .with_detail(detail::PAGES, 8)

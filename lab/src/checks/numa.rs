@@ -53,7 +53,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
 #[derive(Clone, Copy)]
 enum Matrix {
     /// A metric between nodes.
-    Nodes(&'static str),
+    Nodes(record::Metric),
     /// The time per element of a loop.
     Elements(&'static str),
 }
@@ -61,7 +61,7 @@ enum Matrix {
 impl Matrix {
     fn name(self) -> String {
         match self {
-            Matrix::Nodes(metric) => metric.to_owned(),
+            Matrix::Nodes(metric) => metric.into(),
             Matrix::Elements(op) => format!("time per element of {op}"),
         }
     }
@@ -99,7 +99,7 @@ mod tests {
         let all = ["numa.latency", "numa.bandwidth"].iter().flat_map(|metric| {
             let cell = |(from, to): &(u64, u64)| {
                 change(figure(
-                    metric,
+                    *metric,
                     Labels::new().with_label(Label::From, *from).with_label(Label::To, *to),
                 ))
             };

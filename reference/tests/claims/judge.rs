@@ -292,7 +292,7 @@ fn of_measurements(record: &Record, atom: &Atom) -> Result<Option<Figure>, Inapp
         };
         atom.labels.iter().all(at)
     };
-    let found: Vec<&Measurement> = record.measurements_of(&atom.path).filter(is_it).collect();
+    let found: Vec<&Measurement> = record.measurements_of(atom.path.as_str()).filter(is_it).collect();
     let one = match found.as_slice() {
         [] => return Ok(None),
         [one] => *one,

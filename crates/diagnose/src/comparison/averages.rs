@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::phrase::count_noun;
 use record::units::figure;
-use record::{Label, Labels, Measurement, Record, Text, detail, metrics, text};
+use record::{Label, Labels, Measurement, Metric, Record, Text, detail, metrics, text};
 
 use super::Known;
 use super::datum::Datum;
@@ -15,7 +15,7 @@ use super::work::OnlySizes;
 use crate::figures::locate_figure;
 
 /// The metric of averages.
-const AVERAGE: &str = metrics::WAKEUP_AVERAGE;
+const AVERAGE: Metric = metrics::WAKEUP_AVERAGE;
 
 /// Whether one of these records has averages without the distributions that they are of.
 pub(super) fn are_among<'a>(mut records: impl Iterator<Item = &'a Record>) -> bool {
@@ -101,7 +101,13 @@ mod tests {
     use crate::comparison::documents::side_by_side;
     use crate::samples::machine;
 
-    fn awake(record: &mut Record, metric: &'static str, cpu: Option<u32>, latencies: Vec<f64>, cycles: u64) {
+    fn awake(
+        record: &mut Record,
+        metric: impl Into<Metric>,
+        cpu: Option<u32>,
+        latencies: Vec<f64>,
+        cycles: u64,
+    ) {
         let mut place = Labels::new().with_label(Label::Policy, "other").with_label(Label::Setting, "awake");
         if let Some(cpu) = cpu {
             place = place.with_label(Label::Cpu, cpu);

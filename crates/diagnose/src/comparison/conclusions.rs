@@ -12,7 +12,7 @@ use super::suggestions::{suggest_newer, suggest_runs, suggest_works};
 use crate::block_sizes::tests::{HYGON, INTEL, KUNPENG, openssl};
 use crate::samples::has_code;
 
-fn add(record: &mut Record, metric: &'static str, place: Labels, value: f64) {
+fn add(record: &mut Record, metric: impl Into<record::Metric>, place: Labels, value: f64) {
     record.measurements.push(Measurement::new(metric, place, vec![value]));
 }
 

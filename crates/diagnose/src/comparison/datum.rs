@@ -1,6 +1,6 @@
 //! One figure of one record, as a comparison needs it: its value, what it was taken from, and what stands against it.
 
-use record::metrics::{self, Metric, Whole};
+use record::metrics::{Definition, Metric, Whole};
 use record::statistics::{Summary, is_unknown};
 use record::{Doubt, Label, Measurement, Text, detail, text};
 
@@ -94,11 +94,11 @@ impl Datum {
             samples,
             from: locate_figure(m),
             doubt: m.doubt.clone(),
-            method: m.method.as_deref().and_then(|method| method::find_foreign(&m.metric, method)),
+            method: m.method.as_deref().and_then(|method| method::find_foreign(m.metric, method)),
             unit: find_unit(m),
             unfit: method::remark_scope(m),
             declared: m.labels.word(Label::Source) == Some("declared"),
-            share: is_share(&m.metric, &m.unit),
+            share: is_share(m.metric, &m.unit),
             ..Self::default()
         }
     }
@@ -267,7 +267,7 @@ fn find_unit(m: &Measurement) -> String {
 }
 
 /// Whether it is a share of a time, of which a difference in points tells more than a ratio.
-fn is_share(metric: &str, unit: &str) -> bool {
-    let share = metrics::find(metric).and_then(Metric::share_of);
+fn is_share(metric: Metric, unit: &str) -> bool {
+    let share = metric.definition().and_then(Definition::share_of);
     unit == "ratio" && share == Some(Whole::Time)
 }

@@ -37,7 +37,7 @@ pub(super) fn empty() -> Record {
     Record::new("0.0.0", String::new(), Vec::new())
 }
 
-fn add(record: &mut Record, metric: &'static str, place: Labels, value: f64) {
+fn add(record: &mut Record, metric: impl Into<record::Metric>, place: Labels, value: f64) {
     record.measurements.push(Measurement::new(metric, place, vec![value]));
 }
 
@@ -354,7 +354,7 @@ fn a_long_power_is_taken_apart_and_counts_of_the_whole_system_are_refused() {
     assert_eq!(order.ranks.iter().map(|rank| rank.subject).collect::<Vec<_>>(), [0, 1, 2, 3]);
     let refused = said.refused.iter().find(|refusal| refusal.why.is(&SYSTEM_WIDE)).unwrap();
     assert_eq!(refused.subjects, [2, 3]);
-    assert!(refused.metrics.contains(&"core.ipc".to_owned()), "{refused:?}");
+    assert!(refused.metrics.contains(&"core.ipc".into()), "{refused:?}");
     let ipc = said.rows.iter().find(|row| row.metric == "core.ipc").unwrap();
     assert!(ipc.cells[1].value.is_some() && ipc.cells[2].value.is_none() && ipc.cells[3].value.is_none());
     // Kunpeng against Intel: fewer instructions, at fewer a cycle and a lower clock; all of it is explained.

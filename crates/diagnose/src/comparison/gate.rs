@@ -6,7 +6,7 @@ use record::gate::{Gate, Held, Outcome, Terms};
 use record::phrase::count_noun;
 use record::text::Value;
 use record::turns::Turns;
-use record::{Better, Template, Text, metrics, text};
+use record::{Better, Metric, Template, Text, metrics, text};
 
 /// The least bound: smaller losses are not resolved.
 pub const LEAST_BOUND: f64 = WORTH_TELLING;
@@ -16,7 +16,7 @@ const LEFT_OUT: Template =
     Template { code: "gate-left-out", words: "Not held: {figures} of what others took." };
 
 /// The metric of a command's time.
-const TIME: &str = metrics::WORKLOAD_TIME;
+const TIME: Metric = metrics::WORKLOAD_TIME;
 
 /// Why a gate has nothing to hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +58,7 @@ pub fn gate(comparison: &Comparison, terms: Terms) -> Result<Gate, Ungated> {
             held.push(Held {
                 subject,
                 row: number,
-                metric: row.metric.clone(),
+                metric: row.metric,
                 what: row.what.clone(),
                 outcome,
                 unreliable,
@@ -125,7 +125,7 @@ pub fn gate_turns(turns: &Turns, terms: Terms) -> Result<Gate, Ungated> {
 }
 
 fn is_held(row: &Row, metrics: &[String]) -> bool {
-    let named = |name: &String| row.metric == *name || row.metric.split('.').next() == Some(name);
+    let named = |name: &String| row.metric.is_called(name);
     row.per.is_none()
         && row.better.is_some()
         && (metrics.is_empty() || metrics.iter().any(named))
@@ -134,7 +134,7 @@ fn is_held(row: &Row, metrics: &[String]) -> bool {
 
 /// Whether a row would be held, were it not of the time that others took, of which no metric is named.
 fn is_of_others(row: &Row, metrics: &[String]) -> bool {
-    metrics.is_empty() && row.per.is_none() && row.better.is_some() && row.metric.starts_with("stolen.")
+    metrics.is_empty() && row.per.is_none() && row.better.is_some() && row.metric.family() == "stolen"
 }
 
 /// The loss of speed and its interval. Of a share of time the verdict alone has them.
@@ -208,7 +208,7 @@ mod tests {
     use record::{Label, Labels, Measurement, Record};
 
     /// A figure with eight samples, which scatter by this share.
-    fn figure(metric: &'static str, value: f64, scatter: f64) -> Measurement {
+    fn figure(metric: impl Into<Metric>, value: f64, scatter: f64) -> Measurement {
         let samples = [-1.0, -0.6, -0.2, 0.0, 0.1, 0.3, 0.7, 1.0].map(|at| value * (1.0 + at * scatter));
         Measurement::new(metric, Labels::new().with_label(Label::Cpu, 0u32), samples.to_vec())
     }
@@ -289,14 +289,14 @@ mod tests {
         let figures =
             |syscall, taken| vec![figure("cost.syscall", syscall, 0.01), figure("stolen.share", taken, 0.01)];
         let gate = held(figures(100.0, 0.01), figures(100.0, 0.4), terms(0.05)).unwrap();
-        assert_eq!(gate.held.iter().map(|held| held.metric.as_str()).collect::<Vec<_>>(), ["cost.syscall"]);
+        assert_eq!(gate.held.iter().map(|held| held.metric).collect::<Vec<_>>(), ["cost.syscall"]);
         // Those that the comparison counts and this does not are named.
         let left_out = gate.says.sentences().iter().find(|text| text.is(&LEFT_OUT)).unwrap();
         assert!(left_out.to_string().contains("1 figure"), "{left_out}");
         for name in ["stolen", "stolen.share"] {
             let named = Terms { metrics: vec![name.to_owned()], ..terms(0.05) };
             let gate = held(figures(100.0, 0.01), figures(100.0, 0.4), named).unwrap();
-            assert_eq!((gate.held.len(), gate.held[0].metric.as_str()), (1, "stolen.share"));
+            assert_eq!((gate.held.len(), gate.held[0].metric), (1, "stolen.share".into()));
             assert!(gate.held[0].loss.is_some_and(|loss| loss > 0.3), "{:?}", gate.held);
         }
     }

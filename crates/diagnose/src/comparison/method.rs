@@ -1,43 +1,43 @@
 //! Which ways of measuring give the same figure, and which figures are comparable with none.
 
-use record::{Label, Measurement, Template, Text, metrics, text};
+use record::{Label, Measurement, Metric, Template, Text, metrics, text};
 
 /// Tools whose figure is by its definition the one that linespeed measures under the same name. Matched on the
 /// beginning of the method, in lower case.
 const ALIKE: &[(&str, &str)] = &[
     // linespeed prints cyclictest's own line: absolute timers, one thread a CPU.
-    ("wakeup.", "cyclictest"),
+    ("wakeup", "cyclictest"),
     // The metric is lmbench's figure.
-    (metrics::STREAM_NS_PER_ELEMENT, "lmbench stream"),
-    (metrics::STREAM_NS_PER_ELEMENT, "stream"),
-    (metrics::MEMORY_BANDWIDTH, "stream"),
+    (metrics::STREAM_NS_PER_ELEMENT.name(), "lmbench stream"),
+    (metrics::STREAM_NS_PER_ELEMENT.name(), "stream"),
+    (metrics::MEMORY_BANDWIDTH.name(), "stream"),
     // A chase through lines in random order on huge pages; reads by all CPUs, of memory that each touched first.
-    (metrics::LOAD_LATENCY, "asct latency-sweep"),
-    (metrics::NUMA_LATENCY, "asct idle-latency"),
-    (metrics::MEMORY_BANDWIDTH, "asct peak-bandwidth"),
+    (metrics::LOAD_LATENCY.name(), "asct latency-sweep"),
+    (metrics::NUMA_LATENCY.name(), "asct idle-latency"),
+    (metrics::MEMORY_BANDWIDTH.name(), "asct peak-bandwidth"),
     // Compare-and-swap on one line by two pinned threads, half the round trip.
-    (metrics::CORE_TO_CORE_LATENCY, "core-to-core-latency"),
+    (metrics::CORE_TO_CORE_LATENCY.name(), "core-to-core-latency"),
     // wtarreau's, which sbc-bench runs: the time of dependent exclusive-ors, one a cycle, the loop around them taken off.
-    (metrics::CORE_CLOCK, "mhz"),
+    (metrics::CORE_CLOCK.name(), "mhz"),
     // Time on the wall and counts of hardware are the same whoever reads them.
-    (metrics::WORKLOAD_TIME, "time"),
-    (metrics::WORKLOAD_TIME, "perf stat"),
-    (metrics::CORE_IPC, "perf stat"),
+    (metrics::WORKLOAD_TIME.name(), "time"),
+    (metrics::WORKLOAD_TIME.name(), "perf stat"),
+    (metrics::CORE_IPC.name(), "perf stat"),
     // Rates are of work that is known by its name; the versions are told beside them.
-    (metrics::WORKLOAD_THROUGHPUT, "sysbench"),
-    (metrics::WORKLOAD_THROUGHPUT, "openssl speed"),
-    ("counter.", "perf stat"),
+    (metrics::WORKLOAD_THROUGHPUT.name(), "sysbench"),
+    (metrics::WORKLOAD_THROUGHPUT.name(), "openssl speed"),
+    ("counter", "perf stat"),
 ];
 
 /// The method where it is another than linespeed's own or one that is defined alike; without the tool's version, with
 /// which a method does not change.
-pub(super) fn find_foreign(metric: &str, method: &str) -> Option<String> {
+pub(super) fn find_foreign(metric: Metric, method: &str) -> Option<String> {
     let name = tool_name(method);
     let folded = name.to_lowercase();
-    let alike = ALIKE.iter().any(|(prefix, tool)| {
+    let alike = ALIKE.iter().any(|(called, tool)| {
         let rest = folded.strip_prefix(tool);
         // `lmbench stream -v 2` runs other loops than `lmbench stream`.
-        metric.starts_with(prefix) && rest.is_some_and(|rest| rest.is_empty() || !rest.starts_with(" -"))
+        metric.is_called(called) && rest.is_some_and(|rest| rest.is_empty() || !rest.starts_with(" -"))
     });
     (!alike && !name.is_empty()).then_some(name)
 }
@@ -94,13 +94,13 @@ mod tests {
 
     #[test]
     fn tools_that_measure_the_same_thing_are_reported_from_those_that_do_not() {
-        assert_eq!(find_foreign("wakeup.average", "cyclictest"), None);
-        assert_eq!(find_foreign("memory.bandwidth", "STREAM 5.10"), None);
-        assert_eq!(find_foreign("core_to_core.latency", "core-to-core-latency"), None);
-        assert_eq!(find_foreign("load.latency", "Intel MLC").as_deref(), Some("Intel MLC"));
-        assert_eq!(find_foreign("numa.latency", "Intel MLC 3.11a").as_deref(), Some("Intel MLC"));
+        assert_eq!(find_foreign("wakeup.average".into(), "cyclictest"), None);
+        assert_eq!(find_foreign("memory.bandwidth".into(), "STREAM 5.10"), None);
+        assert_eq!(find_foreign("core_to_core.latency".into(), "core-to-core-latency"), None);
+        assert_eq!(find_foreign("load.latency".into(), "Intel MLC").as_deref(), Some("Intel MLC"));
+        assert_eq!(find_foreign("numa.latency".into(), "Intel MLC 3.11a").as_deref(), Some("Intel MLC"));
         assert_eq!(
-            find_foreign("load.latency", "lmbench lat_mem_rd -t").as_deref(),
+            find_foreign("load.latency".into(), "lmbench lat_mem_rd -t").as_deref(),
             Some("lmbench lat_mem_rd -t")
         );
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use record::diagnosis::Evidence;
 use record::text::Value;
 use record::units::figure;
-use record::{CpuList, Label, Machine, Measurement, Record, Template, Text, metrics, text};
+use record::{CpuList, Label, Machine, Measurement, Metric, Record, Template, Text, metrics, text};
 
 use super::Known;
 use super::datum::{Datum, Size};
@@ -259,7 +259,7 @@ fn mean_other(nodes: &Nodes, other: &[&Measurement]) -> Option<f64> {
     mean(&other.iter().map(|m| m.value()).collect::<Vec<_>>())
 }
 
-fn list_usable<'a>(record: &'a Record, metric: &'static str) -> impl Iterator<Item = &'a Measurement> {
+fn list_usable(record: &Record, metric: Metric) -> impl Iterator<Item = &Measurement> {
     record.measurements_of(metric).filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
 }
 

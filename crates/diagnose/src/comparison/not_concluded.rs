@@ -206,7 +206,7 @@ fn ran(host: &str, median: f64, figures: &[(&'static str, Labels, f64)]) -> Reco
     let place = Labels::new().with_label(Label::Workload, "nop").with_label(Label::Threads, 1u32);
     record.measurements.push(Measurement::new("workload.throughput", place, spread(median)));
     for (metric, place, value) in figures {
-        record.measurements.push(Measurement::new(metric, place.clone(), spread(*value)));
+        record.measurements.push(Measurement::new(*metric, place.clone(), spread(*value)));
     }
     record
 }
@@ -358,7 +358,7 @@ fn two_commands_are_no_result_of_two_machines() {
         record.measurements.push(Measurement::new("core.clock", clock, vec![3e9; 6]));
         record
     };
-    let metrics = |said: &Comparison| said.rows.iter().map(|row| row.metric.clone()).collect::<Vec<_>>();
+    let metrics = |said: &Comparison| said.rows.iter().map(|row| row.metric).collect::<Vec<_>>();
     let (bc, other) = (of("bc -l x", 1.0), of("./cm x", 25.0));
     let said = side_by_side(&[("bc", &bc), ("cm", &other)]);
     assert_eq!(metrics(&said), ["core.clock"], "what the machine does is compared all the same");

@@ -32,7 +32,7 @@ pub(super) fn build_orders(rows: &[TableRow], known: &[Known]) -> Vec<Order> {
 
 fn is_result(TableRow { key, row }: &TableRow) -> bool {
     let is = |label: Label, word: &str| row.labels.word(label) == Some(word);
-    match row.metric.as_str() {
+    match row.metric {
         metrics::WORKLOAD_THROUGHPUT | metrics::WORKLOAD_TIME => key.kind != RowKind::Efficiency,
         metrics::WAKEUP_AVERAGE => !is(Label::Setting, "tuned") && !is(Label::Policy, "fifo"),
         metrics::WAKEUP_LATENCY => {
@@ -68,8 +68,8 @@ fn rank_subjects(of: &TableRow, known: &[Known]) -> Option<Order> {
     }
     let says = if is_result(of) { describe_agreement(of, &ranks, known) } else { Text::default() };
     // Rows of other groups say themselves what they are about.
-    let result = if row.metric.starts_with("wakeup.") { name_wakeup(&of.key.name) } else { row.what.clone() };
-    Some(Order { result, metric: row.metric.clone(), unit: row.unit.clone(), ranks, says })
+    let result = if row.metric.family() == "wakeup" { name_wakeup(&of.key.name) } else { row.what.clone() };
+    Some(Order { result, metric: row.metric, unit: row.unit.clone(), ranks, says })
 }
 
 /// Marks those of ascending ranks that lie far from the others in the worse direction.

@@ -236,7 +236,12 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let (states, gain, says, evidence) = if is_off(this.record) {
         let (who, gain) = find_most(known, |record| find_yield(record).filter(|_| smt(record) == "on"))?;
         let says = text!("SMT yield of {who}; not measured here.");
-        ([false, true].map(name_switch), gain, says, cite(who, Value::Factor(gain), metrics::SMT_YIELD))
+        (
+            [false, true].map(name_switch),
+            gain,
+            says,
+            cite(who, Value::Factor(gain), metrics::SMT_YIELD.name()),
+        )
     } else {
         let own = find_yield(this.record).filter(|own| *own < 1.0)?;
         find_first(known, |record| is_off(record).then_some(()))?;

@@ -85,7 +85,7 @@ fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
 fn recipe_settings(record: &Record) -> HashMap<&str, String> {
     let mut settings = HashMap::new();
     for m in &record.measurements {
-        let timed = matches!(m.metric.as_str(), metrics::WORKLOAD_THROUGHPUT | metrics::WORKLOAD_TIME);
+        let timed = matches!(m.metric, metrics::WORKLOAD_THROUGHPUT | metrics::WORKLOAD_TIME);
         let all = m.detail.get(detail::SETTINGS);
         let (Some(workload), Some(all)) = (m.labels.word(Label::Workload).filter(|_| timed), all) else {
             continue;
@@ -97,7 +97,7 @@ fn recipe_settings(record: &Record) -> HashMap<&str, String> {
 
 /// Keeps those figures of a row that stand for it, and says what they are taken over.
 fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
-    match key.metric.as_str() {
+    match key.metric {
         metrics::CORE_IPC => {
             // The program's own counts before those of the whole system, declared ones before counted ones.
             let rank = |m: &&Measurement| {
@@ -111,7 +111,7 @@ fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
         metrics::CORE_TO_CORE_LATENCY => "pairs of CPUs",
         metrics::SMT_YIELD => "cores",
         // Figures over all CPUs stand for those of each.
-        metric if metric.starts_with("wakeup.") => {
+        metric if metric.family() == "wakeup" => {
             if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
                 all.retain(|m| m.labels.get(Label::Cpu).is_none());
             }
@@ -140,7 +140,7 @@ fn find_spread(all: &[&Measurement], unit: &str) -> Option<Text> {
 /// What a throughput of many threads may be divided by.
 fn find_divisors(key: &RowKey, m: &Measurement, record: &Record) -> Option<Divisors> {
     let of_stream = || m.labels.word(Label::BytesCounted) != Some("bus");
-    let divided = match key.metric.as_str() {
+    let divided = match key.metric {
         _ if key.kind != RowKind::AllCpus => false,
         metrics::MEMORY_BANDWIDTH => {
             of_stream() && m.labels.word(Label::Op).is_some_and(|op| DIVIDED.contains(&op))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::fleet::Family;
-use record::{Better, Label, Labels, Measurement, Record, Text, metrics, text};
+use record::{Better, Label, Labels, Measurement, Metric, Record, Text, metrics, text};
 
 use super::{row_builder, work};
 
@@ -15,7 +15,7 @@ pub struct Figure {
     /// The figure in words: `triad, all CPUs`.
     pub what: Text,
     /// The metric.
-    pub metric: String,
+    pub metric: Metric,
     /// Unit.
     pub unit: String,
     /// Which direction is better.
@@ -42,10 +42,10 @@ pub struct RowFigure {
 }
 
 /// A row's name for who does not see its group: `median, fifo` of wake-up latency says no metric.
-pub(crate) fn name_alone(metric: &str, row: &str) -> Text {
-    match metric.split('.').next() {
-        Some("core_to_core") => format!("core to core, {row}").into(),
-        Some("wakeup") => format!("wake-up latency, {row}").into(),
+pub(crate) fn name_alone(metric: Metric, row: &str) -> Text {
+    match metric.family() {
+        "core_to_core" => format!("core to core, {row}").into(),
+        "wakeup" => format!("wake-up latency, {row}").into(),
         _ => row.into(),
     }
 }
@@ -66,7 +66,7 @@ pub fn row_figures(record: &Record) -> Vec<RowFigure> {
                 figure: Figure {
                     family: key.family(),
                     better: key.better(),
-                    what: name_alone(&key.metric, &key.name),
+                    what: name_alone(key.metric, &key.name),
                     metric: key.metric,
                     unit: datum.unit,
                     labels: entry.place,

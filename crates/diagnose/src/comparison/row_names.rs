@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use record::metrics::{self, USUAL_EVENTS};
-use record::{Handover, Key, Label, Labels, Measurement, Record, detail, units};
+use record::{Handover, Key, Label, Labels, Measurement, Metric, Record, detail, units};
 
 use super::nodes::Nodes;
 use super::rows::{RowKey, RowKind};
@@ -14,7 +14,7 @@ use crate::block_sizes::BlockSizes;
 const ON_MACHINE: &[&str] =
     &["cpu", "cpus", "core", "to_cpu", "node", "home", "from", "to", "clocksource", "priority"];
 /// Curves and matrices, which have rows of their own, and what is told by the figures one by one.
-const WITHOUT_ROW: &[&str] = &[
+const WITHOUT_ROW: &[Metric] = &[
     metrics::LOAD_LATENCY,
     metrics::LOAD_LATENCY_CYCLES,
     metrics::NUMA_LATENCY,
@@ -26,7 +26,7 @@ const WITHOUT_ROW: &[&str] = &[
     metrics::LOAD_PARALLELISM,
     metrics::PROBE_LATENCY,
 ];
-const CORE_TO_CORE: &str = metrics::CORE_TO_CORE_LATENCY;
+const CORE_TO_CORE: Metric = metrics::CORE_TO_CORE_LATENCY;
 /// Workloads of no more than so many thread counts have a row for each.
 const FEW_STEPS: usize = 4;
 /// Operations of bandwidth that have a row.
@@ -54,7 +54,7 @@ impl<'a> RowNames<'a> {
         let (mut most_bandwidth, mut streamed) = (0, false);
         for m in &record.measurements {
             let threads = m.labels.count(Label::Threads).unwrap_or(1);
-            match (m.metric.as_str(), m.labels.word(Label::Workload)) {
+            match (m.metric, m.labels.word(Label::Workload)) {
                 (metrics::WORKLOAD_THROUGHPUT | metrics::WORKLOAD_TIME, Some(workload))
                     if !crate::observed::is_tuned(m) =>
                 {
@@ -97,14 +97,14 @@ impl<'a> RowNames<'a> {
     }
 
     fn name(&self, m: &Measurement) -> Option<RowKey> {
-        let metric = m.metric.as_str();
+        let metric = m.metric;
         // Corrected for missed periods they differ in their tails, which the figures one by one have.
         if WITHOUT_ROW.contains(&metric) || m.labels.switch(Label::Corrected) == Some(true) {
             return None;
         }
         let active = m.labels.word(Label::Active);
         let row = |order, head: &str, labels: &[Label]| RowKey::new(metric, order, describe(m, head, labels));
-        Some(match metric.split_once('.').unwrap_or((metric, "")) {
+        Some(match metric.name().split_once('.').unwrap_or((metric.name(), "")) {
             ("workload", _) => self.name_workload(m)?,
             ("memory", "bandwidth") => self.name_bandwidth(m)?,
             ("core", "ipc") | ("counter", _) if m.labels.count(Label::Threads).is_some_and(|n| n > 1) => {
@@ -168,7 +168,7 @@ impl<'a> RowNames<'a> {
             _ => {
                 let shared: Vec<Label> =
                     shared_labels(&m.labels).0.keys().filter_map(|name| Label::from_name(name)).collect();
-                row(0, metrics::find(metric).map_or(metric, |metric| metric.title), &shared)
+                row(0, metric.definition().map_or(metric.name(), |metric| metric.title), &shared)
             }
         })
     }
@@ -227,7 +227,7 @@ impl<'a> RowNames<'a> {
         let placement = m.labels.word(Label::Placement).filter(|placement| !placement.is_empty());
         let placement = placement.filter(|_| kind == RowKind::Other).map(str::to_owned);
         let name = join([Some(work), said, placement].into_iter().flatten());
-        Some(RowKey::new(&m.metric, order, name).of_kind(kind, &subject))
+        Some(RowKey::new(m.metric, order, name).of_kind(kind, &subject))
     }
 
     fn name_bandwidth(&self, m: &Measurement) -> Option<RowKey> {
@@ -256,7 +256,7 @@ impl<'a> RowNames<'a> {
         let said = if one_socket { "one socket".to_owned() } else { name_threads(kind, threads) };
         let head = format!("{}, {said}", op.unwrap_or("unknown operation"));
         let name = describe(m, &head, &[Label::Stores, Label::BytesCounted]);
-        Some(RowKey::new(&m.metric, order, name).of_kind(kind, ""))
+        Some(RowKey::new(m.metric, order, name).of_kind(kind, ""))
     }
 }
 
@@ -331,7 +331,7 @@ fn shared_labels(place: &Labels) -> Labels {
 
 /// What two figures must have in common to be taken for the same thing measured in two ways.
 fn describe_loosely(m: &Measurement) -> Option<String> {
-    if m.metric.starts_with("wakeup.") {
+    if m.metric.family() == "wakeup" {
         return Some("wake-up".to_owned());
     }
     let main = [Label::Workload, Label::Op, Label::Cause, Label::Active];

@@ -4,23 +4,23 @@ use std::collections::BTreeMap;
 
 use record::comparison::Per;
 use record::fleet::Family;
-use record::{Better, Label, Labels, metrics};
+use record::{Better, Label, Labels, Metric, metrics};
 
 use super::datum::Datum;
 
-/// What belongs together, in the order in which it is told: how its metrics begin, the words for people and JSON, and with what
+/// What belongs together, in the order in which it is told: the families or names of its metrics, the words for people and JSON, and with what
 /// its figures share their causes.
 const GROUPS: [(&[&str], &str, Family); 11] = [
-    (&["core."], "core", Family::Core),
-    (&["workload.", "smt."], "workloads", Family::AllCpus),
-    (&["load.", metrics::MEMORY_LOADED_LATENCY], "memory latency", Family::MemoryLatency),
-    (&["numa.", "stream."], "nodes", Family::Nodes),
-    (&[metrics::MEMORY_BANDWIDTH], "memory bandwidth", Family::MemoryBandwidth),
-    (&["core_to_core."], "core to core", Family::CoreToCore),
-    (&["wakeup."], "wake-up", Family::WakeUp),
-    (&["stolen."], "taken time", Family::Others),
-    (&["cost."], "small costs", Family::KernelCosts),
-    (&["counter."], "counters", Family::AllCpus),
+    (&["core"], "core", Family::Core),
+    (&["workload", "smt"], "workloads", Family::AllCpus),
+    (&["load", metrics::MEMORY_LOADED_LATENCY.name()], "memory latency", Family::MemoryLatency),
+    (&["numa", "stream"], "nodes", Family::Nodes),
+    (&[metrics::MEMORY_BANDWIDTH.name()], "memory bandwidth", Family::MemoryBandwidth),
+    (&["core_to_core"], "core to core", Family::CoreToCore),
+    (&["wakeup"], "wake-up", Family::WakeUp),
+    (&["stolen"], "taken time", Family::Others),
+    (&["cost"], "small costs", Family::KernelCosts),
+    (&["counter"], "counters", Family::AllCpus),
     (&[], "others", Family::Others),
 ];
 
@@ -62,7 +62,7 @@ pub(crate) struct RowKey {
     /// Its place in [`GROUPS`].
     pub(super) group: usize,
     /// The metric.
-    pub metric: String,
+    pub metric: Metric,
     /// Order within the metric.
     pub order: u32,
     /// The row's name as people read it, by which rows that are alike otherwise are ordered; with the metric it is unique.
@@ -78,13 +78,13 @@ pub(crate) struct RowKey {
 
 impl RowKey {
     /// A row of which nothing is decided.
-    pub(super) fn new(metric: &str, order: u32, name: impl Into<String>) -> Self {
+    pub(super) fn new(metric: Metric, order: u32, name: impl Into<String>) -> Self {
         Self {
             group: GROUPS
                 .iter()
-                .position(|(begins, ..)| begins.iter().any(|begin| metric.starts_with(begin)))
+                .position(|(names, ..)| names.iter().any(|name| metric.is_called(name)))
                 .unwrap_or(GROUPS.len() - 1),
-            metric: metric.to_owned(),
+            metric,
             order,
             name: name.into(),
             loosely: None,
@@ -106,9 +106,9 @@ impl RowKey {
     /// What it shares its causes with.
     pub(super) fn family(&self) -> Family {
         let of_core = match self.kind {
-            RowKind::OneThread => self.metric.starts_with("workload."),
+            RowKind::OneThread => self.metric.family() == "workload",
             // The caches of a core run at its clock.
-            RowKind::Other => self.metric.starts_with(metrics::LOAD_LATENCY) && matches!(self.order, 2..=5),
+            RowKind::Other => self.metric == metrics::LOAD_LATENCY && matches!(self.order, 2..=5),
             _ => false,
         };
         if of_core { Family::Core } else { GROUPS[self.group].2 }
@@ -119,7 +119,7 @@ impl RowKey {
         match self.kind {
             RowKind::Efficiency => Some(Better::Higher),
             RowKind::MissShare => Some(Better::Lower),
-            _ => metrics::find(&self.metric)?.better,
+            _ => self.metric.definition()?.better,
         }
     }
 }
@@ -172,7 +172,7 @@ fn find_datum(rows: &Rows, is: impl Fn(&RowKey, &RowEntry) -> bool) -> Option<&D
 }
 
 /// The first row of a metric that is of this kind.
-pub(super) fn find_row<'a>(rows: &'a Rows, metric: &str, kind: RowKind) -> Option<&'a Datum> {
+pub(super) fn find_row(rows: &Rows, metric: Metric, kind: RowKind) -> Option<&Datum> {
     find_datum(rows, |key, _| key.metric == metric && key.kind == kind)
 }
 
@@ -191,7 +191,7 @@ pub(super) fn find_instructions_per_cycle<'a>(rows: &'a Rows, workload: &str) ->
 /// The row of wake-ups of a metric with this policy and setting.
 pub(super) fn find_wakeups<'a>(
     rows: &'a Rows,
-    metric: &str,
+    metric: Metric,
     policy: &str,
     setting: &str,
 ) -> Option<&'a Datum> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::comparison::{Cell, Per, Refusal, Row};
-use record::{Better, Coverage, Handover, Label, Measurement, Template, Text, metrics, text};
+use record::{Better, Coverage, Handover, Label, Measurement, Metric, Template, Text, metrics, text};
 
 use super::Known;
 use super::commands::{self, find_command};
@@ -51,7 +51,7 @@ pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
 struct Refused(BTreeMap<String, Refusal>);
 
 impl Refused {
-    fn add(&mut self, why: &Text, metric: &str, example: &str, subjects: &[usize]) {
+    fn add(&mut self, why: &Text, metric: Metric, example: &str, subjects: &[usize]) {
         let entry = self.0.entry(why.to_string()).or_insert_with(|| Refusal {
             why: why.clone(),
             code: why.code().unwrap_or_default().to_owned(),
@@ -62,8 +62,8 @@ impl Refused {
             system_wide: why.is(&method::SYSTEM_WIDE),
         });
         entry.figures += 1;
-        if !entry.metrics.iter().any(|known| known == metric) {
-            entry.metrics.push(metric.to_owned());
+        if !entry.metrics.contains(&metric) {
+            entry.metrics.push(metric);
         }
         for subject in subjects {
             if let Err(at) = entry.subjects.binary_search(subject) {
@@ -91,23 +91,23 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
     let mut rows = Vec::new();
     let mut refused = Refused::default();
     // Rows that only one record has, by what they have in common with others.
-    let mut alone: HashMap<(&str, &str), Vec<(&RowKey, usize)>> = HashMap::new();
+    let mut alone: HashMap<(Metric, &str), Vec<(&RowKey, usize)>> = HashMap::new();
     for (key, entries) in all {
         let mut having = entries.iter().enumerate().filter_map(|(i, entry)| entry.map(|entry| (i, entry)));
         let (Some((first, entry)), second) = (having.next(), having.next()) else { continue };
         if second.is_none() {
             if let Some(loosely) = &key.loosely {
-                alone.entry((&key.metric, loosely)).or_default().push((key, first));
+                alone.entry((key.metric, loosely)).or_default().push((key, first));
             }
             // Counts come in dozens: those of one record alone are no loss.
-            let counts = known.len() > 1 && !key.metric.starts_with("counter.");
+            let counts = known.len() > 1 && key.metric.family() != "counter";
             if let Some(why) = entry.datum.unfit.as_ref().filter(|_| counts) {
-                refused.add(why, &key.metric, &entry.datum.from, &[first]);
+                refused.add(why, key.metric, &entry.datum.from, &[first]);
             }
             continue;
         }
         let figures: Vec<_> = entries.iter().map(|entry| entry.map(|entry| entry.datum.clone())).collect();
-        let cells = build_cells(&key.metric, key.better(), &figures, baseline, &mut refused);
+        let cells = build_cells(key.metric, key.better(), &figures, baseline, &mut refused);
         if count_values(&cells) < 2 {
             continue;
         }
@@ -117,7 +117,7 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
                 group: key.group().to_owned(),
                 what: key.name.clone().into(),
                 code: String::new(),
-                metric: key.metric.clone(),
+                metric: key.metric,
                 unit: entry.datum.unit.clone(),
                 better: key.better(),
                 labels: entry.place.clone(),
@@ -129,7 +129,7 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
         let divided = [Per::Core, Per::Cpu, Per::Package].map(|per| (per, divide_figures(&entries, per)));
         for (per, figures) in divided {
             let Some(figures) = figures else { continue };
-            let cells = build_cells(&key.metric, key.better(), &figures, baseline, &mut Refused::default());
+            let cells = build_cells(key.metric, key.better(), &figures, baseline, &mut Refused::default());
             if count_values(&cells) >= 2 {
                 rows.push(row(Some(per), cells));
             }
@@ -150,16 +150,16 @@ fn count_values(cells: &[Cell]) -> usize {
 fn drop_repeated(rows: &mut Vec<TableRow>) {
     let values = |row: &Row| -> Vec<Option<f64>> { row.cells.iter().map(|cell| cell.value).collect() };
     let of_nodes = rows.iter().filter(|row| row.key.kind == RowKind::OtherNodes);
-    let of_nodes: HashMap<(&str, &str), Vec<Option<f64>>> =
-        of_nodes.map(|row| ((row.key.metric.as_str(), row.key.subject.as_str()), values(&row.row))).collect();
+    let of_nodes: HashMap<(Metric, &str), Vec<Option<f64>>> =
+        of_nodes.map(|row| ((row.key.metric, row.key.subject.as_str()), values(&row.row))).collect();
     rows.retain(|TableRow { key, row }| {
-        let of_nodes = of_nodes.get(&(key.metric.as_str(), key.subject.as_str()));
+        let of_nodes = of_nodes.get(&(key.metric, key.subject.as_str()));
         key.kind != RowKind::OtherPackages || of_nodes != Some(&values(row))
     });
 }
 
 /// Rows that two records have in two ways: bytes counted otherwise, another setting.
-fn refuse_differing(alone: &HashMap<(&str, &str), Vec<(&RowKey, usize)>>, refused: &mut Refused) {
+fn refuse_differing(alone: &HashMap<(Metric, &str), Vec<(&RowKey, usize)>>, refused: &mut Refused) {
     let mut found: Vec<(&RowKey, &RowKey, usize, usize)> = Vec::new();
     for rows in alone.values() {
         let Some((first, of)) = rows.first() else { continue };
@@ -175,13 +175,13 @@ fn refuse_differing(alone: &HashMap<(&str, &str), Vec<(&RowKey, usize)>>, refuse
             base = &first.name,
             this = &other.name
         );
-        refused.add(&why, &first.metric, &first.name, &[a.min(b), a.max(b)]);
+        refused.add(&why, first.metric, &first.name, &[a.min(b), a.max(b)]);
     }
 }
 
 /// Each subject's figure, held against the baseline's.
 fn build_cells(
-    metric: &str,
+    metric: Metric,
     direction: Option<Better>,
     figures: &[Option<Datum>],
     baseline: usize,
@@ -265,12 +265,12 @@ pub(super) fn build_figures(known: &[Known], baseline: usize) -> Vec<Row> {
             group: "figures".to_owned(),
             what: crate::figures::locate_figure(first).into(),
             code: String::new(),
-            metric: first.metric.to_string(),
+            metric: first.metric,
             unit: first.unit.to_string(),
             better: first.better,
             labels: first.labels.clone(),
             per: None,
-            cells: build_cells(&first.metric, first.better, &figures, baseline, &mut Refused::default()),
+            cells: build_cells(first.metric, first.better, &figures, baseline, &mut Refused::default()),
         })
     });
     rows.collect()

@@ -10,7 +10,7 @@ use record::live::Interval;
 use record::text::Value;
 use record::units::{figure, percent};
 use record::watch::Moment;
-use record::{Label, Labels, Text, Watch, text};
+use record::{Label, Labels, Metric, Text, Watch, text};
 
 use super::Side;
 
@@ -28,7 +28,7 @@ type Of<'a> = Box<dyn Fn(&Moment) -> Option<(f64, f64)> + 'a>;
 struct Figure<'a> {
     group: &'static str,
     what: Text,
-    metric: &'static str,
+    metric: Metric,
     unit: &'static str,
     labels: Labels,
     of: Of<'a>,
@@ -57,7 +57,7 @@ fn figures<'a>(watches: &[&'a Watch]) -> Vec<Figure<'a>> {
     let mut all: Vec<Figure> = Vec::new();
     let mut add = |group, what, metric, unit, label: Option<(Label, String)>, of| {
         let labels = label.map_or(Labels::new(), |(label, value)| Labels::new().with_label(label, value));
-        all.push(Figure { group, what, metric, unit, labels, of });
+        all.push(Figure { group, what, metric: Metric::named(metric), unit, labels, of });
     };
     let mut verdicts: Vec<BoundBy> = Vec::new();
     for held in watches.iter().flat_map(|watch| &watch.verdicts) {
@@ -191,7 +191,7 @@ fn row(figure: &Figure, estimates: &[Option<Estimate>], baseline: usize) -> Row 
         group: figure.group.to_owned(),
         code: figure.what.code().unwrap_or_default().to_owned(),
         what: figure.what.clone(),
-        metric: figure.metric.to_owned(),
+        metric: figure.metric,
         unit: figure.unit.to_owned(),
         better: None,
         labels: figure.labels.clone(),
@@ -203,7 +203,7 @@ fn row(figure: &Figure, estimates: &[Option<Estimate>], baseline: usize) -> Row 
 /// How much a change matters beside the others: what bound the machine before all.
 fn rank(row: &Row, cell: &Cell) -> (u8, f64) {
     let by = cell.change.as_ref().map_or(0.0, |change| change.by.abs());
-    match (row.metric.as_str(), cell.ratio) {
+    match (row.metric.name(), cell.ratio) {
         ("watch.bound", _) => (2, by),
         (_, Some(ratio)) => (1, ratio.ln().abs()),
         ("watch.service" | "watch.service_wait" | "watch.run_queue_delay", _) => (1, by / (1.0 + by)),

@@ -339,7 +339,7 @@ mod tests {
             }
         }
         let said = side_by_side(&[("old", &old), ("new", &new)]);
-        let metrics: Vec<&str> = said.rows.iter().map(|row| row.metric.as_str()).collect();
+        let metrics: Vec<_> = said.rows.iter().map(|row| row.metric).collect();
         assert_eq!(metrics, ["workload.throughput"]);
         let noted: Vec<_> =
             said.notes.iter().filter(|note| note.code() == Some("comparison-programs-differ")).collect();

@@ -79,7 +79,7 @@ fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
         high = Value::Figure(high, "ns"),
         doubt = doubt.text()
     );
-    cite_fact(says, read.metric.clone())
+    cite_fact(says, read.metric)
 }
 
 /// Whether a reading takes longer than any vDSO and as long as a system call here.

@@ -137,7 +137,7 @@ fn stands_at(value: &Value, path: &str) -> bool {
 /// Whether a measurement has the metric and all keys that a place names.
 fn is_at(m: &Measurement, from: &str) -> bool {
     let mut words = from.split(' ');
-    if words.next() != Some(m.metric.as_str()) {
+    if words.next() != Some(m.metric.name()) {
         return false;
     }
     // Values may have spaces in them.

@@ -55,7 +55,7 @@ use std::ops::Deref;
 
 use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Severity};
 use record::difference::Verdict;
-use record::{DoubtKind, text};
+use record::{DoubtKind, Metric, text};
 
 use crate::figures::{cite_fact, locate_figure, severity, share_of, weight};
 
@@ -272,7 +272,7 @@ pub(crate) fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
 fn weaken(case: &Case, finding: &mut Finding) {
     let figures = |seen: &Evidence| {
         let (from, metric) = (seen.from.clone(), seen.from.split(' ').next().unwrap_or_default());
-        case.figures_of(metric).filter(move |m| locate_figure(m) == from)
+        case.figures_of(Metric::from(metric)).filter(move |m| locate_figure(m) == from)
     };
     let single = finding.evidence.iter().find(|seen| figures(seen).any(|m| m.summary.n == 1));
     let single = single.filter(|_| finding.measured).map(|seen| {

@@ -1,5 +1,6 @@
 //! What a program pays that ignores nodes: most of its accesses go to other nodes' memory.
 
+use record::Metric;
 use record::diagnosis::Numa;
 
 use super::prelude::*;
@@ -97,7 +98,7 @@ fn describe_share(share: f64) -> Text {
 fn remote_loss(
     case: &Case,
     numa: &Numa,
-    metric: &str,
+    metric: Metric,
     share: f64,
     slowdown: impl Fn(f64, f64) -> f64,
 ) -> Option<Verdict> {

@@ -70,7 +70,7 @@ pub(super) fn used_share(case: &Case) -> Option<f64> {
 /// Whether nothing but commands was measured, which may sleep.
 fn is_of_commands(case: &Case) -> bool {
     let measured = &case.record.measurements;
-    measured.iter().all(|m| m.metric.starts_with("workload."))
+    measured.iter().all(|m| m.metric.family() == "workload")
         && measured.iter().any(|m| m.detail.has(detail::COMMAND))
 }
 

@@ -84,7 +84,7 @@ fn figures(record: &Record, asked: &[String]) -> Vec<RowFigure> {
             figure: Figure {
                 family: Family::Others,
                 what: text!(HEADLINE, name = one.name.clone()),
-                metric: one.name,
+                metric: one.name.as_str().into(),
                 unit: one.unit,
                 better: Some(if lower { Better::Lower } else { Better::Higher }),
                 labels: Labels::new(),
@@ -92,7 +92,7 @@ fn figures(record: &Record, asked: &[String]) -> Vec<RowFigure> {
         }
     };
     let mut all: Vec<RowFigure> = headlines.map(headline).collect();
-    all.extend(rows.into_iter().filter(|row| is_asked(&row.figure.metric)));
+    all.extend(rows.into_iter().filter(|row| is_asked(row.figure.metric.name())));
     all.retain(|row| row.value.is_finite() && row.value > 0.0);
     all
 }
@@ -100,7 +100,7 @@ fn figures(record: &Record, asked: &[String]) -> Vec<RowFigure> {
 /// What two figures of one line have in common.
 fn kind_of(row: &RowFigure) -> (&str, &Text, &str, Option<Better>, &str) {
     let Figure { metric, what, unit, better, .. } = &row.figure;
-    (metric, what, unit, *better, &row.method)
+    (metric.name(), what, unit, *better, &row.method)
 }
 
 /// The lines of a machine's records, which are in the order of their times.
@@ -113,7 +113,8 @@ pub fn lines(records: &[Past]) -> Vec<Line> {
             match lines.iter_mut().find(|(known, _)| kind_of(known) == kind_of(row)) {
                 Some((_, line)) => line.points.push(point),
                 None => {
-                    let Figure { what, metric: name, unit, better, .. } = figure;
+                    let Figure { what, metric, unit, better, .. } = figure;
+                    let name = metric.name().to_owned();
                     let (points, changes, needs) = (vec![point], Vec::new(), None);
                     lines.push((row, Line { what, name, unit, better, points, changes, needs }));
                 }

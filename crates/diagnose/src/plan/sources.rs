@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use record::diagnosis::Evidence;
 use record::plan::Plan;
-use record::{Ended, Measurement, Record, RunMode, Template, Text, detail, metrics, text};
+use record::{Ended, Measurement, Metric, Record, RunMode, Template, Text, detail, metrics, text};
 
 use crate::figures::locate_figure;
 use crate::record_index::RecordIndex;
 use crate::resources::memory_pages;
 
 /// Figures that a plan needs, in groups that are taken from one record.
-const NEEDED: [&[&str]; 5] = [
+const NEEDED: [&[Metric]; 5] = [
     &[metrics::NUMA_LATENCY, metrics::NUMA_BANDWIDTH],
     &[metrics::SMT_YIELD],
     LATENCY,
@@ -20,12 +20,12 @@ const NEEDED: [&[&str]; 5] = [
 ];
 
 /// Whether a plan takes figures of this metric.
-pub fn plan_needs(metric: &str) -> bool {
+pub fn plan_needs(metric: Metric) -> bool {
     NEEDED.iter().any(|group| group.contains(&metric))
 }
 
 /// The latency curve.
-const LATENCY: &[&str] = &[metrics::LOAD_LATENCY];
+const LATENCY: &[Metric] = &[metrics::LOAD_LATENCY];
 
 /// What stands against a group of a record's figures, the worst first, and what is said of the newest where an older one goes over it.
 const LACKS: [Template; 5] = [
@@ -48,7 +48,7 @@ const LACKS: [Template; 5] = [
 /// run never goes over a better one, and a plan tells what the report of `.` does; of quick runs none is better for it.
 type Lacks = [bool; 5];
 
-fn find_lacks(now: &Record, other: &Record, group: &[&str], in_doubt: bool) -> Lacks {
+fn find_lacks(now: &Record, other: &Record, group: &[Metric], in_doubt: bool) -> Lacks {
     let settings = |record: &Record| {
         let conditions = &record.conditions.before;
         (record.machine.kernel.release.clone(), conditions.thp.clone(), conditions.numa_balancing)
@@ -78,9 +78,9 @@ struct Candidate<'a> {
 }
 
 impl<'a> Candidate<'a> {
-    fn find(now: &Record, at: usize, other: &'a Record, group: &[&str]) -> Option<Self> {
+    fn find(now: &Record, at: usize, other: &'a Record, group: &[Metric]) -> Option<Self> {
         // What a command does, or a recipe's, is not what the machine is like.
-        let wanted = |m: &&Measurement| group.contains(&m.metric.as_str()) && !m.detail.has(detail::COMMAND);
+        let wanted = |m: &&Measurement| group.contains(&m.metric) && !m.detail.has(detail::COMMAND);
         let figures: Vec<&Measurement> = other.measurements.iter().filter(wanted).collect();
         if figures.is_empty() {
             return None;
@@ -96,9 +96,9 @@ impl<'a> Candidate<'a> {
 
 /// Groups of figures that are of one record.
 #[derive(Debug, PartialEq)]
-struct Taken<'a> {
+struct Taken {
     at: usize,
-    metrics: Vec<&'a str>,
+    metrics: Vec<Metric>,
     in_doubt: bool,
     /// Why a newer record's were passed over.
     passed_over: Option<Text>,
@@ -130,8 +130,7 @@ pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Vec<Te
             let why = LACKS[worse];
             Some(text!(why, newer))
         });
-        let metrics =
-            group.iter().copied().filter(|metric| best.figures.iter().any(|m| m.metric == **metric));
+        let metrics = group.iter().copied().filter(|metric| best.figures.iter().any(|m| m.metric == *metric));
         let alike = |taken: &&mut Taken| {
             (taken.at, taken.in_doubt, &taken.passed_over) == (best.at, best.in_doubt, &passed_over)
         };
@@ -168,7 +167,7 @@ pub(super) fn tell_doubts(plan: &mut Plan, record: &Record) {
     let doubtful: HashSet<String> = record
         .measurements
         .iter()
-        .filter(|m| m.doubt.is_some() && plan_needs(&m.metric))
+        .filter(|m| m.doubt.is_some() && plan_needs(m.metric))
         .map(locate_figure)
         .collect();
     for (says, evidence) in explained(plan) {

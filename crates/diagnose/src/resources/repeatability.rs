@@ -25,8 +25,7 @@ fn resources_of_half(record: &Record, which: usize) -> Vec<(String, f64)> {
     let half = |m: &Measurement| {
         let value = m.halves()?[which];
         let summary = Summary { interval: None, ..Summary::from_samples(&[value]) };
-        let (metric, unit, labels, detail) =
-            (m.metric.clone(), m.unit.clone(), m.labels.clone(), m.detail.clone());
+        let (metric, unit, labels, detail) = (m.metric, m.unit.clone(), m.labels.clone(), m.detail.clone());
         Some(Measurement {
             metric,
             unit,

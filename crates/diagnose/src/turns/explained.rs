@@ -2,7 +2,7 @@
 
 use record::difference::{Scale, compare_pairs};
 use record::text::Value;
-use record::{Label, Measurement, Record, Template, Text, metrics, text};
+use record::{Label, Measurement, Metric, Record, Template, Text, metrics, text};
 
 use super::Named;
 
@@ -43,14 +43,14 @@ struct Both {
 /// What differs, in sentences: nothing where nothing does.
 pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: usize) -> Vec<Text> {
     let together = comparisons * (STATES + COUNTS.len());
-    let of = |whose: &Named, metric: &'static str, label: Label, word: &str| {
+    let of = |whose: &Named, metric: Metric, label: Label, word: &str| {
         record.measurements_of(metric).find(|m| {
             m.labels.get(Label::Workload) == whose.time.labels.get(Label::Workload)
                 && m.labels.get(Label::Thread).is_none()
                 && m.labels.word(label) == Some(word)
         })
     };
-    let both = |metric: &'static str, label: Label, word: &str| {
+    let both = |metric: Metric, label: Label, word: &str| {
         Some((of(first, metric, label, word)?, of(this, metric, label, word)?))
     };
     let wall = Both::of(first.time, this.time);

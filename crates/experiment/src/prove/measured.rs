@@ -5,7 +5,7 @@ use measure::context::{Progress, lead_cpu};
 use measure::{Depth, Measure, Wakeups, list};
 use quiet::tuning_plan::Purpose;
 use record::difference::Scale;
-use record::metrics::{self, Better, Metric};
+use record::metrics::{Better, Definition};
 use record::{CpuList, Key, KnobName, Label, Labels, Measurement, Text, text};
 
 use super::comparison::run_with_knobs;
@@ -16,7 +16,7 @@ use super::{Proof, ProofError, ProofRequest};
 /// A figure that is measured again and again.
 #[derive(Clone)]
 pub struct ProvenFigure {
-    metric: &'static Metric,
+    metric: &'static Definition,
     measure: &'static Measure,
     /// Where it was taken, as far as that is known.
     place: Labels,
@@ -38,8 +38,8 @@ impl ProvenFigure {
     pub fn of(knob: &record::KnobValue, cited: Option<&Measurement>) -> Option<Self> {
         let usual = knob.metric_of_gain()?;
         let cited = cited.filter(|cited| cited.metric == usual);
-        let metric = metrics::find(usual)?;
-        let measure = *measure::MEASUREMENTS.iter().find(|measure| measure.metrics.contains(&metric.name))?;
+        let metric = usual.definition()?;
+        let measure = *measure::MEASUREMENTS.iter().find(|measure| measure.metrics.contains(&usual))?;
         let place = cited.map(|cited| cited.labels.clone()).unwrap_or_default();
         Some(Self { metric, measure, place, any_page: knob.knob == KnobName::Thp })
     }

@@ -250,8 +250,7 @@ fn device(number: usize) -> MemoryDevice {
 /// Makes figures faster by a factor, or slower: what is better lower is divided by it.
 fn scale(record: &mut Record, of: impl Fn(&Measurement) -> bool, factor: f64) {
     for m in record.measurements.iter_mut().filter(|m| of(m)) {
-        let lower =
-            record::metrics::find(&m.metric).and_then(|metric| metric.better) == Some(record::Better::Lower);
+        let lower = m.metric.definition().and_then(|metric| metric.better) == Some(record::Better::Lower);
         let factor = if lower { 1.0 / factor } else { factor };
         let s = &mut m.summary;
         for value in [&mut s.min, &mut s.median, &mut s.mad, &mut s.max] {
@@ -301,7 +300,7 @@ fn clock(record: &mut Record, factor: f64) {
     let of_core = |m: &Measurement| {
         let near =
             m.metric == "load.latency" && m.labels.count(Label::Bytes).is_some_and(|bytes| bytes <= 1 << 20);
-        near || m.metric == "core.clock" || m.metric.starts_with("workload.") || m.metric.starts_with("cost.")
+        near || m.metric == "core.clock" || m.metric.family() == "workload" || m.metric.family() == "cost"
     };
     scale(record, of_core, factor);
 }
@@ -315,12 +314,12 @@ fn smt_off(record: &mut Record, loss: f64) {
     record.conditions.before.smt = Some("off".to_owned());
     record.machine.counts.cpus_online = Some(CPUS / 2);
     record.machine.counts.cpus_allowed = Some(CPUS / 2);
-    scale(record, |m| m.metric.starts_with("workload.") && is_of_all(m), 1.0 - loss);
+    scale(record, |m| m.metric.family() == "workload" && is_of_all(m), 1.0 - loss);
 }
 
 fn quota(record: &mut Record, loss: f64) {
     record.machine.limits.cpu_quota = Some(f64::from(CPUS) * (1.0 - loss));
-    scale(record, |m| (m.metric.starts_with("workload.") || is_bandwidth(m)) && is_of_all(m), 1.0 - loss);
+    scale(record, |m| (m.metric.family() == "workload" || is_bandwidth(m)) && is_of_all(m), 1.0 - loss);
 }
 
 fn neighbour(record: &mut Record, loss: f64) {
@@ -328,14 +327,14 @@ fn neighbour(record: &mut Record, loss: f64) {
     if let Some(after) = &mut record.conditions.after {
         *after.cpu_seconds.entry("user".to_owned()).or_default() += extra;
     }
-    scale(record, |m| m.metric.starts_with("workload.") || is_bandwidth(m), 1.0 - loss);
+    scale(record, |m| m.metric.family() == "workload" || is_bandwidth(m), 1.0 - loss);
     scale(record, is_far, 1.0 - 0.5 * loss);
 }
 
 fn microcode(record: &mut Record, loss: f64) {
     record.machine.processor.microcode = Some("0xd000331".to_owned());
     record.machine.kernel.mitigations.insert("mds".to_owned(), "Mitigation: Clear CPU buffers".to_owned());
-    scale(record, |m| m.metric.starts_with("cost."), 1.0 - loss);
+    scale(record, |m| m.metric.family() == "cost", 1.0 - loss);
 }
 
 fn bad_core(record: &mut Record, loss: f64) {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use record::{Better, Record, metrics};
+use record::{Better, Record};
 
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../linespeed/tests/records/0.1/main.json");
 
@@ -15,7 +15,7 @@ pub fn machine(number: u32, slow: (&str, f64)) -> Record {
     for (at, m) in record.measurements.iter_mut().enumerate() {
         let jitter = 1.0 + 0.004 * (((number * 7 + at as u32 * 13) % 11) as f64 / 5.0 - 1.0);
         let speed = jitter * if m.metric == slow.0 { slow.1 } else { 1.0 };
-        let lower = metrics::find(&m.metric).and_then(|metric| metric.better) == Some(Better::Lower);
+        let lower = m.metric.definition().and_then(|metric| metric.better) == Some(Better::Lower);
         let factor = if lower { 1.0 / speed } else { speed };
         let s = &mut m.summary;
         [&mut s.min, &mut s.median, &mut s.mad, &mut s.max].into_iter().for_each(|value| *value *= factor);

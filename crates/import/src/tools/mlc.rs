@@ -78,7 +78,7 @@ struct MlcReader {
 }
 
 impl MlcReader {
-    fn figure(&self, metric: &'static str, place: Labels, value: f64) -> Measurement {
+    fn figure(&self, metric: record::Metric, place: Labels, value: f64) -> Measurement {
         let mut m = Measurement::exact(metric, place, vec![value]);
         let version = self.version.iter().map(|version| format!(" {version}"));
         m.method = Some(format!("Intel MLC{}", version.collect::<String>()));

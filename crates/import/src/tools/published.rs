@@ -1,7 +1,7 @@
 //! Figures that articles print as tables or in prose, written down one a line: what reference machines are made of. The
 //! form is described in `docs/published.md`.
 
-use record::metrics::Metric;
+use record::metrics::Definition;
 use record::{Key, Machine, units};
 use serde_json::Value;
 
@@ -161,7 +161,7 @@ fn put_at(value: &mut Value, path: &[String], new: Value) -> bool {
 }
 
 /// The rest of a figure's line: `117.323 ns bytes=64MiB cpu=0 node=0 method="lmbench lat_mem_rd"`.
-fn parse_figure(metric: &'static Metric, rest: &str) -> Result<Measurement, Why> {
+fn parse_figure(metric: &'static Definition, rest: &str) -> Result<Measurement, Why> {
     let words = split_words(rest)?;
     let mut words = words.iter();
     let number = words.next().ok_or("the value is missing")?;
@@ -172,7 +172,7 @@ fn parse_figure(metric: &'static Metric, rest: &str) -> Result<Measurement, Why>
     let (value, work) = convert(number, unit, metric)
         .ok_or_else(|| format!("{unit:?} is no unit of {}, which is in {}", metric.name, metric.unit))?;
     let mut m =
-        Measurement::exact(metric.name, Labels::new(), vec![value]).with_known_detail(detail::WORK, work);
+        Measurement::exact(metric.metric(), Labels::new(), vec![value]).with_known_detail(detail::WORK, work);
     for word in words {
         let (key, value) =
             word.split_once('=').ok_or_else(|| format!("{word:?} is no key=value; quote what has blanks"))?;
@@ -181,7 +181,7 @@ fn parse_figure(metric: &'static Metric, rest: &str) -> Result<Measurement, Why>
             "doubt" => m.doubt = Some(value.into()),
             "note" => m = m.with_detail(detail::NOTE, value),
             "work" => m = m.with_detail(detail::WORK, value),
-            "class" if metric.name == metrics::CORE_TO_CORE_LATENCY => {
+            "class" if metric.metric() == metrics::CORE_TO_CORE_LATENCY => {
                 m = m.with_detail(detail::CLASS, value)
             }
             key => {
@@ -227,7 +227,7 @@ fn quantity(text: &str, into: &str) -> Option<f64> {
 }
 
 /// A value in the metric's unit, and what a unit of work is where the unit told it.
-fn convert<'a>(number: &str, unit: &'a str, metric: &Metric) -> Option<(f64, Option<&'a str>)> {
+fn convert<'a>(number: &str, unit: &'a str, metric: &Definition) -> Option<(f64, Option<&'a str>)> {
     if metric.unit != "work/s" {
         return scale(number, unit, metric.unit).map(|value| (value, None));
     }

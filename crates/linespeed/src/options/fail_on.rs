@@ -87,8 +87,7 @@ fn parse_bound(text: &str) -> Result<f64, String> {
 }
 
 fn check_metric(name: &str) -> Result<String, String> {
-    let is_known =
-        |metric: &metrics::Metric| metric.name == name || metric.name.split('.').next() == Some(name);
+    let is_known = |metric: &metrics::Definition| metric.metric().is_called(name);
     if metrics::all().any(is_known) {
         return Ok(name.to_owned());
     }

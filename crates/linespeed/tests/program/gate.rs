@@ -138,7 +138,7 @@ fn a_gate_with_nothing_to_hold_has_not_passed() {
     // What is summed up over working sets has samples enough.
     single.measurements.retain(|m| m.metric == "workload.throughput");
     for figure in &mut single.measurements {
-        let metric = record::metrics::find(&figure.metric).unwrap().name;
+        let metric = figure.metric.definition().unwrap().name;
         *figure = Measurement::new(metric, figure.labels.clone(), vec![figure.value()]);
     }
     let records = Records::of(&[("base.json", &base), ("none.json", &other), ("single.json", &single)]);

@@ -39,7 +39,7 @@ impl Home {
         for metric in metrics {
             let (low, _) = record::metrics::find(metric).unwrap().plausible;
             let labels = Labels::new().with_label(Label::Cpu, 0u32);
-            record.measurements.push(Measurement::new(metric, labels, vec![low + 1.0; 6]));
+            record.measurements.push(Measurement::new(*metric, labels, vec![low + 1.0; 6]));
         }
         std::fs::create_dir_all(self.kept()).unwrap();
         let name = record::file_name::record_name(record.machine.hostname.as_deref(), &started);

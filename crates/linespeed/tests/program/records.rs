@@ -91,7 +91,7 @@ fn the_main_job_leaves_a_record_and_its_page() {
     }
     let record = sound::record(&std::fs::read(record).unwrap());
     for metric in measure::MEASUREMENTS.iter().flat_map(|m| m.metrics) {
-        let of = record.measurements_of(metric).count();
+        let of = record.measurements_of(*metric).count();
         let lost = !record.coverage.iter().all(|c| c.state == record::State::Measured);
         assert!(of > 0 || lost, "{metric} was not measured, and the coverage is silent");
     }

@@ -181,7 +181,7 @@ fn readings_become_measurements_that_the_record_takes() {
     let measured = measurements(&counters.read(), place);
     assert!(measured.len() >= 4);
     for measurement in &measured {
-        let metric = record::metrics::find(&measurement.metric).unwrap();
+        let metric = measurement.metric.definition().unwrap();
         assert!(
             measurement.labels.0.keys().all(|key| metric.keys.iter().any(|label| label.name() == key)),
             "{measurement:?}"

@@ -34,11 +34,6 @@ pub(crate) const TOUCH_SECONDS: f64 = 7.0;
 
 pub(crate) const BANDWIDTH: Measure = Measure {
     name: NAME,
-    glossary: "
-        Memory bandwidth of one CPU and of all, for each kind of loop and store. `linespeed
-        list` says how long it takes. It needs memory of several times the last-level caches.
-        How: See `memory.bandwidth`, `memory.write_allocate_avoided`, `stream.ns_per_element`.
-    ",
     metrics: &[
         metrics::MEMORY_BANDWIDTH,
         metrics::MEMORY_WRITE_ALLOCATE_AVOIDED,

@@ -57,7 +57,7 @@ impl Taken {
     fn make_do(&mut self) -> bool {
         let needed = self.add.len() < LEAST;
         if needed {
-            self.add.extend(self.cut.drain(..).filter(|hz| metrics::can_be(metrics::CORE_CLOCK, *hz)));
+            self.add.extend(self.cut.drain(..).filter(|hz| metrics::CORE_CLOCK.is_plausible(*hz)));
         }
         needed
     }
@@ -65,11 +65,6 @@ impl Taken {
 
 pub(crate) const CLOCK: Measure = Measure {
     name: "clock",
-    glossary: "
-        The clock of each core: alone, with all cores busy, and with wide vectors. `linespeed
-        list` says how long it takes. It needs nothing.
-        How: See `core.clock`.
-    ",
     metrics: &[metrics::CORE_CLOCK],
     obstacle: NO_OBSTACLE,
     budget: |_, cpus, depth| Budget {

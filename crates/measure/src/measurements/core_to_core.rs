@@ -77,11 +77,6 @@ fn pair_time(depth: Depth, cpus: usize) -> Duration {
 
 pub(crate) const CORE_TO_CORE: Measure = Measure {
     name: NAME,
-    glossary: "
-        Time of a cache line from one CPU to another, for each pair of CPUs. `linespeed list` says how long it takes. It
-        needs two CPUs.
-        How: See `core_to_core.latency`.
-    ",
     metrics: &[metrics::CORE_TO_CORE_LATENCY],
     obstacle: |_, _, cpus| {
         (cpus.len() < 2).then(|| Coverage::impossible(NAME, NEEDS_TWO_CPUS).with_remedy(MORE_CPUS))

@@ -31,11 +31,6 @@ const HANDOVERS: u32 = 400;
 
 pub(crate) const COSTS: Measure = Measure {
     name: NAME,
-    glossary: "
-        Time of a system call, clock read, context switch, page fault, mutex handover, branch mispredict
-        and spin hint. `linespeed list` says how long it takes. Two of them need a second CPU.
-        How: See the metrics that begin with `cost.`.
-    ",
     metrics: &[
         metrics::COST_SYSCALL,
         metrics::COST_CLOCK_READ,

@@ -48,14 +48,6 @@ const LEAST_HUGE: f64 = 0.99;
 
 pub(crate) const LATENCY: Measure = Measure {
     name: NAME,
-    glossary: "
-        Load latency of each cache and of memory, and how much of it is the page walk.
-        Also finds the caches in the curve and holds them against what the kernel says. `linespeed list`
-        says how long it takes. It needs memory of four times the last-level cache for the full curve and
-        2 MiB pages for the second one (transparent huge pages set to `madvise` or `always`, or reserved
-        ones).
-        How: See `load.latency`.
-    ",
     metrics: &[metrics::LOAD_LATENCY, metrics::LOAD_LATENCY_CYCLES],
     obstacle: |machine, snapshot, _| {
         let wanted = beyond_caches(machine);

@@ -51,11 +51,6 @@ const ONE_LOADER: Template = Template {
 
 pub(crate) const LOADED_LATENCY: Measure = Measure {
     name: NAME,
-    glossary: "
-        Memory latency while other CPUs load the memory step by step, and the load at which it doubles. `linespeed list` says how long
-        it takes. It needs at least two CPUs.
-        How: See `memory.loaded_latency`.
-    ",
     metrics: &[metrics::MEMORY_LOADED_LATENCY, metrics::PROBE_LATENCY],
     obstacle: |_, _, cpus| match cpus.len() {
         0 | 1 => Some(Coverage::impossible(NAME, NEEDS_LOADERS).with_remedy(MORE_CPUS)),

@@ -42,12 +42,6 @@ fn phases(rows: &[Row], columns: usize, effort: Effort) -> Phases {
 
 pub(crate) const NUMA: Measure = Measure {
     name: NAME,
-    glossary: "
-        Latency and bandwidth of each node's memory from each node, how well the firmware's table of
-        distances ranks them, and what a program pays that ignores nodes. `linespeed list` says how long it takes. It
-        needs two nodes.
-        How: See `numa.latency`, `numa.bandwidth`; where it is named, `stream.ns_per_element`, too.
-    ",
     metrics: &[metrics::NUMA_LATENCY, metrics::NUMA_BANDWIDTH, metrics::STREAM_NS_PER_ELEMENT],
     obstacle: |machine, snapshot, cpus| {
         if let Some(why) = plan::impossible(machine, cpus) {

@@ -26,11 +26,6 @@ const HOPS: u64 = 4_096;
 
 pub(crate) const PARALLELISM: Measure = Measure {
     name: "parallelism",
-    glossary: "
-        How many cache misses one core keeps in flight (memory-level parallelism). `linespeed list` says how long it takes. It needs 2
-        MiB pages for a clean answer.
-        How: See `load.parallelism`.
-    ",
     metrics: &[metrics::LOAD_PARALLELISM],
     obstacle: NO_OBSTACLE,
     budget: |machine, _, depth| Budget { seconds: depth.pick(0.5, 1.2, 10.0), bytes: beyond_caches(machine) },

@@ -31,11 +31,6 @@ const AS_ROOT: Template = Template { code: "power-as-root", words: "sudo linespe
 
 pub(crate) const POWER: Measure = Measure {
     name: NAME,
-    glossary: "
-        Power that the machine draws idle, and under known work on all CPUs. `linespeed list` says how long
-        it takes. It needs RAPL (as root) or a power meter in hwmon.
-        How: See `power.package`.
-    ",
     metrics: &[metrics::POWER_PACKAGE],
     obstacle: |_, _, _| Meter::find(&Root::live()).err().map(|why| why.into_impossible(NAME)),
     budget: |machine, _, depth| {

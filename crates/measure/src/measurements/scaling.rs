@@ -45,13 +45,6 @@ const VISIT_SECONDS: (f64, f64) = (5e-3, 0.2e-3);
 
 pub(crate) const SCALING: Measure = Measure {
     name: NAME,
-    glossary: "
-        Throughput from one CPU to all of them, with the cores first, the siblings first, one node
-        after the other and nodes in turn. `linespeed list` says how long it takes. It needs two
-        CPUs.
-        How: See `workload.throughput`. A fit of the Universal Scalability Law tells what is serialized
-        and what is spent on coherency.
-    ",
     metrics: &[metrics::WORKLOAD_THROUGHPUT, metrics::CORE_IPC, metrics::COUNTER_COUNT],
     obstacle: |_, _, cpus| {
         (cpus.len() < 2).then(|| Coverage::impossible(NAME, NEEDS_TWO_CPUS).with_remedy(MORE_CPUS))

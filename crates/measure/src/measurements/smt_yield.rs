@@ -35,11 +35,6 @@ struct Core {
 
 pub(crate) const SMT_YIELD: Measure = Measure {
     name: NAME,
-    glossary: "
-        Throughput of two siblings of a core against one alone, workload by workload. `linespeed list` says how long it takes. It needs a
-        core with two siblings.
-        How: See `smt.yield`.
-    ",
     metrics: &[metrics::SMT_YIELD],
     obstacle: |machine, snapshot, cpus| {
         let none = || no_siblings(machine, snapshot.smt.as_deref()).into_impossible(NAME);

@@ -67,11 +67,6 @@ struct Seen {
 
 pub(crate) const TIME_TAKEN: Measure = Measure {
     name: "stolen",
-    glossary: "
-        Share of each CPU's time taken from a program that never stops, by the OS (other tasks,
-        interrupts) or from below it (hypervisor, firmware), and the length of each gap. `linespeed list` says how long it takes. It needs nothing.
-        How: See `stolen.share`, `stolen.gap`.
-    ",
     metrics: &[metrics::STOLEN_SHARE, metrics::STOLEN_GAP],
     obstacle: NO_OBSTACLE,
     budget: |_, cpus, depth| Budget {

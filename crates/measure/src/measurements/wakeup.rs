@@ -126,12 +126,6 @@ impl Seen {
 
 pub(crate) const WAKEUP: Measure = Measure {
     name: NAME,
-    glossary: "
-        Wake-up latency: how late sleeping threads run, with the machine as it is and tuned. `linespeed list` says how
-        long it takes. FIFO needs permission for real-time scheduling (root, CAP_SYS_NICE or an rtprio
-        limit); holding idle states off needs write access to `/dev/cpu_dma_latency`.
-        How: See `wakeup.latency`.
-    ",
     metrics: &[metrics::WAKEUP_LATENCY],
     obstacle: |machine, _, _| {
         let why = text!("SCHED_FIFO is not allowed to this user, so SCHED_OTHER only");

@@ -24,12 +24,6 @@ const SLICES: usize = 7;
 
 pub(crate) const WORKLOADS: Measure = Measure {
     name: NAME,
-    glossary: "
-        Time of known work on one CPU: nops, primes, AES, big numbers, digits of pi, flushes,
-        multiply-adds, triad. Each is checked by its result. `linespeed list` says how long it takes. It
-        needs nothing.
-        How: See `workload.time`, `workload.throughput`, `core.ipc`.
-    ",
     metrics: &[
         metrics::WORKLOAD_THROUGHPUT,
         metrics::WORKLOAD_TIME,

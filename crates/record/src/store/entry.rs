@@ -1,23 +1,21 @@
 //! What a list tells of a record, read from its beginning and the names of its figures.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
 
-use crate::{RunMode, document, metrics, regular_file};
+use crate::{Metric, RunMode, document, metrics, regular_file};
 
 /// The metrics that a run of everything has on any machine; a record without one of them is of a part.
-pub(super) const OF_A_WHOLE_RUN: [&str; 3] =
+pub(super) const OF_A_WHOLE_RUN: [Metric; 3] =
     [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
 
 /// A record in a folder, by its beginning and what it is of.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Its file.
-    #[serde(skip)]
     pub path: PathBuf,
     /// When it began.
     pub started: String,
@@ -28,11 +26,10 @@ pub struct Entry {
     /// How thorough the run was, where there is a choice.
     pub mode: Option<RunMode>,
     /// The metrics of which it has figures.
-    pub metrics: BTreeSet<String>,
+    pub metrics: BTreeSet<Metric>,
     /// Whether other tools measured it.
     pub imported: bool,
     /// The labels that it has.
-    #[serde(skip)]
     pub labels: Vec<String>,
 }
 
@@ -43,8 +40,8 @@ impl Entry {
     }
 
     /// What a run of everything has and this has not.
-    pub fn lacks(&self) -> Vec<&'static str> {
-        OF_A_WHOLE_RUN.into_iter().filter(|name| !self.metrics.contains(*name)).collect()
+    pub fn lacks(&self) -> Vec<Metric> {
+        OF_A_WHOLE_RUN.into_iter().filter(|metric| !self.metrics.contains(metric)).collect()
     }
 
     /// Reads what a list of records tells of each; `None` for a file that is none.
@@ -55,15 +52,15 @@ impl Entry {
     /// The same of the text in this file. Samples and what follows from figures are passed over.
     pub(super) fn from_json(text: &[u8], path: &Path) -> Option<Self> {
         #[derive(Deserialize)]
-        struct Head<'a> {
+        struct Head {
             started: String,
             #[serde(default)]
             command: Vec<String>,
             mode: Option<RunMode>,
             #[serde(default)]
             machine: Host,
-            #[serde(default, borrow)]
-            measurements: Vec<Figure<'a>>,
+            #[serde(default)]
+            measurements: Vec<Figure>,
             import: Option<IgnoredAny>,
         }
         #[derive(Default, Deserialize)]
@@ -71,9 +68,8 @@ impl Entry {
             hostname: Option<String>,
         }
         #[derive(Deserialize)]
-        struct Figure<'a> {
-            #[serde(borrow)]
-            metric: Cow<'a, str>,
+        struct Figure {
+            metric: Metric,
             summary: Count,
         }
         #[derive(Deserialize)]
@@ -83,14 +79,13 @@ impl Entry {
         document::memory_of(text).ok()?;
         let head: Head = serde_json::from_slice(text).ok()?;
         let figures = head.measurements.into_iter().filter(|figure| figure.summary.n > 0);
-        let metrics: BTreeSet<Cow<str>> = figures.map(|figure| figure.metric).collect();
         Some(Self {
             path: path.to_owned(),
             started: head.started,
             host: head.machine.hostname.unwrap_or_default(),
             mode: head.mode.or_else(|| RunMode::of_command(&head.command)),
             command: head.command,
-            metrics: metrics.into_iter().map(Cow::into_owned).collect(),
+            metrics: figures.map(|figure| figure.metric).collect(),
             imported: head.import.is_some(),
             labels: Vec::new(),
         })

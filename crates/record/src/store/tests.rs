@@ -3,17 +3,19 @@ use std::collections::BTreeSet;
 use super::entry::OF_A_WHOLE_RUN;
 use super::*;
 use crate::redaction::{Key, Kind, Pseudonyms};
-use crate::{Labels, Measurement};
+use crate::{Labels, Measurement, Metric};
 
-fn record(host: &str, metrics: &[&'static str], started: &str) -> Record {
+fn record(host: &str, metrics: &[impl Into<Metric> + Copy], started: &str) -> Record {
     let mut record = Record::new("0", started.to_owned(), Vec::new());
     record.machine.hostname = Some(host.to_owned());
-    for metric in metrics {
-        let (low, _) = crate::metrics::find(metric).unwrap().plausible;
+    for metric in metrics.iter().map(|metric| (*metric).into()) {
+        let (low, _) = metric.definition().unwrap().plausible;
         record.measurements.push(Measurement::new(metric, Labels::new(), vec![low]));
     }
     record
 }
+
+const NOTHING: [Metric; 0] = [];
 
 struct Folder(tempfile::TempDir);
 
@@ -75,7 +77,10 @@ fn a_run_of_everything_stands_for_a_machine_before_a_part_and_others_never() {
     assert_eq!((found.entry.path.as_path(), newer), (whole.as_path(), Some(less)));
     std::fs::remove_file(&whole).unwrap();
     let found = newest().unwrap();
-    assert_eq!((found.entry.started.as_str(), found.entry.lacks()), ("part", vec!["memory.bandwidth"]));
+    assert_eq!(
+        (found.entry.started.as_str(), found.entry.lacks()),
+        ("part", vec![crate::metrics::MEMORY_BANDWIDTH])
+    );
     folder.write("whole.json", &record("here", &OF_A_WHOLE_RUN, "newest"), 0);
     assert!(newest().unwrap().newer.is_none());
 }
@@ -104,10 +109,10 @@ fn records_of_a_machine_are_those_with_its_name_and_those_with_its_pseudonym() {
     let redacted = write("redacted-20260103T030405Z.json", "host-1");
     write("redacted-20260104T030405Z.json", "host-2");
     write("here-20260105T030405Z.json", "there");
-    let mut other = record("here", &[], "other hardware");
+    let mut other = record("here", &NOTHING, "other hardware");
     other.machine.processor.model_name = Some("other".to_owned());
     folder.write("here-20260106T030405Z.json", &other, 0);
-    let machine = record("here", &[], "").machine;
+    let machine = record("here", &NOTHING, "").machine;
     let found = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         of_machine(&folder.all(), &machine, names, |_| true).collect::<Vec<(PathBuf, Record)>>()
@@ -128,7 +133,7 @@ fn many_records_of_commands_do_not_hide_what_was_measured_of_the_machine() {
         let name = format!("here-202601030304{number:02}Z.json");
         folder.write(&name, &record("here", &["memory.bandwidth"], &name), 0);
     }
-    let machine = record("here", &[], "").machine;
+    let machine = record("here", &NOTHING, "").machine;
     let clock = |entry: &Entry| entry.metrics.contains("core.clock");
     let found: Vec<PathBuf> =
         of_machine(&folder.all(), &machine, vec!["here".to_owned()], clock).map(|(path, _)| path).collect();
@@ -152,7 +157,7 @@ fn a_quick_run_stands_for_a_machine_only_where_there_is_no_better_one() {
     let found = newest(&folder.all(), &["here".to_owned()]).unwrap();
     assert_eq!((found.entry.path, found.newer.map(|entry| entry.path)), (whole.clone(), Some(quick.clone())));
     // What stands for the machine is not pruned, a newer quick run is.
-    let all = list(&folder.all(), |_, _| ());
+    let all = list(&folder.all());
     let gone: Vec<&Path> =
         superfluous(&all, 0, &Aliases::default()).into_iter().map(|entry| entry.path.as_path()).collect();
     assert_eq!(gone, [quick.as_path()]);
@@ -162,8 +167,8 @@ fn a_quick_run_stands_for_a_machine_only_where_there_is_no_better_one() {
 fn a_label_stands_for_its_record_and_moves_but_never_touches_it() {
     let folder = Folder::new();
     let (first, second) = (
-        folder.write("a.json", &record("h", &[], "1"), 1),
-        folder.write("b.json", &record("h", &[], "2"), 0),
+        folder.write("a.json", &record("h", &NOTHING, "1"), 1),
+        folder.write("b.json", &record("h", &NOTHING, "2"), 0),
     );
     let found = |name: &str| find(&folder.all(), name);
     let real = |path: &Path| std::fs::canonicalize(path).unwrap();
@@ -171,11 +176,11 @@ fn a_label_stands_for_its_record_and_moves_but_never_touches_it() {
     assert_eq!(found("before"), Some(real(&first)));
     assert_eq!(label(folder.0.path(), "before", &second).unwrap(), Some(real(&first)));
     assert_eq!((found("before"), found("a")), (Some(real(&second)), Some(first.clone())));
-    assert_eq!(list(&folder.all(), |_, _| ())[0].labels, ["before"]);
+    assert_eq!(list(&folder.all())[0].labels, ["before"]);
     for refused in ["", "../a", "a/b", ".", "-x", "reference:x"] {
         assert!(label(folder.0.path(), refused, &first).is_err() && found(refused).is_none(), "{refused}");
     }
-    let entries = list(&folder.all(), |_, _| ());
+    let entries = list(&folder.all());
     remove(&folder.all(), &entries[0]).unwrap();
     assert!(!second.exists() && found("before").is_none() && first.exists());
 }
@@ -184,7 +189,7 @@ fn a_label_stands_for_its_record_and_moves_but_never_touches_it() {
 fn what_has_a_label_and_what_stands_for_its_host_is_never_superfluous() {
     let entry = |host: &str, whole: bool, label: Option<&str>| Entry {
         host: host.to_owned(),
-        metrics: if whole { OF_A_WHOLE_RUN.map(str::to_owned).into() } else { BTreeSet::new() },
+        metrics: if whole { OF_A_WHOLE_RUN.into() } else { BTreeSet::new() },
         labels: label.map(str::to_owned).into_iter().collect(),
         ..Entry::default()
     };
@@ -210,4 +215,22 @@ fn what_has_a_label_and_what_stands_for_its_host_is_never_superfluous() {
     let counts = |aliases| [0, 1].map(|keep| superfluous(&both, keep, &aliases).len());
     assert_eq!((counts(Aliases::default()), counts(Aliases::new(vec![key]))), ([1, 0], [2, 1]));
     assert_eq!((gone(0), gone(9)), (vec![0, 1, 3, 5], vec![]));
+}
+
+#[test]
+fn the_record_of_a_machine_is_found_behind_any_number_of_others() {
+    let folder = Folder::new();
+    let own = folder.write("here-20260102T000000Z.json", &record("here", &["core.clock"], "own"), 9);
+    let there = record("there", &["core.clock"], "other");
+    for number in 0..MOST_LOOKED_AT + 1 {
+        folder.write(&format!("there-20260103T000000Z-{}.json", number + 2), &there, 1);
+    }
+    let newest_of = |host: &str| newest(&folder.all(), &[host.to_owned()]).map(|found| found.entry.path);
+    assert_eq!(newest_of("here"), Some(own.clone()));
+    // Under another host's name it is looked for where there is no other.
+    let moved = folder.0.path().join("there-20270102T000000Z.json");
+    std::fs::rename(&own, &moved).unwrap();
+    let file = std::fs::File::options().write(true).open(&moved).unwrap();
+    file.set_modified(SystemTime::now() + std::time::Duration::from_secs(60)).unwrap();
+    assert_eq!((newest_of("here"), newest_of("nowhere")), (Some(moved), None));
 }

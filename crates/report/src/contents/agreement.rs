@@ -5,7 +5,7 @@ use std::path::Path;
 
 use record::diagnosis::{Evidence, Finding, Resource};
 use record::loss_breakdown::LossBreakdown;
-use record::{Better, Label, Labels, Measurement, Record, Verdict, detail, metrics};
+use record::{Better, Label, Labels, Measurement, Record, Verdict, detail};
 
 use super::blocks::blocks;
 use super::figures::{MARK, figure, known, place, value};
@@ -89,7 +89,7 @@ fn of_table(record: &Record, table: &Table) -> Vec<String> {
     let shown = record.measurements.iter().filter(|m| m.summary.n > 0 && table.shown.has(m));
     let shown = shown
         .filter(|m| m.metric != "workload.throughput")
-        .filter(|m| m.metric != "layer.time" && table.word.as_deref() == Some(m.metric.as_str()))
+        .filter(|m| m.metric != "layer.time" && table.word.as_deref() == Some(m.metric.name()))
         .filter(|m| !is_modelled(m));
     shown
         .filter(|m| {
@@ -184,7 +184,7 @@ fn of_breakdown(record: &Record, breakdown: &LossBreakdown) -> Vec<String> {
 
 /// A measurement as evidence names it.
 fn cited(m: &Measurement) -> String {
-    let keys = metrics::find(&m.metric).map_or(&[][..], |metric| metric.keys);
+    let keys = m.metric.keys();
     let labels = keys.iter().filter_map(|key| Some(format!(" {key}={}", m.labels.get(*key)?)));
     [m.metric.to_string()].into_iter().chain(labels).collect()
 }

@@ -31,7 +31,7 @@ pub(crate) fn table(record: &Record, most: usize) -> Table {
         "#bus bytes",
         "?#95 % interval",
     ];
-    let mut table = Table::new("Memory bandwidth", Some(metrics::MEMORY_BANDWIDTH), heads);
+    let mut table = Table::new("Memory bandwidth", Some(metrics::MEMORY_BANDWIDTH.name()), heads);
     let mut seen: HashMap<([String; 5], usize), usize> = HashMap::new();
     // Figures that differ in other labels have a row each; what is counted in an unknown way stands alone.
     let rows = side_by_side::<_, 3>(record.measurements_of(metrics::MEMORY_BANDWIDTH), |m| {

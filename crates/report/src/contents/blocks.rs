@@ -1,7 +1,7 @@
 //! The figures of a report in the order in which they are told: each block is what stands below one heading.
 
 use record::Record;
-use record::metrics;
+use record::metrics::{self, Metric};
 
 use super::block::{Block, Part, Room};
 use super::{
@@ -29,11 +29,11 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
         }
     }
     for block in &mut blocks {
-        let shown = |(metric, _): &(&str, Chart)| block.word.as_deref() == Some(*metric);
+        let shown = |(metric, _): &(Metric, Chart)| block.word.as_deref() == Some(metric.name());
         if let Some(at) = charts.iter().position(shown) {
             block.parts.insert(0, Part::Chart(charts.remove(at).1));
         }
-        if block.word.as_deref() == Some(metrics::MEMORY_BANDWIDTH) {
+        if block.word.as_deref() == Some(metrics::MEMORY_BANDWIDTH.name()) {
             block.parts.splice(0..0, bandwidth::bars(record).into_iter().map(Part::Bars));
         }
     }
@@ -51,7 +51,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     blocks.iter().for_each(|block| shown.join(&block.shown_figures()));
     blocks.extend(rest::tables(record, &shown, room.rows).into_iter().map(Block::from_table));
     blocks.extend(charts.into_iter().map(|(metric, chart)| {
-        let mut block = Block::new(&chart.title, Some(metric));
+        let mut block = Block::new(&chart.title, Some(metric.name()));
         block.parts.push(Part::Chart(chart));
         block
     }));

@@ -2,7 +2,7 @@
 
 use record::command_run::RunEnd;
 use record::phrase::{agree, count_noun, quote_word};
-use record::{DoubtKind, Ended, Label, Measurement, Record, detail, metrics, units};
+use record::{DoubtKind, Ended, Label, Measurement, Metric, Record, detail, metrics, units};
 
 use super::figures::NO_THREAD_READY;
 use super::side_by_side::group_by;
@@ -13,7 +13,7 @@ use crate::text::range;
 const MOST_LEFT: usize = 5;
 
 /// The figures of a metric that are of the command.
-pub(crate) fn figures<'a>(record: &'a Record, metric: &'static str) -> impl Iterator<Item = &'a Measurement> {
+pub(crate) fn figures(record: &Record, metric: Metric) -> impl Iterator<Item = &Measurement> {
     record.measurements_of(metric).filter(|m| m.labels.word(Label::Workload) == Some("command"))
 }
 

@@ -55,7 +55,7 @@ fn ratio(value: f64) -> String {
 
 pub(crate) fn times(record: &Record, time: &Measurement) -> Table {
     let heads = ["", "#time", "#of its run", "?#95 % interval"];
-    let mut table = Table::new("Time", Some(metrics::WORKLOAD_CPU_TIME), heads);
+    let mut table = Table::new("Time", Some(metrics::WORKLOAD_CPU_TIME.name()), heads);
     table.tells(time);
     for (name, words, _) in listed_states(|state| find_state(record, state).map(Measurement::value)) {
         let Some(m) = find_state(record, name) else { continue };
@@ -79,7 +79,7 @@ pub(crate) fn times(record: &Record, time: &Measurement) -> Table {
 
 fn threads(record: &Record) -> Table {
     let heads = ["thread", "#on-CPU", "#runnable", "#blocked"];
-    let mut table = Table::new("Threads", Some(metrics::WORKLOAD_CPU_TIME), heads);
+    let mut table = Table::new("Threads", Some(metrics::WORKLOAD_CPU_TIME.name()), heads);
     let in_state = |state: &'static str| {
         let all = figures(record, metrics::WORKLOAD_CPU_TIME);
         all.filter(move |m| m.labels.word(Label::State) == Some(state))
@@ -128,7 +128,7 @@ const HIDDEN: [&str; 3] = ["task-clock", "minor-faults", "voluntary-switches"];
 /// The events that the report tells; faults and switches are told in sum.
 pub(crate) fn counts(record: &Record) -> Table {
     let heads = ["", "#count", "#per second of CPU time", "?#counted for"];
-    let mut table = Table::new("Counts", Some(metrics::COUNTER_COUNT), heads);
+    let mut table = Table::new("Counts", Some(metrics::COUNTER_COUNT.name()), heads);
     let cpu = cpu_seconds(record);
     for m in figures(record, metrics::COUNTER_COUNT) {
         table.tells(m);

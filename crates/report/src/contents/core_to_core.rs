@@ -40,7 +40,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let cpus = cpus(&record.machine);
     let dies = record.machine.counts.dies > record.machine.counts.packages;
     let class = |m: &Measurement| class(&cpus, dies, m);
-    let mut block = Block::new("Core-to-core latency", Some(metrics::CORE_TO_CORE_LATENCY));
+    let mut block = Block::new("Core-to-core latency", Some(metrics::CORE_TO_CORE_LATENCY.name()));
     let pairs: BTreeSet<(u32, u32)> = chief.iter().filter_map(|m| pair(m)).collect();
     // The kinds of pairs tell how many there are of each, the matrix which.
     chief.iter().chain(&beside).for_each(|m| block.shown.add(m));
@@ -148,7 +148,8 @@ fn classes(
     class: impl Fn(&Measurement) -> String,
 ) -> Table {
     let heads = ["kind of pair", "#pairs", "#median", "#min", "#max", "#by stores", "slowest pair"];
-    let mut table = Table::new(&titled("By kind of pair", how), Some(metrics::CORE_TO_CORE_LATENCY), heads);
+    let mut table =
+        Table::new(&titled("By kind of pair", how), Some(metrics::CORE_TO_CORE_LATENCY.name()), heads);
     // A kind that only the figures beside have still has its row.
     let mut kinds: BTreeMap<String, [Vec<&Measurement>; 2]> = BTreeMap::new();
     for (column, figures) in [all, beside].into_iter().enumerate() {

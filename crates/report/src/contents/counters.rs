@@ -45,7 +45,8 @@ fn place(m: &Measurement) -> [String; PLACE.len()] {
 fn counts(record: &Record, shown_before: &Shown, most: usize) -> Table {
     let places = ["workload", "#threads", "placement", "thread"];
     let figures = ["event", "#count", "#per 1000 instructions", "?#counted for"];
-    let mut table = Table::new("Counters", Some(metrics::COUNTER_COUNT), places.into_iter().chain(figures));
+    let mut table =
+        Table::new("Counters", Some(metrics::COUNTER_COUNT.name()), places.into_iter().chain(figures));
     let all: Vec<&Measurement> = record
         .measurements_of(metrics::COUNTER_COUNT)
         .filter(|m| m.summary.n > 0 && !shown_before.has(m))
@@ -103,7 +104,7 @@ const LEVEL_2: [(&str, &str); 8] = [
 /// Issue slots by category, a row a workload.
 fn slots<const N: usize>(record: &Record, most: usize, title: &str, categories: [(&str, &str); N]) -> Table {
     let heads = ["workload", "#threads", "placement"].into_iter().chain(categories.map(|(_, head)| head));
-    let mut table = Table::new(title, Some(metrics::COUNTER_SHARE), heads);
+    let mut table = Table::new(title, Some(metrics::COUNTER_SHARE.name()), heads);
     let all = record.measurements_of(metrics::COUNTER_SHARE).filter(|m| m.summary.n > 0);
     let rows = side_by_side::<_, N>(all, |m| {
         let category = m.labels.word(Label::Category)?;

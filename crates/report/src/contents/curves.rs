@@ -5,14 +5,14 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use record::diagnosis::CurvePlace;
-use record::{Measurement, Record, metrics, units};
+use record::{Measurement, Metric, Record, metrics, units};
 
 use super::conditions;
 use crate::chart::{Axis, Chart, Mark, SUBJECTS, Scale, Series};
 use record::phrase::count_noun;
 
 /// Every chart that the record has figures for, each with the metric that it shows.
-pub(crate) fn charts(record: &Record) -> Vec<(&'static str, Chart)> {
+pub(crate) fn charts(record: &Record) -> Vec<(Metric, Chart)> {
     [
         (metrics::LOAD_LATENCY, latency(record)),
         (metrics::MEMORY_LOADED_LATENCY, loaded(record)),

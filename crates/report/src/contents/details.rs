@@ -50,7 +50,7 @@ const CLOCKS: [Field<Measurement>; 7] = [
 
 /// Core clocks.
 fn clocks(record: &Record, most: usize) -> Table {
-    let mut table = Table::with_fields("Core clock", Some(metrics::CORE_CLOCK), &CLOCKS);
+    let mut table = Table::with_fields("Core clock", Some(metrics::CORE_CLOCK.name()), &CLOCKS);
     let all = record.measurements_of(metrics::CORE_CLOCK).collect();
     let slowest = worst(&mut table, all, most, one_kind, |m| -m.value());
     table.figures(&CLOCKS, slowest, remarks);
@@ -81,7 +81,7 @@ fn is_short(judgement: &str) -> bool {
 
 /// The levels of the memory hierarchy: found in the latency curve, and as advertised.
 fn levels(record: &Record) -> Table {
-    let mut table = Table::with_fields("Cache levels", Some(metrics::LOAD_LATENCY), &LEVELS);
+    let mut table = Table::with_fields("Cache levels", Some(metrics::LOAD_LATENCY.name()), &LEVELS);
     let disturbed = conditions::is_disturbed(record);
     for level in &record.diagnosis.levels {
         table.note_row(Some(level.judgement.to_string()).filter(|says| !is_short(says)));
@@ -118,7 +118,7 @@ fn parallelism(record: &Record, most: usize) -> Table {
     };
     let heads = chains.iter().flatten().map(head);
     let heads = ["CPU".to_owned(), "#working set".to_owned()].into_iter().chain(heads);
-    let mut table = Table::new(title, Some(metrics::LOAD_PARALLELISM), heads);
+    let mut table = Table::new(title, Some(metrics::LOAD_PARALLELISM.name()), heads);
     let rows = side_by_side::<_, MOST_CHAINS>(all, |m| {
         let column = chains.iter().position(|n| *n == m.labels.count(Label::Chains))?;
         Some(([Label::Cpu, Label::Bytes].map(|label| labelled(m, label)), column))
@@ -139,7 +139,7 @@ fn loaded(record: &Record) -> Table {
 }
 
 const COSTS: [Field<Measurement>; 5] = [
-    ("what", |m| m.metric.trim_start_matches("cost.").replace('_', " ")),
+    ("what", |m| m.metric.name().trim_start_matches("cost.").replace('_', " ")),
     ("where", |m| {
         let words = keys(&[m]).into_iter().map(|name| match (Label::from_name(&name), key(m, &name)) {
             (Some(Label::Cpu), cpu) => format!("CPU {cpu}"),
@@ -160,7 +160,7 @@ const COST_ROWS: usize = 24;
 /// Small costs, one row each.
 fn costs(record: &Record, most: usize) -> Table {
     let mut table = Table::with_fields("Small costs", Some("costs"), &COSTS);
-    let all = record.measurements.iter().filter(|m| m.metric.starts_with("cost.")).collect();
+    let all = record.measurements.iter().filter(|m| m.metric.family() == "cost").collect();
     let largest = worst(&mut table, all, most.max(COST_ROWS), one_kind, Measurement::value);
     table.figures(&COSTS, largest, remarks);
     table.finished()

@@ -6,14 +6,14 @@ use record::diagnosis::{Resource, Scaling, Step};
 use record::label::name_workload;
 use record::metrics::Whole;
 use record::statistics::is_unknown;
-use record::{DoubtKind, Mark, Measurement, Record, detail, metrics, units};
+use record::{DoubtKind, Mark, Measurement, Metric, Record, detail, metrics, units};
 
 /// A value of this measurement with its unit. Shares are printed in percent and other ratios with a times sign,
 /// so that no figure stands alone.
 pub(crate) fn figure(m: &Measurement, value: f64) -> String {
     match m.unit.as_str() {
         "work/s" => rate(value, m.detail.get(detail::WORK).unwrap_or_default()),
-        unit => figure_of(&m.metric, unit, value),
+        unit => figure_of(m.metric, unit, value),
     }
 }
 
@@ -23,12 +23,12 @@ pub(crate) fn rate(value: f64, work: &str) -> String {
 }
 
 /// A value of a metric with its unit.
-pub(crate) fn figure_of(metric: &str, unit: &str, value: f64) -> String {
+pub(crate) fn figure_of(metric: Metric, unit: &str, value: f64) -> String {
     figure_within(metric, unit, value, None)
 }
 
 /// A value of a metric with as many digits as its interval leaves.
-pub(crate) fn figure_within(metric: &str, unit: &str, value: f64, interval: Option<(f64, f64)>) -> String {
+pub(crate) fn figure_within(metric: Metric, unit: &str, value: f64, interval: Option<(f64, f64)>) -> String {
     let digits = units::digits_within(value, interval);
     match unit {
         "ratio" if is_share(metric) => units::percent_to(value, digits),
@@ -38,8 +38,8 @@ pub(crate) fn figure_within(metric: &str, unit: &str, value: f64, interval: Opti
 }
 
 /// Whether a metric's ratio is a part of a whole, which people read in percent.
-fn is_share(metric: &str) -> bool {
-    metrics::find(metric).is_some_and(|metric| metric.share_of().is_some())
+fn is_share(metric: Metric) -> bool {
+    metric.definition().is_some_and(|metric| metric.share_of().is_some())
 }
 
 /// A figure that follows from a measurement's, with as many digits as that one has.
@@ -137,7 +137,7 @@ pub(crate) const WITHHELD: &str = "not shown (-): the interval is wider than the
 /// Whether a figure is known so badly that it is none: its interval reaches further than its own size. Shares and parts of
 /// a time, which lie about 0, are told however small they are.
 pub(crate) fn withheld(m: &Measurement) -> bool {
-    let part = metrics::find(&m.metric).and_then(|metric| metric.part_of);
+    let part = m.metric.definition().and_then(|metric| metric.part_of);
     !matches!(part, Some(Whole::Time | Whole::Slots))
         && m.summary.interval.is_some_and(|interval| is_unknown(m.summary.median, interval))
 }
@@ -157,7 +157,7 @@ pub(crate) fn value(m: &Measurement) -> String {
     }
     let shown = match m.unit.as_str() {
         "work/s" => figure(m, m.value()),
-        _ => figure_within(&m.metric, &m.unit, m.value(), m.interval()),
+        _ => figure_within(m.metric, &m.unit, m.value(), m.interval()),
     };
     format!("{shown}{}", mark(m))
 }
@@ -230,7 +230,7 @@ pub(crate) fn place(m: &Measurement) -> String {
 /// definition says, then any others.
 pub(crate) fn keys(measurements: &[&Measurement]) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
-    let defined = measurements.first().and_then(|m| metrics::find(&m.metric)).map_or(&[][..], |m| m.keys);
+    let defined = measurements.first().map_or(&[][..], |m| m.metric.keys());
     let used = |label: Label| measurements.iter().any(|m| m.labels.get(label).is_some());
     keys.extend(defined.iter().filter(|label| used(**label)).map(Label::to_string));
     for m in measurements {

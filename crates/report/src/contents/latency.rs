@@ -19,7 +19,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     if all.len() <= FEW {
         return None;
     }
-    let mut block = Block::new("Figures of the latency curve", Some(metrics::LOAD_LATENCY));
+    let mut block = Block::new("Figures of the latency curve", Some(metrics::LOAD_LATENCY.name()));
     let places: HashSet<String> =
         all.iter().map(|m| format!("{} {}", labelled(m, Label::Cpu), labelled(m, Label::Node))).collect();
     if places.len() > 1 {

@@ -17,7 +17,7 @@ const MOST: usize = 64;
 /// what that says of published conclusions. Nothing where none was timed.
 pub(crate) fn layers(record: &Record) -> Option<Block> {
     let unit = record.measurements_of(metrics::LAYER_TIME).next()?.unit.as_str();
-    let mut block = Block::new(TITLE, Some(metrics::LAYER_TIME));
+    let mut block = Block::new(TITLE, Some(metrics::LAYER_TIME.name()));
     block.parts.push(Part::Bars(bars(record, unit)));
     block.parts.push(Part::Table(times(record, unit)));
     let counted = counted(record);
@@ -84,7 +84,7 @@ const TITLE: &str = "One routine in each layer";
 fn times(record: &Record, unit: &str) -> Table {
     let layers = &record.diagnosis.layers;
     let heads = ["layer", "bound", "IRQs", "#time", "#over fastest", "?#interval"];
-    let mut table = Table::new(TITLE, Some(metrics::LAYER_TIME), heads);
+    let mut table = Table::new(TITLE, Some(metrics::LAYER_TIME.name()), heads);
     // Each that was timed has its entry.
     record.measurements_of(metrics::LAYER_TIME).for_each(|m| table.tells(m));
     for layer in table.first(layers.iter().collect(), MOST) {
@@ -172,7 +172,7 @@ fn claims(overhead: &Overhead) -> Table {
 /// What siblings add to each workload; nothing where no figures tell.
 pub(crate) fn siblings(record: &Record) -> Option<Block> {
     let all = &record.diagnosis.siblings;
-    let mut block = Block::new("What siblings add", Some(metrics::SMT_YIELD));
+    let mut block = Block::new("What siblings add", Some(metrics::SMT_YIELD.name()));
     for one in all.iter().take(MOST) {
         let size = one.bytes.map_or_else(String::new, |bytes| format!(", blocks of {}", units::bytes(bytes)));
         block.parts.push(Part::Says(format!("{}{size}: {}", one.workload, one.says)));

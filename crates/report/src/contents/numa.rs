@@ -15,7 +15,7 @@ const MOST_NODES: usize = 1024;
 
 /// The block of a report about nodes; `None` where no matrix was measured.
 pub(crate) fn block(record: &Record) -> Option<Block> {
-    let mut block = Block::new("NUMA latency and bandwidth", Some(metrics::NUMA_LATENCY));
+    let mut block = Block::new("NUMA latency and bandwidth", Some(metrics::NUMA_LATENCY.name()));
     if let Some(numa) = &record.diagnosis.numa {
         block.parts.push(Part::Says(numa.meaning.clone().to_string()));
     }

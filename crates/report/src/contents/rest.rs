@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use record::{Key, Label, Measurement, Record};
+use record::{Key, Label, Measurement, Metric, Record};
 
 use super::command::is_repeated;
 use super::figures::{figure, key, keys, remarks, spread, value};
@@ -16,17 +16,17 @@ use crate::table::{Field, Table};
 pub(crate) fn tables(record: &Record, shown: &Shown, most: usize) -> Vec<Table> {
     let all = record.measurements.iter().filter(|m| m.summary.n > 0 && !is_repeated(record, m));
     let (begun, left): (Vec<&Measurement>, Vec<&Measurement>) = all.partition(|m| shown.has(m));
-    let begun: HashSet<&str> = begun.into_iter().map(|m| m.metric.as_str()).collect();
-    let further = |metric: &str| if begun.contains(metric) { ", further figures" } else { "" };
-    let table = |(metric, all): (&str, Vec<&Measurement>)| {
+    let begun: HashSet<Metric> = begun.into_iter().map(|m| m.metric).collect();
+    let further = |metric: Metric| if begun.contains(&metric) { ", further figures" } else { "" };
+    let table = |(metric, all): (Metric, Vec<&Measurement>)| {
         generic(&format!("{}{}", heading(metric), further(metric)), &all, most)
     };
-    group_by(left, |m| m.metric.as_str()).into_iter().map(table).collect()
+    group_by(left, |m| m.metric).into_iter().map(table).collect()
 }
 
 /// What the figures of a metric are called; one that this version does not know by its own name.
-pub(crate) fn heading(metric: &str) -> &str {
-    record::metrics::find(metric).map_or(metric, |known| known.title)
+pub(crate) fn heading(metric: Metric) -> &'static str {
+    metric.definition().map_or(metric.name(), |known| known.title)
 }
 
 const FIGURES: [Field<Measurement>; 7] = [
@@ -64,7 +64,7 @@ pub(crate) fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
     let numeric = |name: &str| all.iter().all(|m| !matches!(m.labels.named(name), Some(Key::Word(_))));
     let places = keys.iter().map(|name| format!("{}{}", if numeric(name) { "#" } else { "" }, place(name)));
     let heads = places.chain(FIGURES.iter().map(|(head, _)| (*head).to_owned()));
-    let mut table = Table::new(title, all.first().map(|m| m.metric.as_str()), heads);
+    let mut table = Table::new(title, all.first().map(|m| m.metric.name()), heads);
     all.iter().for_each(|m| table.tells(m));
     for m in table.first(all.to_vec(), most) {
         table.note_row(remarks(m));
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn no_metric_that_is_known_stands_below_its_raw_name() {
         for metric in record::metrics::all() {
-            assert_ne!(heading(metric.name), metric.name);
+            assert_ne!(heading(metric.metric()), metric.name);
         }
     }
 

@@ -30,7 +30,7 @@ pub(crate) fn shares(record: &Record, most: usize) -> Table {
     }
     takers.truncate(MOST_TAKERS);
     let heads = std::iter::once("CPU".to_owned()).chain(takers.iter().map(|taker| format!("#{taker}")));
-    let mut table = Table::new("Stolen time", Some(metrics::STOLEN_SHARE), heads);
+    let mut table = Table::new("Stolen time", Some(metrics::STOLEN_SHARE.name()), heads);
     let mut rows = side_by_side::<_, MOST_TAKERS>(all, |m| {
         Some((labelled(m, Label::Cpu), takers.iter().position(|name| *name == taker(m))?))
     });
@@ -57,7 +57,7 @@ const GAPS: [Field<Measurement>; 6] = [
 
 /// The gaps in busy loops.
 pub(crate) fn gaps(record: &Record, most: usize) -> Table {
-    let mut table = Table::with_fields("Gaps in busy loops", Some(metrics::STOLEN_GAP), &GAPS);
+    let mut table = Table::with_fields("Gaps in busy loops", Some(metrics::STOLEN_GAP.name()), &GAPS);
     let all = record.measurements_of(metrics::STOLEN_GAP).filter(|m| m.summary.n > 0).collect();
     let longest = worst(&mut table, all, most, taker, |m| m.summary.max);
     table.figures(&GAPS, longest, remarks);

@@ -3,7 +3,9 @@
 
 use record::Label;
 use record::diagnosis::{CeilingSource, Resource};
-use record::{Coverage, Ended, Machine, Mark, Measurement, Record, RunMode, State, Text, metrics, units};
+use record::{
+    Coverage, Ended, Machine, Mark, Measurement, Metric, Record, RunMode, State, Text, metrics, units,
+};
 
 use super::conditions::{duration, steal_share};
 use super::figures::{WITHHELD, ceiling, digits_beside_ceiling, is_withheld, mark_words, uncertainty, value};
@@ -257,11 +259,11 @@ pub(crate) fn is_narrow(record: &Record) -> bool {
 }
 
 /// The metrics that a run of everything has on any machine.
-const OF_A_WHOLE_RUN: [&str; 3] = [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
+const OF_A_WHOLE_RUN: [Metric; 3] = [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
 
 /// Whether it is of a run of everything, whose figures take screens.
 pub(crate) fn is_whole(record: &Record) -> bool {
-    let has = |metric: &&str| record.measurements_of(metric).any(|m| m.summary.n > 0);
+    let has = |metric: &Metric| record.measurements_of(*metric).any(|m| m.summary.n > 0);
     !is_narrow(record) && OF_A_WHOLE_RUN.iter().all(has)
 }
 

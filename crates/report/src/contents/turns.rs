@@ -39,7 +39,7 @@ pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
         "?#CPU time",
         "?#95 % interval",
     ];
-    let mut table = Table::new("Commands in turn", Some(metrics::WORKLOAD_TIME), heads);
+    let mut table = Table::new("Commands in turn", Some(metrics::WORKLOAD_TIME.name()), heads);
     let times = times(record);
     let states: Vec<[Option<&Measurement>; 2]> = times
         .iter()

@@ -1,6 +1,6 @@
 //! Wake-up latency: its distribution, and of what cyclictest's line tells the shortest, the average and the longest.
 
-use record::{Label, Measurement, Record, detail, metrics};
+use record::{Label, Measurement, Metric, Record, detail, metrics};
 
 use super::figures::{figure, labelled, place, remarks, value};
 use super::side_by_side::{add_rows, cell, side_by_side, worst};
@@ -32,7 +32,7 @@ fn policy(m: &Measurement) -> String {
 pub(crate) fn table(record: &Record, most: usize, corrected: bool) -> Table {
     let title =
         if corrected { "Wake-up latency, corrected for coordinated omission" } else { "Wake-up latency" };
-    let mut table = Table::with_fields(title, Some(metrics::WAKEUP_LATENCY), &WAKEUPS);
+    let mut table = Table::with_fields(title, Some(metrics::WAKEUP_LATENCY.name()), &WAKEUPS);
     let all = record.measurements_of(metrics::WAKEUP_LATENCY);
     let all = all.filter(|m| (m.labels.switch(Label::Corrected) == Some(true)) == corrected).collect();
     let kind = |m: &Measurement| format!("{} {}", labelled(m, Label::Setting), policy(m));
@@ -41,12 +41,12 @@ pub(crate) fn table(record: &Record, most: usize, corrected: bool) -> Table {
     table.finished()
 }
 
-const EXTREMES: [&str; 3] = [metrics::WAKEUP_MINIMUM, metrics::WAKEUP_AVERAGE, metrics::WAKEUP_MAXIMUM];
+const EXTREMES: [Metric; 3] = [metrics::WAKEUP_MINIMUM, metrics::WAKEUP_AVERAGE, metrics::WAKEUP_MAXIMUM];
 
 /// Wake-ups of which only the shortest, the average and the longest are known: a row a place, `most` of them.
 pub(crate) fn extremes(record: &Record, most: usize) -> Table {
     let heads = ["setting", "policy", "CPU", "#min", "#avg", "#max"];
-    let mut table = Table::new("Wake-up latency (cyclictest)", Some(metrics::WAKEUP_LATENCY), heads);
+    let mut table = Table::new("Wake-up latency (cyclictest)", Some(metrics::WAKEUP_LATENCY.name()), heads);
     let all = record.measurements.iter().filter(|m| m.summary.n > 0);
     let rows = side_by_side::<_, 3>(all, |m| {
         let column = EXTREMES.iter().position(|name| *name == m.metric)?;

@@ -37,7 +37,7 @@ fn cell(m: &Measurement) -> Option<usize> {
     if m.labels.0.keys().any(|name| !KEYS.contains(&name.as_str())) {
         return None;
     }
-    match (m.metric.as_str(), m.labels.word(Label::State), m.labels.word(Label::Source)) {
+    match (m.metric, m.labels.word(Label::State), m.labels.word(Label::Source)) {
         (metrics::WORKLOAD_THROUGHPUT, None, None) => Some(0),
         (metrics::WORKLOAD_TIME, None, None) => Some(1),
         (metrics::WORKLOAD_CPU_TIME, Some("user"), None) => Some(2),
@@ -165,7 +165,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
     let ipc = rows.iter().any(|row| row.cells[4].or(row.cells[5]).is_some());
     let mut table = Table::with_fields(
         if one_cpu { "Workloads on one CPU" } else { "Workloads" },
-        Some(if ipc { metrics::CORE_IPC } else { metrics::WORKLOAD_THROUGHPUT }),
+        Some(if ipc { metrics::CORE_IPC.name() } else { metrics::WORKLOAD_THROUGHPUT.name() }),
         &fields(),
     );
     table.shown = shown;
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(workloads(&record, &Shown::default()).remarks.len(), table.remarks.len() + 1);
     }
 
-    fn ran(metric: &'static str, place: Labels, value: f64) -> Measurement {
+    fn ran(metric: impl Into<record::Metric>, place: Labels, value: f64) -> Measurement {
         Measurement::new(metric, place, vec![value])
     }
 

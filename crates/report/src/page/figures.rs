@@ -4,9 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use maud::{Markup, html};
-use record::Record;
 use record::glossary::{Glossary, Group, Term};
-use record::metrics;
+use record::{Metric, Record, metrics};
 use reference::claims::JudgedClaim;
 
 use super::table::{letters, table};
@@ -96,7 +95,8 @@ impl Figures {
     /// one of many.
     pub(super) fn sections(&self, record: &Record) -> Vec<(bool, Section)> {
         let asked = |block: &Block| {
-            let layers = !summary::is_whole(record) && block.word.as_deref() == Some(metrics::LAYER_TIME);
+            let layers =
+                !summary::is_whole(record) && block.word.as_deref() == Some(metrics::LAYER_TIME.name());
             layers || (block.is_of_a_workload && is_scale(record))
         };
         self.blocks.iter().map(|(id, block)| (asked(block), block_section(id, block, ""))).collect()
@@ -233,17 +233,18 @@ pub(super) fn all(record: &Record) -> Section {
 /// So many figures of a metric are listed. All, but of pairs of CPUs, of which 256 CPUs make 60,000 that stand in their
 /// matrix already: with each in a row no mail would carry the page.
 fn most_of(metric: &str) -> usize {
-    if metric == metrics::CORE_TO_CORE_LATENCY { 1024 } else { usize::MAX }
+    if metrics::CORE_TO_CORE_LATENCY == metric { 1024 } else { usize::MAX }
 }
 
 fn metrics_of(record: &Record) -> Vec<&str> {
     let mut seen = BTreeSet::new();
-    record.measurements.iter().map(|m| m.metric.as_str()).filter(|metric| seen.insert(*metric)).collect()
+    record.measurements.iter().map(|m| m.metric.name()).filter(|metric| seen.insert(*metric)).collect()
 }
 
 /// What a metric means.
 fn explained(metric: &str) -> Option<Term> {
-    metrics::find(metric).map(|metric| Term::parse(metric.name, "Metrics", metric.glossary))
+    let mut all = Group::metrics().entries.into_iter();
+    all.find(|(name, _)| *name == metric).map(|(name, text)| Term::parse(name, "Metrics", text))
 }
 
 /// Where a rule is explained.
@@ -274,12 +275,12 @@ impl Figures {
     /// A link to where the metric behind a headline is explained.
     pub(super) fn headline_link(&self, resource: &str) -> Option<Markup> {
         let (_, metric) = HEADLINES.iter().find(|(name, _)| *name == resource)?;
-        self.explained.contains(*metric).then(|| link(&word_id(metric), "explanation"))
+        self.explained.contains(metric.name()).then(|| link(&word_id(metric.name()), "explanation"))
     }
 }
 
 /// Headlines and the metrics that they are of.
-const HEADLINES: [(&str, &str); 4] = [
+const HEADLINES: [(&str, Metric); 4] = [
     ("core", metrics::CORE_CLOCK),
     ("memory bandwidth", metrics::MEMORY_BANDWIDTH),
     ("memory latency", metrics::LOAD_LATENCY),
@@ -329,6 +330,6 @@ mod tests {
         let missing =
             diagnose::RULES.iter().filter(|rule| rule_entry(rule.name).is_none_or(|of| of.what.is_empty()));
         assert_eq!(missing.map(|rule| rule.name).collect::<Vec<_>>(), [""; 0]);
-        assert!(HEADLINES.iter().all(|(_, metric)| explained(metric).is_some()));
+        assert!(HEADLINES.iter().all(|(_, metric)| explained(metric.name()).is_some()));
     }
 }

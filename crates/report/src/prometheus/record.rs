@@ -2,12 +2,13 @@
 
 use record::diagnosis::Severity;
 use record::difference::Verdict;
-use record::{Ended, Label, Measurement, Metric, Record, date, metrics};
+use record::metrics::{self, Definition, Metric};
+use record::{Ended, Label, Measurement, Record, date};
 
 use super::Exposition;
 
 /// Metrics whose names would hold a unit twice, or an ending that Prometheus keeps for other types.
-const RENAMED: [(&str, &str); 4] = [
+const RENAMED: [(Metric, &str); 4] = [
     (metrics::CORE_IPC, "core_instructions_per_cycle"),
     (metrics::COUNTER_COUNT, "counter_events"),
     (metrics::LOAD_LATENCY_CYCLES, "load_latency_cycles"),
@@ -33,7 +34,7 @@ fn base_unit(unit: &str) -> (&str, f64) {
 }
 
 /// A metric's name with its base unit, `part` before that, and by what its figures are divided.
-fn name(metric: &Metric, part: &str) -> (String, f64) {
+fn name(metric: &Definition, part: &str) -> (String, f64) {
     let (unit, divisor) = base_unit(metric.unit);
     let renamed = RENAMED.iter().find(|(name, _)| *name == metric.name);
     let name = match renamed {
@@ -51,7 +52,7 @@ pub fn record(record: &Record) -> String {
     inventory(&mut text, record);
     findings(&mut text, record);
     for m in &record.measurements {
-        if let Some(metric) = metrics::find(&m.metric).filter(|metric| metric.unit == m.unit) {
+        if let Some(metric) = m.metric.definition().filter(|metric| metric.unit == m.unit) {
             figure(&mut text, m, metric);
         }
     }
@@ -108,7 +109,7 @@ fn findings(text: &mut Exposition, record: &Record) {
 }
 
 /// A figure, and of a distribution its maximum.
-fn figure(text: &mut Exposition, m: &Measurement, metric: &Metric) {
+fn figure(text: &mut Exposition, m: &Measurement, metric: &Definition) {
     let has = |label: Label| m.labels.get(label).is_some();
     let matrix = has(Label::From) && has(Label::To);
     if m.summary.n == 0 || m.doubt.is_some() || matrix || MEASURED.into_iter().any(has) {

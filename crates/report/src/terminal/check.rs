@@ -246,7 +246,7 @@ mod tests {
         let good = a_check(Outcome::Good, Vec::new(), Vec::new());
         let figure = |doubt: Option<record::Doubt>, slow: bool| Figure {
             what: "triad, all CPUs".to_owned().into(),
-            metric: "memory.bandwidth".to_owned(),
+            metric: "memory.bandwidth".into(),
             unit: "B/s".to_owned(),
             here: 8e10,
             baseline: 1e11,

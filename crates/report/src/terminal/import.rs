@@ -207,7 +207,7 @@ fn figures(record: &Record, output: &Output, most: usize) -> String {
         .chunk_by(|a, b| a.labels == b.labels && a.detail.get(detail::THREAD) == b.detail.get(detail::THREAD))
         .map(|of| {
             let figure = |m: &&Measurement| {
-                let name = m.metric.split('.').next_back().unwrap_or_default().replace('_', " ");
+                let name = m.metric.name().split('.').next_back().unwrap_or_default().replace('_', " ");
                 // Of a distribution one figure is shown; a single figure is what its name says.
                 let statistic = match m.summary.n {
                     0 | 1 => "",

@@ -5,7 +5,7 @@ use std::path::Path;
 use record::glossary::Term;
 use record::phrase::quote_word;
 use record::store::Entry;
-use record::{Coverage, State, Text};
+use record::{Coverage, Metric, State, Text};
 use serde_json::{Value, json};
 
 use super::screen::Screen;
@@ -19,7 +19,7 @@ pub struct Listed {
     /// Its name.
     pub name: &'static str,
     /// The metrics of its figures.
-    pub metrics: &'static [&'static str],
+    pub metrics: &'static [Metric],
     /// The most seconds that it takes: quick, normal, named on the command line, full.
     pub seconds: [f64; 4],
     /// The most memory of its arrays, bytes.

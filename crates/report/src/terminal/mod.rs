@@ -103,7 +103,7 @@ const MOST_KINDS: usize = 3;
 /// The answer of a run on one screen, of at most 21 lines. Above it every table, where `all` is asked for; where only a few things
 /// were measured, theirs. `shown_by`: what `linespeed show` takes for this record, where it was kept.
 pub fn answer(record: &Record, all: bool, shown_by: Option<&str>, style: &Style) -> String {
-    let kinds: BTreeSet<_> = record.measurements.iter().map(|m| m.metric.split('.').next()).collect();
+    let kinds: BTreeSet<_> = record.measurements.iter().map(|m| m.metric.family()).collect();
     Screen::draw(style, |screen| {
         if all {
             report::write(screen, record, shown_by);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::phrase::{count_noun, quote_word};
-use record::{Measurement, Record, metrics, units};
+use record::{Measurement, Metric, Record, metrics, units};
 use reference::claims::{JudgedClaim, Verdict};
 
 use super::screen::Screen;
@@ -82,11 +82,11 @@ fn every(screen: &mut Screen, answers: &[JudgedClaim]) {
 
 /// A metric's figures in a line: how many, and from where to where they reach.
 fn figures(screen: &mut Screen, record: &Record) {
-    let mut of: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
+    let mut of: BTreeMap<Metric, Vec<&Measurement>> = BTreeMap::new();
     for m in record.measurements.iter().filter(|m| m.metric != metrics::COUNTER_COUNT) {
-        of.entry(&m.metric).or_default().push(m);
+        of.entry(m.metric).or_default().push(m);
     }
-    let names = of.keys().map(|name| width(name)).max().unwrap_or(0);
+    let names = of.keys().map(|name| width(name.name())).max().unwrap_or(0);
     for (name, all) in of.iter().take(METRICS) {
         let least = all.iter().map(|m| m.value()).fold(f64::INFINITY, f64::min);
         let most = all.iter().map(|m| m.value()).fold(f64::NEG_INFINITY, f64::max);
@@ -99,6 +99,6 @@ fn figures(screen: &mut Screen, record: &Record) {
             }
             (several, ..) => format!("{least} to {most} ({several} figures)"),
         };
-        screen.line(&[Span::plain(format!("  {}  {reach}", pad_right(name, names)))]);
+        screen.line(&[Span::plain(format!("  {}  {reach}", pad_right(name.name(), names)))]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::Record;
+use record::{Metric, Record};
 
 use super::loss_breakdown;
 use super::report::{block, evidence, findings, noise, room, unseen};
@@ -14,7 +14,7 @@ use crate::contents::blocks::blocks;
 type Write = fn(&mut Screen, &Record, &str);
 
 /// A measurement's name and its metrics.
-pub type Measured = (&'static str, &'static [&'static str]);
+pub type Measured = (&'static str, &'static [Metric]);
 
 /// The parts that are no figures.
 const PARTS: &[(&str, Write)] = &[
@@ -49,7 +49,7 @@ pub(super) fn write(
 pub(super) fn names(record: &Record, measured: &[Measured]) -> Vec<&'static str> {
     let words: BTreeSet<String> = blocks(record, room()).into_iter().filter_map(|block| block.word).collect();
     let has = |(name, metrics): &&Measured| {
-        words.contains(*name) || metrics.iter().any(|name| words.contains(*name))
+        words.contains(*name) || metrics.iter().any(|metric| words.contains(metric.name()))
     };
     PARTS.iter().map(|(part, _)| *part).chain(measured.iter().filter(has).map(|(name, _)| *name)).collect()
 }
@@ -57,11 +57,14 @@ pub(super) fn names(record: &Record, measured: &[Measured]) -> Vec<&'static str>
 /// Whether a block is of this metric or measurement.
 fn is_of(block: &Block, name: &str, measured: &[Measured]) -> bool {
     let Some(word) = block.word.as_deref() else { return false };
-    word == name || measured.iter().any(|(own, metrics)| *own == name && metrics.contains(&word))
+    word == name
+        || measured.iter().any(|(own, metrics)| *own == name && metrics.iter().any(|metric| *metric == word))
 }
 
 #[cfg(test)]
 mod tests {
+    use record::metrics;
+
     use super::*;
     use crate::terminal::Style;
 
@@ -83,9 +86,9 @@ mod tests {
     fn each_table_of_a_run_is_a_table_on_a_terminal_that_nobody_has_resized() {
         for record in [false, true].map(whole_run) {
             let measured = [
-                ("bandwidth", &["memory.bandwidth"][..]),
-                ("parallelism", &["load.parallelism"][..]),
-                ("costs", &["cost.syscall"][..]),
+                ("bandwidth", &[metrics::MEMORY_BANDWIDTH][..]),
+                ("parallelism", &[metrics::LOAD_PARALLELISM][..]),
+                ("costs", &[metrics::COST_SYSCALL][..]),
             ];
             let asked = names(&record, &measured);
             for name in ["bandwidth", "parallelism", "costs"] {

@@ -211,7 +211,7 @@ fn measurement() -> impl Strategy<Value = Measurement> {
                 m.summary = Summary { n: 9, min: at(0), median: at(1), mad: at(2), max: at(3), ..Summary::default() };
                 m.summary.interval = Some((at(4), at(5)));
             }
-            Measurement { metric, unit, distribution, marks, doubt: doubt.map(Into::into), ..m }
+            Measurement { metric: metric.as_str().into(), unit, distribution, marks, doubt: doubt.map(Into::into), ..m }
         })
 }
 

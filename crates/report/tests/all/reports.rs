@@ -371,6 +371,6 @@ fn a_word_is_explained_in_its_parts() {
 }
 
 fn metric_term(name: &str) -> record::glossary::Term {
-    let metric = record::metrics::find(name).unwrap();
-    record::glossary::Term::parse(metric.name, "Metrics", metric.glossary)
+    let metrics = record::glossary::Glossary::new([record::glossary::Group::metrics()]);
+    metrics.find(name).unwrap().clone()
 }

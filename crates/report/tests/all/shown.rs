@@ -23,7 +23,7 @@ fn forms(m: &Measurement) -> Vec<String> {
         // Bytes are no units of work.
         "work/s" => forms.push(units::figure(value, "B/s")),
         // A matrix has one unit for all its cells.
-        _ if m.metric.starts_with("numa.") => {
+        _ if m.metric.family() == "numa" => {
             forms.push(units::significant(value));
             forms.push(units::significant(value / 1e9));
         }
@@ -48,7 +48,7 @@ fn every_figure_of_the_reference_machines_stands_on_the_terminal() {
                 m.labels
             );
             // Workloads carry what tells their rows apart.
-            if let (Some(bytes), true) = (m.labels.count(Label::Bytes), m.metric.starts_with("workload.")) {
+            if let (Some(bytes), true) = (m.labels.count(Label::Bytes), m.metric.family() == "workload") {
                 assert!(text.contains(&units::bytes(bytes)), "{}: blocks of {bytes}", machine.name);
             }
         }

@@ -1,7 +1,7 @@
 //! Wake-up latency: how much of its difference idle states and timer slack make, and what else might be held for it.
 
 use record::text::Value;
-use record::{Better, Template, metrics, text};
+use record::{Better, Metric, Template, metrics, text};
 
 use super::{OneSided, Pair, Speed, are_comparable, cause, claims, explain_by_factors, find_difference};
 use crate::comparison::Known;
@@ -15,7 +15,7 @@ pub(in crate::comparison) const IDLE_STATES: Template =
     Template { code: "comparison-cause-idle-states", words: "idle states and timer slack" };
 
 /// Metrics in the order in which they are preferred.
-const METRICS: &[&str] = &[metrics::WAKEUP_LATENCY, metrics::WAKEUP_AVERAGE];
+const METRICS: &[Metric] = &[metrics::WAKEUP_LATENCY, metrics::WAKEUP_AVERAGE];
 
 /// The kind of wake-up latency to explain, as it is and not tuned: ordinary tasks before real-time ones.
 pub(super) fn find_shared_wakeup<'a>(pair: &Pair<'a>) -> Option<(&'a RowKey, &'a RowEntry)> {
@@ -75,7 +75,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
 
 /// The same with idle states and timer slack out of the way.
 fn find_tuned<'a>(known: &'a Known, key: &RowKey, entry: &RowEntry) -> Option<&'a Datum> {
-    find_wakeups(&known.rows, &key.metric, entry.policy(), "tuned")
+    find_wakeups(&known.rows, key.metric, entry.policy(), "tuned")
         .filter(|datum| entry.setting() == "as-is" && datum.unfit.is_none())
 }
 

@@ -122,7 +122,7 @@ fn of_this_machine() -> (Record, Vec<Text>) {
     let mut quick = 0;
     let wanted = |entry: &Entry| {
         let is_quick = entry.mode == Some(RunMode::Quick);
-        let needed = entry.metrics.iter().any(|metric| diagnose::plan_needs(metric));
+        let needed = entry.metrics.iter().any(|metric| diagnose::plan_needs(*metric));
         quick += usize::from(needed && is_quick);
         needed && (!is_quick || quick <= MOST_QUICK)
     };

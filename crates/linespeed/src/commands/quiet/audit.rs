@@ -83,7 +83,7 @@ fn estimate_noise(options: &Options, stop: &Stop) -> NoiseEstimate {
     let machine = machine::inspect(&Root::live()).machine;
     let hypervisor = machine.is_virtual();
     let cache = files::state_folder().ok().and_then(|state| ProofCache::read(&state, &read_boot_id()));
-    let wakeups = |entry: &Entry| entry.metrics.contains(metrics::WAKEUP_LATENCY);
+    let wakeups = |entry: &Entry| entry.metrics.contains(&metrics::WAKEUP_LATENCY);
     let mut records = sources::records_here(&machine, wakeups).take(MOST_RECORDS);
     let tuned = records.find_map(|(_, record)| find_tuned_p99(&record));
     let cpus = measured_cpus(options.measuring.cpus.as_ref());

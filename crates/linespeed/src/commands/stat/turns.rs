@@ -54,7 +54,8 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     };
     let usable = cpus.or(allowed.as_ref()).map_or(1, CpuList::len).max(1);
     let measured = turns::figures(&done, &request, usable);
-    let mut outcome = Outcome { measurements: measured.measurements, coverage: measured.coverage, ended };
+    let mut outcome =
+        Outcome { measurements: measured.measurements, coverage: measured.coverage, looks: None, ended };
     if !outcome.measurements.is_empty() {
         add_ceilings(&mut outcome);
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use record::metrics;
 use record::{Record, State};
 
 use super::schema;
@@ -17,7 +16,7 @@ pub fn record(text: &[u8]) -> Record {
     let value = serde_json::from_slice(text).unwrap();
     assert_eq!(schema::faults(&Record::json_schema(), &value), [""; 0]);
     for measurement in &record.measurements {
-        let metric = metrics::find(&measurement.metric);
+        let metric = measurement.metric.definition();
         let metric = metric.unwrap_or_else(|| panic!("{} is no metric", measurement.metric));
         let name = format!(
             "{} {}",

@@ -52,9 +52,9 @@ fn ratio(c: &Comparison, row: &Row, cell: &Cell) -> String {
 
 /// A value of a row with as many digits as its interval leaves; of what the row's name says already, no unit.
 fn value_text(row: &Row, value: f64, interval: Option<(f64, f64)>) -> String {
-    match row.metric.as_str() {
+    match row.metric {
         metrics::CORE_IPC => units::figure_to(value, "ratio", units::digits_within(value, interval)),
-        _ => figure_within(&row.metric, &row.unit, value, interval),
+        _ => figure_within(row.metric, &row.unit, value, interval),
     }
 }
 
@@ -244,7 +244,7 @@ mod tests {
                 group: String::new(),
                 what: "figure".into(),
                 code: String::new(),
-                metric: metric.to_owned(),
+                metric: metric.into(),
                 unit: unit.to_owned(),
                 better: None,
                 labels: record::Labels::new(),

@@ -138,7 +138,7 @@ mod tests {
             group: "core".to_owned(),
             what: "figure".into(),
             code: String::new(),
-            metric: "core.clock".to_owned(),
+            metric: "core.clock".into(),
             unit: "Hz".to_owned(),
             better: Some(better),
             labels: record::Labels::new(),

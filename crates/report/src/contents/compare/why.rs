@@ -117,7 +117,7 @@ pub(super) fn orders(c: &Comparison) -> Option<Block> {
         c.orders.iter().filter(far).chain(c.orders.iter().filter(|order| !far(order))).collect();
     for order in shown.iter().take(if many { MOST_ORDERS } else { MOST_ORDERS / 2 }) {
         let reported = |rank: &record::comparison::Rank| {
-            let figure = figure_of(&order.metric, &order.unit, rank.value);
+            let figure = figure_of(order.metric, &order.unit, rank.value);
             format!("{} ({figure})", name(c, rank.subject))
         };
         let count = order.ranks.len();

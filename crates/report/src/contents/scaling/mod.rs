@@ -34,7 +34,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
         return Vec::new();
     }
     let steps = Steps::from_record(record);
-    let mut summary = Block::new("How workloads scale", Some(metrics::WORKLOAD_THROUGHPUT));
+    let mut summary = Block::new("How workloads scale", Some(metrics::WORKLOAD_THROUGHPUT.name()));
     summary.parts.push(Part::Table(fits(&workloads, &steps)));
     let (many, few): (Vec<Workload>, Vec<Workload>) = workloads
         .into_iter()
@@ -159,7 +159,8 @@ fn fields<'a>() -> [Field<Fitted<'a>>; 10] {
 
 /// The summary of all workloads.
 fn fits(workloads: &[Workload], steps: &Steps) -> Table {
-    let mut table = Table::with_fields("How workloads scale", Some(metrics::WORKLOAD_THROUGHPUT), &fields());
+    let mut table =
+        Table::with_fields("How workloads scale", Some(metrics::WORKLOAD_THROUGHPUT.name()), &fields());
     if workloads.len() > WORKLOADS || workloads.iter().any(|(_, lines)| lines.len() > PLACEMENTS) {
         let all: usize = workloads.iter().map(|(_, lines)| lines.len()).sum();
         table.note(&format!(

@@ -44,7 +44,7 @@ impl<'a> Steps<'a> {
             let threads = m.labels.count(Label::Threads).unwrap_or(1);
             let place = place(workload, m.labels.word(Label::Placement).unwrap_or(""), threads);
             let figures = steps.0.entry(place).or_default();
-            let kept = match m.metric.as_str() {
+            let kept = match m.metric {
                 metrics::WORKLOAD_THROUGHPUT => &mut figures.throughput,
                 metrics::CORE_IPC if m.labels.word(Label::Source) == Some("pmu") => &mut figures.counted,
                 metrics::CORE_IPC => &mut figures.declared,
@@ -157,7 +157,7 @@ fn fields<'a>() -> [Field<Row<'a>>; 11] {
 
 /// The steps of workloads, placement by placement.
 pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table {
-    let mut table = Table::with_fields(title, Some(metrics::WORKLOAD_THROUGHPUT), &fields());
+    let mut table = Table::with_fields(title, Some(metrics::WORKLOAD_THROUGHPUT.name()), &fields());
     let rows = workloads.iter().flat_map(|(workload, lines)| {
         lines.iter().flat_map(move |line| line.steps.iter().map(move |step| (*workload, *line, step)))
     });

@@ -1,0 +1,107 @@
+//! The definitions, in the order in which people read them. What each means stands in `glossary/metrics.md`.
+
+use super::*;
+
+metrics! {
+    // The core's clock.
+    // 6.5 GHz: above the highest stock boost clock sold (6.2 GHz); overclocked records are not a server's.
+    CORE_CLOCK = Definition::new("core.clock", "Core clock", "Hz", HIGHER, (2e7, 6.5e9))
+        .at(&[Label::Cpu, Label::Active, Label::Vector]),
+
+    // Memory: latency and bandwidth.
+    // Below 0.15 ns no load-to-use latency exists: one cycle at 6.5 GHz.
+    LOAD_LATENCY = Definition::new("load.latency", "Load latency", "ns", LOWER, (0.15, 1e5))
+        .at(&[Label::Cpu, Label::Node, Label::Bytes, Label::Page]),
+    LOAD_LATENCY_CYCLES = Definition::new("load.latency_cycles", "Load latency in cycles", "cycles", LOWER, (0.9, 3e5))
+        .at(&[Label::Cpu, Label::Node, Label::Bytes, Label::Page]),
+    LOAD_PARALLELISM = Definition::new("load.parallelism", "Memory-level parallelism", "ratio", HIGHER, (0.2, 64.0))
+        .at(&[Label::Cpu, Label::Bytes, Label::Chains]),
+    MEMORY_BANDWIDTH = Definition::new("memory.bandwidth", "Memory bandwidth", "B/s", HIGHER, (1e6, MOST_BANDWIDTH))
+        .at(&[Label::Op, Label::Stores, Label::BytesCounted, Label::Threads, Label::Cpus, Label::Node]),
+    // A share, as far as the rates that it follows from allow it to be one.
+    MEMORY_WRITE_ALLOCATE_AVOIDED = Definition::new("memory.write_allocate_avoided", "Write-allocate avoided", "ratio", HIGHER, (-1.0, 1.5))
+        .at(&[Label::Threads, Label::Cpus])
+        .part_of(Whole::Stores),
+    MEMORY_LOADED_LATENCY = Definition::new("memory.loaded_latency", "Loaded latency", "ns", LOWER, (0.15, 1e6))
+        .at(&[Label::Cpu, Label::Bandwidth, Label::ShareOfPeak]),
+    PROBE_LATENCY = Definition::new("probe.latency", "Memory probe", "ns", LOWER, (0.15, 1e6))
+        .at(&[Label::Cpu, Label::Bandwidth, Label::ShareOfPeak]),
+    STREAM_NS_PER_ELEMENT = Definition::new("stream.ns_per_element", "Time per element (lmbench stream)", "ns", LOWER, (1e-4, 1e5))
+        .at(&[Label::Op, Label::Cpu, Label::Node]),
+
+    // What the kernel and the hypervisor cost: wake-ups, stolen time, system calls.
+    WAKEUP_LATENCY = Definition::new("wakeup.latency", "Wake-up latency", "ns", LOWER, (0.0, TEN_SECONDS))
+        .at(&[Label::Cpu, Label::Policy, Label::Priority, Label::Setting, Label::Corrected]),
+    // cyclictest's summary line holds no median: these are its Min, Avg and Max.
+    WAKEUP_MINIMUM = Definition::new("wakeup.minimum", "Wake-up latency, minimum", "ns", LOWER, (0.0, TEN_SECONDS))
+        .at(&[Label::Cpu, Label::Policy, Label::Priority, Label::Setting]),
+    WAKEUP_AVERAGE = Definition::new("wakeup.average", "Wake-up latency, average", "ns", LOWER, (0.0, TEN_SECONDS))
+        .at(&[Label::Cpu, Label::Policy, Label::Priority, Label::Setting]),
+    WAKEUP_MAXIMUM = Definition::new("wakeup.maximum", "Wake-up latency, maximum", "ns", LOWER, (0.0, TEN_SECONDS))
+        .at(&[Label::Cpu, Label::Policy, Label::Priority, Label::Setting]),
+    STOLEN_SHARE = Definition::new("stolen.share", "Time taken from the program", "ratio", LOWER, (0.0, 1.0))
+        .at(&[Label::Cpu, Label::Cause])
+        .part_of(Whole::Time)
+        .added_up(),
+    STOLEN_GAP = Definition::new("stolen.gap", "Gaps in busy loops", "ns", LOWER, (0.0, TEN_SECONDS))
+        .at(&[Label::Cpu, Label::Cause]),
+    COST_SYSCALL = Definition::new("cost.syscall", "System call", "ns", LOWER, (1.0, 1e7))
+        .at(&[Label::Cpu]),
+    COST_CLOCK_READ = Definition::new("cost.clock_read", "Clock read", "ns", LOWER, (0.5, 1e7))
+        .at(&[Label::Cpu, Label::Clocksource]),
+    COST_CONTEXT_SWITCH = Definition::new("cost.context_switch", "Context switch", "ns", LOWER, (10.0, 1e8))
+        .at(&[Label::Cpu, Label::ToCpu]),
+    COST_PAGE_FAULT = Definition::new("cost.page_fault", "Page fault", "ns", LOWER, (10.0, TEN_SECONDS))
+        .at(&[Label::Cpu, Label::Page]),
+    COST_MUTEX_HANDOVER = Definition::new("cost.mutex_handover", "Mutex handover", "ns", LOWER, (10.0, 1e8))
+        .at(&[Label::Cpu, Label::ToCpu]),
+    COST_BRANCH_MISPREDICT = Definition::new("cost.branch_mispredict", "Branch mispredict", "ns", LOWER, (0.1, 1e4))
+        .at(&[Label::Cpu]),
+    COST_SPIN_HINT = Definition::new("cost.spin_hint", "Spin hint", "ns", LOWER, (0.05, 1e5))
+        .at(&[Label::Cpu]),
+    POWER_PACKAGE = Definition::new("power.package", "Power", "W", None, (0.05, 20_000.0))
+        .at(&[Label::Workload, Label::Scope]),
+
+    // Distances: from node to node, from core to core.
+    NUMA_LATENCY = Definition::new("numa.latency", "NUMA latency", "ns", LOWER, (0.15, 1e6))
+        .at(&[Label::From, Label::To]),
+    NUMA_BANDWIDTH = Definition::new("numa.bandwidth", "NUMA bandwidth", "B/s", HIGHER, (1e5, MOST_BANDWIDTH))
+        .at(&[Label::From, Label::To, Label::Op, Label::Threads]),
+    // 0.5 ns: two siblings that share an L1 need a store and a load, some cycles.
+    CORE_TO_CORE_LATENCY = Definition::new("core_to_core.latency", "Core-to-core latency", "ns", LOWER, (0.5, 1e8))
+        .at(&[
+            Label::From, Label::To, Label::Home, Label::Handover,
+            Label::State, Label::WriterNode, Label::ReaderNode,
+        ]),
+
+    // Work done: workloads, commands, counters, layers.
+    // What one unit of work is depends on the workload (`detail.work`), so only absurd rates are withheld.
+    WORKLOAD_THROUGHPUT = Definition::new("workload.throughput", "Workload throughput", "work/s", HIGHER, (1e-9, 1e18))
+        .at(&[Label::Workload, Label::Bytes, Label::Threads, Label::Placement, Label::Setting]),
+    WORKLOAD_TIME = Definition::new("workload.time", "Workload run time", "s", LOWER, (0.0, 1e9))
+        .at(&[Label::Workload, Label::Cpu, Label::Threads, Label::Placement]),
+    WORKLOAD_CPU_TIME = Definition::new("workload.cpu_time", "CPU time", "s", LOWER, (0.0, 1e9))
+        .at(&[Label::Workload, Label::State, Label::Thread])
+        .part_of(Whole::Time),
+    // 12: beyond the width of any core sold (Lion Cove and Cortex-X925 take in 8 to 10 instructions a cycle).
+    CORE_IPC = Definition::new("core.ipc", "IPC", "instructions/cycle", HIGHER, (1e-4, 12.0))
+        .at(&[
+            Label::Workload, Label::Cpu, Label::Kind, Label::Threads,
+            Label::Placement, Label::Source, Label::Scope,
+        ]),
+    // Eight siblings a core is the most that runs Linux (POWER); each can at best be worth a core of its own.
+    SMT_YIELD = Definition::new("smt.yield", "SMT yield", "ratio", HIGHER, (0.05, 8.5))
+        .at(&[Label::Workload, Label::Core]),
+    COUNTER_COUNT = Definition::new("counter.count", "Counters", "count", None, (0.0, 1e19))
+        .at(&[
+            Label::Event, Label::Workload, Label::Cpu, Label::Threads,
+            Label::Placement, Label::Thread, Label::Scope,
+        ]),
+    // A pass of one leaf routine in each layer; the unit of published figures is the clock counter's tick.
+    LAYER_TIME = Definition::new("layer.time", "One routine in each layer", "cycles", LOWER, (1.0, 1e18))
+        .at(&[Label::Layer, Label::Bound, Label::Interrupts])
+        .added_up(),
+    COUNTER_SHARE = Definition::new("counter.share", "Top-down slots", "ratio", None, (0.0, 1.0))
+        .at(&[Label::Category, Label::Workload, Label::Threads, Label::Placement])
+        .part_of(Whole::Slots),
+}
