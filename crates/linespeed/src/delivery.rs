@@ -150,6 +150,9 @@ pub fn keep(
     let Some(destination) = destination else { return (None, Ok(())) };
     let kept = as_json(record.to_json())
         .and_then(|json| files::write_or_rescue(destination, is_named(options), &json));
+    if let Ok(path) = &kept {
+        files::extend_index(path);
+    }
     match (kept, &options.out.label) {
         (Err(failure), _) => (None, Err(failure)),
         (Ok(path), None) => (Some(path), Ok(())),

@@ -93,6 +93,21 @@ pub fn label_record(label: &str, record: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Keeps the index of a folder of records where the folder is ours; lists are only slower without one.
+pub fn save_index(path: &Path, text: &str) {
+    if path.parent() == places::state_folder().as_deref() {
+        let _ = WRITER.refresh(path, text);
+    }
+}
+
+/// The same after a record was written, where it lies in that folder.
+pub fn extend_index(record: &Path) {
+    let own = places::state_folder().filter(|own| record.parent() == Some(own));
+    if let Some(own) = own {
+        record::store::extend_index(&own, save_index);
+    }
+}
+
 /// The key that pseudonyms follow from, and what is to be known of it.
 pub fn redaction_key() -> Result<(Key, Option<Text>), Failure> {
     os::kept_key::kept_key(&WRITER, places::state_folder().as_deref())

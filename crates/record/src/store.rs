@@ -18,6 +18,7 @@ use entry::content;
 pub use read_each::read_each;
 
 mod entry;
+mod index;
 mod read_each;
 
 /// The file beside the records that holds ceilings.
@@ -28,6 +29,8 @@ const MOST_LOOKED_AT: usize = 200;
 const MOST_OF_A_MACHINE: usize = 30;
 /// Files that are searched for those. Most are small: of a command that was measured again and again.
 const MOST_PASSED_OVER: usize = 1000;
+/// Files that are read for the index when a record is written, at most: so few that nobody waits for them.
+const MOST_INDEXED_AT_ONCE: usize = 100;
 const LABELS: &str = "labels";
 
 fn read(path: &Path) -> Option<Record> {
@@ -182,11 +185,14 @@ fn may_be_of(path: &Path, own: &[String]) -> bool {
     host_of(&stem(path)).is_none_or(|of| own.iter().any(|own| of == own))
 }
 
-/// All records of the folders with their labels, the newest first.
-pub fn list(folders: &[PathBuf]) -> Vec<Entry> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut entries: Vec<Entry> =
-        read_each(&list_names(folders), threads, Entry::read).into_iter().flatten().collect();
+/// All records of the folders with their labels, the newest first. Of a file that did not change since it was read, what stands
+/// in its folder's index is taken; `save` is handed the index that a folder should have, with its place.
+pub fn list(folders: &[PathBuf], save: impl Fn(&Path, &str)) -> Vec<Entry> {
+    let now = index::now();
+    let mut entries: Vec<Entry> = folders
+        .iter()
+        .flat_map(|folder| index::entries(folder, now, usize::MAX, Entry::read, &save))
+        .collect();
     let mut labelled: HashMap<PathBuf, Vec<String>> = HashMap::new();
     for (name, target) in folders.iter().flat_map(|folder| labels(folder)) {
         labelled.entry(target).or_default().push(name);
@@ -201,15 +207,21 @@ pub fn list(folders: &[PathBuf]) -> Vec<Entry> {
     entries
 }
 
+/// Keeps the index of a folder that a record was just written to near what lies there, so that the first list does not read all of
+/// it: the few files that it does not know yet are read, of more of them a part.
+pub fn extend_index(folder: &Path, save: impl Fn(&Path, &str)) {
+    index::entries(folder, index::now(), MOST_INDEXED_AT_ONCE, Entry::read, save);
+}
+
 /// The record in a folder that other tools' output was imported to before: it says the same as this JSON of a record.
-pub fn find_same_import(folder: &Path, json: &str) -> Option<PathBuf> {
+pub fn find_same_import(folder: &Path, json: &str, save: impl Fn(&Path, &str)) -> Option<PathBuf> {
     // Figures are held against each other as they are read, both from text.
     let said = |record: Record| (record.machine, record.measurements, record.import);
     let new = Record::from_json(json.as_bytes()).ok()?;
     let host = new.machine.hostname.clone().unwrap_or_default();
     let new = said(new);
     let imported =
-        list(&[folder.to_owned()]).into_iter().filter(|entry| entry.imported && entry.host == host);
+        list(&[folder.to_owned()], save).into_iter().filter(|entry| entry.imported && entry.host == host);
     imported.map(|entry| entry.path).find(|path| read(path).is_some_and(|record| said(record) == new))
 }
 
@@ -322,5 +334,7 @@ pub fn superfluous<'a>(all: &'a [Entry], keep: usize, aliases: &Aliases) -> Vec<
         .collect()
 }
 
+#[cfg(test)]
+mod index_tests;
 #[cfg(test)]
 mod tests;

@@ -106,8 +106,9 @@ impl Kept {
 /// Keeps a record; of a text that was imported before there is one.
 fn keep(record: &Record, path: &Path, named: bool) -> Result<Kept, Failure> {
     let json = as_json(record.to_json())?;
-    let same = path.parent().filter(|_| !named).and_then(|folder| store::find_same_import(folder, &json));
-    match same {
+    let same = (!named)
+        .then(|| path.parent().and_then(|folder| store::find_same_import(folder, &json, files::save_index)));
+    match same.flatten() {
         Some(path) => Ok(Kept { path, before: true }),
         None => Ok(Kept { path: files::write_or_rescue(path, named, &json)?, before: false }),
     }

@@ -22,7 +22,7 @@ pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
             remove(&folders, &named)
         }
         (Some(RecordsAction::Prune { keep, dry_run }), _) => {
-            let all = store::list(&folders);
+            let all = store::list(&folders, files::save_index);
             let gone: Vec<Entry> =
                 store::superfluous(&all, *keep, &files::aliases()).into_iter().cloned().collect();
             if *dry_run {
@@ -40,7 +40,7 @@ pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
         }
         (None, None) => match &asked.record {
             Some(name) => list(options, &[find(&folders, name)?]),
-            None => list(options, &store::list(&folders)),
+            None => list(options, &store::list(&folders, files::save_index)),
         },
     }
 }
@@ -48,7 +48,7 @@ pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
 /// A record that lies in one of the folders.
 fn find(folders: &[PathBuf], name: &str) -> Result<Entry, Failure> {
     let path = std::fs::canonicalize(sources::locate(name)).unwrap_or_else(|_| PathBuf::from(name));
-    let all = store::list(folders);
+    let all = store::list(folders, files::save_index);
     let known =
         all.into_iter().find(|entry| std::fs::canonicalize(&entry.path).is_ok_and(|real| real == path));
     known.ok_or_else(|| {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 
 use crate::{Metric, RunMode, document, metrics, regular_file};
 
@@ -13,9 +13,10 @@ pub(super) const OF_A_WHOLE_RUN: [Metric; 3] =
     [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
 
 /// A record in a folder, by its beginning and what it is of.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its file.
+    #[serde(skip)]
     pub path: PathBuf,
     /// When it began.
     pub started: String,
@@ -30,6 +31,7 @@ pub struct Entry {
     /// Whether other tools measured it.
     pub imported: bool,
     /// The labels that it has.
+    #[serde(skip)]
     pub labels: Vec<String>,
 }
 

@@ -157,7 +157,7 @@ fn a_quick_run_stands_for_a_machine_only_where_there_is_no_better_one() {
     let found = newest(&folder.all(), &["here".to_owned()]).unwrap();
     assert_eq!((found.entry.path, found.newer.map(|entry| entry.path)), (whole.clone(), Some(quick.clone())));
     // What stands for the machine is not pruned, a newer quick run is.
-    let all = list(&folder.all());
+    let all = list(&folder.all(), |_, _| ());
     let gone: Vec<&Path> =
         superfluous(&all, 0, &Aliases::default()).into_iter().map(|entry| entry.path.as_path()).collect();
     assert_eq!(gone, [quick.as_path()]);
@@ -176,11 +176,11 @@ fn a_label_stands_for_its_record_and_moves_but_never_touches_it() {
     assert_eq!(found("before"), Some(real(&first)));
     assert_eq!(label(folder.0.path(), "before", &second).unwrap(), Some(real(&first)));
     assert_eq!((found("before"), found("a")), (Some(real(&second)), Some(first.clone())));
-    assert_eq!(list(&folder.all())[0].labels, ["before"]);
+    assert_eq!(list(&folder.all(), |_, _| ())[0].labels, ["before"]);
     for refused in ["", "../a", "a/b", ".", "-x", "reference:x"] {
         assert!(label(folder.0.path(), refused, &first).is_err() && found(refused).is_none(), "{refused}");
     }
-    let entries = list(&folder.all());
+    let entries = list(&folder.all(), |_, _| ());
     remove(&folder.all(), &entries[0]).unwrap();
     assert!(!second.exists() && found("before").is_none() && first.exists());
 }
@@ -215,22 +215,4 @@ fn what_has_a_label_and_what_stands_for_its_host_is_never_superfluous() {
     let counts = |aliases| [0, 1].map(|keep| superfluous(&both, keep, &aliases).len());
     assert_eq!((counts(Aliases::default()), counts(Aliases::new(vec![key]))), ([1, 0], [2, 1]));
     assert_eq!((gone(0), gone(9)), (vec![0, 1, 3, 5], vec![]));
-}
-
-#[test]
-fn the_record_of_a_machine_is_found_behind_any_number_of_others() {
-    let folder = Folder::new();
-    let own = folder.write("here-20260102T000000Z.json", &record("here", &["core.clock"], "own"), 9);
-    let there = record("there", &["core.clock"], "other");
-    for number in 0..MOST_LOOKED_AT + 1 {
-        folder.write(&format!("there-20260103T000000Z-{}.json", number + 2), &there, 1);
-    }
-    let newest_of = |host: &str| newest(&folder.all(), &[host.to_owned()]).map(|found| found.entry.path);
-    assert_eq!(newest_of("here"), Some(own.clone()));
-    // Under another host's name it is looked for where there is no other.
-    let moved = folder.0.path().join("there-20270102T000000Z.json");
-    std::fs::rename(&own, &moved).unwrap();
-    let file = std::fs::File::options().write(true).open(&moved).unwrap();
-    file.set_modified(SystemTime::now() + std::time::Duration::from_secs(60)).unwrap();
-    assert_eq!((newest_of("here"), newest_of("nowhere")), (Some(moved), None));
 }

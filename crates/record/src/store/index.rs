@@ -1,0 +1,122 @@
+//! What a list tells of each record of a folder, kept beside them: a file that did not change is not read again. The index is
+//! lost, damaged or of another program without consequence; a file of which it does not know exactly the present state is read.
+
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use super::entry::Entry;
+use super::{list_names, read_each};
+use crate::regular_file;
+
+/// The index's file. Its ending keeps it from being taken for a record.
+pub(super) const NAME: &str = "records.index";
+/// Changes with what stands in an index, and with how a record's file is understood.
+const VERSION: u32 = 2;
+/// Larger ones are neither read nor written: some eighty thousand records.
+const MOST_BYTES: u64 = 64 << 20;
+/// A file that was changed so many seconds ago may change again without a trace: clocks of file systems are coarse.
+const SETTLED: i64 = 2;
+
+/// All of an index.
+#[derive(Default, Serialize, Deserialize)]
+struct Index {
+    /// [`VERSION`].
+    index: u32,
+    /// By the name of each file.
+    files: BTreeMap<String, Known>,
+}
+
+/// A file as it was read.
+#[derive(Clone, Serialize, Deserialize)]
+struct Known {
+    /// Which state of the file that was.
+    of: State,
+    /// What was read; `None` where it is no record.
+    is: Option<Entry>,
+}
+
+/// What tells a file from what it was before: size, inode, last change of its content and of itself in seconds and nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct State(u64, u64, i64, i64, i64, i64);
+
+impl State {
+    fn of(data: &Metadata) -> Self {
+        Self(data.len(), data.ino(), data.mtime(), data.mtime_nsec(), data.ctime(), data.ctime_nsec())
+    }
+
+    /// Whether a change from now on would be another state.
+    fn is_settled(&self, now: i64) -> bool {
+        self.4.checked_add(SETTLED).is_some_and(|settled| settled <= now)
+    }
+}
+
+impl Index {
+    /// The index of a folder; an empty one where there is none that this program wrote.
+    fn read(path: &Path) -> Self {
+        let text = regular_file::read(path, MOST_BYTES).ok().map(|(text, _)| text);
+        let read = text.and_then(|text| serde_json::from_slice::<Self>(&text).ok());
+        read.filter(|index| index.index == VERSION).unwrap_or_default()
+    }
+
+    /// What is known of a file in this state.
+    fn entry(&self, path: &Path, state: State) -> Option<Option<Entry>> {
+        let known = self.files.get(path.file_name()?.to_str()?).filter(|known| known.of == state)?;
+        Some(known.is.as_ref().map(|entry| Entry { path: path.to_owned(), ..entry.clone() }))
+    }
+}
+
+/// The present in seconds since 1970.
+pub(super) fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs() as i64)
+}
+
+/// The records of a folder without their labels, in no order. `read` reads a file, of those that the index does not know `most`
+/// at most: what is left out then is no entry. `save` is handed the index that the folder should have, where it has another.
+/// `now`: in seconds since 1970.
+pub(super) fn entries(
+    folder: &Path,
+    now: i64,
+    most: usize,
+    read: impl Fn(&Path) -> Option<Entry> + Sync,
+    save: impl Fn(&Path, &str),
+) -> Vec<Entry> {
+    let place = folder.join(NAME);
+    let index = Index::read(&place);
+    let state = |path: PathBuf| {
+        let state = State::of(&std::fs::metadata(&path).ok()?);
+        Some((path, state))
+    };
+    let files: Vec<(PathBuf, State)> =
+        list_names(&[folder.to_owned()]).into_iter().filter_map(state).collect();
+    let mut all: Vec<Option<Option<Entry>>> =
+        files.iter().map(|(path, state)| index.entry(path, *state)).collect();
+    let unknown: Vec<usize> = (0..all.len()).filter(|at| all.get(*at).is_some_and(Option::is_none)).collect();
+    let mut is_new = files.len() - unknown.len() < index.files.len();
+    let paths: Vec<PathBuf> =
+        unknown.iter().take(most).filter_map(|at| files.get(*at)).map(|(path, _)| path.clone()).collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    for (at, entry) in unknown.into_iter().zip(read_each(&paths, threads, read)) {
+        is_new |= files.get(at).is_some_and(|(_, state)| state.is_settled(now));
+        if let Some(place) = all.get_mut(at) {
+            *place = Some(entry);
+        }
+    }
+    if is_new {
+        let settled = files.iter().zip(&all).filter(|((_, state), _)| state.is_settled(now));
+        let known = settled.filter_map(|((path, of), entry)| {
+            let name = path.file_name()?.to_str()?.to_owned();
+            Some((name, Known { of: *of, is: entry.clone()? }))
+        });
+        let index = Index { index: VERSION, files: known.collect() };
+        let text = serde_json::to_string(&index).unwrap_or_default();
+        if (1..=MOST_BYTES).contains(&(text.len() as u64)) {
+            save(&place, &text);
+        }
+    }
+    all.into_iter().flatten().flatten().collect()
+}
