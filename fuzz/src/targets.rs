@@ -155,6 +155,7 @@ fn recipe(input: &[u8]) {
 }
 
 fn tables(input: &[u8]) {
-    let mut tables = smbios::read(input.to_vec());
+    let table = smbios::split_dump(input).map_or(input, |(_, table)| table);
+    let mut tables = smbios::read(table.to_vec());
     smbios::place(&mut tables.devices);
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
-use record::{Record, metrics};
+use record::Record;
 use regex_lite::Regex;
 
 use crate::importer::Importer;
@@ -238,7 +238,7 @@ fn import(all: &[Vec<u8>], split: Split) -> Result<Vec<Imported>, Error> {
 /// What must hold of every record, whatever it was made of.
 fn check(imported: &Imported, lines: &[usize]) {
     for m in &imported.measurements {
-        let metric = metrics::find(&m.metric).unwrap_or_else(|| panic!("{} is no metric", m.metric));
+        let metric = m.metric.definition().unwrap_or_else(|| panic!("{} is no metric", m.metric));
         let (low, high) = metric.plausible;
         assert!((low..=high).contains(&m.value()), "{} is {}", m.metric, m.value());
         assert!(m.samples.iter().all(|sample| sample.is_finite()), "{m:?}");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use record::{Record, metrics};
+use record::Record;
 use serde_json::Value;
 
 use crate::{Error, Imported, Importer, Split};
@@ -138,7 +138,7 @@ pub(crate) fn read(text: &[u8]) -> Figures {
 
 fn add(figures: &mut Figures, imported: Imported) {
     for m in &imported.measurements {
-        let keys = metrics::find(&m.metric).map_or(&[][..], |metric| metric.keys);
+        let keys = m.metric.definition().map_or(&[][..], |metric| metric.keys);
         let place: String =
             keys.iter().filter_map(|key| Some(format!(" {key}={}", m.labels.get(*key)?))).collect();
         let name = if m.doubt.is_some() { "value?" } else { "value" };

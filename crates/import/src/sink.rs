@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use record::import::{Contradiction, Origin, Withheld};
 use record::{Label, Machine, Measurement, Snapshot, detail};
 
+use serde_json::Value;
+
 use crate::facts::{Fact, Facts};
 use crate::line::{Line, quote};
 
@@ -50,19 +52,12 @@ impl Draft {
         self.facts.memory = memory.take().or(self.facts.memory.take());
         self.facts.sockets.append(sockets);
         self.facts.populated.append(populated);
-        self.machine.memory_devices.append(&mut other.machine.memory_devices);
-        let limits = &mut self.machine.limits;
-        if limits.affinity.is_empty() {
-            limits.affinity = other.machine.limits.affinity;
+        let both = [&self.machine, &other.machine].map(serde_json::to_value);
+        if let [Ok(mine), Ok(others)] = both
+            && let Ok(machine) = serde_json::from_value(fill(mine, others))
+        {
+            self.machine = machine;
         }
-        if limits.memory_nodes.is_empty() {
-            limits.memory_nodes = other.machine.limits.memory_nodes;
-        }
-        let (mine, others) = (&mut self.machine.system, other.machine.system);
-        mine.vendor = mine.vendor.take().or(others.vendor);
-        mine.product = mine.product.take().or(others.product);
-        mine.firmware = mine.firmware.take().or(others.firmware);
-        mine.board = mine.board.take().or(others.board);
     }
 
     /// An output begins.
@@ -74,6 +69,23 @@ impl Draft {
     /// How many entries its lists hold together.
     pub(crate) fn entries(&self) -> usize {
         self.inventory.len() + self.measurements.len() + self.withheld.len() + self.contradictions.len()
+    }
+}
+
+/// Of two parts of one document the first, with what only the second tells; lists one after the other.
+fn fill(mine: Value, others: Value) -> Value {
+    match (mine, others) {
+        (Value::Object(mut mine), Value::Object(others)) => {
+            for (key, others) in others {
+                let value = fill(mine.remove(&key).unwrap_or_default(), others);
+                mine.insert(key, value);
+            }
+            Value::Object(mine)
+        }
+        (Value::Array(mine), Value::Array(others)) => mine.into_iter().chain(others).collect(),
+        (Value::Null, others) => others,
+        (Value::String(mine), others) if mine.is_empty() => others,
+        (mine, _) => mine,
     }
 }
 

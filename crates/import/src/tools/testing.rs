@@ -17,7 +17,7 @@ pub(super) fn figures(imported: &Imported) -> Vec<String> {
 }
 
 fn figure(m: &Measurement) -> String {
-    let keys = record::metrics::find(&m.metric).map_or(&[][..], |metric| metric.keys);
+    let keys = m.metric.definition().map_or(&[][..], |metric| metric.keys);
     for key in m.labels.0.keys() {
         assert!(keys.iter().any(|label| label.name() == key), "{} has no key {key}", m.metric);
     }

@@ -87,7 +87,7 @@ pub struct Compare {
 /// Options of `import`.
 #[derive(Debug, Args)]
 pub struct Import {
-    /// Files with other tools' output; - is standard input
+    /// Files with other tools' output, or tables of dmidecode --dump-bin; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// What separates machines, besides host names in prompts: files, headings, or a regular expression

@@ -60,6 +60,9 @@ fn what_was_read_is_printed_and_each_figure_says_what_it_is() {
     // What has no room in the answer.
     assert!(!text.contains("Architecture:"), "{text}");
     assert!(printed("lscpu-numactl-8269cy.txt", &["--all"]).contains("Architecture: x86_64"));
+    let text = printed("cyclictest-verbose.txt", &[]);
+    let each = "thread=0: median latency 65.0 µs; thread=1: median latency 65.0 µs";
+    assert!(text.contains(each), "{text}");
     let text = printed("cyclictest-histogram.txt", &[]);
     assert!(text.contains("cpu=0: minimum 33.0 µs, average 205 µs, maximum 17.4 ms"), "{text}");
     assert!(text.contains("cpu=1: median latency 72.0 µs"), "{text}");
@@ -173,7 +176,7 @@ fn what_cannot_be_imported_is_one_clear_line() {
     let long = file("long.txt", &"root:x:0:0:root:/root:/bin/bash\n".repeat(24));
     let refused = import(&[], &long).stderr;
     assert!(refused.contains("none of the 24 lines") && refused.len() < 200, "{refused}");
-    assert!(ran(["import", "--help"]).succeeds().stdout.contains("hyperfine --export-json"));
+    assert!(ran(["import", "--help"]).succeeds().stdout.contains("hyperfine --export-csv"));
     import(&[], Path::new("reference:epyc"))
         .fails(2, &["did you mean epyc-7h12", "linespeed reference lists all"]);
     import(&[], Path::new("reference:epyc-7h12")).fails(3, &["linespeed show reference:epyc-7h12"]);

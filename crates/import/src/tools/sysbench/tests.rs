@@ -8,6 +8,11 @@ const THREADS: &str = include_str!("../../../tests/texts/sysbench-1.0-threads.tx
 const OLD: &str = include_str!("../../../tests/texts/sysbench-0.5-cpu.txt");
 const OLTP: &str = include_str!("../../../tests/texts/sysbench-1.0-oltp.txt");
 
+/// A latency that the record keeps beside a rate, ms.
+fn ms(m: &record::Measurement, name: &str) -> f64 {
+    serde_json::to_value(&m.detail).unwrap()[name].as_f64().unwrap()
+}
+
 #[test]
 fn a_fixed_time_gives_a_rate_and_no_time() {
     let imported = import(CPU);
@@ -15,7 +20,7 @@ fn a_fixed_time_gives_a_rate_and_no_time() {
         figures(&imported),
         ["workload.throughput workload=sysbench cpu --cpu-max-prime=10000 threads=2: 8823.6"]
     );
-    assert_eq!(imported.measurements[0].detail.number_named("latency_p95_ms"), Some(0.24));
+    assert_eq!(ms(&imported.measurements[0], "latency_p95_ms"), 0.24);
     assert_eq!(imported.import.outputs[0].version.as_deref(), Some("1.0.20"));
     assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
 }
@@ -27,7 +32,7 @@ fn a_fixed_number_of_events_gives_the_time_of_published_tables() {
     assert_eq!(the(&imported, &format!("workload.time {name}")).value(), 83.2642);
     let rate = the(&imported, &format!("workload.throughput {name}"));
     assert_eq!(rate.value(), 10000.0 / 83.2642);
-    assert_eq!(rate.detail.get(detail::LATENCY_AVG_MS), Some(8.33));
+    assert_eq!(ms(rate, "latency_avg_ms"), 8.33);
     assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
 }
 
@@ -75,7 +80,7 @@ fn a_histogram_and_any_percentile_belong_to_the_run() {
         figures(&imported),
         ["workload.throughput workload=sysbench cpu --cpu-max-prime=10000 threads=2: 8823.6"]
     );
-    assert_eq!(imported.measurements[0].detail.number_named("latency_p99_ms"), Some(0.24));
+    assert_eq!(ms(&imported.measurements[0], "latency_p99_ms"), 0.24);
     assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
 }
 
