@@ -7,7 +7,7 @@ use clap::parser::ValueSource;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use record::CpuList;
-use report::forms::Form;
+use report::view::Form;
 
 use crate::failure::Failure;
 

@@ -9,8 +9,8 @@ use import::{Imported, Importer, Split, choose_machine};
 use record::import::NotUnderstood;
 use record::phrase::{count_noun, visible};
 use record::{Record, store};
-use report::forms::Forms;
-use report::terminal::{self, Style};
+use report::terminal::{self, Screen};
+use report::view::View;
 
 use super::new_record;
 use crate::delivery::{as_json, is_named, lasting_name, print, printed, write_form};
@@ -61,13 +61,13 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         files::label_record(label, &kept.path)?;
     }
     let places: Vec<terminal::Kept> = kept.iter().map(|kept| kept.place(options)).collect();
-    let report = |style: &Style| terminal::import(&records, &places, all, style);
+    let report = |screen: &mut Screen| terminal::import(screen, &records, &places, all);
     let forms = match records.as_slice() {
         [one] => {
             let name = lasting_name(options, kept.first().map(|kept| kept.path.as_path()));
-            Forms::of_record(one, name, |_, style| report(style))
+            View::of_record(one, name, report)
         }
-        several => Forms::new(report).with_csv(|| report::csv::records(several)),
+        several => View::new(report).with_csv(|| report::csv::records(several)),
     };
     if !is_named(options) {
         write_form(options, &forms)?;

@@ -1,7 +1,7 @@
 //! `linespeed inspect`: the inventory and the conditions; measures nothing.
 
-use report::forms::Forms;
 use report::terminal;
+use report::view::View;
 
 use super::new_record;
 use crate::delivery::hand_out;
@@ -23,13 +23,12 @@ pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
     record.conditions.before = found.snapshot;
     record.coverage = found.coverage;
     redact(options, &mut record)?;
-    let forms = Forms::new(|style| {
+    let forms = View::new(|screen| {
         if inspect.tree {
-            terminal::tree(&record.machine, style)
-        } else {
-            let more = if options.out.all { SHAPE } else { MORE };
-            terminal::inventory_answer(&record, options.out.all, Some(more), style)
+            return terminal::tree(screen, &record.machine);
         }
+        let more = if options.out.all { SHAPE } else { MORE };
+        terminal::inventory_answer(screen, &record, options.out.all, Some(more));
     });
     let forms = forms.with_json(|| record.to_json()).with_prometheus(|| report::prometheus::record(&record));
     hand_out(options, &forms).map(|()| 0)

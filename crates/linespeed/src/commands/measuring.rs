@@ -93,7 +93,7 @@ pub fn chosen_cpus(options: &Options, machine: &Machine) -> Result<CpuList, Fail
 pub fn check_cpus(wanted: &CpuList, allowed: &CpuList) -> Result<(), Failure> {
     let missing = wanted.difference(allowed);
     if wanted.is_empty() {
-        return Err(Failure::Usage("--cpus: the list is empty; write for instance --cpus 0-3,8".to_owned()));
+        return Err(Failure::usage("--cpus: the list is empty; write for instance --cpus 0-3,8"));
     }
     if !missing.is_empty() {
         return Err(Failure::Usage(format!(

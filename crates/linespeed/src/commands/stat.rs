@@ -28,7 +28,6 @@ use crate::failure::Failure;
 use crate::options::{Options, PerfFormat, Stat};
 use crate::redaction::{self, redact, shown};
 use crate::{ceilings, files, output};
-use report::forms::Forms;
 use runs::{Repeat, Runs, repeat};
 
 /// What runs of one command and of several begin with.
@@ -244,12 +243,12 @@ fn deliver(
             }
         };
     }
-    let Kept { path, shown_by, written: kept } = Kept::keep(options, record, destination);
-    let forms =
-        Forms::of_record(record, delivery::lasting_name(options, path.as_deref()), |record, style| {
-            let gate = gate.map_or(String::new(), |gate| terminal::gate(gate, style));
-            gate + &terminal::stat_answer(record, options.out.all, shown_by.as_deref(), style)
-        });
+    let kept = Kept::keep(options, record, destination);
+    let forms = kept.view(options, record, |screen, shown_by| {
+        gate.into_iter().for_each(|gate| terminal::gate(screen, gate, None));
+        terminal::stat_answer(screen, record, options.out.all, shown_by);
+    });
+    let Kept { path, written: kept, .. } = kept;
     let named = is_named(options);
     let asked = options.out.form().is_some() || to_output;
     let printed = if asked { output::print(&printed(&forms, options)?) } else { Ok(()) };

@@ -8,17 +8,11 @@ use super::screen::Screen;
 use crate::contents::{self, compare};
 use crate::paint::Tone;
 
-/// Writes everything.
-pub(super) fn write(screen: &mut Screen, c: &Comparison) {
-    answer(screen, c);
-    blocks(screen, c);
-}
-
 /// Figures that failed a gate that stand before the answer.
 const FAILED: usize = 6;
 
 /// Whether a gate was passed, and what failed it.
-pub(super) fn gate(screen: &mut Screen, gate: &Gate, names: Option<&dyn Fn(usize) -> String>) {
+pub fn gate(screen: &mut Screen, gate: &Gate, names: Option<&dyn Fn(usize) -> String>) {
     let tone = if gate.passed { Tone::Better } else { Tone::Serious };
     screen.paragraph(&[], tone, &gate.says);
     if let Some(failed) = contents::gate::failed(gate, FAILED, names) {

@@ -4,12 +4,10 @@ use record::import::{Contradiction, Origin, Output, Withheld};
 use record::phrase::{count_noun, quote_word};
 use record::{Key, Measurement, Record, detail};
 
-use super::Style;
-use super::lines;
 use super::screen::Screen;
 use super::{findings, inventory, report};
 use crate::contents::figures::value;
-use crate::contents::{listed, summary};
+use crate::contents::{Block, listed, summary};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
 
@@ -44,31 +42,28 @@ impl Kept {
 /// What was made of other tools' output, on one screen: the machines, what was recognised, the first figures, and where the records
 /// are. Above it, where `all` is asked for, every figure and line, those that nobody understood among them: without that the
 /// caller says how many they are.
-pub fn import(records: &[Record], kept: &[Kept], all: bool, style: &Style) -> String {
-    Screen::answer(
-        style,
-        all,
-        |screen| write_all(screen, records),
-        |screen| {
-            match records {
-                [one] => write_one(screen, one),
-                several => write_several(screen, several, kept),
-            }
-            screen.blank();
-            let rest = if all { "" } else { "--all (all that was read), " };
-            let names: Vec<String> = kept.iter().map(|kept| quote_word(&kept.shown_by)).collect();
-            match (kept, names.as_slice()) {
-                ([one], [name]) => {
-                    screen.uncut(&one.line());
-                    screen.uncut(&format!("More:   {rest}linespeed show {name} --all"));
-                }
-                (_, [first, second, ..]) => {
-                    screen.uncut(&format!("More:   {rest}linespeed compare {first} {second}"));
-                }
-                _ => {}
-            }
-        },
-    )
+pub fn import(screen: &mut Screen, records: &[Record], kept: &[Kept], all: bool) {
+    if all {
+        write_all(screen, records);
+    }
+    screen.begin_answer(all);
+    match records {
+        [one] => write_one(screen, one),
+        several => write_several(screen, several, kept),
+    }
+    screen.blank();
+    let rest = if all { "" } else { "--all (all that was read), " };
+    let names: Vec<String> = kept.iter().map(|kept| quote_word(&kept.shown_by)).collect();
+    match (kept, names.as_slice()) {
+        ([one], [name]) => {
+            screen.uncut(&one.line());
+            screen.uncut(&format!("More:   {rest}linespeed show {name} --all"));
+        }
+        (_, [first, second, ..]) => {
+            screen.uncut(&format!("More:   {rest}linespeed compare {first} {second}"));
+        }
+        _ => {}
+    }
 }
 
 /// What a machine is called, and what it is.
@@ -82,7 +77,7 @@ fn name(record: &Record) -> Vec<String> {
 fn write_one(screen: &mut Screen, record: &Record) {
     let Some(import) = &record.import else { return };
     for (number, line) in name(record).into_iter().enumerate() {
-        lines::cut(screen, &[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
+        screen.line(&[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
     }
     screen.blank();
     let several = import.texts.len() > 1;
@@ -126,7 +121,7 @@ fn write_one(screen: &mut Screen, record: &Record) {
 fn write_several(screen: &mut Screen, records: &[Record], kept: &[Kept]) {
     for (record, kept) in records.iter().zip(kept).take(MACHINES) {
         let Some(import) = &record.import else { continue };
-        lines::cut(screen, &[Span::strong(name(record).join("; "))]);
+        screen.line(&[Span::strong(name(record).join("; "))]);
         let amiss = listed([
             (!import.withheld.is_empty()).then(|| format!("{} implausible", import.withheld.len())),
             (!import.contradictions.is_empty())
@@ -149,15 +144,16 @@ fn write_all(screen: &mut Screen, records: &[Record]) {
         screen.blank();
         report::write(screen, record, None);
         if !import.inventory.is_empty() {
-            inventory::write(screen, record);
+            inventory::inventory(screen, record);
         }
-        list(screen, "Kept as text only: implausible", import.withheld.iter().map(kept_as_text));
+        let withheld = import.withheld.iter().map(kept_as_text);
+        report::block(screen, &Block::items("Kept as text only: implausible", withheld), false);
     }
     // Each record of a text has what nobody understood of it.
     if let Some(import) = records.last().and_then(|record| record.import.as_ref()) {
         let lines = &import.not_understood;
         let title = format!("Not recognised: {}", count_noun(lines.lines, "line"));
-        list(screen, &title, lines.examples.iter().map(example));
+        report::block(screen, &Block::items(&title, lines.examples.iter().map(example)), false);
         let more = lines.lines.saturating_sub(lines.examples.len() as u64);
         if more > 0 {
             screen.line(&[Span::quiet(format!("  and {more} more"))]);
@@ -223,14 +219,6 @@ fn figures(record: &Record, output: &Output, most: usize) -> String {
         said.push(format!("and {} more", all.len() - most));
     }
     format!("{}{}", all.first().map(|m| place(m, true)).unwrap_or_default(), said.join("; "))
-}
-
-/// Entries below a heading; nothing where there is none.
-fn list(screen: &mut Screen, title: &str, entries: impl ExactSizeIterator<Item = String>) {
-    if entries.len() > 0 {
-        screen.heading(title);
-    }
-    entries.for_each(|entry| screen.hanging("  ", "      ", entry));
 }
 
 fn line_of(origin: &Origin) -> String {

@@ -3,9 +3,8 @@
 
 use record::{Coverage, Record, State};
 
-use super::lines;
 use super::screen::Screen;
-use super::{Style, answer, report};
+use super::{answer, report};
 use crate::contents::command::{command_text, describe_runs, early_end, find_time};
 use crate::contents::command_tables::{around, counts, probes, times};
 use crate::contents::{conditions, summary};
@@ -38,21 +37,20 @@ pub(super) fn is_of_a_command(record: &Record) -> bool {
 
 /// What a command was bound by, on one screen: `linespeed stat`. Above it, where `all` is asked for, the whole report. `shown_by`:
 /// what `linespeed show` takes for this record.
-pub(super) fn command_answer(record: &Record, all: bool, shown_by: Option<&str>, style: &Style) -> String {
-    let whole = |screen: &mut Screen| report::write(screen, record, shown_by);
-    Screen::answer(style, all, whole, |screen| write_answer(screen, record, all, shown_by))
-}
-
-fn write_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
+pub(super) fn command_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
+    if all {
+        report::write(screen, record, shown_by);
+    }
+    screen.begin_answer(all);
     let Some(time) = find_time(record) else { return };
-    lines::cut(screen, &[Span::strong(command_text(time))]);
+    screen.line(&[Span::strong(command_text(time))]);
     if let Some(early) = early_end(record, time) {
-        lines::cut(screen, &[Span::strong(early)]);
+        screen.line(&[Span::strong(early)]);
     }
     screen.short(2, "", "", describe_runs(time));
     screen.short(2, "", "  ", summary::noise_in_a_line(record));
     if let Some(quiet) = conditions::quiet(&record.conditions) {
-        lines::cut(screen, &[Span::plain(quiet)]);
+        screen.line(&[Span::plain(quiet)]);
     }
     screen.blank();
     if let Some(bound) = &record.diagnosis.bound {
@@ -142,7 +140,8 @@ mod tests {
     }
 
     fn shown(record: &Record, width: usize) -> String {
-        command_answer(record, true, None, &Style { width, color: false, ..Style::default() })
+        let style = Style { width, color: false, ..Style::default() };
+        Screen::draw(&style, |screen| command_answer(screen, record, true, None))
     }
 
     #[test]
@@ -161,7 +160,7 @@ mod tests {
             "worker 0",
             "83.3 % of the time",
             "500 ms of CPU time, of the whole machine",
-            "memory in 95.0 ns (of vm-2.json), IPC 1.50 (primes) (of vm-1.json)",
+            "IPC 1.50 (primes), memory in 95.0 ns (of vm-1.json and vm-2.json)",
             "counters (no PMU)",
         ] {
             assert!(text.contains(words), "no {words:?} in:\n{text}");

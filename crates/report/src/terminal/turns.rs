@@ -5,9 +5,8 @@ use record::diagnosis::Bound;
 use record::in_turn::alone;
 use record::turns::Turns;
 
-use super::lines;
 use super::screen::Screen;
-use super::{Style, answer, report, stat};
+use super::{answer, report, stat};
 use crate::contents::conditions;
 use crate::contents::summary;
 use crate::contents::turns::{FEW, describe_rounds, table};
@@ -25,29 +24,25 @@ const NAME: usize = 20;
 
 /// Which is faster and what bounds each, on one screen. Above it, where `all` is asked for, the report of each command.
 pub(super) fn turns_answer(
+    screen: &mut Screen,
     record: &Record,
     turns: &Turns,
     all: bool,
     shown_by: Option<&str>,
-    style: &Style,
-) -> String {
-    let whole = |screen: &mut Screen| {
+) {
+    if all {
         for one in &turns.commands {
-            let own = alone(record, &one.workload);
             screen.paragraph(&[], Tone::Strong, &one.workload);
             if let Some(bound) = &one.bound {
                 screen.hanging("", "  ", format!("Bound by {}: {}", bound.by.name(), bound.says));
                 bound.advice.iter().for_each(|advice| screen.hanging("  Try: ", "    ", advice));
             }
-            report::figures(screen, &own);
+            report::figures(screen, &alone(record, &one.workload));
             screen.blank();
         }
         report::write(screen, record, shown_by);
-    };
-    Screen::answer(style, all, whole, |screen| write_answer(screen, record, turns, shown_by))
-}
-
-fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: Option<&str>) {
+    }
+    screen.begin_answer(all);
     let many = turns.commands.len() > FEW;
     let against = || turns.commands.iter().filter_map(|one| one.against_first.as_ref());
     for one in against() {
@@ -56,7 +51,7 @@ fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: O
             false => screen.paragraph(&[], Tone::Strong, &one.says),
         }
     }
-    lines::cut(screen, &[Span::plain(describe_rounds(record))]);
+    screen.line(&[Span::plain(describe_rounds(record))]);
     if !many {
         if let Some(floor) = &turns.floor_says {
             screen.short(NOISE, "", "  ", floor);
@@ -64,7 +59,7 @@ fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: O
         screen.short(NOISE, "", "  ", summary::noise_in_a_line(record));
     }
     if let Some(quiet) = conditions::quiet(&record.conditions) {
-        lines::cut(screen, &[Span::plain(quiet)]);
+        screen.line(&[Span::plain(quiet)]);
     }
     screen.blank();
     let mut table = table(record, turns);
@@ -126,8 +121,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::terminal::record as shown_again;
     use crate::terminal::screen::LINES;
+    use crate::terminal::{Style, record as shown_again};
     use crate::text::width;
 
     /// Commands in turn: their names, what a round of each took, and how its last run ended.
@@ -155,7 +150,8 @@ mod tests {
     }
 
     fn shown(record: &Record, width: usize) -> String {
-        shown_again(record, false, ".", &Style { width, color: false, ..Style::default() })
+        let style = Style { width, color: false, ..Style::default() };
+        Screen::draw(&style, |screen| shown_again(screen, record, false, "."))
     }
 
     #[test]
