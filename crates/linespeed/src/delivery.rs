@@ -52,15 +52,17 @@ pub fn lasting_name(options: &Options, file: Option<&Path>) -> Option<String> {
     Some(visible(stem.unwrap_or(file)))
 }
 
-/// Where a record of the user's own lies, and its page where there is one; empty for other files, whose place the user gave.
-pub fn name_files(options: &Options, file: &Path) -> String {
+/// The lines that name a record's file, and its page where there is one.
+pub fn name_files(options: &Options, record: &Path, page: Option<&Path>) -> String {
+    let page = page.map_or(String::new(), |page| format!("Page:   {}\n", shown(options, page)));
+    format!("\nRecord: {}\n{page}", shown(options, record))
+}
+
+/// The same of a record of the user's own; empty for other files, whose place the user gave.
+pub fn name_own_files(options: &Options, file: &Path) -> String {
     let own = places::state_folders().iter().any(|own| file.parent() == Some(own.as_path()));
-    if !own || options.out.redact {
-        return String::new();
-    }
-    let page = file.with_extension("html");
-    let page = if page.is_file() { format!("Page:   {}\n", visible(&page)) } else { String::new() };
-    format!("\nRecord: {}\n{page}", visible(file))
+    let page = Some(file.with_extension("html")).filter(|page| page.is_file());
+    if own && !options.out.redact { name_files(options, file, page.as_deref()) } else { String::new() }
 }
 
 /// Whether the result goes to standard output as JSON, and nothing else does.
@@ -217,17 +219,14 @@ impl Kept {
         let named = is_named(options);
         let Self { path, mut written, .. } = self;
         if let Some(path) = &path {
-            let mut files_named = format!("\nRecord: {}\n", shown(options, path));
-            if page && !named {
-                let page = path.with_extension("html");
-                let made = text(forms, Form::Page, options).and_then(|html| files::write(&page, &html));
-                if made.is_ok() {
-                    files_named.push_str(&format!("Page:   {}\n", shown(options, &page)));
-                }
-                written = written.and(made);
-            }
+            let mut page = Some(path.with_extension("html")).filter(|_| page && !named);
+            let made = page.as_ref().map_or(Ok(()), |page| {
+                text(forms, Form::Page, options).and_then(|html| files::write(page, &html))
+            });
+            page = page.filter(|_| made.is_ok());
+            written = written.and(made);
             if names_files && !printed.is_empty() && is_report(options) {
-                printed.push_str(&files_named);
+                printed.push_str(&name_files(options, path, page.as_deref()));
             }
         }
         if !named {

@@ -5,7 +5,7 @@ use std::path::Path;
 use report::terminal::{self, Screen, Style};
 use report::view::View;
 
-use crate::delivery::{hand_out, lasting_name, name_files};
+use crate::delivery::{hand_out, lasting_name, name_own_files};
 use crate::failure::Failure;
 use crate::options::{Options, Show};
 use crate::redaction::{argument, redact};
@@ -46,7 +46,7 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
         if show.parts.is_empty() {
             terminal::record(screen, &record, options.out.all, shown_by);
             if screen.is_terminal() {
-                screen.verbatim(&name_files(options, Path::new(&source.from)));
+                screen.verbatim(&name_own_files(options, Path::new(&source.from)));
             }
         }
     };

@@ -26,7 +26,7 @@ use super::{new_record, output_file, to_standard_output};
 use crate::delivery::{self, Kept, is_named, printed, write_form};
 use crate::failure::Failure;
 use crate::options::{Options, PerfFormat, Stat};
-use crate::redaction::{self, redact, shown};
+use crate::redaction::{self, redact};
 use crate::{ceilings, files, output};
 use runs::{Repeat, Runs, repeat};
 
@@ -255,7 +255,7 @@ fn deliver(
     if kept.is_err() || (!asked && !options.out.quiet_output) {
         let mut text = format!("\n{}", forms.report(&output::error_style(&options.out)));
         if let (Some(path), false) = (path, named) {
-            text.push_str(&format!("\nRecord: {}\n", shown(options, &path)));
+            text.push_str(&delivery::name_files(options, &path, None));
         }
         // What was measured is shown even when it could not be stored.
         output::print_error(&text);

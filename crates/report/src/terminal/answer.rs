@@ -6,6 +6,7 @@ use record::phrase::{count_noun, join_most, quote_word};
 use record::{Coverage, Record, State};
 
 use super::findings;
+use super::room::NOISE;
 use super::screen::Screen;
 use crate::contents::conditions;
 use crate::contents::figures::{MARK, share_of_line_speed};
@@ -44,7 +45,7 @@ pub(super) fn head(screen: &mut Screen, record: &Record) {
     identity(screen, record);
     origin(screen, record);
     // A figure that is cut is another figure.
-    screen.short(2, "", "  ", summary::noise_in_a_line(record));
+    screen.short(NOISE, "", "  ", summary::noise_in_a_line(record));
     if let Some(quiet) = conditions::quiet(&record.conditions) {
         screen.line(&[Span::plain(quiet)]);
     }
@@ -212,7 +213,7 @@ fn lost(record: &Record) -> Vec<(String, String)> {
 mod tests {
     use super::*;
     use crate::terminal::Style;
-    use crate::terminal::screen::LINES;
+    use crate::terminal::room::LINES;
 
     fn answer(record: &Record, width: usize) -> String {
         let mut screen = Screen::new(&Style { width, color: false, ..Style::default() });

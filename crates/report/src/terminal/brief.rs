@@ -3,7 +3,8 @@
 use record::plan::Plan;
 use record::{Comparison, Record};
 
-use super::screen::{LINES, Screen};
+use super::room::{LEAST_ANSWER, LINES, ROWS};
+use super::screen::Screen;
 use super::{answer, compare, plan, report, scale};
 use crate::contents::compare::{is_of_watches, record_names};
 use crate::contents::layers::{over_fastest, said};
@@ -13,10 +14,6 @@ use crate::paint::{Span, Tone};
 use crate::table::Table;
 use crate::text::cut_words;
 
-/// Rows of a table.
-const ROWS: usize = 6;
-/// Lines of a comparison's answer below a gate.
-const LEAST_ANSWER: usize = 10;
 /// Columns of a sentence in a table.
 const CELL: usize = 48;
 

@@ -4,18 +4,16 @@ use record::Comparison;
 use record::gate::Gate;
 
 use super::report;
+use super::room::ROWS;
 use super::screen::Screen;
 use crate::contents::{self, compare};
 use crate::paint::Tone;
-
-/// Figures that failed a gate that stand before the answer.
-const FAILED: usize = 6;
 
 /// Whether a gate was passed, and what failed it.
 pub fn gate(screen: &mut Screen, gate: &Gate, names: Option<&dyn Fn(usize) -> String>) {
     let tone = if gate.passed { Tone::Better } else { Tone::Serious };
     screen.paragraph(&[], tone, &gate.says);
-    if let Some(failed) = contents::gate::failed(gate, FAILED, names) {
+    if let Some(failed) = contents::gate::failed(gate, ROWS, names) {
         screen.table(&failed, 2);
     }
     screen.blank();

@@ -3,7 +3,8 @@
 use record::fleet::Fleet;
 
 use super::report::block;
-use super::screen::{ITEMS, Screen};
+use super::room::ITEMS;
+use super::screen::Screen;
 use crate::contents::fleet;
 use crate::paint::Tone;
 

@@ -2,6 +2,7 @@
 
 use record::Record;
 
+use super::room::FINDINGS;
 use super::screen::Screen;
 use super::{answer, findings};
 use crate::contents::{self, essentials, summary};
@@ -28,9 +29,6 @@ pub(super) fn write_essentials(screen: &mut Screen, record: &Record, room: usize
     let at = facts.facts.iter().map(|fact| width(&clean(&fact.key)) + 2).max().unwrap_or(0).min(24);
     screen.clipped(room, |screen| screen.short_facts(&facts, at, room));
 }
-
-/// Lines that what costs speed may take beside the facts.
-const FINDINGS: usize = 6;
 
 /// What the machine is on one screen, first what of it costs speed; every fact above it, where `all` is asked for. `more`: what tells the rest.
 pub fn inventory_answer(screen: &mut Screen, record: &Record, all: bool, more: Option<&str>) {

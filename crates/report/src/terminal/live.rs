@@ -9,6 +9,7 @@ use record::live::{Cores, Interval, Sampled, Share};
 use record::{Coverage, Machine, State, Text, Watch, units};
 
 use super::answer;
+use super::room::{MORE, PROCESSES, SAYS, SCREEN};
 use super::screen::Screen;
 use crate::contents::command::describe_below;
 use crate::contents::watch;
@@ -16,19 +17,11 @@ use crate::paint::Span;
 use crate::text::{pad_left, pad_right};
 pub use tables::LastLook;
 
-/// Lines of the sentence and its advice together, of which the advice has one at least.
-const SAYS: usize = 5;
-/// Lines more of them on a screen that no other follows.
-const MORE: usize = 3;
-/// Processes that are shown.
-const PROCESSES: usize = 5;
 /// Columns below which what it means has lines of processes, too, and a table has fewer columns.
 const NARROW: usize = 64;
 /// How many.
 const FEWER: usize = 3;
 
-/// Lines of a terminal, of which the cursor has one.
-const SCREEN: usize = 24;
 /// What has all that cannot be seen.
 const ALL_UNSEEN: &str = "live --once --json";
 

@@ -17,6 +17,7 @@ mod markdown;
 mod plan;
 mod reference_machine;
 mod report;
+mod room;
 mod scale;
 mod screen;
 mod sections;

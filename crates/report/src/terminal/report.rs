@@ -3,7 +3,8 @@
 use record::diagnosis::{Finding, Severity};
 use record::{Record, Remedy};
 
-use super::screen::{ITEMS, Screen};
+use super::room::ITEMS;
+use super::screen::Screen;
 use super::{answer, markdown};
 use crate::chart;
 use crate::chart::heat::Heat;
@@ -145,7 +146,7 @@ pub(super) fn figures(screen: &mut Screen, record: &Record) {
     blocks(record, ROOM).iter().for_each(|one| block(screen, one, false));
 }
 
-/// What stands below one heading: charts last. `spaced`: with an empty line between its parts.
+/// What stands below one heading: charts last, and only where everything is asked for. `spaced`: with an empty line between its parts.
 pub(super) fn block(screen: &mut Screen, block: &Block, spaced: bool) {
     if block.is_empty() {
         return;
@@ -174,7 +175,7 @@ pub(super) fn block(screen: &mut Screen, block: &Block, spaced: bool) {
         }
     }
     for part in &block.parts {
-        if let Part::Chart(chart) = part {
+        if let (Part::Chart(chart), true) = (part, screen.shows_all()) {
             draw(screen, chart);
         }
     }
@@ -185,8 +186,9 @@ fn items(screen: &mut Screen, all: &[Item]) {
     for item in &all[..most] {
         let others = if item.below.is_empty() { "    " } else { "      " };
         item.heads.iter().for_each(|head| screen.hanging("  ", others, head));
-        let more = &item.more[..screen.most(0, item.more.len())];
-        item.below.iter().chain(more).for_each(|line| screen.hanging("      ", "      ", line));
+        let more = item.more.iter().filter(|_| screen.shows_all());
+        let below: Vec<&String> = item.below.iter().chain(more).collect();
+        below.into_iter().for_each(|line| screen.hanging("      ", "      ", line));
     }
     screen.and_more(all.len() - most, "--all");
 }

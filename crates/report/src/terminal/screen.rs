@@ -5,16 +5,12 @@ use std::fmt::Display;
 
 use super::columns::{self, GAP, LEAST_COLUMN};
 use super::markdown;
+use super::room::LINES;
 use crate::ascii::{to_ascii, two_signs};
 use crate::contents::Section;
 use crate::paint::{self, Span, Tone, render};
 use crate::table::{Table, Weight};
 use crate::text::{clean, cut_words, pad_left, pad_right, shorten, width, wrap};
-
-/// Lines of an answer on a terminal that nobody has resized, without those that name the files and the prompt.
-pub(super) const LINES: usize = 21;
-/// Things of one kind, one below the other, that are shown where not all are asked for.
-pub(super) const ITEMS: usize = 8;
 
 /// The text that grows.
 pub struct Screen {
@@ -62,6 +58,11 @@ impl Screen {
     pub fn begin_answer(&mut self, all: bool) {
         self.blank();
         (self.top, self.all) = (self.lines(), all);
+    }
+
+    /// Whether everything was asked for, charts too.
+    pub(super) fn shows_all(&self) -> bool {
+        self.all
     }
 
     /// How many of so many things are shown where there is room for a few.

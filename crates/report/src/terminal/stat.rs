@@ -3,6 +3,7 @@
 
 use record::{Coverage, Record, State};
 
+use super::room::{COUNTS, ENDING, FACTS, HEADS, NOISE};
 use super::screen::Screen;
 use super::{answer, report};
 use crate::contents::command::{command_text, describe_runs, early_end, find_time};
@@ -23,13 +24,6 @@ const COVERED: [&str; 9] = [
     "ceilings",
 ];
 
-/// Lines of CPUs, clock and memory, of what was counted, of what could not be seen and where the rest is.
-const FACTS: usize = 3;
-/// Lines of the heads of a table.
-const HEADS: usize = 1;
-const COUNTS: usize = 2;
-const ENDING: usize = 3;
-
 /// Whether the record is of a command that ran, or was watched.
 pub(super) fn is_of_a_command(record: &Record) -> bool {
     record.import.is_none() && find_time(record).is_some()
@@ -48,7 +42,7 @@ pub(super) fn command_answer(screen: &mut Screen, record: &Record, all: bool, sh
         screen.line(&[Span::strong(early)]);
     }
     screen.short(2, "", "", describe_runs(time));
-    screen.short(2, "", "  ", summary::noise_in_a_line(record));
+    screen.short(NOISE, "", "  ", summary::noise_in_a_line(record));
     if let Some(quiet) = conditions::quiet(&record.conditions) {
         screen.line(&[Span::plain(quiet)]);
     }

@@ -5,6 +5,7 @@ use record::diagnosis::Bound;
 use record::in_turn::alone;
 use record::turns::Turns;
 
+use super::room::{ENDING, NOISE};
 use super::screen::Screen;
 use super::{answer, report, stat};
 use crate::contents::conditions;
@@ -13,10 +14,6 @@ use crate::contents::turns::{FEW, describe_rounds, table};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
 
-/// Lines of how noisy it was.
-const NOISE: usize = 2;
-/// Lines of what could not be seen and where the rest is.
-const ENDING: usize = 3;
 /// Columns of the table of many.
 const COLUMNS: usize = 6;
 /// Characters of a command in the table.
@@ -121,7 +118,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::terminal::screen::LINES;
+    use crate::terminal::room::LINES;
     use crate::terminal::{Style, record as shown_again};
     use crate::text::width;
 

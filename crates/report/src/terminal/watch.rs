@@ -2,26 +2,22 @@
 
 use record::{Record, Watch};
 
+use super::room::WATCHED;
 use super::screen::Screen;
 use super::{answer, report};
 use crate::contents::watch;
 
-/// Lines of the sentence that ends a watch.
-const SAYS: usize = 3;
-
 /// What a whole watch was bound by: each verdict's share of the time, the largest first.
 pub fn live_summary(screen: &mut Screen, watched: &Watch) {
-    screen.short(SAYS, "", "  ", watch::summary(watched));
+    screen.short(WATCHED, "", "  ", watch::summary(watched));
 }
 
 /// A watch: its summary, its stretches, its curves and who had the CPUs. Below it, where `all` is asked for, the machine and what
 /// could not be seen.
 pub(super) fn watch_answer(screen: &mut Screen, record: &Record, watched: &Watch, all: bool) {
-    screen.begin_answer(all);
     live_summary(screen, watched);
     answer::identity(screen, record);
     answer::origin(screen, record);
-    // A watch is long, and all of it is the answer.
     watch::blocks(record, watched).iter().for_each(|one| report::block(screen, one, false));
     if all {
         screen.blank();
