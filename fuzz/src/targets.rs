@@ -104,7 +104,9 @@ fn check(measurements: &[Measurement]) {
 fn shown(record: &Record) {
     let json = record.to_json().expect("a record has a form in JSON");
     Record::from_json(json.as_bytes()).unwrap_or_else(|error| panic!("it does not read back: {error}"));
-    report::terminal::Screen::draw(&Style::default(), |screen| report::terminal::record(screen, record, true, "."));
+    report::terminal::Screen::draw(&Style::default(), |screen| {
+        report::terminal::record(screen, record, true, ".")
+    });
     report::page::html(record);
 }
 

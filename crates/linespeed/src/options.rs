@@ -41,7 +41,7 @@ pub use records::{
     Compare, Import, Inspect, Records, RecordsAction, Reference, Show, WakeupForms, WakeupOptions,
 };
 pub use scale::Scale;
-pub use stat::{PerfFormat, Stat};
+pub use stat::Stat;
 
 use quiet::QUIET_USAGE;
 use taken::{TAKEN_BY, is_taken};

@@ -25,7 +25,7 @@ use super::quiet::tuned_session;
 use super::{new_record, output_file, to_standard_output};
 use crate::delivery::{self, Kept, is_named, printed, write_form};
 use crate::failure::Failure;
-use crate::options::{Options, PerfFormat, Stat};
+use crate::options::{Options, Stat};
 use crate::redaction::{self, redact};
 use crate::{ceilings, files, output};
 use runs::{Repeat, Runs, repeat};
@@ -227,9 +227,8 @@ fn deliver(
 ) -> Result<(), Failure> {
     let perf = match (&stat.separator, stat.perf_format) {
         (Some(separator), _) => perf_format::fields(record, separator),
-        (None, Some(PerfFormat::Csv)) => perf_format::fields(record, ","),
-        (None, Some(PerfFormat::Text)) => perf_format::text(record),
-        (None, None) => None,
+        (None, true) => perf_format::text(record),
+        (None, false) => None,
     };
     let to_output = destination.is_none() && to_standard_output(options);
     if let Some(perf) = perf {
@@ -267,6 +266,6 @@ fn deliver(
 impl Stat {
     /// Whether perf's layout was asked for.
     fn perf(&self) -> bool {
-        self.perf_format.is_some() || self.separator.is_some()
+        self.perf_format || self.separator.is_some()
     }
 }

@@ -21,10 +21,11 @@ pub struct Plan {
     pub purpose: Purpose,
     /// Print only the lines to paste for this tool: numactl, taskset, systemd, docker
     #[arg(long = "as", value_name = "TOOL", value_parser = clap::builder::PossibleValuesParser::new(diagnose::TOOLS),
-          conflicts_with_all = ["form", "all", "verify"])]
+          conflicts_with_all = ["form", "all"])]
     pub tool: Option<String>,
     /// Run the command as planned and unbound, in turn, and measure what the layout gains
-    #[arg(long, conflicts_with = "record")]
+    // That it goes with neither a record nor --as is told by the command: clap's usage line would show the record.
+    #[arg(long)]
     pub verify: bool,
     /// Rounds of --verify; 6 give an interval
     #[arg(short, long, value_name = "N", default_value = "10", requires = "verify",
@@ -35,7 +36,7 @@ pub struct Plan {
     pub timeout: Option<Duration>,
     /// The command of --verify: one copy per process if it has {threads}, {process}, {cpus} or {node} in it, else one per
     /// thread
-    #[arg(last = true, value_name = "COMMAND", requires = "verify")]
+    #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
 }
 

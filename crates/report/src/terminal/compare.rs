@@ -29,7 +29,7 @@ pub(super) fn answer(screen: &mut Screen, c: &Comparison) {
         screen.blank();
     }
     let subjects = compare::subjects(c);
-    report::pairs(screen, &subjects.facts);
+    screen.facts(&subjects.facts, "  ", 0, usize::MAX);
     screen.blank();
     for note in &c.notes {
         match c.notes.len() {

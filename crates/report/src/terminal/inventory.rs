@@ -16,7 +16,7 @@ pub fn inventory(screen: &mut Screen, record: &Record) {
     let at = keys.max().unwrap_or(0).clamp(16, 28);
     for section in &sections {
         screen.heading(&section.title);
-        screen.facts(section, at);
+        screen.facts(&section.facts, "", at, usize::MAX);
     }
     if sections.is_empty() {
         screen.line(&[Span::plain("No facts of this machine in the record.")]);
@@ -26,8 +26,7 @@ pub fn inventory(screen: &mut Screen, record: &Record) {
 /// The facts that are asked for first, in so many lines.
 pub(super) fn write_essentials(screen: &mut Screen, record: &Record, room: usize) {
     let facts = essentials::facts(record);
-    let at = facts.facts.iter().map(|fact| width(&clean(&fact.key)) + 2).max().unwrap_or(0).min(24);
-    screen.clipped(room, |screen| screen.short_facts(&facts, at, room));
+    screen.clipped(room, |screen| screen.facts(&facts.facts, "", 0, room));
 }
 
 /// What the machine is on one screen, first what of it costs speed; every fact above it, where `all` is asked for. `more`: what tells the rest.

@@ -14,7 +14,7 @@ use crate::contents::conditions;
 use crate::contents::{finding, loss_breakdown, provenance, summary};
 use crate::paint::{Span, Tone};
 use crate::table::Table;
-use crate::text::{clean, width};
+use crate::text::width;
 
 /// How much of the figures a terminal has room for: a normal run scales no more workloads.
 pub(super) const ROOM: Room = Room { rows: 16, workloads: 3, placements: 1, steps: 3 };
@@ -163,7 +163,7 @@ pub(super) fn block(screen: &mut Screen, block: &Block, spaced: bool) {
         match part {
             Part::Table(table) => titled(screen, &block.title, table),
             Part::Heat(heat) => map(screen, heat),
-            Part::Facts(facts) => pairs(screen, &facts.facts),
+            Part::Facts(facts) => screen.facts(&facts.facts, "  ", 0, usize::MAX),
             Part::Says(text) => screen.paragraph(&[Span::plain("  ")], Tone::Plain, text),
             Part::Items(all) => items(screen, all),
             Part::Commands(all) => {
@@ -233,19 +233,5 @@ fn draw(screen: &mut Screen, chart: &chart::Chart) {
     match chart::terminal::draw(chart, columns) {
         Some(lines) => screen.picture(lines),
         None => screen.paragraph(&[Span::plain("  ")], Tone::Plain, chart.description()),
-    }
-}
-
-/// The widest key that leaves room for what stands behind it.
-const WIDEST_KEY: usize = 32;
-
-pub(super) fn pairs(screen: &mut Screen, facts: &[crate::contents::Fact]) {
-    let at = facts.iter().map(|fact| width(&clean(&fact.key)) + 4).max().unwrap_or(0);
-    for fact in facts {
-        if at > WIDEST_KEY.min(screen.width() * 2 / 5) {
-            screen.hanging("  ", "      ", format!("{}: {}", fact.key, fact.value));
-        } else {
-            screen.pair(&format!("  {}", fact.key), &fact.value, at.max(8));
-        }
     }
 }

@@ -20,10 +20,9 @@ pub(super) const LEAST_ANSWER: usize = 10;
 /// What was read of one machine: outputs, and lines of their figures beside its facts.
 pub(super) const OUTPUTS: usize = 4;
 pub(super) const FIGURES: usize = 8;
-/// Lines of CPUs, clock and memory of a command, of what was counted of it, and of the heads of a table.
+/// Lines of CPUs, clock and memory of a command, and of what was counted of it.
 pub(super) const FACTS: usize = 3;
 pub(super) const COUNTS: usize = 2;
-pub(super) const HEADS: usize = 1;
 /// Lines of how noisy it was.
 pub(super) const NOISE: usize = 2;
 /// Lines of the sentence that ends a watch.

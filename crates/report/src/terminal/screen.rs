@@ -7,7 +7,7 @@ use super::columns::{self, GAP, LEAST_COLUMN};
 use super::markdown;
 use super::room::LINES;
 use crate::ascii::{to_ascii, two_signs};
-use crate::contents::Section;
+use crate::contents::Fact;
 use crate::paint::{self, Span, Tone, render};
 use crate::table::{Table, Weight};
 use crate::text::{clean, cut_words, pad_left, pad_right, shorten, width, wrap};
@@ -229,6 +229,9 @@ impl Screen {
 
     /// Text behind `first`, its further lines behind `others`, in at most so many lines; what does not fit is cut.
     fn text(&mut self, first: &[Span], others: &str, tone: Tone, text: &str, most: usize) {
+        if most == 0 {
+            return;
+        }
         if self.markdown {
             return self.words(first, text);
         }
@@ -305,15 +308,6 @@ impl Screen {
         self.paragraph(&[], Tone::Plain, text);
     }
 
-    /// Items in at most so many lines; those that do not fit are left out whole, from the end.
-    pub fn items(&mut self, most: usize, others: &str, items: &[String], between: &str) {
-        let fits = |count: &usize| self.lines_of("", others, &items[..*count].join(between)) <= most;
-        let count = if self.markdown { items.len() } else { (1..=items.len()).rev().find(fits).unwrap_or(1) };
-        if most > 0 && !items.is_empty() {
-            self.short(most, "", others, items[..count].join(between));
-        }
-    }
-
     /// A command as this reader types it.
     pub fn typed(&self, command: &str) -> String {
         if self.root { command.replace("sudo ", "") } else { command.to_owned() }
@@ -367,39 +361,25 @@ impl Screen {
         before.clear();
     }
 
-    /// `Key:   value`, the value beginning in column `at`; below a key that is too long for that.
-    pub(crate) fn pair(&mut self, key: &str, value: &str, at: usize) {
+    /// Facts, one a line behind `indent`, their values in one column, which begins at `at` at least; in at most so many lines, where each
+    /// has one: those that need more take what is left, the others are cut.
+    pub(crate) fn facts(&mut self, facts: &[Fact], indent: &str, at: usize, most: usize) {
         if self.markdown {
-            return self.words(&[], &format!("- {}: {value}", key.trim()));
+            return facts.iter().for_each(|fact| self.words(&[], &format!("- {}: {}", fact.key, fact.value)));
         }
-        let key = format!("{}:", clean(key));
-        let at = at.min(self.width / 2);
-        if width(&key) + 1 > at {
-            self.hanging("", "  ", &key);
-            self.paragraph(&[Span::plain(" ".repeat(at))], Tone::Plain, value);
-        } else {
-            self.paragraph(&[Span::plain(pad_right(&key, at))], Tone::Plain, value);
-        }
-    }
-
-    /// Facts, one a line, their values beginning in column `at`.
-    pub(crate) fn facts(&mut self, section: &Section, at: usize) {
-        section.facts.iter().for_each(|fact| self.pair(&fact.key, &fact.value, at));
-    }
-
-    /// Facts in at most so many lines, where each has one: the first ones that need a second have it, the others are cut.
-    pub(crate) fn short_facts(&mut self, section: &Section, at: usize, most: usize) {
-        if self.markdown {
-            return self.facts(section, at);
-        }
-        let mut spare = most.saturating_sub(section.facts.len());
-        let (room, below) = (self.width.saturating_sub(at).max(8), " ".repeat(at));
-        for fact in &section.facts {
-            let key = pad_right(&format!("{}:", clean(&fact.key)), at);
+        let keys: Vec<String> = facts.iter().map(|fact| format!("{indent}{}: ", clean(&fact.key))).collect();
+        let at = keys.iter().map(|key| width(key)).max().unwrap_or(0).max(at);
+        let room = self.width.saturating_sub(at).max(8);
+        let mut spare = most.saturating_sub(facts.len());
+        for (fact, key) in facts.iter().zip(keys) {
+            if at > WIDEST_KEY.min(self.width * 2 / 5) {
+                self.hanging(indent, &format!("{indent}    "), format!("{}: {}", fact.key, fact.value));
+                continue;
+            }
             let value = self.signs(&fact.value);
-            let second = spare > 0 && wrap(&value, room).len() > 1;
-            spare -= usize::from(second);
-            self.text(&[Span::plain(key)], &below, Tone::Plain, &value, 1 + usize::from(second));
+            let lines = wrap(&value, room).len().min(1 + spare);
+            spare -= lines - 1;
+            self.text(&[Span::plain(pad_right(&key, at))], &" ".repeat(at), Tone::Plain, &value, lines);
         }
     }
 
@@ -474,6 +454,8 @@ impl Screen {
     }
 }
 
+/// The widest key that leaves room for what stands behind it.
+const WIDEST_KEY: usize = 32;
 /// Columns that a name may take beside its text.
 const LONGEST_NAME: usize = 24;
 

@@ -3,13 +3,14 @@
 
 use record::{Coverage, Record, State};
 
-use super::room::{COUNTS, ENDING, FACTS, HEADS, NOISE};
+use super::room::{COUNTS, ENDING, FACTS, NOISE};
 use super::screen::Screen;
 use super::{answer, report};
 use crate::contents::command::{command_text, describe_runs, early_end, find_time};
 use crate::contents::command_tables::{around, counts, probes, times};
 use crate::contents::{conditions, summary};
 use crate::paint::Span;
+use crate::table::Table;
 
 /// What the coverage of a command tells of, beside single events.
 const COVERED: [&str; 9] = [
@@ -53,25 +54,19 @@ pub(super) fn command_answer(screen: &mut Screen, record: &Record, all: bool, sh
             screen.hanging("  Try: ", "    ", screen.typed(&advice.to_string()));
         }
     }
-    let room = screen.left(ENDING);
-    screen.clipped(room, |screen| {
-        // What is cut ends in its own line.
-        let left = |screen: &Screen, most: usize| most.min(screen.left(ENDING));
-        let times = times(record, time).without_notes();
-        // Where the time went stays on the screen; what changes of the surroundings did stands in the verdict, too.
-        let probes = Some(probes(time).without_notes()).filter(|probes| {
-            let both = probes.rows.len() + times.rows.len() + 2 * HEADS;
-            both <= room
-        });
-        for table in probes.into_iter().chain([times]).filter(|table| !table.is_empty()) {
-            screen.table(&table, 2);
+    screen.clipped(screen.left(ENDING), |screen| {
+        for table in [times(record, time), probes(time)].map(Table::without_notes) {
+            if !table.is_empty() {
+                screen.table(&table, 2);
+            }
         }
         let around = around(record, time).facts;
         let around: Vec<String> = around.iter().map(|fact| format!("{} {}", fact.key, fact.value)).collect();
-        screen.items(left(screen, FACTS), "  ", &around, "; ");
         let counts = counts(record).rows;
         let counts: Vec<String> = counts.iter().map(|row| format!("{} {}", row[1], row[0])).collect();
-        screen.items(left(screen, COUNTS), "  ", &counts, ", ");
+        for (most, all) in [(FACTS, around.join("; ")), (COUNTS, counts.join(", "))] {
+            screen.short(if all.is_empty() { 0 } else { most }, "", "  ", all);
+        }
     });
     let mut lost: Vec<&Coverage> = lost(record).collect();
     // What can be helped in a few words comes first.

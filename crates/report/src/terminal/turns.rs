@@ -1,7 +1,6 @@
 //! What `linespeed stat` says of several commands that were run in turn.
 
 use record::Record;
-use record::diagnosis::Bound;
 use record::in_turn::alone;
 use record::turns::Turns;
 
@@ -74,38 +73,15 @@ pub(super) fn turns_answer(
     if room > 1 {
         screen.blank();
     }
-    let explained = against().filter(|one| !one.explained.is_empty()).map(|one| {
-        let says: Vec<String> = one.explained.iter().map(ToString::to_string).collect();
-        says.join(" ")
+    let explained = against().filter(|one| !one.explained.is_empty());
+    let explained =
+        explained.map(|one| one.explained.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "));
+    let bounds = turns.commands.iter().enumerate().filter(|_| !many).filter_map(|(at, one)| {
+        let bound = one.bound.as_ref()?;
+        Some(format!("{}: bound by {}: {}", at + 1, bound.by.name(), bound.says))
     });
-    let explained: Vec<String> = explained.collect();
-    let bounds: Vec<(usize, &Bound)> = turns
-        .commands
-        .iter()
-        .enumerate()
-        .filter_map(|(at, one)| Some((at + 1, one.bound.as_ref().filter(|_| !many)?)))
-        .collect();
-    let whole = bounds
-        .iter()
-        .map(|(number, bound)| format!("{number}: bound by {}: {}", bound.by.name(), bound.says));
-    let named: Vec<String> =
-        bounds.iter().map(|(number, bound)| format!("{number} {}", bound.by.name())).collect();
-    let named: Vec<String> =
-        (!named.is_empty()).then(|| format!("Bound by: {}", named.join("; "))).into_iter().collect();
-    // A sentence that does not fit is left out, not cut.
-    let lines = |says: &str| screen.lines_of("", "  ", says);
-    let fits = |said: &[String]| said.iter().map(|says| lines(says)).sum::<usize>() <= room;
-    let mut said = [explained.clone(), whole.collect()].concat();
-    if !fits(&said) {
-        said = named;
-        for says in explained {
-            said.push(says);
-            if !fits(&said) {
-                said.pop();
-            }
-        }
-    }
-    said.iter().for_each(|says| screen.hanging("", "  ", says));
+    let said = explained.chain(bounds);
+    screen.clipped(room, |screen| said.for_each(|says| screen.hanging("", "  ", says)));
     let lost: Vec<(String, String)> = stat::lost(record).map(|of| (of.what.clone(), of.why())).collect();
     answer::unseen_why(screen, &lost, None, 2);
     answer::more(screen, record, shown_by, 0);

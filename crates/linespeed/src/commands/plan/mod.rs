@@ -22,15 +22,8 @@ const MOST_QUICK: usize = 10;
 
 /// Prints the plan.
 pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
-    if options.measuring.quiet_machine && !plan.verify {
-        return Err(Failure::usage(
-            "--quiet-machine is for --verify: without it linespeed plan measures nothing",
-        ));
-    }
-    if plan.verify && plan.command.is_empty() {
-        return Err(Failure::usage(
-            "nothing to run; write linespeed plan --verify -- COMMAND ({threads} in it is a process's threads)",
-        ));
+    if let Some(words) = wrong(options, plan) {
+        return Err(Failure::Usage(words));
     }
     let wish = PlanRequest {
         processes: plan.processes,
@@ -63,6 +56,33 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
     }
     let forms = View::new(|screen| terminal::plan_answer(screen, &made, options.out.all));
     hand_out(options, &forms.with_json(|| made.to_json())).map(|()| code)
+}
+
+/// What of the command line does not go together.
+fn wrong(options: &Options, plan: &Plan) -> Option<String> {
+    // A dot is this machine.
+    let named = plan.record.as_deref().filter(|record| *record != ".");
+    Some(match (plan.verify, plan.command.as_slice(), named) {
+        (false, [first, ..], _) => {
+            let first = first.to_string_lossy();
+            format!("to run a command both ways write linespeed plan --verify -- {first} …")
+        }
+        (false, ..) if options.measuring.quiet_machine => {
+            "--quiet-machine is for --verify: without it linespeed plan measures nothing".to_owned()
+        }
+        (false, ..) => return None,
+        (true, _, Some(record)) => {
+            let record = record::phrase::visible(Path::new(record));
+            format!("--verify runs the command on this machine, so it takes no record: leave {record} out, or --verify and the command")
+        }
+        (true, ..) if plan.tool.is_some() => {
+            "--verify prints what the layout gave and --as only lines to paste: leave one of them out".to_owned()
+        }
+        (true, [], _) => {
+            "nothing to run; write linespeed plan --verify -- COMMAND ({threads} in it is a process's threads)".to_owned()
+        }
+        _ => return None,
+    })
 }
 
 /// What is wrong: with a flag, or with the record.
