@@ -252,6 +252,16 @@ Confidence = Literal["low", "medium", "high"]
 
 
 @dataclass(frozen=True)
+class Contended:
+    """Two CPUs that each kept one execution unit busy, alone and at the same time."""
+
+    #: The CPUs, the lower one first.
+    pair: Tuple[int, int]
+    #: How many times as long the loop took beside the other as alone: 1 on cores of their own, 2 on one core.
+    slowdown: float
+
+
+@dataclass(frozen=True)
 class Contradiction:
     """Two statements of the texts that cannot both be true."""
 
@@ -428,6 +438,8 @@ class Diagnosis:
     resources: Tuple[Resource, ...] = ()
     #: How each workload scales, one entry a workload and placement.
     scaling: Tuple[Scaling, ...] = ()
+    #: Where the machine's CPUs really are; absent where nobody looked.
+    shape: Optional[Shape] = None
     #: What siblings add to each workload that was run with and without them.
     siblings: Tuple[SiblingsAdd, ...] = ()
     #: How commands differ that were run in turn; only in records of `linespeed stat` of several.
@@ -435,6 +447,20 @@ class Diagnosis:
     #: CPUs that others used on average during the run, of one command while it ran; absent where that was too short to
     #: tell.
     used_by_others: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Distance:
+    """A class of distances."""
+
+    #: The highest, ns.
+    high_ns: float
+    #: The lowest, ns.
+    low_ns: float
+    #: The median, ns one way.
+    median_ns: float
+    #: Its part of all pairs of all looks.
+    share: float
 
 
 @dataclass(frozen=True)
@@ -593,7 +619,7 @@ class Interval:
     #: CPUs online at its end.
     cpus: int = 0
     #: How often threads were looked at.
-    looks: Looks = field(default_factory=lambda: Looks())
+    looks: Looks2 = field(default_factory=lambda: Looks2())
     #: CPU time of linespeed itself, s.
     own_seconds: float = 0.0
     #: Share of the time in which some task waited: `cpu`, `io`, `memory` (pressure stall information).
@@ -851,7 +877,39 @@ class LockWaits:
 
 
 @dataclass(frozen=True)
+class Look:
+    """Where the CPUs were within a few milliseconds."""
+
+    #: When it began, seconds from the run's begin.
+    at_seconds: float = 0.0
+    #: Whether all CPUs had worked until then: a host places busy CPUs differently.
+    busy: Optional[bool] = None
+    #: Pairs that computed at the same time.
+    contended: Tuple[Contended, ...] = ()
+    #: A cache line from one CPU of a pair to the other, ns, the least of a few short blocks; null where a side did not
+    #: run.
+    line_ns: Tuple[Optional[float], ...] = ()
+    #: A load from memory by each CPU, ns, all of the same page; null where it did not run. Empty where lines cannot be
+    #: flushed.
+    memory_ns: Tuple[Optional[float], ...] = ()
+    #: How long it took, ms.
+    took_ms: float = 0.0
+
+
+@dataclass(frozen=True)
 class Looks:
+    """Looks at the same CPUs, in the order in which they were taken."""
+
+    #: The CPUs, ascending.
+    cpus: Tuple[int, ...] = ()
+    #: The looks.
+    looks: Tuple[Look, ...] = ()
+    #: The pairs, as positions in `cpus`; absent where every pair was looked at: 0-1, 0-2, … 1-2, ….
+    pairs: Optional[Tuple[Tuple[int, int], ...]] = None
+
+
+@dataclass(frozen=True)
+class Looks2:
     """How often a command's threads were looked at."""
 
     #: Threads that were found at work, summed.
@@ -932,6 +990,8 @@ class Measurement:
     doubt: Optional[str] = None
     #: What the doubt is, for programs: it stays when its words change. Absent in records of 0.1.
     doubt_code: Optional[str] = None
+    #: For each sample how many of the record's looks were taken before it; empty where none is known.
+    looks: Tuple[int, ...] = ()
     #: Samples during which something happened.
     marks: Tuple[SampleMark, ...] = ()
     #: How another tool measured it, so far as that decides what it may be compared with: `lmbench lat_mem_rd -t`,
@@ -994,6 +1054,10 @@ class Moment:
     said: Optional[Said] = None
     #: For how long each verdict held, the longest first; empty where the kernel told too little.
     verdicts: Tuple[Held, ...] = ()
+
+
+#: Whether CPUs stay where they are.
+Motion = Literal["unknown", "pinned", "floating"]
 
 
 @dataclass(frozen=True)
@@ -1488,7 +1552,7 @@ class Service:
     #: Processes that were named by number, where all of them have ended: after `seconds`.
     ended: Optional[int] = None
     #: How often their threads were looked at.
-    looks: Looks = field(default_factory=lambda: Looks())
+    looks: Looks2 = field(default_factory=lambda: Looks2())
     #: What samples of user mode say of them.
     sampled: Optional[Sampled] = None
     #: For how long they were watched, s.
@@ -1507,6 +1571,53 @@ Severity = Literal["note", "warning", "serious"]
 
 
 @dataclass(frozen=True)
+class Shape:
+    """What the looks of a run say."""
+
+    #: Changes from one look to the next, of cores or domains.
+    changes: int = 0
+    #: What they took together, relative to the run.
+    cost: Optional[float] = None
+    #: Distances of CPUs with cores of their own, nearest first.
+    distances: Tuple[Distance, ...] = ()
+    #: When these looks were taken, where that was another run than the record's: RFC 3339 in UTC.
+    looked_at: Optional[str] = None
+    #: Looks that say something.
+    looks: int = 0
+    #: Whether loads from the same page take two different times: from the node's own memory, and from another's.
+    memory: Optional[TwoDistances] = None
+    #: Whether CPUs stay where they are.
+    motion: Motion = 'unknown'
+    #: Pairs that shared a core in some look, the most frequent first.
+    shared_cores: Tuple[SharedCore, ...] = ()
+    #: Looks in which CPUs shared a core that Linux shows as cores of their own.
+    sharing: Optional[Share] = None
+    #: The same of the looks right after all CPUs had worked.
+    sharing_busy: Optional[Share] = None
+    #: Siblings that Linux shows and that took nothing from each other.
+    siblings_not_confirmed: Tuple[Tuple[int, int], ...] = ()
+    #: Looks in which the CPUs lay in several domains that Linux does not show.
+    split: Optional[Share] = None
+    #: Each look's state, in order; absent for one that says nothing.
+    states: Tuple[Optional[ShapeState], ...] = ()
+    #: What Linux shows apart, and what is not.
+    told: Told = 'unknown'
+
+
+@dataclass(frozen=True)
+class ShapeState:
+    """Where the CPUs were in one look."""
+
+    #: CPUs that shared a core, a list each.
+    cores: Tuple[CpuList, ...] = ()
+    #: For each bound between classes of distances, nearest first, the CPUs that were nearer to each other than it, a
+    #: list a domain. Bounds at which a CPU moved within the look are left out.
+    domains: Tuple[Tuple[CpuList, ...], ...] = ()
+    #: CPUs that were far from the memory of the looks' page.
+    far_from_memory: Optional[CpuList] = None
+
+
+@dataclass(frozen=True)
 class Share:
     """A share of samples: so many of them, and the interval that holds the share of the time with 95 % confidence (Wilson,
     1927), which no count of zero makes zero."""
@@ -1519,6 +1630,18 @@ class Share:
     low: float = 0.0
     #: Their share of all that were decoded.
     share: float = 0.0
+
+
+@dataclass(frozen=True)
+class SharedCore:
+    """Two CPUs on one core."""
+
+    #: In how many looks.
+    looks: int
+    #: The CPUs.
+    pair: Tuple[int, int]
+    #: Whether Linux shows them as siblings.
+    told: bool
 
 
 @dataclass(frozen=True)
@@ -1747,6 +1870,10 @@ class Throttled:
     used: float = 0.0
 
 
+#: The topology that Linux shows, held against the looks.
+Told = Literal["unknown", "as-told", "finer", "coarser", "crossing"]
+
+
 @dataclass(frozen=True)
 class Tool:
     """The program that wrote a record."""
@@ -1786,6 +1913,18 @@ class Turns:
     floor: Optional[float] = None
     #: The same in words.
     floor_says: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class TwoDistances:
+    """Loads from one page by CPUs near its memory and far from it."""
+
+    #: The CPUs' loads that were far.
+    far: Share
+    #: By a far one.
+    far_ns: float
+    #: A load by a near CPU, median, ns.
+    near_ns: float
 
 
 @dataclass(frozen=True)
@@ -1920,6 +2059,8 @@ class Record:
     ended: Ended = field(default_factory=lambda: Ended(how='complete'))
     #: Where its figures came from, when other tools measured them; absent for what linespeed measured.
     import_: Optional[Import] = None
+    #: Where the CPUs were meanwhile; absent where nobody looked, and of one CPU.
+    looks: Optional[Looks] = None
     #: What the machine is.
     machine: Machine = field(default_factory=lambda: Machine())
     #: What was measured.

@@ -1,5 +1,6 @@
 //! Who used the CPUs while a record was measured.
 
+use crate::shape;
 use record::command_run::Around;
 use record::text::Value;
 use record::{Label, Measurement, Record, detail, metrics, text};
@@ -70,9 +71,15 @@ pub const DISTURBED: f64 = 0.05;
 /// CPUs that others used from which on they are a cause of noise.
 const NOISY: f64 = 0.1;
 
-/// Names the other programs as the cause of noise where the figures' own marks show none: that nobody was there is not said of a
-/// run beside which somebody was.
+/// Names a cause of noise where the figures' own marks show none: that the CPUs were elsewhere, or else that other programs ran. That
+/// nobody was there is not said of a run beside which somebody was.
 pub fn explain_noise(record: &mut Record) {
+    let states = crate::shape::of_record(record).map(|shape| shape.states).unwrap_or_default();
+    for m in record.measurements.iter_mut().filter(|m| m.doubt.is_some()) {
+        let explained =
+            shape::noise::explain(m, &states).and_then(|cause| m.doubt.as_ref()?.explained_by(cause));
+        m.doubt = explained.or(m.doubt.take());
+    }
     let Some(used) = used_by_others(record).filter(|used| *used > NOISY) else { return };
     for m in &mut record.measurements {
         let cause = || text!("other programs used {used} during the run", used = Value::Figure(used, "CPUs"));

@@ -45,6 +45,7 @@ mod resources;
 #[cfg(test)]
 mod samples;
 mod scaling;
+mod shape;
 mod siblings;
 mod stretches;
 mod turns;
@@ -79,6 +80,7 @@ pub use resources::{
     Headline, MEMORY_LATENCY, beyond_caches, resources, usual_memory_latency, usual_triad_per_core,
 };
 pub use scaling::scaling;
+pub use shape::shape;
 pub use stretches::{Stretch, stretches};
 pub use turns::turns;
 
@@ -127,6 +129,7 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         levels: index.levels().to_vec(),
         latency_curve: index.curve().map(|curve| curve.place),
         numa,
+        shape: index.shape().cloned(),
         scaling: scaling::scaling(index),
         siblings: siblings::siblings(index),
         layers,

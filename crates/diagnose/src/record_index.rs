@@ -6,6 +6,7 @@ use std::iter::Copied;
 use std::slice::Iter;
 
 use record::diagnosis::CurvePlace;
+use record::shape::Shape;
 use record::{Label, Level, Measurement, Record, metrics};
 
 use crate::figures::labels_without;
@@ -30,6 +31,7 @@ pub struct RecordIndex<'a> {
     pages: Option<(&'a Measurement, &'a Measurement)>,
     /// What [`levels`](crate::levels()) makes of the latency curve, once it was asked.
     pub(crate) levels: OnceCell<Vec<Level>>,
+    shape: OnceCell<Option<Shape>>,
 }
 
 impl<'a> RecordIndex<'a> {
@@ -55,6 +57,7 @@ impl<'a> RecordIndex<'a> {
             clocks: by_words(of(metrics::CORE_CLOCK), Label::Vector, Label::Active),
             wakeups: by_words(of(metrics::WAKEUP_LATENCY).filter(as_measured), Label::Policy, Label::Setting),
             levels: OnceCell::new(),
+            shape: OnceCell::new(),
             record,
             by_metric,
         }
@@ -63,6 +66,11 @@ impl<'a> RecordIndex<'a> {
     /// Whether a metric was measured.
     pub(crate) fn has(&self, metric: &str) -> bool {
         self.figures_of(metric).next().is_some()
+    }
+
+    /// Where the machine's CPUs really are.
+    pub(crate) fn shape(&self) -> Option<&Shape> {
+        self.shape.get_or_init(|| crate::shape::of_record(self.record)).as_ref()
     }
 
     /// The measurements of one metric that have a figure, in the record's order.

@@ -145,7 +145,8 @@ fn cpu_seconds(stat: &str) -> BTreeMap<String, f64> {
 
 /// User and system time of a process and of its ended children in seconds.
 fn own_cpu_seconds(own: &Stat) -> f64 {
-    own.all_ticks().saturating_add(own.ended_ticks) as f64 / USER_HZ
+    [own.all_ticks(), own.ended_ticks.0, own.ended_ticks.1].into_iter().fold(0, u64::saturating_add) as f64
+        / USER_HZ
 }
 
 fn own_policy(own: &Stat) -> Option<String> {

@@ -9,6 +9,7 @@ use crate::arrays::Arrays;
 use crate::budget::{Depth, memory_allowance};
 use crate::cycle::Cycle;
 use crate::reasons;
+use crate::shape::Looker;
 use crate::wakeups::Wakeups;
 use os::Stop;
 
@@ -71,6 +72,8 @@ pub struct Context<'a> {
     pub(crate) kept_cycle: Option<Cycle>,
     /// The arrays of a measurement, kept for the next that needs some.
     pub(crate) kept_arrays: Option<Arrays>,
+    /// Who looks where the CPUs are; `None` where nobody does.
+    pub(crate) looker: Option<Looker>,
     /// The lead CPU's clock as seen beside the samples of longer measurements, Hz, in order.
     pub(crate) clocks_seen: Vec<f64>,
     memory_used_before: u64,
@@ -101,6 +104,7 @@ impl<'a> Context<'a> {
             coverage: Vec::new(),
             kept_cycle: None,
             kept_arrays: None,
+            looker: None,
             clocks_seen: Vec::new(),
             memory_used_before: os::memory_used().unwrap_or(0),
             hurried: depth == Depth::Quick,
@@ -148,6 +152,18 @@ impl<'a> Context<'a> {
     /// Tells how far the measurement is.
     pub fn advance(&mut self, share: f64) {
         self.progress.advance(share);
+    }
+
+    /// Looks where the CPUs are, if that is due. Nothing may run on them meanwhile; `busy` says that all had worked until now.
+    pub(crate) fn look(&mut self, busy: bool) {
+        if let Some(looker) = &mut self.looker {
+            looker.look_when_due(busy);
+        }
+    }
+
+    /// The number of the look that comes next, for samples that know between which looks they were taken.
+    pub(crate) fn next_look(&self) -> u32 {
+        self.looker.as_ref().map_or(0, |looker| looker.len() as u32)
     }
 
     /// Whether the measurement's time is over.

@@ -42,6 +42,7 @@ pub mod os_noise;
 mod reasons;
 mod repeat;
 pub mod run_queue_delay;
+pub mod shape;
 pub mod tasks;
 mod thread_group;
 mod time_estimate;

@@ -1,6 +1,7 @@
 //! Running measurements of the list.
 
 use machine::Inspection;
+use record::shape::Looks;
 use record::text::Value;
 use record::{Coverage, CpuList, Doubt, Label, Machine, Record, State, metrics, text};
 
@@ -8,6 +9,7 @@ use crate::budget::Depth;
 use crate::context::{Context, Halt, IMPLAUSIBLE, Progress};
 use crate::measure::Measure;
 use crate::measurements::latency::CLOCK_RANGE;
+use crate::shape::Looker;
 use crate::thread_group;
 use crate::wakeups::Wakeups;
 use os::Stop;
@@ -58,6 +60,8 @@ pub struct Results {
     pub measurements: Vec<record::Measurement>,
     /// What could be measured and what not.
     pub coverage: Vec<Coverage>,
+    /// Looks at where the CPUs were meanwhile.
+    pub looks: Option<Looks>,
     /// The signal that ended it early.
     pub interrupted: Option<i32>,
 }
@@ -74,6 +78,7 @@ pub fn run(
     let machine = &found.machine;
     let mut context = Context::new(machine, &found.snapshot, depth, cpus.clone(), stop, progress);
     context.wakeups = wakeups;
+    context.looker = Looker::new(machine, cpus);
     let mut interrupted = None;
     if cpus.iter().next().and_then(|cpu| thread_group::run_on(cpu, |member| member.pinned)) == Some(false) {
         context.degrade_with_remedy(
@@ -109,6 +114,7 @@ pub fn run(
         if !measurement.uses_arrays {
             context.kept_arrays = None;
         }
+        context.look(false);
         let had = context.coverage.len();
         context.begin(name, seconds);
         let ended = (measurement.run)(&mut context);
@@ -125,8 +131,10 @@ pub fn run(
             }
         }
     }
+    context.look(false);
     doubt_unsteady_clock(&mut context);
-    Results { measurements: context.measurements, coverage: context.coverage, interrupted }
+    let looks = context.looker.take().map(Looker::into_looks).filter(|looks| !looks.looks.is_empty());
+    Results { looks, measurements: context.measurements, coverage: context.coverage, interrupted }
 }
 
 /// What stands for a measurement that ended, above the lines it left; none where one of these is its own, since a part that was

@@ -61,7 +61,10 @@ pub(crate) fn measurement(
 ) -> Measurement {
     let mut measurement = Measurement::new(metric, place, samples.iter().map(value).collect());
     measurement.marks = mark_samples(samples.iter().map(|sample| sample.marks.iter().copied()));
-    measurement
+    match samples.iter().any(|sample| sample.look > 0) {
+        true => measurement.with_looks(samples.iter().map(|sample| sample.look).collect()),
+        false => measurement,
+    }
 }
 
 /// The marks of all samples, given those of each.
@@ -182,7 +185,7 @@ mod tests {
     use record::DoubtKind;
 
     fn watched(ns: f64, marks: &[Mark]) -> Watched {
-        Watched { ns, clock_hz: 1e9, marks: marks.to_vec() }
+        Watched { ns, clock_hz: 1e9, marks: marks.to_vec(), look: 0 }
     }
 
     #[test]

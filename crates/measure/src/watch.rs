@@ -68,12 +68,16 @@ pub struct Watched {
     pub clock_hz: f64,
     /// What happened during it.
     pub marks: Vec<Mark>,
+    /// How many looks at the CPUs' places were taken before it.
+    pub look: u32,
 }
 
 /// Watches samples of one thread on one CPU.
 #[derive(Debug)]
 pub struct Watch {
     pub(crate) cpu: u32,
+    /// How many looks at the CPUs' places were taken until now.
+    pub(crate) look: u32,
     reading_cost: f64,
     last_clock: f64,
 }
@@ -81,7 +85,7 @@ pub struct Watch {
 impl Watch {
     /// A watch for the calling thread, pinned to `cpu`.
     pub fn new(cpu: u32) -> Self {
-        Self { cpu, reading_cost: reading_cost_ns(), last_clock: look_at_clock() }
+        Self { cpu, look: 0, reading_cost: reading_cost_ns(), last_clock: look_at_clock() }
     }
 
     /// Times `work` and looks at the clock after it (the look before is that of the last sample).
@@ -103,7 +107,7 @@ impl Watch {
         if os::current_cpu().is_some_and(|cpu| cpu != self.cpu) {
             marks.push(Mark::Migrated);
         }
-        Watched { ns, clock_hz: (before + after) / 2.0, marks }
+        Watched { ns, clock_hz: (before + after) / 2.0, marks, look: self.look }
     }
 
     /// Looks at the clock afresh, after work that was not sampled.

@@ -36,7 +36,8 @@ pub mod whole_file;
 pub use file_limit::raise_file_limit;
 pub use guardian::Guardian;
 pub use memory::{
-    address_space_left, bind_to_node, memory_available, memory_used, nodes_of_pages, stack_limit,
+    address_space_left, bind_to_node, memory_available, memory_used, node_of_page, nodes_of_pages,
+    stack_limit,
 };
 pub use stop::Stop;
 pub use suspended::suspended;

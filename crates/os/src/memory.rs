@@ -36,12 +36,22 @@ pub fn bind_to_node(mapping: &Mapping, node: u32) -> io::Result<()> {
 /// The node of each page that an address of `pages` lies in; a negative number is the kernel's error for that page
 /// (`-ENOENT`: not touched).
 pub fn nodes_of_pages(pages: &[*const u8]) -> io::Result<Vec<i32>> {
+    nodes_of_pages_of(0, pages)
+}
+
+/// The node of the page that an address of a process lies in; `None` where it has none there, or the kernel does not tell.
+pub fn node_of_page(pid: i32, address: u64) -> Option<u32> {
+    let nodes = nodes_of_pages_of(pid, &[address as *const u8]).ok()?;
+    nodes.first().and_then(|node| u32::try_from(*node).ok())
+}
+
+fn nodes_of_pages_of(pid: i32, pages: &[*const u8]) -> io::Result<Vec<i32>> {
     let mut status = vec![0i32; pages.len()];
     // SAFETY: with a null list of target nodes move_pages moves nothing and fills `status`, one i32 for each page.
     let done = unsafe {
         libc::syscall(
             libc::SYS_move_pages,
-            0,
+            pid,
             pages.len(),
             pages.as_ptr(),
             std::ptr::null::<i32>(),

@@ -23,8 +23,8 @@ pub struct Stat {
     pub faults: (u64, u64),
     /// CPU time in user mode and in the kernel, ticks.
     pub ticks: (u64, u64),
-    /// The same of children that ended and were waited for, together.
-    pub ended_ticks: u64,
+    /// The same of children that ended and were waited for.
+    pub ended_ticks: (u64, u64),
     /// Its nice value.
     pub nice: i32,
     /// Threads of its process.
@@ -72,7 +72,7 @@ impl Stat {
             group: field(5)?.parse().ok()?,
             faults: (number(10)?, number(12)?),
             ticks: (number(14)?, number(15)?),
-            ended_ticks: of_child(16)?.saturating_add(of_child(17)?),
+            ended_ticks: (of_child(16)?, of_child(17)?),
             nice: field(19)?.parse().ok()?,
             threads: number(20)?,
             started: number(22)?,
@@ -201,7 +201,7 @@ mod tests {
         let line = format!("12 (a) S 1 (b)) R 7 9 {}", rest.join(" "));
         let stat = Stat::parse(&line).unwrap();
         assert_eq!((stat.name.as_str(), stat.state, stat.parent, stat.group), ("a) S 1 (b)", 'R', 7, 9));
-        assert_eq!((stat.faults, stat.ticks, stat.ended_ticks), ((10, 12), (14, 15), 16 + 17));
+        assert_eq!((stat.faults, stat.ticks, stat.ended_ticks), ((10, 12), (14, 15), (16, 17)));
         assert_eq!((stat.nice, stat.threads, stat.started), (19, 20, 22));
         assert_eq!((stat.cpu, stat.policy, stat.disk_ticks), (Some(39), 41, 42));
         assert_eq!(Stat::parse("12 (a) S"), None);

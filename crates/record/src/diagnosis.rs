@@ -11,6 +11,7 @@ pub use crate::evidence::{CeilingSource, Evidence};
 pub use crate::finding::{Confidence, Finding, NotLookedFor, Relevance, Severity};
 use crate::loss_breakdown::LossBreakdown;
 use crate::plan::Plan;
+use crate::shape::Shape;
 use crate::text::Text;
 use crate::turns::Turns;
 use crate::{Label, Labels};
@@ -43,6 +44,8 @@ pub struct Diagnosis {
     pub not_looked_for: Vec<NotLookedFor>,
     /// What the matrices of a machine with several nodes say; absent for one node.
     pub numa: Option<Numa>,
+    /// Where the machine's CPUs really are; absent where nobody looked.
+    pub shape: Option<Shape>,
     /// How each workload scales, one entry a workload and placement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scaling: Vec<Scaling>,

@@ -8,6 +8,7 @@ use serde_with::skip_serializing_none;
 
 use crate::extent::{self, LongList};
 use crate::import::Import;
+use crate::shape::Looks;
 use crate::units::{bytes, thousands};
 use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, RunMode, Watch, credible, json};
 
@@ -52,6 +53,8 @@ pub struct Record {
     /// What could be measured and what not.
     #[serde(default)]
     pub coverage: Vec<Coverage>,
+    /// Where the CPUs were meanwhile; absent where nobody looked, and of one CPU.
+    pub looks: Option<Looks>,
     /// What follows from it.
     #[serde(default)]
     pub diagnosis: Diagnosis,
@@ -106,6 +109,7 @@ impl Record {
             conditions: Conditions::default(),
             measurements: Vec::new(),
             coverage: Vec::new(),
+            looks: None,
             diagnosis: Diagnosis::default(),
             watch: None,
             import: None,

@@ -58,6 +58,7 @@ pub mod redaction;
 pub mod regular_file;
 mod remedy;
 mod schema;
+pub mod shape;
 pub mod source;
 pub mod statistics;
 pub mod store;

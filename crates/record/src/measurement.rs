@@ -259,6 +259,9 @@ pub struct Measurement {
     /// Samples during which something happened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<SampleMark>,
+    /// For each sample how many of the record's looks were taken before it, or one number for all; empty where none is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<u32>,
     /// The distribution, where there are too many samples to keep each (wake-up latency, gaps).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distribution: Vec<Bucket>,
@@ -307,6 +310,7 @@ impl Measurement {
             summary: Summary::from_samples(&samples),
             samples,
             marks: Vec::new(),
+            looks: Vec::new(),
             distribution: Vec::new(),
             doubt: None,
             detail: Detail::default(),
@@ -322,6 +326,15 @@ impl Measurement {
         exact.summary = Summary::from_samples(&samples);
         exact.samples = samples;
         exact
+    }
+
+    /// Adds how many looks were taken before each sample.
+    pub fn with_looks(mut self, mut looks: Vec<u32>) -> Self {
+        if looks.windows(2).all(|pair| pair[0] == pair[1]) {
+            looks.truncate(1);
+        }
+        self.looks = looks;
+        self
     }
 
     /// Adds a line of detail.

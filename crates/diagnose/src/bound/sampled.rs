@@ -18,7 +18,7 @@ const HIDDEN: f64 = 0.25;
 /// Loops that spin for less are those of any lock.
 const SPINNING: f64 = 0.2;
 /// Loads of caches that take less of the time are those of any program: they overlap with what else it does.
-const OF_CACHES: f64 = 0.5;
+const OF_CACHES: f64 = 0.6;
 
 const AT_STREAMS: Template = Template {
     code: "bound-sampled-stream",

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use record::comparison::{Difference, FactKind};
+use record::live::Share;
 use record::machine::{CacheKind, MemoryDevice};
+use record::shape::Motion;
 use record::units::{bytes, figure, percent_to};
 use record::{Record, Template, Text, text};
 use serde_json::Value as Json;
@@ -43,7 +45,7 @@ use Source::{At, Caches, Of, With};
 type Group = (FactKind, &'static str, Vec<Row>);
 
 /// Every fact, hardware first.
-fn list_facts() -> [Group; 6] {
+fn list_facts() -> [Group; 7] {
     [
         (FactKind::Hardware, "machine.", list_hardware()),
         (FactKind::Setting, "machine.", list_software()),
@@ -51,6 +53,7 @@ fn list_facts() -> [Group; 6] {
         (FactKind::Setting, "machine.", list_limits()),
         (FactKind::Setting, "", list_run()),
         (FactKind::State, "conditions.", list_state()),
+        (FactKind::State, "diagnosis.shape.", list_shape()),
     ]
 }
 
@@ -173,6 +176,43 @@ fn list_state() -> Vec<Row> {
         (text!("comparison-fact-throttled", "Throttled during the run"), "after.throttled", Of(throttled)),
         (text!("comparison-fact-swap-in-use", "Swap in use"), "before.swap_used_bytes", At(size)),
     ]
+}
+
+/// Where the CPUs were. How often is another figure each time.
+fn list_shape() -> Vec<Row> {
+    vec![
+        (text!("comparison-fact-cpus-move", "CPUs move"), "motion", Of(cpus_move)),
+        (text!("comparison-fact-shared-cores", "Cores shared unseen"), "sharing", Of(cores_shared)),
+        (text!("comparison-fact-hidden-domains", "Packages or dies not shown"), "split", Of(domains_hidden)),
+    ]
+}
+
+fn cpus_move(record: &Record) -> Option<String> {
+    match record.diagnosis.shape.as_ref()?.motion {
+        Motion::Floating => Some("yes".to_owned()),
+        Motion::Pinned => Some("no".to_owned()),
+        Motion::Unknown => None,
+    }
+}
+
+fn cores_shared(record: &Record) -> Option<String> {
+    let shape = record.diagnosis.shape.as_ref().filter(|shape| shape.motion != Motion::Unknown)?;
+    Some(seen_in([shape.sharing, shape.sharing_busy]))
+}
+
+fn domains_hidden(record: &Record) -> Option<String> {
+    let shape = record.diagnosis.shape.as_ref().filter(|shape| shape.motion != Motion::Unknown)?;
+    Some(seen_in([shape.split, None]))
+}
+
+fn seen_in(shares: [Option<Share>; 2]) -> String {
+    let most = shares.into_iter().flatten().map(|share| share.share).fold(0.0, f64::max);
+    match most {
+        0.0 => "never",
+        1.0 => "always",
+        _ => "at times",
+    }
+    .to_owned()
 }
 
 /// A fact that can matter for speed.

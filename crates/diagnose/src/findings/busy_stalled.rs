@@ -80,10 +80,7 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
         .cite(text!("{many} on {threads} threads, a core each"), many)
         .cite(text!("{one} on one thread"), one);
     let finding = match own {
-        true => finding.advise(text!(
-            "the loop shares nothing between its threads: the machine's CPUs share something (a core, its clock, a host's CPU); \
-             linespeed scale shows at how many threads it begins"
-        )),
+        true => advise_own(case, finding),
         false => finding
             .advise(text!(
                 "a shared resource may be saturated (memory bandwidth, last-level cache, node interconnect): bind a process \
@@ -95,6 +92,35 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
         )]),
     };
     Some(Finding { confidence: if declared { Confidence::Medium } else { Confidence::High }, ..finding })
+}
+
+/// What to do about a loop that shares nothing between its threads: its CPUs share something.
+fn advise_own(case: &Case, finding: Finding) -> Finding {
+    let busy = case.shape().and_then(|shape| shape.sharing_busy);
+    match busy {
+        Some(share) if share.count > 0 => finding
+            .cite(
+                text!("CPUs shared a core in {share} of the looks after all had worked", share = Value::Share(share.share)),
+                "diagnosis.shape.sharing_busy",
+            )
+            .advise(text!("its CPUs shared cores of the host: count two such CPUs as one")),
+        Some(share) => finding
+            .cite(
+                text!(
+                    "in no look after all had worked did CPUs share a core (at most in {share} of them)",
+                    share = Value::Share(share.high)
+                ),
+                "diagnosis.shape.sharing_busy",
+            )
+            .advise(text!(
+                "unexplained: no core was shared, no other program ran and the hypervisor reports no steal time; \
+                 what is left is a shared clock or a host that does not report what it takes"
+            )),
+        None => finding.advise(text!(
+            "the loop shares nothing between its threads: the machine's CPUs share something (a core, its clock, a host's CPU); \
+             linespeed scale shows at how many threads it begins"
+        )),
+    }
 }
 
 /// A category of a command's issue slots.

@@ -14,6 +14,8 @@ mod counter_not_invariant;
 mod cpu_quota;
 mod cpuset_smaller;
 mod draft;
+mod floating_cpus;
+mod hidden_domains;
 mod huge_pages;
 mod huge_pages_refused;
 mod idle_states;
@@ -35,6 +37,7 @@ mod page_walk;
 mod preemption;
 mod prelude;
 mod quota;
+mod shared_cores;
 mod smt_yield;
 mod steal;
 mod steal_time;
@@ -124,6 +127,8 @@ pub const RULES: &[Rule] = &[
     counter_not_invariant::RULE,
     cpu_quota::RULE,
     cpuset_smaller::RULE,
+    floating_cpus::RULE,
+    hidden_domains::RULE,
     huge_pages_refused::RULE,
     idle_states::RULE,
     memory_mixed::RULE,
@@ -141,6 +146,7 @@ pub const RULES: &[Rule] = &[
     own_priority::RULE,
     page_walk::RULE,
     preemption::RULE,
+    shared_cores::RULE,
     smt_yield::RULE,
     steal::RULE,
     stolen_by_hypervisor::RULE,

@@ -27,6 +27,10 @@ impl Need {
 /// Memory devices with their size: the firmware's table, which guests and unprivileged users often do not see.
 pub(super) const MEMORY_DEVICES: Need =
     Need::new("memory devices (SMBIOS)", |case| !case.record.machine.memory_devices.is_empty());
+/// Looks at where the CPUs are; of one CPU there is nothing to look at.
+pub(super) const LOOKS: Need = Need::new("looks at where the CPUs are (linespeed run)", |case| {
+    case.record.machine.allowed_cpus().len() < 2 || case.shape().is_some()
+});
 /// The state of the machine when the run ended.
 pub(super) const STATE_AFTER: Need =
     Need::new("the machine's state after the run", |case| case.record.conditions.after.is_some());

@@ -1,5 +1,7 @@
 //! `linespeed inspect`: the inventory and the conditions; measures nothing.
 
+use record::Machine;
+use record::shape::Shape;
 use report::terminal;
 use report::view::View;
 
@@ -22,6 +24,9 @@ pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
     record.machine = found.machine;
     record.conditions.before = found.snapshot;
     record.coverage = found.coverage;
+    if inspect.root.is_none() {
+        record.diagnosis.shape = last_shape(&record.machine);
+    }
     redact(options, &mut record)?;
     let forms = View::new(|screen| {
         if inspect.tree {
@@ -32,4 +37,11 @@ pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
     });
     let forms = forms.with_json(|| record.to_json()).with_prometheus(|| report::prometheus::record(&record));
     hand_out(options, &forms).map(|()| 0)
+}
+
+/// Where this machine's CPUs were when it was measured last.
+fn last_shape(machine: &Machine) -> Option<Shape> {
+    let record = crate::sources::read(".").ok()?.record;
+    let same = record.machine.allowed_cpus() == machine.allowed_cpus();
+    record.diagnosis.shape.filter(|_| same).map(|shape| Shape { looked_at: Some(record.started), ..shape })
 }

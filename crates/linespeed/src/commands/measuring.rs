@@ -34,6 +34,8 @@ pub struct Outcome {
     pub measurements: Vec<Measurement>,
     /// What was measured, and how well.
     pub coverage: Vec<Coverage>,
+    /// Where the CPUs were meanwhile.
+    pub looks: Option<record::shape::Looks>,
     /// How the run ended.
     pub ended: Ended,
 }
@@ -68,6 +70,7 @@ impl<'a> Measuring<'a> {
         record.measurements = outcome.measurements;
         record.coverage = outcome.coverage;
         record.coverage.extend(self.found.coverage);
+        record.looks = outcome.looks;
         record.ended = outcome.ended;
         record.seconds = Some((self.began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
         diagnose::explain_noise(&mut record);

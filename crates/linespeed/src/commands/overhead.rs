@@ -64,6 +64,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let outcome = Outcome {
         measurements: std::mem::take(&mut result.measurements),
         coverage: std::mem::take(&mut result.coverage),
+        looks: None,
         ended: ended(result.interrupted),
     };
     let (record, destination) = measuring.finish(outcome, |after| result.add_thread_time(after))?;

@@ -64,6 +64,7 @@ fn measure_and_report(
     let outcome = Outcome {
         measurements: results.measurements,
         coverage: results.coverage,
+        looks: results.looks,
         ended: ended(results.interrupted),
     };
     let own_ready_seconds = measure::run_queue_delay::total_seconds();

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use record::live::{Sampled, Share};
+use record::live::{MemoryLevel, Sampled, Share};
 
 use super::caches::{Caches, Fits, Set};
 use super::code::Waits;
@@ -176,6 +176,7 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
     let main = main.iter().find(|(count, _)| Some(*count) >= most.map(|most| most.div_ceil(2)) && *count > 0);
     let main = main.filter(|_| most.is_some()).map(|(_, fits)| *fits);
     let bytes = main.and_then(memory);
+    let remote = count(&|one| one.is_far() && one.seen.remote);
     let seen: Vec<&Seen> = all.iter().map(|one| one.seen).collect();
     Sampled {
         samples: all.len() as u64,
@@ -196,7 +197,12 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
         float: waits(Waits::Float),
         jumps: waits(Waits::Jump),
         working_set: bytes,
-        level: main.map(|fits| caches.level(fits)),
+        level: main.map(|fits| match caches.level(fits) {
+            // Half of the far ones is what memory that is spread over two nodes has.
+            MemoryLevel::Dram if 2 * remote > far.count => MemoryLevel::Remote,
+            level => level,
+        }),
+        remote: sure(remote),
         load_ns: match (main, bytes) {
             (Some(Fits::Nothing), None) => caches.memory_ns(),
             (Some(_), Some(bytes)) => caches.ns_of(bytes),

@@ -95,6 +95,8 @@ pub struct Accesses {
     /// When the kernel said that it had no room for some, and for how many.
     lost: VecDeque<(Instant, u64)>,
     caches: Caches,
+    /// The node of each CPU; empty where there is one node.
+    nodes: HashMap<u32, u32>,
     /// The threads that are sampled, where whole CPUs may not be.
     threads: Option<BTreeSet<i32>>,
     /// Why none, or not all that is wanted.
@@ -110,7 +112,7 @@ impl Accesses {
 
     /// The same of the threads that are followed alone, as often as all CPUs of a machine that is watched.
     pub fn of_threads(known: Hierarchy) -> Self {
-        Self { caches: Caches::of(known.machine, known.curve), ..Self::default() }.of_followed(PERIOD)
+        Self::of_machine(known).of_followed(PERIOD)
     }
 
     /// Begins to sample, where that is allowed.
@@ -118,12 +120,20 @@ impl Accesses {
         if root.is_live() { Self::of_cpus(known, cpus, PERIOD) } else { Self::default() }
     }
 
+    fn of_machine(Hierarchy { machine, curve }: Hierarchy) -> Self {
+        let nodes: HashMap<u32, u32> =
+            machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?))).collect();
+        let several = nodes.values().collect::<BTreeSet<_>>().len() > 1;
+        let nodes = if several { nodes } else { HashMap::new() };
+        Self { caches: Caches::of(machine, curve), nodes, ..Self::default() }
+    }
+
     fn of_followed(self, period: u64) -> Self {
         Self { sampler: Some(Sampler::of_none(period)), threads: Some(BTreeSet::new()), ..self }
     }
 
     fn of_cpus(known: Hierarchy, cpus: &CpuList, period: u64) -> Self {
-        let mut all = Self { caches: Caches::of(known.machine, known.curve), ..Self::default() };
+        let mut all = Self::of_machine(known);
         let kernel = &known.machine.kernel;
         // CPUs that are kept free of interrupts stay so.
         let quiet = |cpu: u32| kernel.isolated.contains(cpu) || kernel.nohz_full.contains(cpu);
@@ -195,6 +205,7 @@ impl Accesses {
             thinned,
             came,
             lost,
+            nodes,
             ..
         } = self
         else {
@@ -273,7 +284,11 @@ impl Accesses {
                     codes.entry(place).or_insert_with(|| Code::read(pages, address)).clone()
                 };
                 let value = |address, bytes| pages.value(address, bytes);
-                seen.push_back(see(&sample, site, now, page, value, &mut elsewhere));
+                let mut one = see(&sample, site, now, page, value, &mut elsewhere);
+                if let (Some(own), Some(touch)) = (nodes.get(&one.cpu), one.touches.iter().flatten().next()) {
+                    one.remote = os::node_of_page(one.pid, touch.address).is_some_and(|node| node != *own);
+                }
+                seen.push_back(one);
             }
             if seen.len() + in_kernel.len() >= MOST_KEPT {
                 let mut keep = false;

@@ -42,6 +42,8 @@ pub(super) struct Seen {
     /// Whether that was taken out of the caches.
     pub(super) flushed: bool,
     pub(super) waits: Waits,
+    /// Whether its memory lies on another node than its CPU.
+    pub(super) remote: bool,
     /// The memory of the load that it waits for, and what its own instruction names.
     pub(super) touches: [Option<Touch>; 2],
 }
@@ -132,6 +134,7 @@ pub(super) fn see(
         spins: site.spins,
         load,
         hidden,
+        remote: false,
         flushed: site.flushes && (site.load.is_some() || site.waits == Waits::Atomic),
         waits,
         touches: if sums { [None; 2] } else { [awaited, own] },
@@ -169,7 +172,7 @@ fn addresses(
     let mut ahead =
         Ahead::new((code.as_ref()?, elsewhere), (sample.ip, load.at), &sample.registers, load.sets, value);
     let (mut last, mut first, mut follows) = (had, None, None);
-    let (mut parts, mut covered) = (false, 0);
+    let (mut parts, mut lost, mut covered) = (false, false, 0);
     let found = |address: u64, is_now: bool| Found { address, is_had: false, is_now };
     let (mut rounds, mut steps, mut last_round, learns) = (0, 0, 0, strides.all() < STRIDES);
     let (most, far) = if learns { (RUN, MOST_LEARNING) } else { (1, MOST) };
@@ -185,6 +188,11 @@ fn addresses(
         follows = follows.or(of_step.filter(|_| step.follows));
         if step.at != load.at {
             continue;
+        }
+        // It went on from where it was known to where it is not: its short strides were a part.
+        if step.address.is_none() && in_short.is_some() {
+            lost = true;
+            break;
         }
         rounds += 1;
         last_round = steps;
@@ -205,7 +213,7 @@ fn addresses(
         // It is in its loop still, or has left it for where nobody can follow.
         let goes_on = covered >= RUN_BYTES
             || rounds >= most
-            || (steps >= far && steps - last_round <= 4 * (steps / rounds.max(1)));
+            || (!lost && steps >= far && steps - last_round <= 4 * (steps / rounds.max(1)));
         match in_short {
             Some(true) if goes_on => strides.short += 1,
             Some(false) if covered >= RUN_BYTES => strides.short += 1,

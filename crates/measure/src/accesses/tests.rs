@@ -7,6 +7,7 @@ use super::sighting::Touch;
 use super::*;
 use crate::counters::{REGISTERS, Sample};
 use proptest::prelude::*;
+use record::live::MemoryLevel;
 
 const RAX: u8 = 0;
 const RCX: u8 = 1;
@@ -282,6 +283,7 @@ fn samples(count: u64, touch: impl Fn(u64) -> Option<Touch>) -> Vec<Seen> {
         load: Some(START + number % 3),
         hidden: false,
         flushed: false,
+        remote: false,
         waits: Waits::Computes,
         touches: [touch(number).map(|touch| Touch { place: START + number % 3, ..touch }), None],
     };
@@ -317,6 +319,43 @@ fn what_goes_through_more_than_the_cache_is_told_from_what_fits_it() {
         judged(&samples(300, |number| Some(Touch { sequential: true, ..at(somewhere(number, 512)) })));
     assert_eq!((stream.far.count, stream.sequential.count), (300, 300));
     assert_eq!((judged(&[]).samples, judged(&[]).far.high), (0, 1.0));
+}
+
+#[test]
+fn memory_of_another_node_is_remote_and_that_of_both_is_not() {
+    let mut machine = record::Machine::default();
+    for (level, bytes) in [(1, 32 << 10), (2, 512 << 10), (3, 32 << 20)] {
+        let cpus = "0-1".parse().unwrap();
+        let kind = record::machine::CacheKind::Unified;
+        machine.caches.push(record::machine::Cache {
+            level,
+            kind,
+            bytes: Some(bytes),
+            line: None,
+            ways: None,
+            cpus,
+        });
+    }
+    let curve = [(16 << 10, 1.1), (256 << 10, 3.8), (4 << 20, 15.0), (64 << 20, 110.0), (512 << 20, 115.0)];
+    let curve = curve.map(|(bytes, ns)| CurvePoint { bytes, ns });
+    let caches = Caches::of(&machine, &curve);
+    let level = |remote: fn(u64) -> bool| {
+        let all = samples(300, |number| Some(at(somewhere(number, 512))));
+        let all: Vec<Seen> = all.into_iter().map(|one| Seen { remote: remote(one.time), ..one }).collect();
+        let sampled = judge(&all, |_| true, 0, &caches);
+        (sampled.level, sampled.remote.count)
+    };
+    assert_eq!(level(|_| true), (Some(MemoryLevel::Remote), 300));
+    assert_eq!(level(|number| number % 2 == 0), (Some(MemoryLevel::Dram), 150));
+    assert_eq!(level(|_| false), (Some(MemoryLevel::Dram), 0));
+}
+
+#[test]
+fn the_node_of_a_page_is_told_for_another_process_too() {
+    let here = Box::new(7u64);
+    let node = os::node_of_page(std::process::id() as i32, &raw const *here as u64);
+    assert!(node.is_none_or(|node| node < 1024), "{node:?}");
+    assert_eq!(os::node_of_page(std::process::id() as i32, 64), None);
 }
 
 #[test]

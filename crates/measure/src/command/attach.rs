@@ -13,10 +13,13 @@ use super::Run;
 use super::around::Look;
 use crate::accesses::{Accesses, Hierarchy};
 use crate::counters::Reading;
-use crate::tasks::{Effort, Sampler, Seen};
+use crate::tasks::{Effort, Sampler, Seen, thread};
 
 /// Between two looks at whether somebody asks to stop, or a process has ended.
 const NOTICE: Duration = Duration::from_millis(50);
+
+/// Processes above which the children of each are not asked for: a service of many has them all named.
+const MOST_WITH_CHILDREN: usize = 32;
 
 /// A process that runs already. Its number may be another's later: when it started tells it apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +73,17 @@ impl Attached {
             .is_some_and(|stat| stat.started == self.started && !stat.has_ended())
     }
 
+    /// Its children, and what each has had until now.
+    fn children(&self) -> Vec<(i32, u64, (u64, u64))> {
+        let tids = thread::list_threads(self.pid);
+        let pids = tids.into_iter().flat_map(|tid| thread::children(self.pid, tid));
+        let had = |pid| {
+            let Stat { started, ticks, ended_ticks, .. } = Stat::read(pid)?;
+            Some((pid, started, add(ticks, ended_ticks)))
+        };
+        pids.filter_map(had).collect()
+    }
+
     /// What the kernel accounts for it now; `None` when it has ended.
     fn account(&self) -> Option<Account> {
         if self.is_there() { Account::read(self.pid) } else { None }
@@ -80,15 +94,17 @@ impl Attached {
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
     ticks: (u64, u64),
+    /// Of children that have ended, over their whole lives.
+    ended_ticks: (u64, u64),
     faults: (u64, u64),
     rss: u64,
 }
 
 impl Account {
     fn read(pid: i32) -> Option<Self> {
-        let Stat { ticks, faults, .. } = Stat::read(pid)?;
+        let Stat { ticks, ended_ticks, faults, .. } = Stat::read(pid)?;
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        Some(Self { ticks, faults, rss: bytes_field(&status, "VmHWM").unwrap_or(0) })
+        Some(Self { ticks, ended_ticks, faults, rss: bytes_field(&status, "VmHWM").unwrap_or(0) })
     }
 }
 
@@ -99,13 +115,26 @@ struct Watched {
     first: Account,
     last: Account,
     there: bool,
+    /// The children that it had at first, when each was started, and what it had had.
+    children: Vec<(i32, u64, (u64, u64))>,
 }
 
 impl Watched {
     fn new(process: Attached) -> Self {
         let first = process.account();
         let (there, first) = (first.is_some(), first.unwrap_or_default());
-        Self { process, first, last: first, there }
+        let children = process.children();
+        Self { process, first, last: first, there, children }
+    }
+
+    /// The ticks that it and children that came and went had since the first look: what no look at threads sees of these.
+    fn ticks(&self) -> (u64, u64) {
+        let gone = |(pid, started, _): &&(i32, u64, (u64, u64))| {
+            Stat::read(*pid).is_none_or(|stat| stat.started != *started)
+        };
+        let before = self.children.iter().filter(gone).fold((0, 0), |sum, (.., had)| add(sum, *had));
+        let ended = less(less(self.last.ended_ticks, self.first.ended_ticks), before);
+        add(less(self.last.ticks, self.first.ticks), ended)
     }
 
     fn is_there(&self) -> bool {
@@ -241,7 +270,11 @@ impl Watching {
         let involuntary = self.sampler.involuntary_switches();
         let seen = self.sampler.take();
         let usage = usage(&self.all, &seen.0, involuntary);
-        self.all.iter_mut().for_each(|one| one.first = one.last);
+        let few = self.all.len() <= MOST_WITH_CHILDREN;
+        for one in &mut self.all {
+            one.first = one.last;
+            one.children = if few { one.process.children() } else { Vec::new() };
+        }
         (wall, usage, seen)
     }
 
@@ -275,17 +308,23 @@ pub fn watch(
     watching.watch(limit, stop)
 }
 
+fn add(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
+    (one.0.saturating_add(other.0), one.1.saturating_add(other.1))
+}
+
+fn less(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
+    (one.0.saturating_sub(other.0), one.1.saturating_sub(other.1))
+}
+
 /// What they used: the CPU time of their threads, which is exact, told apart by ticks.
 fn usage(all: &[Watched], seen: &Seen, involuntary: u64) -> Usage {
     let grown = |of: fn(&Account) -> u64| {
         all.iter().map(|one| of(&one.last).saturating_sub(of(&one.first))).sum::<u64>()
     };
-    // The accounts are those of the processes that were named; what they started is in its threads. Whichever saw more: threads may
-    // have come and gone between two looks.
-    let of_processes = (grown(|account| account.ticks.0), grown(|account| account.ticks.1));
-    let of_threads = seen.threads.iter().fold((0, 0), |sum: (u64, u64), thread| {
-        (sum.0.saturating_add(thread.ticks.0), sum.1.saturating_add(thread.ticks.1))
-    });
+    // The accounts are those of the processes that were named and of children that ended; what they started and still runs is in its
+    // threads. Whichever saw more: threads and children may have come and gone between two looks.
+    let of_processes = all.iter().fold((0, 0), |sum, one| add(sum, one.ticks()));
+    let of_threads = seen.threads.iter().fold((0, 0), |sum, thread| add(sum, thread.ticks));
     let sum = |ticks: (u64, u64)| ticks.0.saturating_add(ticks.1);
     let (user, system) = std::cmp::max_by_key(of_processes, of_threads, |ticks| sum(*ticks));
     let on_cpu = seen.threads.iter().map(|thread| thread.on_cpu_ns).sum::<u64>() as f64 / 1e9;

@@ -255,6 +255,8 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures, t
         m = m.with_detail(detail::ON_NODE, 1.0);
     }
     m.marks = mark_samples(figures.marks);
+    // The state before the matrix: a pair takes a millisecond, and nobody looks meanwhile.
+    m = m.with_looks(context.looker.iter().map(|_| context.next_look()).collect());
     judge(&mut m, TARGET);
     context.push(m);
 }

@@ -204,6 +204,8 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
             if !curve.grow_to(bytes, context) {
                 break 'sizes;
             }
+            context.look(false);
+            watch.look = context.next_look();
             let had = curve.points.len();
             let warming = take_point(curve, effort, context, &mut watch);
             curve.estimate.warmed(curve.cycle.bytes(), warming);

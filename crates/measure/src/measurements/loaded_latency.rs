@@ -120,6 +120,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             Some(point) => points.push(point),
             None => starved += 1,
         }
+        context.look(true);
         context.advance((step + 1) as f64 / RATES as f64);
     }
     if starved > 0 {

@@ -8,7 +8,7 @@ mod calls;
 mod sampler;
 mod seen;
 mod spells;
-mod thread;
+pub(crate) mod thread;
 mod turns;
 mod waiting;
 mod waits;

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use super::calls::{Machine, Waiting};
+use super::calls::{Machine, Program, Waiting};
 use super::seen::Seen;
 use super::spells;
 use super::thread::{self, Had, Thread};
@@ -344,11 +344,11 @@ impl Sampler {
         let threads = &self.threads;
         let ran = |one: &Sleeper| threads.get(&(one.pid, one.tid)).is_some_and(|thread| thread.spells.ran());
         sleepers.sort_by_key(|one| (!one.again, !ran(one)));
-        let mut machines: HashMap<i32, Option<Machine>> = HashMap::new();
+        let mut programs: HashMap<i32, Program> = HashMap::new();
         let mut first: Option<Waiting> = None;
         for Sleeper { pid, tid, state, again } in sleepers.into_iter().take(self.effort.waiting) {
-            let machine = *machines.entry(pid).or_insert_with(|| Machine::of_process(pid));
-            match waiting::find_reason(pid, tid, state, machine) {
+            let program = programs.entry(pid).or_insert_with(|| Program::of_process(pid));
+            match program.find_reason(pid, tid, state) {
                 Some(waiting) => {
                     let waits = self.seen.waits.entry(waiting).or_default();
                     waits.threads += 1;

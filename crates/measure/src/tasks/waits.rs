@@ -5,10 +5,9 @@ use std::time::Instant;
 
 use record::command_run::{Looks, ThreadWaits, Waits};
 
-use super::calls::{Machine, Waiting, name_uninterruptible};
+use super::calls::{Program, Waiting, name_uninterruptible};
 use super::spells::{self, Spells};
 use super::thread::{list_threads, look_at_state};
-use super::waiting;
 
 /// Threads of which it is found out what they wait for, in one look.
 const MOST_WAITING: usize = 24;
@@ -18,7 +17,7 @@ const MOST_WAITING: usize = 24;
 pub struct WaitLooks {
     /// What each thread of the last look was blocked in, since `take`.
     threads: HashMap<(i32, i32), Spells>,
-    machines: HashMap<i32, Option<Machine>>,
+    programs: HashMap<i32, Program>,
     waits: ThreadWaits,
     /// Those whose call was not seen.
     unnamed: Waits,
@@ -50,8 +49,8 @@ impl WaitLooks {
         self.looks.idle += u64::from(active == 0);
         sleepers.sort_by_key(|(again, ..)| !again);
         for (again, pid, tid, state) in sleepers.into_iter().take(MOST_WAITING) {
-            let machine = *self.machines.entry(pid).or_insert_with(|| Machine::of_process(pid));
-            match waiting::find_reason(pid, tid, state, machine) {
+            let program = self.programs.entry(pid).or_insert_with(|| Program::of_process(pid));
+            match program.find_reason(pid, tid, state) {
                 Some(waiting) => {
                     let waits = match waiting {
                         Waiting::Uninterruptible => &mut self.unnamed,
@@ -67,7 +66,7 @@ impl WaitLooks {
             }
         }
         self.threads = seen;
-        self.machines.retain(|pid, _| pids.contains(pid));
+        self.programs.retain(|pid, _| pids.contains(pid));
     }
 
     /// What was seen since this was asked last.

@@ -95,6 +95,8 @@ pub struct Sampled {
     pub loads: Share,
     /// At accesses to more memory than the caches hold of it.
     pub far: Share,
+    /// The part of `far` whose memory lies on another node than the CPU.
+    pub remote: Share,
     /// The part of `far` that goes through it in order.
     pub sequential: Share,
     /// At loads of memory that fits the last cache and not those of one core.

@@ -115,6 +115,7 @@ fn join_sampled(a: Sampled, b: Sampled) -> Sampled {
         lost: a.lost.max(b.lost),
         loads: share(a.loads, b.loads),
         far: share(a.far, b.far),
+        remote: share(a.remote, b.remote),
         sequential: share(a.sequential, b.sequential),
         last_cache: share(a.last_cache, b.last_cache),
         own_cache: share(a.own_cache, b.own_cache),

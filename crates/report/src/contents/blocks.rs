@@ -4,7 +4,8 @@ use record::Record;
 
 use super::block::{Block, Part, Room};
 use super::{
-    command_tables, core_to_core, counters, curves, details, latency, layers, numa, rest, scaling, workloads,
+    command_tables, core_to_core, counters, curves, details, latency, layers, numa, places, rest, scaling,
+    workloads,
 };
 use crate::chart::Chart;
 use crate::shown::Shown;
@@ -34,6 +35,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
         }
     }
     blocks.push(numa::block(record));
+    blocks.extend(places::block(record));
     blocks.extend(core_to_core::block(record));
     let scaling = scaling::blocks(record, room);
     scaling.iter().for_each(|block| shown_before.join(&block.shown_figures()));

@@ -12,7 +12,7 @@ const MOST: usize = 2;
 const CACHES: usize = 7;
 
 /// The lines above packages, caches and nodes: a key, and parts that each have a fact of the inventory in their words.
-const ABOVE: [(&str, &str); 5] = [
+const ABOVE: [(&str, &str); 6] = [
     ("Processor", "{Identity}, microcode {Microcode}, {Vendor}"),
     (
         "Clock",
@@ -23,6 +23,7 @@ const ABOVE: [(&str, &str); 5] = [
         "CPUs",
         "{CPUs online} online, {CPUs offline} offline, {CPUs a core} per core, dies {Dies}, clusters {Clusters}",
     ),
+    ("CPUs seen to", "{CPUs seen to}"),
     (
         "Limits",
         "affinity {Affinity}, cpuset {Cpuset}, memory nodes {Memory nodes}, quota {CPU quota}, memory {Memory limit}, \

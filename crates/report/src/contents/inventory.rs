@@ -6,7 +6,7 @@ use record::machine::{Access, Processor};
 use record::{CpuList, Machine, Record, units};
 
 use super::section::{Section, listed};
-use super::{conditions, memory, placement};
+use super::{conditions, memory, placement, places};
 use record::phrase::count_noun;
 
 /// Every section of `linespeed inspect`; those with nothing to say are left out.
@@ -15,7 +15,7 @@ pub(crate) fn sections(record: &Record) -> Vec<Section> {
     let mut sections = vec![
         system(machine),
         processor(machine),
-        cpus(machine),
+        cpus(record),
         caches(machine),
         memory_section(machine, record.import.is_some()),
         idle(machine),
@@ -90,7 +90,8 @@ fn identity(p: &Processor) -> String {
     ])
 }
 
-fn cpus(machine: &Machine) -> Section {
+fn cpus(record: &Record) -> Section {
+    let machine = &record.machine;
     let mut section = Section::new("CPUs");
     let with = |test: &dyn Fn(&record::machine::Cpu) -> bool| -> CpuList {
         machine.cpus.iter().filter(|cpu| test(cpu)).map(|cpu| cpu.id).collect()
@@ -106,6 +107,7 @@ fn cpus(machine: &Machine) -> Section {
         section.add("CPUs offline", format!("{} ({offline})", offline.len()));
     }
     section.add_some("CPUs allowed", counted(machine.counts.cpus_allowed, &with(&|cpu| cpu.allowed)));
+    section.add_some("CPUs seen to", record.diagnosis.shape.as_ref().and_then(places::brief));
     section.add_some("Drawers", machine.counts.drawers);
     section.add_some("Books", machine.counts.books);
     section.add_some("Packages", machine.counts.packages);

@@ -28,6 +28,7 @@ pub(crate) mod loss_breakdown;
 pub(crate) mod memory;
 pub(crate) mod numa;
 pub(crate) mod placement;
+pub(crate) mod places;
 pub(crate) mod plan;
 pub(crate) mod provenance;
 pub(crate) mod rest;

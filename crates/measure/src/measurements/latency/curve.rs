@@ -94,7 +94,7 @@ mod tests {
     fn stolen_ticks_mark_the_slow_samples_alone() {
         let mut samples: Vec<Watched> = [10.0, 10.0, 10.0, 30.0]
             .iter()
-            .map(|ns| Watched { ns: *ns, clock_hz: 1e9, marks: vec![] })
+            .map(|ns| Watched { ns: *ns, clock_hz: 1e9, marks: vec![], look: 0 })
             .collect();
         mark_stolen(&mut samples);
         assert_eq!(samples.iter().filter(|s| s.marks.contains(&Mark::Stolen)).count(), 1);

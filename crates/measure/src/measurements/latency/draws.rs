@@ -102,6 +102,8 @@ fn sample_set(
     let out_of_time = || context.out_of_time();
     warm::settle(&mut curve.cycle, curve.page.bytes(), context.depth, out_of_time);
     let effort = Effort { least: many, most: many, target: 0.0 };
+    context.look(false);
+    watch.look = context.next_look();
     watch.refresh();
     sample(curve, hops, effort, context, watch)
 }
@@ -148,7 +150,7 @@ mod tests {
     fn point(sets: &[&[f64]]) -> Point {
         let mut point = Point { bytes: 128 << 20, hops: 2, samples: Vec::new(), draws: Vec::new() };
         for set in sets {
-            let watched = |ns: &f64| Watched { ns: ns * 2.0, clock_hz: 1e9, marks: Vec::new() };
+            let watched = |ns: &f64| Watched { ns: ns * 2.0, clock_hz: 1e9, marks: Vec::new(), look: 0 };
             point.samples.extend(set.iter().map(watched));
             point.draws.push(point.samples.len());
         }

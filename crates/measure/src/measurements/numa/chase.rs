@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     fn watched(ns: f64, marks: &[Mark]) -> Watched {
-        Watched { ns, clock_hz: 1e9, marks: marks.to_vec() }
+        Watched { ns, clock_hz: 1e9, marks: marks.to_vec(), look: 0 }
     }
 
     #[test]

@@ -1,0 +1,67 @@
+//! Virtual CPUs that a hypervisor moves between cores and packages while the machine works.
+
+use record::shape::Motion;
+
+use super::prelude::*;
+
+/// Looks that differ.
+pub(super) const RULE: Rule = Rule { name: "floating-cpus", resource: None, needs: &[needs::LOOKS], find };
+
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let shape = case.shape().filter(|shape| shape.motion == Motion::Floating)?;
+    let (near, far) = (shape.distances.first()?, shape.distances.last()?);
+    let ns = |ns: f64| Value::Figure(ns, "ns");
+    let what = text!(
+        "vCPUs move between cores or packages: {changes} changes in {looks} looks",
+        changes = shape.changes,
+        looks = shape.looks
+    );
+    let cost = text!(
+        "each move leaves caches behind, and memory may become remote: latency, its tail and what threads share vary by it"
+    );
+    let mut finding = RULE.report_fact(Severity::Warning, cost, what).felt_by(Relevance::Some).cite(
+        text!(
+            "{looks} looks, {changes} times another state than the one before",
+            looks = shape.looks,
+            changes = shape.changes
+        ),
+        "diagnosis.shape.changes",
+    );
+    if shape.distances.len() > 1 {
+        let says = text!(
+            "a line from CPU to CPU: {near} to {far}",
+            near = ns(near.median_ns),
+            far = ns(far.median_ns)
+        );
+        finding = finding.cite(says, "diagnosis.shape.distances");
+    }
+    if let Some(memory) = shape.memory {
+        let says = text!(
+            "a load from the same page: {near} or {far}",
+            near = ns(memory.near_ns),
+            far = ns(memory.far_ns)
+        );
+        finding = finding.cite(says, "diagnosis.shape.memory");
+    }
+    Some(vec![finding
+        .advise(text!("here: nothing stops it; compare by many short runs in turns, and read a figure together with the state in which it was measured"))
+        .advise(text!("on the host (whoever runs it): pin the vCPUs (libvirt: <vcpupin>, and <numatune> for the memory), or take an instance type with dedicated cores"))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::invariants::found;
+    use crate::samples::machine;
+    use crate::shape::samples::{looks_at, record_with};
+
+    #[test]
+    fn cpus_that_move_are_found_and_those_that_stay_are_not() {
+        let moves = |look: u32, cpu: u32| (u32::from(cpu == look % 8 && look > 3), 0, cpu);
+        let finding = &found(&record_with(machine(8), looks_at(8, 20, moves)), RULE)[0];
+        assert_eq!(finding.what.value("looks"), Some(&20u32.into()));
+        assert_eq!(finding.evidence.len(), 3);
+        let stays = |_: u32, cpu: u32| (cpu / 4, 0, cpu / 2);
+        assert_eq!(found(&record_with(machine(8), looks_at(8, 20, stays)), RULE), []);
+    }
+}

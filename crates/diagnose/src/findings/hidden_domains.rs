@@ -1,0 +1,82 @@
+//! CPUs that lie in several packages or dies which Linux does not show, and those that it shows and that are none.
+
+use record::shape::Told;
+
+use super::prelude::*;
+
+/// Domains that looks show against those that Linux shows.
+pub(super) const RULE: Rule = Rule { name: "hidden-domains", resource: None, needs: &[needs::LOOKS], find };
+
+/// Looks from which on it is no accident.
+const LEAST: u64 = 2;
+
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let shape = case.shape()?;
+    let split = shape.split.filter(|split| split.count >= LEAST);
+    let apart = split.zip(shape.distances.last()).map(|(split, far)| {
+        let domains = shape.states.iter().flatten().filter_map(|state| state.domains.last()).map(Vec::len).max();
+        let what = match shape.told {
+            Told::Finer => text!(
+                "hidden-domains-fixed",
+                "the CPUs lie in {domains} packages or dies that Linux does not show",
+                domains = domains.unwrap_or(2)
+            ),
+            _ => text!(
+                "hidden-domains",
+                "the CPUs lie in several packages or dies that Linux does not show, in {share} of the looks",
+                share = Value::Share(split.share)
+            ),
+        };
+        let cost = text!("threads that share data, and memory, are placed as if all were near: what that costs depends on the program");
+        let says = text!("a line takes {far} between them", far = Value::Figure(far.median_ns, "ns"));
+        let finding = RULE.report_fact(Severity::Warning, cost, what).felt_by(Relevance::Some);
+        finding
+            .cite(says, "diagnosis.shape.distances")
+            .advise(text!("on the host (whoever runs it): pin the guest to one node, or show it the nodes (libvirt: <vcpupin>, <numa>)"))
+            .advise(text!("here: a process for each domain, as far as its CPUs stay there: linespeed plan"))
+    });
+    let told = (!shape.siblings_not_confirmed.is_empty()).then(|| {
+        let pairs = shape.siblings_not_confirmed.len();
+        let what = text!(
+            "siblings-not-confirmed",
+            "{pairs} pairs of CPUs that Linux shows as siblings of a core take nothing from each other",
+            pairs
+        );
+        let cost = text!("schedulers leave one of two such CPUs idle; the cost depends on the load");
+        RULE.report_fact(Severity::Note, cost, what)
+            .cite(
+                text!("each computes beside the other as fast as alone"),
+                "diagnosis.shape.siblings_not_confirmed",
+            )
+            .advise(text!("count them as cores of their own; in the hypervisor: threads=1"))
+    });
+    Some(apart.into_iter().chain(told).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::invariants::found;
+    use crate::samples::machine;
+    use crate::shape::samples::{looks_at, record_with};
+
+    #[test]
+    fn packages_that_linux_hides_are_found() {
+        let halves = |_: u32, cpu: u32| (cpu / 4, 0, cpu);
+        let mut record = record_with(machine(8), looks_at(8, 12, halves));
+        let finding = &found(&record, RULE)[0];
+        assert_eq!(
+            (finding.what.code(), finding.what.value("domains")),
+            (Some("hidden-domains-fixed"), Some(&2u32.into()))
+        );
+        record.machine.cpus.iter_mut().for_each(|cpu| cpu.package = Some(cpu.id / 4));
+        assert_eq!(found(&record, RULE), []);
+    }
+
+    #[test]
+    fn a_cpu_that_visits_another_package_is_told_with_its_share() {
+        let visits = |look: u32, cpu: u32| (u32::from(cpu == 3 && look % 3 == 0), 0, cpu);
+        let finding = &found(&record_with(machine(8), looks_at(8, 12, visits)), RULE)[0];
+        assert_eq!(finding.what.code(), Some("hidden-domains"));
+    }
+}

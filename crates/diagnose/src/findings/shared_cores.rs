@@ -1,0 +1,92 @@
+//! CPUs that share a core which Linux shows as cores of their own.
+
+use record::shape::Motion;
+
+use super::prelude::*;
+
+/// Looks in which two CPUs took execution units from each other.
+pub(super) const RULE: Rule = Rule { name: "shared-cores", resource: None, needs: &[needs::LOOKS], find };
+
+/// Looks from which on it is no accident.
+const LEAST: usize = 2;
+/// Pairs that are named.
+const NAMED: usize = 3;
+/// From this share of the looks on, a warning.
+const OFTEN: f64 = 0.1;
+
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let shape = case.shape()?;
+    let hidden: Vec<_> = shape.shared_cores.iter().filter(|pair| !pair.told).collect();
+    let of = |states: &Option<record::live::Share>| {
+        states.map_or((0, 0.0), |share| (share.count as usize, share.share))
+    };
+    let (idle, busy) = (of(&shape.sharing), of(&shape.sharing_busy));
+    if idle.0 + busy.0 < LEAST {
+        return None;
+    }
+    let name = |pair: &&record::shape::SharedCore| format!("{} and {}", pair.pair.0, pair.pair.1);
+    let mut pairs: Vec<String> = hidden.iter().take(NAMED).map(name).collect();
+    if hidden.len() > NAMED {
+        pairs.push(format!("{} more pairs", hidden.len() - NAMED));
+    }
+    let pairs = pairs.join(", ");
+    let what = match shape.motion {
+        Motion::Floating => text!(
+            "shared-cores-at-times",
+            "vCPUs share a core at times ({pairs}), though Linux shows a core for each",
+            pairs
+        ),
+        _ => text!("shared-cores", "CPUs {pairs} share a core, though Linux shows a core for each", pairs),
+    };
+    let cost = text!(
+        "two busy CPUs of one core do together what one does alone, and a little: what they compute decides"
+    );
+    let severity = if idle.1.max(busy.1) >= OFTEN { Severity::Warning } else { Severity::Note };
+    let looks = |share: f64, count: usize, when: Text| {
+        text!("{share} of the looks {when} ({count} looks)", share = Value::Share(share), when, count)
+    };
+    let finding = RULE
+        .report_fact(severity, cost, what)
+        .felt_by(Relevance::Some)
+        .cite_some(shape.sharing, "diagnosis.shape.sharing", |share| {
+            looks(share.share, share.count as usize, text!("between measurements"))
+        })
+        .cite_some(shape.sharing_busy, "diagnosis.shape.sharing_busy", |share| {
+            looks(share.share, share.count as usize, text!("right after all CPUs had worked"))
+        });
+    Some(vec![finding
+        .advise(text!("here: size for cores, two such CPUs as one; or take an instance type with one thread per core"))
+        .advise(text!("on the host (whoever runs it): pin each vCPU to a core of its own (libvirt: <vcpupin>), or show the guest the siblings (threads=2)"))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::machine;
+    use crate::shape::samples::{looks_at, record_with};
+
+    #[test]
+    fn hidden_siblings_are_found_and_told_ones_are_not() {
+        let hidden = record_with(machine(8), looks_at(8, 12, |_, cpu| (0, 0, cpu / 2)));
+        let finding = &found(&hidden, RULE)[0];
+        assert_eq!((finding.what.code(), finding.severity), (Some("shared-cores"), Severity::Warning));
+        let mut told = hidden.clone();
+        told.machine.cpus.iter_mut().for_each(|cpu| cpu.core = Some(cpu.id / 2));
+        assert_eq!(found(&told, RULE), []);
+        let apart = record_with(machine(8), looks_at(8, 12, |_, cpu| (0, 0, cpu)));
+        assert_eq!(found(&apart, RULE), []);
+        assert_eq!(missing(&machine(8), RULE), Some("looks at where the CPUs are (linespeed run)"));
+        assert_eq!(missing(&machine(1), RULE), None);
+    }
+
+    #[test]
+    fn cpus_that_share_now_and_then_are_said_to() {
+        let place = |look: u32, cpu: u32| (0, 0, if look % 4 == 0 && cpu == 5 { 2 } else { cpu });
+        let finding = &found(&record_with(machine(8), looks_at(8, 24, place)), RULE)[0];
+        assert_eq!(finding.what.code(), Some("shared-cores-at-times"));
+        // Once is no finding.
+        let once = |look: u32, cpu: u32| (0, 0, if look == 4 && cpu == 5 { 2 } else { cpu });
+        assert_eq!(found(&record_with(machine(8), looks_at(8, 24, once)), RULE), []);
+    }
+}

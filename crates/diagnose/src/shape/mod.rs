@@ -1,0 +1,318 @@
+//! The true shape of a machine: what looks at its CPUs over time say, held against what Linux shows.
+
+mod classes;
+mod domains;
+pub(crate) mod noise;
+#[cfg(test)]
+pub(crate) mod samples;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::Summary;
+use record::live::Share;
+use record::shape::{Distance, Look, Looks, Motion, Shape, ShapeState, SharedCore, Told, TwoDistances};
+use record::{CpuList, Machine, Record};
+
+use classes::{LINES_APART, LOADS_APART, bounds, class_of};
+use domains::{Domains, partition};
+
+/// Beside each other two loops took this many times as long as alone: they shared an execution unit. Between the two it is not told.
+const ONE_CORE: f64 = 1.5;
+/// Up to this they did not.
+const OWN_CORES: f64 = 1.3;
+/// A hand-over above this was a wait for a side that did not run, ns. The slowest pairs of machines with several sockets take a third.
+const LOST_NS: f64 = 2_000.0;
+/// Looks below which nothing is said of motion.
+const LEAST_LOOKS: usize = 4;
+/// Looks in a state of their own that make CPUs float: one alone may be disturbed.
+const LEAST_OTHER: usize = 2;
+
+/// What a record's looks say; `None` without any.
+pub(crate) fn of_record(record: &Record) -> Option<Shape> {
+    let looks = record.looks.as_ref()?;
+    let mut shape = shape(looks, &record.machine)?;
+    let took: f64 = looks.looks.iter().map(|look| look.took_ms / 1e3).sum();
+    shape.cost = record.seconds.filter(|seconds| *seconds > 0.0).map(|seconds| took / seconds);
+    Some(shape)
+}
+
+/// What looks at CPUs of this machine say; `None` where none says something.
+pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
+    let positions = looks.positions();
+    let is_whole =
+        |look: &&Look| look.line_ns.len() == positions.len() && answers(look, &positions, looks.cpus.len());
+    let said = looks.looks.iter().filter(is_whole).count();
+    if said == 0 {
+        return None;
+    }
+    let series = Series {
+        looks,
+        positions: &positions,
+        all: looks.looks.iter().map(|look| is_whole(&look).then_some(look)).collect(),
+    };
+    let cores: Vec<Option<Vec<CpuList>>> = series.map(|look| series.cores(look));
+    let lines = series.lines();
+    let line_bounds = bounds(&lines, LINES_APART);
+    let loads: Vec<f64> = series.known().flat_map(|look| look.memory_ns.iter().flatten().copied()).collect();
+    let load_bound = bounds(&loads, LOADS_APART).last().copied();
+    let split: Vec<Option<Vec<Domains>>> =
+        series.map(|look| line_bounds.iter().map(|bound| partition(&series, look, *bound)).collect());
+    // A bound that never divides the CPUs is noise.
+    let told = ToldDomains::new(machine, &looks.cpus);
+    let divides: Vec<usize> = (0..line_bounds.len())
+        .filter(|at| {
+            split.iter().flatten().any(|levels| levels[*at].as_ref().is_some_and(|domains| domains.len() > 1))
+        })
+        .collect();
+    let states: Vec<Option<ShapeState>> = series
+        .all
+        .iter()
+        .enumerate()
+        .map(|(at, look)| {
+            let (look, levels) = ((*look)?, split[at].as_ref()?);
+            let domains = divides.iter().filter_map(|level| levels[*level].clone()).collect();
+            let far = |bound: f64| {
+                let is_far = |(_, ns): &(&u32, &Option<f64>)| ns.is_some_and(|ns| ns > bound);
+                looks.cpus.iter().zip(&look.memory_ns).filter(is_far).map(|(cpu, _)| *cpu).collect()
+            };
+            Some(ShapeState {
+                cores: cores[at].clone()?,
+                domains,
+                far_from_memory: load_bound.map_or_else(CpuList::new, far),
+            })
+        })
+        .collect();
+    let known: Vec<&ShapeState> = states.iter().flatten().collect();
+    let shares = |state: &ShapeState| state.cores.iter().any(|core| !told.is_core(core));
+    let share_of = |is: &dyn Fn(usize) -> bool| {
+        let chosen: Vec<usize> = (0..states.len()).filter(|at| states[*at].is_some() && is(*at)).collect();
+        let count = chosen.iter().filter(|at| states[**at].as_ref().is_some_and(shares)).count();
+        (!chosen.is_empty()).then(|| Share::of(count as u64, chosen.len() as u64, 0))
+    };
+    let has_hidden =
+        |state: &&&ShapeState| state.domains.iter().any(|domains| domains.len() > 1 && !told.has(domains));
+    let hidden = known.iter().filter(has_hidden).count();
+    Some(Shape {
+        looked_at: None,
+        looks: known.len() as u32,
+        cost: None,
+        distances: distances(&lines, &line_bounds),
+        motion: motion(&known),
+        changes: known.windows(2).filter(|pair| pair[0] != pair[1]).count() as u32,
+        shared_cores: shared_cores(&known, &told),
+        sharing: share_of(&|at| !looks.looks[at].busy),
+        sharing_busy: share_of(&|at| looks.looks[at].busy),
+        siblings_not_confirmed: series.siblings_without_effect(&told),
+        split: Some(Share::of(hidden as u64, known.len() as u64, 0)),
+        memory: load_bound.and_then(|bound| two_distances(&loads, bound)),
+        told: told.judge(&known),
+        states,
+    })
+}
+
+/// Whether each CPU answered to most others: one that did not run within a look may have been anywhere.
+fn answers(look: &Look, positions: &[(usize, usize)], cpus: usize) -> bool {
+    let (mut asked, mut answered) = (vec![0u32; cpus], vec![0u32; cpus]);
+    for ((a, b), ns) in positions.iter().zip(&look.line_ns) {
+        for cpu in [*a, *b] {
+            asked[cpu] += 1;
+            answered[cpu] += u32::from(ns.is_some_and(|ns| ns > 0.0 && ns < LOST_NS));
+        }
+    }
+    !positions.is_empty() && asked.iter().zip(&answered).all(|(asked, answered)| 2 * answered >= *asked)
+}
+
+/// The looks and their pairs.
+struct Series<'a> {
+    looks: &'a Looks,
+    positions: &'a [(usize, usize)],
+    /// Each look; `None` for one that says nothing.
+    all: Vec<Option<&'a Look>>,
+}
+
+impl Series<'_> {
+    fn known(&self) -> impl Iterator<Item = &Look> {
+        self.all.iter().flatten().copied()
+    }
+
+    fn map<T>(&self, of: impl Fn(&Look) -> T) -> Vec<Option<T>> {
+        self.all.iter().map(|look| look.map(&of)).collect()
+    }
+
+    /// The pairs of a look whose CPUs have cores of their own, as far as they answered, with their times.
+    fn apart<'b>(&'b self, look: &'b Look) -> impl Iterator<Item = ((usize, usize), f64)> + 'b {
+        let cpus = &self.looks.cpus;
+        let on_one = |(a, b): (usize, usize)| {
+            look.contended.iter().any(|one| one.pair == (cpus[a], cpus[b]) && one.slowdown >= ONE_CORE)
+        };
+        let answered =
+            self.positions.iter().zip(&look.line_ns).filter_map(|(pair, ns)| Some((*pair, (*ns)?)));
+        answered.filter(move |(pair, ns)| *ns > 0.0 && *ns < LOST_NS && !on_one(*pair))
+    }
+
+    fn lines(&self) -> Vec<f64> {
+        self.known().flat_map(|look| self.apart(look).map(|(_, ns)| ns)).collect()
+    }
+
+    /// The cores that several CPUs shared, ascending.
+    fn cores(&self, look: &Look) -> Vec<CpuList> {
+        let mut cores: Vec<CpuList> = Vec::new();
+        for one in look.contended.iter().filter(|one| one.slowdown >= ONE_CORE) {
+            let mut core: CpuList = [one.pair.0, one.pair.1].into_iter().collect();
+            cores.retain(|other| {
+                let joins = other.iter().any(|cpu| core.contains(cpu));
+                if joins {
+                    other.iter().for_each(|cpu| core.insert(cpu));
+                }
+                !joins
+            });
+            cores.push(core);
+        }
+        cores.sort();
+        cores
+    }
+
+    /// Siblings that Linux shows and that never took anything from each other, as often as they were asked.
+    fn siblings_without_effect(&self, told: &ToldDomains) -> Vec<(u32, u32)> {
+        let mut slowest: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+        for one in self.known().flat_map(|look| &look.contended) {
+            let least = slowest.entry(one.pair).or_insert(0.0);
+            *least = least.max(one.slowdown);
+        }
+        let is_told = |pair: &(u32, u32)| told.is_core(&[pair.0, pair.1].into_iter().collect());
+        slowest
+            .into_iter()
+            .filter(|(pair, most)| *most <= OWN_CORES && is_told(pair))
+            .map(|(pair, _)| pair)
+            .collect()
+    }
+}
+
+fn distances(lines: &[f64], bounds: &[f64]) -> Vec<Distance> {
+    let mut classes: Vec<Vec<f64>> = vec![Vec::new(); bounds.len() + 1];
+    lines.iter().for_each(|ns| classes[class_of(bounds, *ns)].push(*ns));
+    let distance = |of: Vec<f64>| Distance {
+        median_ns: Summary::from_samples(&of).median,
+        low_ns: of.iter().copied().fold(f64::INFINITY, f64::min),
+        high_ns: of.iter().copied().fold(0.0, f64::max),
+        share: of.len() as f64 / lines.len() as f64,
+    };
+    classes.into_iter().filter(|of| !of.is_empty()).map(distance).collect()
+}
+
+fn two_distances(loads: &[f64], bound: f64) -> Option<TwoDistances> {
+    let (far, near): (Vec<f64>, Vec<f64>) = loads.iter().partition(|ns| **ns > bound);
+    let of = Share::of(far.len() as u64, loads.len() as u64, 0);
+    (!far.is_empty() && !near.is_empty()).then(|| TwoDistances {
+        near_ns: Summary::from_samples(&near).median,
+        far_ns: Summary::from_samples(&far).median,
+        far: of,
+    })
+}
+
+fn motion(states: &[&ShapeState]) -> Motion {
+    let mut counts: BTreeMap<&ShapeState, usize> = BTreeMap::new();
+    states.iter().for_each(|state| *counts.entry(state).or_default() += 1);
+    let usual = counts.values().copied().max().unwrap_or(0);
+    match states.len() {
+        n if n - usual >= LEAST_OTHER => Motion::Floating,
+        n if n < LEAST_LOOKS => Motion::Unknown,
+        _ => Motion::Pinned,
+    }
+}
+
+fn shared_cores(states: &[&ShapeState], told: &ToldDomains) -> Vec<SharedCore> {
+    let mut counts: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    for core in states.iter().flat_map(|state| &state.cores) {
+        let cpus: Vec<u32> = core.iter().collect();
+        for (at, a) in cpus.iter().enumerate() {
+            cpus[at + 1..].iter().for_each(|b| *counts.entry((*a, *b)).or_default() += 1);
+        }
+    }
+    let is_told = |pair: (u32, u32)| told.is_core(&[pair.0, pair.1].into_iter().collect());
+    let mut shared: Vec<SharedCore> =
+        counts.into_iter().map(|(pair, looks)| SharedCore { pair, looks, told: is_told(pair) }).collect();
+    shared.sort_by_key(|one| (std::cmp::Reverse(one.looks), one.pair));
+    shared
+}
+
+/// The domains that Linux shows, of the CPUs that were looked at.
+struct ToldDomains {
+    cores: BTreeMap<u32, u32>,
+    /// Clusters, caches, dies, nodes and packages, each with at least two domains.
+    each: Vec<Vec<CpuList>>,
+    /// Of those nodes and packages, which must be apart if they are what they are shown as.
+    far: Vec<Vec<CpuList>>,
+}
+
+impl ToldDomains {
+    fn new(machine: &Machine, cpus: &[u32]) -> Self {
+        let by = |of: &dyn Fn(&record::machine::Cpu) -> Option<u32>| {
+            let mut domains: BTreeMap<u32, CpuList> = BTreeMap::new();
+            for cpu in machine.cpus.iter().filter(|cpu| cpus.contains(&cpu.id)) {
+                if let Some(domain) = of(cpu) {
+                    domains.entry(domain).or_default().insert(cpu.id);
+                }
+            }
+            sorted(domains.into_values().collect())
+        };
+        let own = by(&|cpu| cpu.core);
+        let mut each = vec![by(&|cpu| cpu.cluster), by(&|cpu| cpu.die)];
+        let far: Vec<_> =
+            [by(&|cpu| cpu.package), by(&|cpu| cpu.node)].into_iter().filter(|of| of.len() > 1).collect();
+        for level in machine.caches.iter().map(|cache| cache.level).collect::<BTreeSet<_>>() {
+            let of_level = machine.caches.iter().filter(|cache| cache.level == level);
+            let inside = |list: &CpuList| list.iter().filter(|cpu| cpus.contains(cpu)).collect::<CpuList>();
+            let lists: BTreeSet<CpuList> =
+                of_level.map(|cache| inside(&cache.cpus)).filter(|list| !list.is_empty()).collect();
+            each.push(lists.into_iter().collect());
+        }
+        // What each core has of its own says nothing of how far cores are apart.
+        each.retain(|domains| domains.len() > 1 && *domains != own);
+        each.extend(far.iter().cloned());
+        let cores = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.core?))).collect();
+        Self { cores, each, far }
+    }
+
+    /// Whether Linux shows these CPUs as siblings.
+    fn is_core(&self, cpus: &CpuList) -> bool {
+        let cores: BTreeSet<Option<&u32>> = cpus.iter().map(|cpu| self.cores.get(&cpu)).collect();
+        cores.len() == 1 && !cores.contains(&None)
+    }
+
+    fn has(&self, domains: &[CpuList]) -> bool {
+        self.each.iter().any(|told| told == domains)
+    }
+
+    /// The looks' domains against these.
+    fn judge(&self, states: &[&ShapeState]) -> Told {
+        if states.len() < LEAST_OTHER {
+            return Told::Unknown;
+        }
+        let domains =
+            |state: &&ShapeState| state.domains.iter().filter(|of| of.len() > 1).cloned().collect::<Vec<_>>();
+        let all: Vec<Vec<Vec<CpuList>>> = states.iter().map(domains).collect();
+        let is_strange = |of: &&Vec<CpuList>| !self.has(of);
+        let strange: Vec<&Vec<CpuList>> = all.iter().flatten().filter(is_strange).collect();
+        let looks = all.iter().filter(|of| of.iter().any(|of| !self.has(of))).count();
+        let unseen = self.far.iter().any(|told| !all.iter().flatten().any(|seen| seen == told));
+        let is_within = |domain: &CpuList| {
+            self.far.iter().all(|told| told.iter().any(|one| domain.iter().all(|cpu| one.contains(cpu))))
+        };
+        // The same domains in each look.
+        let stays = looks == states.len() && all.windows(2).all(|pair| pair[0] == pair[1]);
+        match (looks >= LEAST_OTHER, unseen) {
+            (true, _) if !stays || !strange.iter().all(|of| of.iter().all(is_within)) => Told::Crossing,
+            (true, _) => Told::Finer,
+            (false, true) => Told::Coarser,
+            (false, false) => Told::AsTold,
+        }
+    }
+}
+
+fn sorted(mut domains: Vec<CpuList>) -> Vec<CpuList> {
+    domains.sort();
+    domains
+}

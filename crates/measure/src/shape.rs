@@ -1,0 +1,431 @@
+//! Looks at which CPUs are near each other, a few milliseconds each, between and within all other measurements: a hypervisor may
+//! place vCPUs on one core or in different packages, and place them anew every second.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use os::mapping::{Mapping, Page, base_page};
+use record::shape::{Contended, Look, Looks};
+use record::{CpuList, Handover, Machine, Summary};
+
+use crate::measurements::core_to_core::ping_pong::ping_pong;
+use crate::thread_group::{self, Member};
+use crate::watch::ns_since;
+
+/// Rounds of a block, of which the least time counts: two hand-overs a round, 1 µs on one core, 20 µs between packages.
+const ROUNDS: u64 = 50;
+/// Blocks of a pair.
+const BLOCKS: u64 = 4;
+/// Rounds before them: the line arrives.
+const WARM_UP: u64 = 5;
+/// How long a side waits for the other, which may not be running: a hundred times a pair's own time.
+const WAIT: Duration = Duration::from_micros(400);
+/// Rounds of the tournament at most. Of more CPUs a sample of the pairs is looked at, in which each CPU has as many.
+const MOST_ROUNDS: usize = 127;
+/// Distance of the lines of the page that all CPUs load from. Neighbours of 64 bytes are fetched in pairs.
+const LINE: usize = 128;
+/// Times that each CPU loads them, of which the least counts.
+const LOADS: usize = 3;
+
+/// A hand-over of this time may be one on the same core, whatever the others take, ns.
+const NEAR_NS: f64 = 15.0;
+/// And one of this part of the median.
+const NEAR: f64 = 0.3;
+/// Within so many times the least.
+const AS_NEAR: f64 = 1.5;
+/// So few pairs are all asked whether they share a core.
+const FEW_PAIRS: usize = 6;
+/// Pairs that have no CPU in common are asked at the same time; so often in a look.
+const MOST_BATCHES: usize = 3;
+/// How long a loop runs alone or beside the other: long beside a look at the clock, short beside a hypervisor's time slice.
+const WINDOW: Duration = Duration::from_micros(60);
+/// Windows: one to warm up, then one CPU, the other, both, so often.
+const TURNS: u32 = 3;
+/// Numbers that are counted between two looks at the clock, about 1 µs of divisions: siblings share the divider, so that two of
+/// these loops on one core take nearly twice as long.
+const NUMBERS: (u64, u64) = (100_003, 100_035);
+
+/// The share of the time since the first look that looks may take.
+const MOST_COST: f64 = 0.01;
+/// Least time between two looks.
+const APART: Duration = Duration::from_millis(400);
+
+/// A line that two CPUs hand over; nothing else lies beside it.
+#[derive(Default)]
+#[repr(align(128))]
+struct Line(AtomicU64);
+
+/// Takes looks and keeps them.
+pub struct Looker {
+    began: Instant,
+    spent: Duration,
+    last: Option<Instant>,
+    rounds: Vec<usize>,
+    lines: Vec<Line>,
+    /// The page that all CPUs load from, where lines can be flushed, a cycle through all its lines.
+    page: Option<Mapping>,
+    /// Siblings that Linux shows, as positions.
+    siblings: Vec<(usize, usize)>,
+    looks: Looks,
+}
+
+impl Looker {
+    /// For these CPUs; `None` where there is one.
+    pub fn new(machine: &Machine, cpus: &CpuList) -> Option<Self> {
+        let cpus: Vec<u32> = cpus.iter().collect();
+        if cpus.len() < 2 {
+            return None;
+        }
+        let all = rounds_of(cpus.len());
+        let most = all.min(MOST_ROUNDS);
+        let rounds: Vec<usize> = (0..most).map(|at| at * all / most).collect();
+        let mut positions: BTreeSet<(usize, usize)> = BTreeSet::new();
+        for round in &rounds {
+            let pairs = (0..cpus.len()).filter_map(|a| Some((a, partner(*round, a, cpus.len())?)));
+            positions.extend(pairs.filter(|(a, b)| a < b));
+        }
+        let core = |cpu: u32| machine.cpu(cpu).and_then(|cpu| cpu.core);
+        let is_sibling =
+            |(a, b): &(usize, usize)| core(cpus[*a]).is_some() && core(cpus[*a]) == core(cpus[*b]);
+        let siblings = (0..cpus.len())
+            .flat_map(|a| (a + 1..cpus.len()).map(move |b| (a, b)))
+            .filter(is_sibling)
+            .collect();
+        let pairs = (most < all).then(|| positions.iter().map(|(a, b)| (*a as u32, *b as u32)).collect());
+        let lines = std::iter::repeat_with(Line::default).take(positions.len()).collect();
+        Some(Self {
+            began: Instant::now(),
+            spent: Duration::ZERO,
+            last: None,
+            rounds,
+            lines,
+            page: kernels::flush::available().then(make_page).flatten(),
+            siblings,
+            looks: Looks { cpus, pairs, looks: Vec::new() },
+        })
+    }
+
+    /// The looks so far.
+    pub fn into_looks(self) -> Looks {
+        self.looks
+    }
+
+    /// How many looks there are.
+    pub(crate) fn len(&self) -> usize {
+        self.looks.looks.len()
+    }
+
+    /// Takes a look unless the last is just over, or looks took their share of the time.
+    pub fn look_when_due(&mut self, busy: bool) {
+        let elapsed = self.began.elapsed();
+        let is_due = self.last.is_none_or(|last| last.elapsed() >= APART)
+            && (self.len() < 2 || self.spent.as_secs_f64() <= MOST_COST * elapsed.as_secs_f64());
+        if is_due {
+            let look = self.look(busy);
+            self.spent += Duration::from_secs_f64(look.took_ms / 1e3);
+            self.last = Some(Instant::now());
+            self.looks.looks.push(look);
+        }
+    }
+
+    /// Takes a look now. All CPUs spin while it is taken.
+    pub fn look(&mut self, busy: bool) -> Look {
+        let began = Instant::now();
+        let n = self.looks.cpus.len();
+        self.lines.iter().for_each(|line| line.0.store(0, Ordering::Relaxed));
+        let positions = self.looks.positions();
+        let index = |pair: (usize, usize)| positions.binary_search(&pair).ok();
+        let turn = AtomicUsize::new(0);
+        // Who is asked last changes: where a CPU does not run, those behind it have no answer.
+        let first = self.len() % n;
+        let (rounds, lines, page) =
+            (&self.rounds, &self.lines, self.page.as_ref().map(|page| page.start() as usize));
+        let seen = thread_group::run(&self.looks.cpus, |member| {
+            member.wait();
+            let mut times = Vec::with_capacity(rounds.len());
+            for round in rounds.iter().filter(|_| member.pinned) {
+                let Some(other) = partner(*round, member.index, n) else { continue };
+                let pair = (member.index.min(other), member.index.max(other));
+                let Some(at) = index(pair) else { continue };
+                let time = hand_over(&lines[at], member.index < other);
+                if member.index < other {
+                    times.push((at, time));
+                }
+            }
+            let order = (member.index + n - first) % n;
+            let limit = Instant::now() + WAIT * (2 + n as u32 / 4);
+            while turn.load(Ordering::Acquire) < order && Instant::now() < limit {
+                std::hint::spin_loop();
+            }
+            let in_turn = turn.load(Ordering::Acquire) == order;
+            let load = page.filter(|_| in_turn && member.pinned).map(time_loads);
+            turn.fetch_max(order + 1, Ordering::AcqRel);
+            (times, load)
+        });
+        let mut look = Look {
+            at_seconds: thousandths(began.duration_since(self.began).as_secs_f64()),
+            busy,
+            line_ns: vec![None; positions.len()],
+            ..Look::default()
+        };
+        for (times, load) in seen.into_iter().map(Option::unwrap_or_default) {
+            times.into_iter().for_each(|(at, time)| look.line_ns[at] = time.map(three_digits));
+            if self.page.is_some() {
+                look.memory_ns.push(load.map(three_digits));
+            }
+        }
+        look.contended = self.contend(&positions, &look);
+        look.took_ms = thousandths(began.elapsed().as_secs_f64() * 1e3);
+        look
+    }
+
+    /// Asks pairs that may share a core.
+    fn contend(&self, positions: &[(usize, usize)], look: &Look) -> Vec<Contended> {
+        let known: Vec<f64> = look.line_ns.iter().flatten().copied().collect();
+        let median = Summary::from_samples(&known).median;
+        let least = known.iter().copied().fold(f64::INFINITY, f64::min);
+        let is_near = |ns: f64| ns < NEAR_NS || ns < NEAR * median && ns < AS_NEAR * least;
+        let mut asked: Vec<(f64, (usize, usize))> = positions
+            .iter()
+            .zip(&look.line_ns)
+            .filter_map(|(pair, ns)| Some(((*ns)?, *pair)))
+            .filter(|(ns, _)| positions.len() <= FEW_PAIRS || is_near(*ns))
+            .collect();
+        // What Linux shows as siblings is asked now and then, too.
+        if self.len().is_multiple_of(4) {
+            let missing = self.siblings.iter().filter(|pair| !asked.iter().any(|(_, other)| other == *pair));
+            let missing: Vec<_> = missing.map(|pair| (f64::INFINITY, *pair)).collect();
+            asked.extend(missing);
+        }
+        asked.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut contended = Vec::new();
+        for _ in 0..MOST_BATCHES {
+            let mut taken = BTreeSet::new();
+            let (batch, rest): (Vec<_>, Vec<_>) = asked.into_iter().partition(|(_, (a, b))| {
+                let free = !taken.contains(a) && !taken.contains(b);
+                if free {
+                    taken.extend([*a, *b]);
+                }
+                free
+            });
+            asked = rest;
+            if batch.is_empty() {
+                break;
+            }
+            contended.extend(self.contend_at_once(&batch));
+        }
+        contended
+    }
+
+    fn contend_at_once(&self, pairs: &[(f64, (usize, usize))]) -> Vec<Contended> {
+        let cpus: Vec<u32> =
+            pairs.iter().flat_map(|(_, (a, b))| [self.looks.cpus[*a], self.looks.cpus[*b]]).collect();
+        let rates = thread_group::run(&cpus, compute_in_turns);
+        let ratio = |pair: &[Option<Option<(f64, f64)>>]| {
+            let [Some(Some(one)), Some(Some(other))] = pair else { return None };
+            Some((one.0 / one.1 + other.0 / other.1) / 2.0)
+        };
+        let slowdowns = rates.chunks(2).zip(cpus.chunks(2));
+        slowdowns
+            .filter_map(|(rates, cpus)| {
+                let slowdown = (ratio(rates)? * 100.0).round() / 100.0;
+                Some(Contended { pair: (cpus[0], cpus[1]), slowdown })
+            })
+            .collect()
+    }
+}
+
+/// Rounds in which each of `n` meets each other once.
+fn rounds_of(n: usize) -> usize {
+    (n + n % 2).saturating_sub(1)
+}
+
+/// Whom one of `n` meets in a round of a round-robin tournament; `None` where it has a round off.
+fn partner(round: usize, one: usize, n: usize) -> Option<usize> {
+    let rounds = rounds_of(n);
+    // The last of an even number stays where it is, the others walk around it.
+    let other = if one == rounds {
+        (0..rounds).find(|other| 2 * other % rounds == round)?
+    } else {
+        match (round + rounds - one) % rounds {
+            other if other == one => rounds,
+            other => other,
+        }
+    };
+    (other < n).then_some(other)
+}
+
+/// One side of a pair; ns one way to the side that begins.
+fn hand_over(line: &Line, begins: bool) -> Option<f64> {
+    let limit = Instant::now() + WAIT;
+    let enough = || Instant::now() >= limit;
+    let mut value = u64::from(!begins);
+    // SAFETY: the line is aligned and outlives the group of threads; only the two sides of its pair touch it, atomically.
+    let mut rounds = |rounds: u64| {
+        let (done, waited) = unsafe { ping_pong(Handover::Store, line.0.as_ptr(), value, rounds, enough) };
+        value += 2 * done;
+        (done == rounds, waited)
+    };
+    if !rounds(WARM_UP).0 {
+        return None;
+    }
+    let mut least: Option<f64> = None;
+    for _ in 0..BLOCKS {
+        let from = Instant::now();
+        let (done, _) = rounds(ROUNDS);
+        let ns = ns_since(from) / (2 * ROUNDS) as f64;
+        if !done {
+            break;
+        }
+        least = Some(least.map_or(ns, |least| least.min(ns)));
+    }
+    least
+}
+
+/// A page whose lines are a cycle in a scattered order, each holding the address of the next.
+fn make_page() -> Option<Mapping> {
+    let mapping = Mapping::new(1, Page::Base).ok()?;
+    let lines = base_page() as usize / LINE;
+    // A step without a divisor in common with the number of lines visits all.
+    let step = (lines * 5 / 8) | 1;
+    for at in 0..lines {
+        let line = |at: usize| mapping.start().wrapping_add(at % lines * LINE);
+        // SAFETY: both lines lie in the mapping's first page, which nobody else knows yet; a page is a power of two of lines.
+        unsafe { line(at * step).cast::<*const u8>().write(line((at + 1) * step).cast_const()) };
+    }
+    Some(mapping)
+}
+
+/// ns of a load from memory through the page at this address.
+fn time_loads(page: usize) -> f64 {
+    let page = page as *const u8;
+    let lines = base_page() as usize / LINE;
+    let time = |_| {
+        // SAFETY: the page outlives the group of threads, is only read, and its lines are a cycle of addresses within it; lines
+        // can be flushed, or there would be no page.
+        unsafe { kernels::evict::evict(page, base_page() as usize) };
+        let from = Instant::now();
+        // SAFETY: as above.
+        std::hint::black_box(unsafe { kernels::chase::chase(page, lines as u64) });
+        ns_since(from) / lines as f64
+    };
+    (0..LOADS).map(time).fold(f64::INFINITY, f64::min)
+}
+
+/// Rates of a member of a pair (its even member first): the best alone, and the best while the other computes, too. `None` where it
+/// had no time in some window.
+fn compute_in_turns(member: Member) -> Option<(f64, f64)> {
+    member.wait();
+    let (mut alone, mut together) = (0.0f64, 0.0f64);
+    for turn in 0..=3 * TURNS {
+        let from = member.start + WINDOW * turn;
+        let until = from + WINDOW;
+        let part = turn.checked_sub(1).map_or(2, |turn| turn % 3);
+        if part != 2 && part as usize != member.index % 2 {
+            while Instant::now() < until {
+                (0..64).for_each(|_| std::hint::spin_loop());
+            }
+            continue;
+        }
+        let began = Instant::now();
+        let mut chunks = 0.0;
+        let mut now = began;
+        while now < until {
+            std::hint::black_box(kernels::primes::count(NUMBERS.0, NUMBERS.1));
+            chunks += 1.0;
+            now = Instant::now();
+        }
+        // A window that began late was shared with the next.
+        if turn == 0 || chunks == 0.0 || began > from + WINDOW / 4 || now > until + WINDOW / 4 {
+            continue;
+        }
+        let best = if part == 2 { &mut together } else { &mut alone };
+        *best = best.max(chunks / now.duration_since(began).as_secs_f64());
+    }
+    (member.pinned && alone > 0.0 && together > 0.0).then_some((alone, together))
+}
+
+fn thousandths(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
+/// So many digits are more than a look resolves.
+fn three_digits(ns: f64) -> f64 {
+    let scale = if ns < 10.0 {
+        100.0
+    } else if ns < 100.0 {
+        10.0
+    } else {
+        1.0
+    };
+    (ns * scale).round() / scale
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_meets_each_other_once_and_nobody_twice_in_a_round() {
+        for n in 2..40 {
+            let mut met = BTreeSet::new();
+            for round in 0..rounds_of(n) {
+                for one in 0..n {
+                    let Some(other) = partner(round, one, n) else { continue };
+                    assert_eq!(partner(round, other, n), Some(one), "{one} of {n} in round {round}");
+                    assert_ne!(one, other);
+                    if one < other {
+                        assert!(met.insert((one, other)), "{one} and {other} of {n}");
+                    }
+                }
+            }
+            assert_eq!(met.len(), n * (n - 1) / 2);
+        }
+    }
+
+    #[test]
+    fn the_page_is_one_cycle_through_all_lines() {
+        let Some(page) = make_page() else { return };
+        let lines = base_page() as usize / LINE;
+        let mut seen = BTreeSet::new();
+        let mut at = page.start().cast_const();
+        for _ in 0..lines {
+            assert!(seen.insert(at as usize));
+            // SAFETY: each line of the page holds the address of another.
+            at = unsafe { at.cast::<*const u8>().read() };
+        }
+        assert_eq!((at, seen.len()), (page.start().cast_const(), lines));
+    }
+
+    #[test]
+    fn a_look_at_this_machine_answers_for_each_pair_or_says_that_it_did_not() {
+        let machine = machine::inspect(&machine::Root::live()).machine;
+        let cpus: CpuList = machine.allowed_cpus().iter().take(4).collect();
+        let Some(mut looker) = Looker::new(&machine, &cpus) else { return };
+        // Other tests keep the CPUs busy: a side may not run.
+        let looks: Vec<Look> = (0..20).map(|_| looker.look(false)).collect();
+        let n = cpus.len();
+        assert!(looks.iter().all(|look| look.line_ns.len() == n * (n - 1) / 2 && look.took_ms > 0.0));
+        let times = looks.iter().flat_map(|look| look.line_ns.iter().flatten());
+        assert!(times.clone().all(|ns| *ns > 0.0), "{looks:?}");
+        assert!(
+            looks.iter().all(|look| look.memory_ns.len() == if kernels::flush::available() { n } else { 0 })
+        );
+        assert!(looks.iter().flat_map(|look| &look.contended).all(|one| one.slowdown > 0.2), "{looks:?}");
+    }
+
+    #[test]
+    fn one_cpu_has_nothing_to_look_at() {
+        assert!(Looker::new(&Machine::default(), &[3].into_iter().collect()).is_none());
+    }
+
+    #[test]
+    fn of_many_cpus_a_sample_covers_each() {
+        let looker = Looker::new(&Machine::default(), &(0..512).collect()).unwrap();
+        let positions = looker.looks.positions();
+        assert_eq!(positions.len(), 127 * 256);
+        let of = |cpu: usize| positions.iter().filter(|(a, b)| *a == cpu || *b == cpu).count();
+        assert!((0..512).all(|cpu| of(cpu) == 127));
+    }
+}
