@@ -12,7 +12,7 @@ use crate::options::Options;
 /// Prints one entry a measurement.
 pub fn run(options: &Options) -> Result<u8, Failure> {
     let found = machine::inspect(&Root::live());
-    let cpus = super::measuring::chosen_cpus(options, &found.machine)?;
+    let cpus = super::measuring::chosen_cpus(options, Some(found.machine.allowed_cpus()))?;
     let list = |measurement: &&Measure| {
         let budget = |depth| measurement.budget(&found.machine, &cpus, depth);
         Listed {

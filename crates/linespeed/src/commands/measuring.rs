@@ -7,7 +7,7 @@ use std::time::Instant;
 use ::quiet::tuned_session::TunedSession;
 use live::Beside;
 use machine::{Inspection, Root};
-use record::{Conditions, Coverage, CpuList, Ended, Machine, Measurement, Record, RunMode, Snapshot};
+use record::{Conditions, Coverage, CpuList, Ended, Measurement, Record, RunMode, Snapshot};
 
 use super::new_record;
 use super::quiet::tuned_session;
@@ -65,19 +65,26 @@ impl<'a> Measuring<'a> {
         let knobs = tuned_session::knobs(self.tuned.as_ref());
         drop(self.tuned);
         let mut record = self.record;
-        record.conditions = Conditions { before: self.found.snapshot, after: Some(after), beside, knobs };
-        record.machine = self.found.machine;
+        record.conditions = Conditions { beside, knobs, ..Conditions::default() };
         record.measurements = outcome.measurements;
         record.coverage = outcome.coverage;
-        record.coverage.extend(self.found.coverage);
         record.looks = outcome.looks;
         record.ended = outcome.ended;
-        record.seconds = Some((self.began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
-        diagnose::explain_noise(&mut record);
-        record.diagnosis = diagnose::diagnose(&record);
+        complete(&mut record, self.found, after, self.began);
         redact(self.options, &mut record)?;
         Ok((record, self.destination))
     }
+}
+
+/// Puts into a record of figures what is known of the machine, and what follows from it all.
+pub fn complete(record: &mut Record, found: Inspection, after: Snapshot, began: Instant) {
+    record.conditions.before = found.snapshot;
+    record.conditions.after = Some(after);
+    record.machine = found.machine;
+    record.coverage.extend(found.coverage);
+    record.seconds = Some((began.elapsed().as_secs_f64() * 1000.0).round() / 1000.0);
+    diagnose::explain_noise(record);
+    record.diagnosis = diagnose::diagnose(record);
 }
 
 /// How a run ended that a signal may have interrupted.
@@ -85,23 +92,18 @@ pub fn ended(interrupted: Option<i32>) -> Ended {
     interrupted.map_or(Ended::Complete, |signal| Ended::Interrupted { signal })
 }
 
-/// The CPUs that `--cpus` names, all that are allowed without it.
-pub fn chosen_cpus(options: &Options, machine: &Machine) -> Result<CpuList, Failure> {
-    let allowed = machine.allowed_cpus();
-    let Some(wanted) = &options.measuring.cpus else { return Ok(allowed) };
-    check_cpus(wanted, &allowed).map(|()| wanted.clone())
-}
-
-/// Refuses CPUs that this process may not use.
-pub fn check_cpus(wanted: &CpuList, allowed: &CpuList) -> Result<(), Failure> {
-    let missing = wanted.difference(allowed);
+/// The CPUs that `--cpus` names, without it all of `allowed`, which is `None` where nobody tells. Refuses those that this process may
+/// not use.
+pub fn chosen_cpus(options: &Options, allowed: Option<CpuList>) -> Result<CpuList, Failure> {
+    let Some(wanted) = &options.measuring.cpus else { return Ok(allowed.unwrap_or_default()) };
     if wanted.is_empty() {
         return Err(Failure::usage("--cpus: the list is empty; write for instance --cpus 0-3,8"));
     }
-    if !missing.is_empty() {
+    let missing = allowed.as_ref().map(|allowed| wanted.difference(allowed)).unwrap_or_default();
+    if let (false, Some(allowed)) = (missing.is_empty(), allowed) {
         return Err(Failure::Usage(format!(
             "--cpus {wanted}: this process may not use CPU {missing}; it may use {allowed}"
         )));
     }
-    Ok(())
+    Ok(wanted.clone())
 }

@@ -11,7 +11,7 @@ use overhead::{Effort, Event, Guests, LayerName, PORTIONS, Request, Unavailable}
 use record::{CpuList, Machine};
 use report::terminal;
 
-use super::measuring::{Measuring, Outcome, ended};
+use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
 use crate::delivery::Kept;
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Overhead, Vm};
@@ -25,7 +25,7 @@ const SECONDS: (f64, f64, f64) = (6.0, 15.0, 60.0);
 pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let stop = signals::install();
     // Wrong usage is said before anything is turned.
-    let cpus = usable(options)?;
+    let cpus = chosen_cpus(options, os::pin::allowed())?;
     let guests = match overhead.guests()? {
         Vm::None => Guests::None,
         Vm::Raw => Guests::Kvm,
@@ -76,17 +76,6 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let view = kept.view(options, &record, |screen, by| terminal::overhead_answer(screen, &record, all, by));
     kept.deliver(options, &view, (false, true))?;
     Ok(result.interrupted.map_or(0, signal_code))
-}
-
-/// CPUs on which a program that is not bound may run.
-fn usable(options: &Options) -> Result<CpuList, Failure> {
-    let allowed = os::pin::allowed();
-    match (&options.measuring.cpus, &allowed) {
-        (Some(wanted), Some(allowed)) => {
-            super::measuring::check_cpus(wanted, allowed).map(|()| wanted.clone())
-        }
-        (wanted, allowed) => Ok(wanted.clone().or(allowed.clone()).unwrap_or_default()),
-    }
 }
 
 /// Refuses a named file that is no kernel or module: not one more layer that is missing after a run.

@@ -46,7 +46,7 @@ fn measure_and_report(
 ) -> Result<u8, Failure> {
     let stop = signals::install();
     let mut measuring = Measuring::begin(options, depth != Depth::Normal && depth != Depth::Full)?;
-    let cpus = chosen_cpus(options, &measuring.found.machine)?;
+    let cpus = chosen_cpus(options, Some(measuring.found.machine.allowed_cpus()))?;
     let machine = &measuring.found.machine;
     let wakeups = run.map_or(Wakeups::USUAL, Run::wakeups);
     let budget = |m: &&Measure| {

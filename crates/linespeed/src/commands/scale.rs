@@ -35,7 +35,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     let (recipe, instead) = choose_recipe(scale, own.as_deref())?;
     let stop = signals::install();
     let mut measuring = Measuring::begin(options, options.measuring.quick)?;
-    let cpus = chosen_cpus(options, &measuring.found.machine)?;
+    let cpus = chosen_cpus(options, Some(measuring.found.machine.allowed_cpus()))?;
     let machine = &measuring.found.machine;
     let plan = Plan::new(machine, &cpus, &scale.placement, scale.steps.as_ref()).map_err(Failure::Usage)?;
     raise_file_limit(cpus.len());

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use experiment::probe::{self, Probed};
 use live::Beside;
-use machine::{Inspection, Root};
+use machine::Root;
 use measure::accesses::Hierarchy;
 use measure::command::{self, Attached, Job, SharedInput};
 use os::Stop;
@@ -18,9 +18,10 @@ use os::child::Guard;
 use os::{pin, signals};
 use record::gate::Gate;
 use record::live::Process;
-use record::{Coverage, CpuList, Ended, Machine, Record, detail, metrics};
+use record::{Coverage, Ended, Machine, Record, detail, metrics};
 use report::{perf_format, terminal};
 
+use super::measuring::{chosen_cpus, complete};
 use super::quiet::tuned_session;
 use super::{new_record, output_file, to_standard_output};
 use crate::delivery::{self, Kept, is_named, printed, write_form};
@@ -30,34 +31,15 @@ use crate::redaction::{self, redact};
 use crate::{ceilings, files, output};
 use runs::{Repeat, Runs, repeat};
 
-/// What runs of one command and of several begin with.
-struct Begun<'a> {
-    stop: &'static Stop,
-    began: Instant,
-    /// The CPUs that this process may use, where that is told.
-    allowed: Option<CpuList>,
-    /// Those that commands are bound to.
-    cpus: Option<&'a CpuList>,
-}
-
-impl<'a> Begun<'a> {
-    fn new(options: &'a Options) -> Result<Self, Failure> {
-        let (stop, began) = (signals::install(), Instant::now());
-        let (allowed, cpus) = (pin::allowed(), options.measuring.cpus.as_ref());
-        if let (Some(cpus), Some(allowed)) = (cpus, &allowed) {
-            super::measuring::check_cpus(cpus, allowed)?;
-        }
-        Ok(Self { stop, began, allowed, cpus })
-    }
-}
-
 /// Runs the command, or watches processes, and reports; returns its exit code.
 pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let commands = stat.commands(!options.measuring.fail_on.is_empty())?;
     if commands.len() > 1 {
         return turns::run(options, stat, &commands);
     }
-    let Begun { stop, began, allowed, cpus } = Begun::new(options)?;
+    let (stop, began) = (signals::install(), Instant::now());
+    let cpus = options.measuring.cpus.as_ref();
+    let usable = chosen_cpus(options, pin::allowed())?.len();
     let found = stat.pid.iter().map(|pid| Attached::find(*pid)).collect::<Result<Vec<Attached>, _>>();
     let attached = found.map_err(|error| Failure::Cannot(error.to_string()))?;
     let mut record = new_record();
@@ -105,23 +87,26 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
             runs.refused = probed.refused.take();
             runs.interrupted = probed.interrupted;
         }
-        (runs, cpus.or(allowed.as_ref()).map(CpuList::len))
+        (runs, usable)
     } else {
         // Ctrl-C is how a watch ends.
         let watched = command::watch(&attached, samples, stat.limit, stop);
         let runs = Runs { done: vec![watched], refused: None, interrupted: None };
-        (runs, attached.iter().map(|process| process.cpus.len()).max())
+        (runs, attached.iter().map(|process| process.cpus.len()).max().unwrap_or(1))
     };
     // It ends beside our own work on what was seen.
     guard.dismiss();
     record.conditions.beside = beside.as_mut().map(|beside| others(beside, &runs)).unwrap_or_default();
     record.conditions.knobs = tuned_session::knobs(tuned.as_ref());
-    fill(&mut record, &runs, &job, stat.runs(), usable.unwrap_or(1).max(1));
+    fill(&mut record, &runs, &job, stat.runs(), usable.max(1));
     record.coverage.append(&mut probed.coverage);
     if let Some(time) = record.measurements.first_mut().filter(|_| stat.probe) {
         time.detail.set_parts(detail::PROBES, &probed.probes);
     }
-    finish(&mut record, found, began);
+    if let Some(found) = found {
+        let after = machine::snapshot_since(&Root::live(), &found.snapshot);
+        complete(&mut record, found, after, began);
+    }
     drop(tuned);
     redact(options, &mut record)?;
     let delivered = if runs.done.is_empty() {
@@ -148,19 +133,6 @@ fn others(beside: &mut Beside, runs: &Runs) -> Vec<Process> {
         one.sampled = of_one.map(|(_, sampled)| Box::new(sampled.clone()));
     }
     all
-}
-
-/// What is known of the machine and follows from it all.
-fn finish(record: &mut Record, found: Option<Inspection>, began: Instant) {
-    record.seconds = Some((began.elapsed().as_secs_f64() * 1000.0).round() / 1000.0);
-    if let Some(found) = found {
-        record.conditions.after = Some(machine::snapshot_since(&Root::live(), &found.snapshot));
-        record.conditions.before = found.snapshot;
-        record.machine = found.machine;
-        record.coverage.extend(found.coverage);
-        diagnose::explain_noise(record);
-        record.diagnosis = diagnose::diagnose(record);
-    }
 }
 
 fn probe_rounds(stat: &Stat) -> usize {

@@ -2,7 +2,6 @@
 //! and is readable on a phone.
 
 mod bars;
-mod command;
 mod compare;
 mod figures;
 mod fleet;
@@ -11,14 +10,13 @@ mod plan;
 mod shape;
 mod summary;
 mod table;
-mod turns;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use record::{Comparison, Record, Tool};
 use reference::claims::JudgedClaim;
 
 use self::figures::block_section;
-use crate::contents::{self, Block, Part, claims, provenance};
+use crate::contents::{self, Block, Part, claims, command, provenance, turns};
 use crate::text::{clean_page, keep_units};
 
 const STYLE: &str = include_str!("style.css");
@@ -51,8 +49,8 @@ fn whole(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> St
     let mut sections = vec![
         block_section("in-two-ways", &provenance::contradictions(record), ""),
         block_section("claims", &claims::block(answers), "worse"),
-        command::verdict(record),
-        turns::turns(record),
+        block_section("command", &command::verdict(record), ""),
+        block_section("turns", &turns::verdict(record), ""),
     ];
     if let Some(watched) = &record.watch {
         let mut blocks = contents::watch::blocks(record, watched);

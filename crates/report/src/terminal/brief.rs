@@ -19,10 +19,7 @@ const CELL: usize = 48;
 
 /// What a command or recipe gives on one CPU to all of them. `shown_by`: what `linespeed show` takes for this record, where it was kept.
 pub fn scale_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
-    if all {
-        report::write(screen, record, shown_by);
-    }
-    screen.begin_answer(all);
+    report::above_answer(screen, record, all, shown_by);
     if let Some(early) = scale::early(record) {
         screen.paragraph(&[], Tone::Warning, &early);
     }
@@ -49,10 +46,7 @@ pub fn scale_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: O
 
 /// What each layer takes of a CPU's speed.
 pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
-    if all {
-        report::write(screen, record, shown_by);
-    }
-    screen.begin_answer(all);
+    report::above_answer(screen, record, all, shown_by);
     answer::head(screen, record);
     let mut layers = Table::new("", None, ["layer", "bound", "IRQs", "#over fastest"]);
     for layer in record.diagnosis.layers.iter().take(ROWS) {

@@ -3,6 +3,7 @@
 use record::check::{Check, FactOff, Figure, Outcome};
 use record::units;
 
+use super::report;
 use super::screen::Screen;
 use crate::table::{Field, Table};
 use crate::text::{clean, cut, longest, width};
@@ -173,7 +174,7 @@ fn write(screen: &mut Screen, check: &Check, baseline: &str) {
     let mut section = |title: &str, fields: &[Field<FactOff>], facts: &[FactOff]| {
         let mut table = Table::with_fields(title, None, fields);
         facts.iter().for_each(|fact| table.item(fields, fact));
-        screen.section(table);
+        report::block(screen, &table.finished().into(), false);
     };
     section("Facts that differ", &FACTS, &check.facts);
     section("Facts not seen here", &FACTS, &check.not_seen);
@@ -181,7 +182,7 @@ fn write(screen: &mut Screen, check: &Check, baseline: &str) {
     let fields = figure_fields();
     let mut figures = Table::with_fields("Figures", None, &fields);
     check.figures.iter().for_each(|figure| figures.item(&fields, &(figure, check.busy.is_some())));
-    screen.section(figures);
+    report::block(screen, &figures.finished().into(), false);
     if !check.neither.is_empty() {
         screen.heading("Unknown here and in the baseline");
         let names: Vec<String> = check.neither.iter().map(|fact| fact.what.to_string()).collect();

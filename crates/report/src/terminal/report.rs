@@ -55,6 +55,14 @@ pub fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     block(screen, &provenance::outputs(record), false);
 }
 
+/// The report where everything is asked for; what follows is the answer.
+pub(super) fn above_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
+    if all {
+        write(screen, record, shown_by);
+    }
+    screen.begin_answer(all);
+}
+
 /// A finding's tone: a loss that may be none is never coloured.
 fn tone(finding: &Finding) -> Tone {
     match finding.severity {

@@ -383,14 +383,6 @@ impl Screen {
         }
     }
 
-    /// A table below its title; nothing where it has no rows.
-    pub(crate) fn section(&mut self, table: Table) {
-        if !table.is_empty() {
-            self.heading(&table.title);
-            self.table(&table.finished(), 2);
-        }
-    }
-
     /// A table: headings and rows without rules. Where it is too wide the columns of words are wrapped, then
     /// optional columns left out, then headings wrapped; where that does not help it is written row by row.
     pub fn table(&mut self, table: &Table, indent: usize) {

@@ -33,10 +33,7 @@ pub(super) fn is_of_a_command(record: &Record) -> bool {
 /// What a command was bound by, on one screen: `linespeed stat`. Above it, where `all` is asked for, the whole report. `shown_by`:
 /// what `linespeed show` takes for this record.
 pub(super) fn command_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
-    if all {
-        report::write(screen, record, shown_by);
-    }
-    screen.begin_answer(all);
+    report::above_answer(screen, record, all, shown_by);
     let Some(time) = find_time(record) else { return };
     screen.line(&[Span::strong(command_text(time))]);
     if let Some(early) = early_end(record, time) {

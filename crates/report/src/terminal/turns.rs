@@ -36,9 +36,8 @@ pub(super) fn turns_answer(
             report::figures(screen, &alone(record, &one.workload));
             screen.blank();
         }
-        report::write(screen, record, shown_by);
     }
-    screen.begin_answer(all);
+    report::above_answer(screen, record, all, shown_by);
     let many = turns.commands.len() > FEW;
     let against = || turns.commands.iter().filter_map(|one| one.against_first.as_ref());
     for one in against() {

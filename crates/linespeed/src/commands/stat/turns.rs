@@ -1,15 +1,19 @@
 //! Several commands under `linespeed stat`, in turn.
 
+use std::time::Instant;
+
 use experiment::rounds::Turn;
 use experiment::turns::{self, EarlyEnd, Extent, InTurn, InTurns, Observer, Request};
 use machine::Root;
 use measure::command::{Job, Run};
 use os::child::{Exit, Guard, Hint, Process, SpawnError};
+use os::{pin, signals};
 use record::phrase::count_noun;
 use record::turns::Turns;
-use record::{CpuList, Ended, units};
+use record::{Ended, units};
 
-use super::{Begun, add_ceilings, deliver, finish};
+use super::{add_ceilings, deliver};
+use crate::commands::measuring::{chosen_cpus, complete};
 use crate::commands::quiet::tuned_session;
 use crate::commands::{gate, new_record};
 use crate::delivery;
@@ -26,7 +30,9 @@ pub(super) const WORTH_TELLING: f64 = 2.0;
 pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]]) -> Result<u8, Failure> {
     let terms = options.measuring.gate_terms()?;
     gate::check_junit(stat.junit.as_ref())?;
-    let Begun { stop, began, allowed, cpus } = Begun::new(options)?;
+    let (stop, began) = (signals::install(), Instant::now());
+    let cpus = options.measuring.cpus.as_ref();
+    let usable = chosen_cpus(options, pin::allowed())?.len();
     let mut record = new_record();
     let tuned = tuned_session::for_measuring(options)?;
     let found = machine::inspect(&Root::live());
@@ -55,15 +61,15 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
         Some(EarlyEnd::CannotStart(_, why)) => record.ended = Ended::Failed { reason: why.to_string() },
         None => {}
     }
-    let usable = cpus.or(allowed.as_ref()).map_or(1, CpuList::len).max(1);
-    let measured = turns::figures(&done, &request, usable);
+    let measured = turns::figures(&done, &request, usable.max(1));
     record.measurements = measured.measurements;
     record.coverage = measured.coverage;
     record.conditions.knobs = tuned_session::knobs(tuned.as_ref());
     if !record.measurements.is_empty() {
         add_ceilings(&mut record);
     }
-    finish(&mut record, Some(found), began);
+    let after = machine::snapshot_since(&Root::live(), &found.snapshot);
+    complete(&mut record, found, after, began);
     drop(tuned);
     tell_failures(&done, &measured.names, options.out.redact);
     redact(options, &mut record)?;
