@@ -990,7 +990,8 @@ class Measurement:
     doubt: Optional[str] = None
     #: What the doubt is, for programs: it stays when its words change. Absent in records of 0.1.
     doubt_code: Optional[str] = None
-    #: For each sample how many of the record's looks were taken before it; empty where none is known.
+    #: For each sample how many of the record's looks were taken before it, or one number for all; empty where none is
+    #: known.
     looks: Tuple[int, ...] = ()
     #: Samples during which something happened.
     marks: Tuple[SampleMark, ...] = ()
@@ -1477,6 +1478,8 @@ class Sampled:
     lost: int = 0
     #: At loads of memory that fits the second cache and not the first.
     own_cache: Share = field(default_factory=lambda: Share())
+    #: The part of `far` whose memory lies on another node than the CPU.
+    remote: Share = field(default_factory=lambda: Share())
     #: How many samples: of the interval, or of the last 10 s where it is shorter.
     samples: int = 0
     #: The part of `far` that goes through it in order.

@@ -5,6 +5,7 @@ mod bottlenecks;
 mod check;
 mod compare;
 mod confined;
+mod culprits;
 mod definitions;
 mod distances;
 mod explained;

@@ -269,6 +269,32 @@ fn own_memory_is_there_and_address_nothing_is_not() {
     assert!(code.code.is_some() || emulated);
 }
 
+/// The sites of the instructions of a loop in this binary, which is of either instruction set.
+fn own_loop(bytes: &[u8]) -> Vec<Site> {
+    let start = bytes.as_ptr();
+    let code = Code::new(Set::default(), start as u64, bytes);
+    let mut at = start as u64;
+    let next = || {
+        let here = at;
+        at += code.at(here).map(|one| one.length as u64).filter(|length| *length > 0)?;
+        Some(Site::of(code.clone(), here))
+    };
+    std::iter::from_fn(next).collect()
+}
+
+#[test]
+fn our_own_loops_are_what_they_are() {
+    let loads = |sites: &[Site]| sites.iter().filter(|site| site.load.is_some()).count();
+    // SAFETY: code is readable, and others follow this function.
+    let chase = unsafe { std::slice::from_raw_parts(kernels::chase::chase as *const u8, 640) };
+    let chase = own_loop(chase);
+    assert!(loads(&chase) + 2 >= kernels::chase::UNROLL as usize, "{} of {}", loads(&chase), chase.len());
+    let adds = own_loop(kernels::adds::code());
+    assert!(adds.len() > 10 && loads(&adds) == 0, "{} of {}", loads(&adds), adds.len());
+    let primes = own_loop(kernels::primes::code());
+    assert!(loads(&primes) == 0 && primes.iter().any(|site| site.waits == Waits::Long), "{}", loads(&primes));
+}
+
 /// Samples of threads in turn, of which these say what memory they name.
 fn samples(count: u64, touch: impl Fn(u64) -> Option<Touch>) -> Vec<Seen> {
     let now = Instant::now();

@@ -125,7 +125,8 @@ fn memory(one: &iced_x86::Instruction, access: impl Fn(u32) -> OpAccess) -> Opti
     }
     let named = (0..one.op_count()).find(|at| one.op_kind(*at) == OpKind::Memory)?;
     let access = access(named);
-    if access == OpAccess::NoMemAccess {
+    // What only names memory, as a long nop does, waits for none.
+    if access == OpAccess::NoMemAccess || one.mnemonic() == Mnemonic::Nop {
         return None;
     }
     let is_vector = one.memory_size().is_packed() || (16..=64).contains(&one.memory_size().size());

@@ -6,7 +6,7 @@
 mod programs;
 
 use std::process::Stdio;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use record::command_run::ProbeKind;
 use record::detail;
@@ -15,7 +15,7 @@ use record::{Label, Record, Text};
 
 use crate::support::confine::Confine;
 use crate::support::started::spawned;
-use crate::support::{Ran, beside_others, emulated, folder, lost, root, run, skipped, sound};
+use crate::support::{Ran, beside_others, emulated, folder, linespeed, lost, root, run, skipped, sound};
 
 /// What stat says of a program.
 struct Told {
@@ -176,6 +176,43 @@ fn computing_waits_for_nothing_by_samples() {
     let never = ["bound-sampled-loads", "bound-sampled-stream", "bound-sampled-lines", "bound-sampled-spin"];
     let named = ["bound-one-thread", "bound-sampled-computes"];
     is_sampled("computing_waits_for_nothing_by_samples", "one-thread", &named, &never);
+}
+
+/// As a command of ours, by its number and while it is watched: what bounds it is one thing.
+#[test]
+fn three_ways_of_asking_say_the_same() {
+    let test = "three_ways_of_asking_say_the_same";
+    let Some(told) = told_unless_starved(test, "memory-latency") else { return };
+    let _beside = beside_others();
+    let folder = folder();
+    let place = folder.path().join("b.json");
+    let mut alone = programs::alone("memory-latency", folder.path());
+    let mut program = spawned(alone.env(programs::FOR_SECONDS, "60").stdout(Stdio::null()));
+    // Its array stands after some tenths of a second.
+    std::thread::sleep(Duration::from_secs(2));
+    let pid = program.id().to_string();
+    let watched = linespeed(["live", "--once", "2s", "--json", "-p", &pid]);
+    let watch = std::thread::spawn(move || run(watched));
+    let file = place.to_str().unwrap();
+    let attached = run(linespeed(["stat", "--for", "2s", "--output", file, "-p", &pid]));
+    let watched = watch.join().unwrap();
+    program.kill().unwrap();
+    program.wait().unwrap();
+    assert_eq!((attached.code, watched.code), (Some(0), Some(0)), "{attached:?} {watched:?}");
+    let record = sound::record(&std::fs::read(&place).unwrap());
+    let screen: serde_json::Value = serde_json::from_str(watched.stdout.lines().last().unwrap()).unwrap();
+    let of_screen = &screen["bound"];
+    let attached = serde_json::to_value(record.diagnosis.bound.as_ref().unwrap()).unwrap();
+    let own = serde_json::to_value(&told.bound).unwrap();
+    let gist = |bound: &serde_json::Value| (bound["by"].clone(), bound["kind"].clone());
+    let all = [gist(&own), gist(&attached), gist(of_screen)];
+    if all
+        .iter()
+        .any(|(by, _)| ["cpu-contention", "stolen", "quota"].contains(&by.as_str().unwrap_or_default()))
+    {
+        return skipped(test, &format!("other programs or the host had its CPUs: {all:?}"));
+    }
+    assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
 }
 
 /// Whole CPUs may not be sampled by an ordinary user, but on most kernels his own programs may.

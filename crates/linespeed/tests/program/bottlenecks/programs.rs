@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 const NAME: &str = "LINESPEED_TEST_BOTTLENECK";
 const FOLDER: &str = "LINESPEED_TEST_FOLDER";
 const SECONDS: f64 = 1.5;
+/// Loads from memory go on for so long at least.
+pub const FOR_SECONDS: &str = "LINESPEED_TEST_SECONDS";
 
 /// `linespeed stat OPTIONS -- PROGRAM`, which works in rounds for so long, or does a fixed amount of it.
 pub fn stat(options: &[&str], name: &str, folder: &std::path::Path) -> Command {
@@ -125,9 +127,16 @@ fn memory_latency() {
         line[0] = first + at.wrapping_mul(1_103_515_245).wrapping_add(12_345) % count * 64;
     }
     let mut at = first;
-    for _ in 0..3_000_000 {
-        // SAFETY: each line holds the address of another, of an array that is there until the end.
-        at = unsafe { std::ptr::read_volatile(at as *const usize) };
+    let seconds = std::env::var(FOR_SECONDS).ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(0.0);
+    let began = Instant::now();
+    loop {
+        for _ in 0..3_000_000 {
+            // SAFETY: each line holds the address of another, of an array that is there until the end.
+            at = unsafe { std::ptr::read_volatile(at as *const usize) };
+        }
+        if began.elapsed().as_secs_f64() >= seconds {
+            break;
+        }
     }
     black_box((at, lines));
 }
