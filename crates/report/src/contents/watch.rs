@@ -288,14 +288,14 @@ pub(crate) fn overlaid(named: &[(String, &Record)]) -> Vec<Chart> {
 /// Its stretches, its curves, its figures, and who did what.
 pub(crate) fn blocks(record: &Record, watch: &Watch) -> Vec<Block> {
     let stretches = diagnose::stretches(watch);
-    let told = [
+    let parts = [
         Part::Bars(timeline(record, watch, &stretches)),
         Part::Items(describe_stretches(record, watch, &stretches)),
     ];
     let curves = charts(watch).into_iter().map(Part::Chart).collect();
     let tables = [figures(watch), states(watch), waits(watch), who(watch)];
     let tables = tables.into_iter().filter(|table| !table.is_empty()).map(Table::finished).map(Block::from);
-    let first = [Block::new("Stretches", None, told.into()), Block::new("Over time", None, curves)];
+    let first = [Block::new("Stretches", None, parts.into()), Block::new("Over time", None, curves)];
     first.into_iter().chain(tables).collect()
 }
 
