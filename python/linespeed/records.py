@@ -59,10 +59,6 @@ class AgainstFirst:
     slower: Optional[bool] = None
 
 
-#: What figures say of a conclusion.
-Answer = Literal["supported", "contradicted", "cannot-tell"]
-
-
 #: What a figure rests on.
 Basis = Literal["measured", "extrapolated"]
 
@@ -175,18 +171,6 @@ class Ceilings:
     probe: Tuple[ProbePoint, ...] = ()
     #: The file of the record that each is of.
     records: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A published conclusion, held against figures."""
-
-    #: What these figures say of it.
-    answer: Answer
-    #: The conclusion.
-    claim: str
-    #: Why.
-    why: str
 
 
 @dataclass(frozen=True)
@@ -647,6 +631,8 @@ class Interval:
     sensors: Optional[Sensors] = None
     #: What the processes that are meant had and waited for, where those are not all.
     service: Optional[Service] = None
+    #: What looks at where the CPUs are say until now, without the state of each; absent where none was taken yet.
+    shape: Optional[Shape] = None
     #: For how long the machine was suspended in it, s, which `seconds` leaves out.
     suspended: Optional[float] = None
     #: The threads with the most CPU time, of the processes that are watched, where those are not all.
@@ -1172,8 +1158,6 @@ class Overhead:
     """What layers of the machine cost that were timed in turn with the same bytes: one entry a step, in which one thing
     differs."""
 
-    #: What the published comparison of layers concluded, and whether these figures say the same.
-    claims: Tuple[Claim, ...]
     #: The same in words.
     floor_says: str
     #: The fastest layer, which the others are held against.
@@ -1212,8 +1196,6 @@ class Plan:
     pastes: Tuple[Snippet, ...] = ()
     #: The processes in order.
     processes: Tuple[Process2, ...] = ()
-    #: What it is good for.
-    purpose: Purpose = 'throughput'
     #: The record that `linespeed plan` was given; absent for this machine.
     record: Optional[str] = None
     #: Whether to use the siblings of a core; absent where no core has any.
@@ -1348,10 +1330,6 @@ class Processor:
     vector_bits: Optional[int] = None
     #: Vendor as people call it: `GenuineIntel`, `AuthenticAMD`, `HygonGenuine`, `HiSilicon`, `Phytium`, `ARM`…
     vendor: Optional[str] = None
-
-
-#: What a layout is to be good for.
-Purpose = Literal["throughput", "memory", "latency"]
 
 
 #: How many programs feel a loss.

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use record::difference::MUCH;
 use record::text::Value;
-use record::{Machine, Text, text};
+use record::{Machine, Text, Verdict, text};
 
 /// One measured cell of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,9 +23,6 @@ pub(crate) type Cells = BTreeMap<(u32, u32), Cell>;
 /// Distances by (from, to).
 pub(crate) type Table = BTreeMap<(u32, u32), u32>;
 
-/// Differences of latency below this share are no news, however well they are resolved: firmware tables come in
-/// whole tenths of the local latency.
-const WORTH_TELLING: f64 = 0.05;
 /// Nodes of one distance whose latencies differ by more than this share are not one distance apart. Published
 /// machines with honest tables stay below it (FT-2500: 15 % over the eight nodes at 100).
 const ONE_DISTANCE: f64 = 0.25;
@@ -39,16 +37,15 @@ const DEFAULT: (u32, u32) = (10, 20);
 
 /// What the comparison says.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Verdict {
+pub(crate) struct Judgement {
     /// Rank correlation (Goodman and Kruskal's gamma: Kendall's over the pairs that both sides rank).
     pub agreement: Option<f64>,
     /// One phrase a pair, the worst first.
     pub mismatches: Vec<Text>,
-    /// How many times slower the worst pair is than the one that its distance calls farther, or as far, and
-    /// between what it lies.
-    pub worst: Option<(f64, (f64, f64))>,
-    /// Whether the table is the default one on a machine where it hides something or could.
-    pub default_table: bool,
+    /// The share of its latency that the worst pair costs who follows the table.
+    pub loss: Option<Verdict>,
+    /// One sentence, where there is something to say.
+    pub says: Option<Text>,
 }
 
 /// A pair of cells that the table ranks wrong.
@@ -67,38 +64,29 @@ impl Mismatch {
     }
 }
 
-impl Verdict {
-    /// The share of its latency that the worst pair costs who follows the table.
-    pub(crate) fn loss(&self) -> Option<record::Verdict> {
-        let (factor, (low, high)) = self.worst?;
-        Some(crate::figures::verdict(1.0 - 1.0 / factor, (1.0 - 1.0 / low, 1.0 - 1.0 / high)))
-    }
-
-    /// One sentence, where there is something to say.
-    pub(crate) fn says(&self) -> Option<Text> {
-        let agreement = self.agreement?;
-        let correlation = format!("{agreement:.2}");
-        Some(match (self.default_table, self.mismatches.is_empty()) {
-            (true, true) => text!(
-                "The firmware's distances are uniform (10 and 20), and the measured latencies nearly so."
-            ),
-            (true, false) => text!(
-                "distances-uniform-hiding",
-                "The firmware's distances are uniform (10 and 20) and hide the measured differences."
-            ),
-            (false, true) if agreement > 0.999 => {
-                text!("distances-rank", "The firmware's distances rank the nodes as measured.")
-            }
-            (false, true) => text!(
-                "The firmware's distances rank the nodes nearly as measured (rank correlation {correlation})."
-            ),
-            (false, false) if agreement >= NEARLY => text!(
-                "The firmware's distances rank the nodes as measured, with a few exceptions (rank correlation {correlation})."
-            ),
-            (false, false) => text!(
-                "The firmware's distances contradict the measured latencies (rank correlation {correlation})."
-            ),
-        })
+/// What a table's rank correlation and its mismatches come to.
+fn summarize(agreement: f64, is_default: bool, any: bool) -> Text {
+    let correlation = format!("{agreement:.2}");
+    match (is_default, any) {
+        (true, false) => {
+            text!("The firmware's distances are uniform (10 and 20), and the measured latencies nearly so.")
+        }
+        (true, true) => text!(
+            "distances-uniform-hiding",
+            "The firmware's distances are uniform (10 and 20) and hide the measured differences."
+        ),
+        (false, false) if agreement > 0.999 => {
+            text!("distances-rank", "The firmware's distances rank the nodes as measured.")
+        }
+        (false, false) => text!(
+            "The firmware's distances rank the nodes nearly as measured (rank correlation {correlation})."
+        ),
+        (false, true) if agreement >= NEARLY => text!(
+            "The firmware's distances rank the nodes as measured, with a few exceptions (rank correlation {correlation})."
+        ),
+        (false, true) => text!(
+            "The firmware's distances contradict the measured latencies (rank correlation {correlation})."
+        ),
     }
 }
 
@@ -128,7 +116,7 @@ struct RatedCell {
 }
 
 /// Holds latencies against distances.
-pub(crate) fn judge(latency: &Cells, distances: &Table) -> Verdict {
+pub(crate) fn judge(latency: &Cells, distances: &Table) -> Judgement {
     let rated: Vec<RatedCell> = latency
         .iter()
         .filter(|(_, cell)| cell.sure)
@@ -138,19 +126,23 @@ pub(crate) fn judge(latency: &Cells, distances: &Table) -> Verdict {
         .take(MOST_CELLS)
         .collect();
     let nodes = rated.iter().flat_map(|rated| [rated.at.0, rated.at.1]).collect::<BTreeSet<u32>>().len();
-    let default_table =
+    let is_default =
         nodes > 2 && rated.iter().all(|t| t.distance == if t.at.0 == t.at.1 { DEFAULT.0 } else { DEFAULT.1 });
-    let mut mismatches = if default_table { hidden(&rated) } else { one_distance(&rated) };
+    let mut mismatches = if is_default { hidden(&rated) } else { one_distance(&rated) };
     mismatches.extend(reversed(&rated));
     mismatches.sort_by(|a, b| b.factor.total_cmp(&a.factor));
-    let worst = mismatches.first().map(|worst| (worst.factor, worst.between));
+    let loss = mismatches.first().map(|Mismatch { factor, between: (low, high), .. }| {
+        crate::figures::verdict(1.0 - 1.0 / factor, (1.0 - 1.0 / low, 1.0 - 1.0 / high))
+    });
     let more = mismatches.len().saturating_sub(MOST_SENTENCES);
     let mut mismatches: Vec<Text> =
         mismatches.into_iter().take(MOST_SENTENCES).map(|mismatch| mismatch.says).collect();
     if more > 0 {
         mismatches.push(text!("distances-more", "{more} more likewise"));
     }
-    Verdict { agreement: gamma(&rated), mismatches, worst, default_table }
+    let agreement = gamma(&rated);
+    let says = agreement.map(|agreement| summarize(agreement, is_default, !mismatches.is_empty()));
+    Judgement { agreement, mismatches, loss, says }
 }
 
 /// (concordant - discordant) / (concordant + discordant) over all pairs of cells that differ in distance and,
@@ -192,7 +184,7 @@ fn reversed(rated: &[RatedCell]) -> Vec<Mismatch> {
         let contradicts = |fast: &&RatedCell| {
             (fast.at.0 == slow.at.0 || fast.at.1 == slow.at.1)
                 && slow.distance < fast.distance
-                && fast.cell.value * (1.0 + WORTH_TELLING) < slow.cell.value
+                && fast.cell.value * (1.0 + MUCH) < slow.cell.value
                 && apart(slow, fast)
         };
         let fastest = rated.iter().filter(contradicts).min_by(|a, b| a.cell.value.total_cmp(&b.cell.value));
@@ -300,14 +292,14 @@ mod tests {
     #[test]
     fn the_default_table_is_named_and_what_it_hides() {
         let verdict = judge(&row(&[100.0, 160.0, 290.0, 230.0]), &distances(&[10, 20, 20, 20]));
-        assert!(verdict.default_table);
         let [hidden] = verdict.mismatches.as_slice() else { panic!("{verdict:?}") };
         assert_eq!(hidden.code(), Some("distances-default"));
         assert_eq!((of(hidden, "fast"), of(hidden, "slow")), ((0, 1, 160.0), (0, 2, 290.0)));
-        assert_eq!(verdict.says().unwrap().code(), Some("distances-uniform-hiding"));
+        assert_eq!(verdict.says.unwrap().code(), Some("distances-uniform-hiding"));
         // With two nodes there is nothing to hide.
         let two = judge(&row(&[78.0, 144.0]), &distances(&[10, 20]));
-        assert!(!two.default_table && two.mismatches.is_empty() && two.agreement == Some(1.0), "{two:?}");
+        assert_eq!(two.says.as_ref().and_then(Text::code), Some("distances-rank"), "{two:?}");
+        assert!(two.mismatches.is_empty() && two.agreement == Some(1.0), "{two:?}");
     }
 
     #[test]
@@ -339,7 +331,6 @@ mod tests {
     #[test]
     fn a_machine_without_a_table_is_not_judged() {
         let verdict = judge(&row(&[100.0, 160.0]), &Table::new());
-        assert_eq!(verdict, Verdict::default());
-        assert_eq!(verdict.says(), None);
+        assert_eq!(verdict, Judgement::default());
     }
 }

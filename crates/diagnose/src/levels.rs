@@ -7,7 +7,7 @@ use record::machine::Cache;
 use record::statistics::median_of_sorted;
 use record::text::Value;
 use record::units::parse_bytes;
-use record::{Label, Labels, Level, Measurement, Record, Template, Text, metrics, text};
+use record::{Label, Labels, Level, Measurement, Record, Text, metrics, text};
 
 use crate::curve::{Curve, Edge, Plateau};
 use crate::latency_curve::{LEAST_POINTS, LatencyCurve, size_of};
@@ -241,13 +241,6 @@ fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
     of_plateau(format!("L{level}"), plateau, None, judgement)
 }
 
-/// A cache of which this CPU gets much less than is advertised.
-const PART_OF_CACHE: Template = Template {
-    code: "level-part-of-cache",
-    words: "advertised {advertised}, latency rises beyond {left}: this CPU gets part of the cache (virtual \
-            machine, cache allocation or other users)",
-};
-
 /// A cache that the curve leaves at `left` bytes; the cache before it holds `before`.
 fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
     // Its size lies between the last working set that it held and the first that it did not.
@@ -256,7 +249,12 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
     let with_before = own.bytes.saturating_add(before) as f64 * AT_MOST;
     let (left_at, advertised) = (Value::Bytes(left), Value::Bytes(own.bytes));
     let judgement = if share < MUCH_SMALLER {
-        text!(PART_OF_CACHE, advertised, left = left_at)
+        text!(
+            "level-part-of-cache",
+            "advertised {advertised}, latency rises beyond {left}: this CPU gets part of the cache (virtual \
+            machine, cache allocation or other users)",
+            left = left_at
+        )
     } else if (left as f64) < own.bytes as f64 * MUCH_SMALLER {
         text!(
             "between {left} and {gone}, {advertised} advertised: no size in between was measured",

@@ -71,8 +71,8 @@ pub use kept_ceilings::{Identity, KeptCeilings};
 pub use levels::levels;
 pub use numa::numa;
 pub use plan::{
-    Merged, PlanError, PlanRequest, TOOLS, describe_source, judge_verification, merge_records, plan,
-    plan_needs, plan_nodes,
+    PlanError, PlanRequest, TOOLS, describe_source, judge_verification, merge_records, plan, plan_needs,
+    plan_nodes,
 };
 pub use record::difference::MUCH;
 pub use record_index::{Figures, RecordIndex};

@@ -6,7 +6,7 @@ use record::diagnosis::Numa;
 use record::text::Value;
 use record::{Measurement, Text, metrics, text};
 
-use crate::distances::{self, Cell, Cells, Verdict};
+use crate::distances::{self, Cell, Cells, Judgement};
 use crate::figures::{median, spread};
 use crate::node_costs::{Costs, Matrix, nodes_figures};
 use crate::record_index::RecordIndex;
@@ -43,7 +43,7 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
     let own = rows.intersection(&columns).count();
     // Times of an emulator hold nothing against a table.
     let emulated = index.record.machine.virtualization.emulated == Some(true);
-    let verdict = if emulated { Verdict::default() } else { distances::judge(&latency, &costs.distances) };
+    let judged = if emulated { Judgement::default() } else { distances::judge(&latency, &costs.distances) };
     let doubtful = latency.values().filter(|cell| !cell.sure).count();
     let mut numa = Numa {
         nodes: u32::try_from(columns.len()).unwrap_or(u32::MAX),
@@ -53,12 +53,13 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
         remote_share: 1.0 - own as f64 / (rows.len() * columns.len()) as f64,
         ignoring_factor,
         bandwidth_factor,
-        distance_agreement: verdict.agreement,
-        distance_loss: verdict.loss(),
+        distance_agreement: judged.agreement,
+        distance_loss: judged.loss,
         meaning: Text::default(),
-        distance_mismatches: verdict.mismatches.clone(),
+        distance_mismatches: judged.mismatches,
     };
-    numa.meaning = meaning(&numa, &verdict);
+    numa.meaning = meaning(&numa);
+    numa.meaning.push(judged.says.unwrap_or_default());
     if emulated {
         numa.meaning.push(text!(
             "numa-emulated",
@@ -74,7 +75,7 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
     Some(numa)
 }
 
-fn meaning(numa: &Numa, verdict: &Verdict) -> Text {
+fn meaning(numa: &Numa) -> Text {
     let mut says = text!(
         "numa-ignored",
         "A program that ignores nodes makes {remote} of its accesses to remote memory.",
@@ -92,7 +93,6 @@ fn meaning(numa: &Numa, verdict: &Verdict) -> Text {
         let share = Value::Share(share);
         says.push(text!("numa-ignored-bandwidth", "It reads at {share} of the local bandwidth."));
     }
-    says.push(verdict.says().unwrap_or_default());
     says
 }
 

@@ -214,3 +214,8 @@ pub(crate) fn ran(record: &mut Record, busy: f64, own: f64) {
     record.conditions.before = at(100.0, 500.0, 0.0);
     record.conditions.after = Some(Snapshot { load: None, ..at(110.0, 500.0 + busy, own) });
 }
+
+/// Whether one of a text's sentences has this code.
+pub(crate) fn has_code(text: &Text, code: &str) -> bool {
+    text.sentences().iter().any(|one| one.code() == Some(code))
+}

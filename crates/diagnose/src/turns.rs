@@ -111,9 +111,7 @@ fn against(
     if compared.rounds == 0 {
         return None;
     }
-    let times_as_long = |less_by: f64| 1.0 - less_by;
-    let ratio = times_as_long(compared.less_by);
-    let interval = compared.interval.map(|(low, high)| (times_as_long(high), times_as_long(low)));
+    let (ratio, interval) = times_as_long(&compared);
     let slower = compared.is_less().map(|less| !less);
     let explained = match slower {
         Some(_) => explained::explain(record, [base, this], comparisons),
@@ -124,39 +122,36 @@ fn against(
         ratio,
         interval,
         slower,
-        says: say(&compared, ratio, interval, [base, this], comparisons),
+        says: describe(&compared, [&base.name, &this.name], comparisons),
         verdict: compared.verdict,
         explained,
     })
 }
 
-fn say(
-    compared: &Difference,
-    ratio: f64,
-    interval: Option<(f64, f64)>,
-    [base, this]: [&Named; 2],
-    comparisons: usize,
-) -> Text {
-    let (this, base) = (this.name.clone(), base.name.clone());
+/// How many times as long the later one took, and the interval of that.
+fn times_as_long(compared: &Difference) -> (f64, Option<(f64, f64)>) {
+    (1.0 - compared.less_by, compared.interval.map(|(low, high)| (1.0 - high, 1.0 - low)))
+}
+
+/// What times of two, the first of which is `base`, show by rounds.
+pub(crate) fn describe(compared: &Difference, [base, this]: [&str; 2], comparisons: usize) -> Text {
+    let (this, base, (ratio, interval)) = (this.to_owned(), base.to_owned(), times_as_long(compared));
     let Some((low, high)) = interval else {
         let least = least_rounds(comparisons);
         let rounds = count_noun(compared.rounds, "round");
         return text!(TOO_FEW, this, base, ratio = units::significant(ratio), rounds, least);
     };
-    let width = high - low;
-    let interval = format!("{}–{}", factor(low, width), factor(high, width));
     // Where the interval excludes that there is no difference, noise alone makes as much.
     let within = compared.floor.filter(|_| low > 1.0 || high < 1.0);
+    let (ratio, low, high) = match compared.is_less() {
+        Some(true) => (1.0 / ratio, 1.0 / high, 1.0 / low),
+        _ => (ratio, low, high),
+    };
+    let width = high - low;
+    let (ratio, interval) = (factor(ratio, width), format!("{}–{}", factor(low, width), factor(high, width)));
     match (&compared.verdict, within) {
-        (Verdict::Costs { share, .. }, _) if *share < 0.0 => {
-            text!(SLOWER, this, base, ratio = factor(ratio, width), interval)
-        }
-        (Verdict::Costs { .. }, _) => {
-            let (low, high) = (1.0 / high, 1.0 / low);
-            let width = high - low;
-            let interval = format!("{}–{}", factor(low, width), factor(high, width));
-            text!(FASTER, this, base, ratio = factor(1.0 / ratio, width), interval)
-        }
+        (Verdict::Costs { share, .. }, _) if *share < 0.0 => text!(SLOWER, this, base, ratio, interval),
+        (Verdict::Costs { .. }, _) => text!(FASTER, this, base, ratio, interval),
         (_, Some(floor)) => text!(WITHIN_NOISE, this, base, interval, floor = Value::Share(floor)),
         (Verdict::TooNoisy { rounds_needed: Some(more) }, _) => {
             text!(

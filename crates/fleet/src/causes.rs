@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use diagnose::facts;
+use diagnose::{Fact, facts};
 use record::fleet::{Family, FleetCause};
 use record::text::Value;
 use record::{Template, Text, text};
@@ -82,22 +82,6 @@ const TAKEN: f64 = 0.02;
 /// The least part of a loss that time taken must be to be its reason.
 const LEAST_PART: f64 = 0.1;
 
-const BY_CPU: Template =
-    Template { code: "fleet-cause-slowest-cpu", words: "CPU {cpu} runs at {share} of its others' clock" };
-const BY_OTHERS: Template = Template {
-    code: "fleet-cause-others",
-    words: "other work used {share} of its CPUs during the run, {usual} on the others",
-};
-const BY_STEAL: Template = Template {
-    code: "fleet-cause-steal",
-    words: "the hypervisor took {share} of its CPU time, {usual} of the others'",
-};
-const BY_HEAT: Template =
-    Template { code: "fleet-cause-heat", words: "heat throttled its clock {times} times during the run" };
-const BY_CLOCK: Template = Template {
-    code: "fleet-cause-clock",
-    words: "core clock {speed} of its class: a limit of power, heat or firmware",
-};
 /// What no rule has for the cause, and no other machine of the class has.
 pub(crate) const ONLY_HERE: Template = Template {
     code: "fleet-cause-only-here",
@@ -106,9 +90,6 @@ pub(crate) const ONLY_HERE: Template = Template {
 /// Nothing to be seen.
 pub(crate) const BY_NONE: Template =
     Template { code: "fleet-cause-none", words: "no fact of inventory or settings differs from its class" };
-
-/// A share of its CPU time that was taken from a machine.
-type TakenShare = fn(&Brief) -> Option<f64>;
 
 /// A machine that is to be explained.
 pub(crate) struct Case<'a> {
@@ -122,47 +103,54 @@ pub(crate) struct Case<'a> {
     pub(crate) families: &'a [(Family, f64)],
     /// The speed of its clock, where that is slow.
     pub(crate) clock: Option<f64>,
-    /// The speed of its slowest CPU, where that is what is slow.
-    pub(crate) slowest_cpu: Option<f64>,
 }
 
 /// What may explain it, the likeliest first; never nothing.
 pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
     let Some(machine) = case.group.members.get(case.at) else { return Vec::new() };
     let mut found: Vec<(f64, FleetCause)> = Vec::new();
-    let mut add = |likely: Option<f64>, code: &str, says: Text| {
+    let mut add = |likely: Option<f64>, by: f64, says: Text, fact: Option<&Fact>| {
         if let Some(likely) = likely.filter(|likely| *likely > 0.0) {
-            found.push((likely, FleetCause { code: code.to_owned(), says }));
+            let code = fact.map_or(says.code(), |fact| fact.what.code()).unwrap_or_default().to_owned();
+            found.push((likely * by, FleetCause { code, says }));
         }
     };
-    if let Some(speed) = case.slowest_cpu {
+    if let Some((_, speed)) = case.families.iter().find(|(family, _)| *family == SlowestCpu) {
         let cpu = machine.slowest_cpu.map_or_else(|| "?".to_owned(), |cpu| cpu.to_string());
-        let says = text!(BY_CPU, cpu, share = Value::Share(speed));
-        add(case.likelihood(&[SlowestCpu], ANY).map(|likely| 2.0 * likely), BY_CPU.code, says);
+        let share = Value::Share(*speed);
+        let says = text!("fleet-cause-slowest-cpu", "CPU {cpu} runs at {share} of its others' clock");
+        add(case.likelihood(&[SlowestCpu], ANY), 2.0, says, None);
     }
     for (number, rule) in RULES.iter().enumerate() {
-        let Some(fact) = facts().iter().position(|fact| fact.from == rule.from) else { continue };
-        let Some((says, unusual)) = case.differs(machine, fact) else { continue };
+        let mut known = facts().iter().enumerate();
+        let Some((at, fact)) = known.find(|(_, fact)| fact.from == rule.from) else { continue };
+        let Some((says, unusual)) = case.differs(machine, at) else { continue };
         // A hair less for each that stands before it.
-        let likely = case.likelihood(rule.shows_in, rule.acts_on);
-        let likely = likely.map(|likely| likely * unusual * (1.0 - 1e-3 * number as f64));
-        add(likely, facts().get(fact).and_then(|fact| fact.what.code()).unwrap_or_default(), says);
+        let by = unusual * (1.0 - 1e-3 * number as f64);
+        add(case.likelihood(rule.shows_in, rule.acts_on), by, says, Some(fact));
     }
-    let taken: [(Template, TakenShare); 2] =
-        [(BY_OTHERS, |brief| brief.others), (BY_STEAL, |brief| brief.steal)];
-    for (template, of) in taken {
-        if let Some((own, usual)) = case.takes_more(machine, of) {
-            let says = text!(template, share = Value::Share(own), usual = Value::Share(usual));
-            add(case.likelihood(ANY, ANY).map(|likely| 0.9 * likely), template.code, says);
-        }
+    let others = case.takes_more(machine, |brief| brief.others).map(|(share, usual)| {
+        text!(
+            "fleet-cause-others",
+            "other work used {share} of its CPUs during the run, {usual} on the others"
+        )
+    });
+    let steal = case.takes_more(machine, |brief| brief.steal).map(|(share, usual)| {
+        text!("fleet-cause-steal", "the hypervisor took {share} of its CPU time, {usual} of the others'")
+    });
+    for says in [others, steal].into_iter().flatten() {
+        add(case.likelihood(ANY, ANY), 0.9, says, None);
     }
     if let Some(speed) = case.clock {
         let usual = case.sound().filter(|member| member.throttled.unwrap_or(0) > 0).count();
         if let Some(times) = machine.throttled.filter(|times| *times > 0 && usual == 0) {
-            add(case.likelihood(&[Core], CLOCK), BY_HEAT.code, text!(BY_HEAT, times));
+            let says = text!("fleet-cause-heat", "heat throttled its clock {times} times during the run");
+            add(case.likelihood(&[Core], CLOCK), 1.0, says, None);
         }
-        let says = text!(BY_CLOCK, speed = Value::Share(speed));
-        add(case.likelihood(&[Core], CLOCK).map(|likely| 0.7 * likely), BY_CLOCK.code, says);
+        let speed = Value::Share(speed);
+        let says =
+            text!("fleet-cause-clock", "core clock {speed} of its class: a limit of power, heat or firmware");
+        add(case.likelihood(&[Core], CLOCK), 0.7, says, None);
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut causes: Vec<FleetCause> = found.into_iter().map(|(_, cause)| cause).collect();
@@ -244,10 +232,10 @@ impl Case<'_> {
     }
 
     /// Whether so much more of the machine's time was taken than of the others' that it can be the reason.
-    fn takes_more(&self, machine: &Brief, of: TakenShare) -> Option<(f64, f64)> {
+    fn takes_more(&self, machine: &Brief, of: fn(&Brief) -> Option<f64>) -> Option<(Value, Value)> {
         let own = of(machine)?;
         let usual = median(self.sound().filter_map(of).collect());
         let loss = self.families.iter().map(|(_, speed)| 1.0 - speed).fold(0.0, f64::max);
-        (own - usual > TAKEN.max(LEAST_PART * loss)).then_some((own, usual))
+        (own - usual > TAKEN.max(LEAST_PART * loss)).then_some((Value::Share(own), Value::Share(usual)))
     }
 }

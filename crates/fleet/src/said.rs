@@ -11,7 +11,6 @@ use record::fleet::{
     SlowFigure, Varying,
 };
 use record::phrase::visible;
-use record::text::Value;
 use record::{Text, metrics, text};
 
 use crate::brief::{Brief, Known, log_speed};
@@ -233,7 +232,7 @@ impl Judgement<'_> {
             camp: self.camp(),
             machines: group.members.len() as u32,
             judged: !self.families.is_empty(),
-            note: self.note(&columns),
+            note: self.note(),
             medoid: medoid.map_or(String::new(), |medoid| medoid.machine.clone()),
             medoid_path: medoid.map_or_else(Default::default, |medoid| medoid.path.clone()),
             figures: columns.iter().filter_map(figure).collect(),
@@ -276,55 +275,19 @@ impl Judgement<'_> {
         (0..facts().len()).filter_map(vary).collect()
     }
 
-    /// What can be said of machines that are too few to call one slow.
-    fn note(&self, columns: &[Judged]) -> Option<Text> {
-        let machines = self.group.members.len();
+    /// Why no machine of it can be called slow.
+    fn note(&self) -> Option<Text> {
         if !self.families.is_empty() {
             return None;
         }
-        if machines < 2 {
-            return Some(text!("fleet-alone", "one machine: nothing to hold it against"));
-        }
-        if machines >= LEAST {
-            return Some(text!(
+        let (machines, least) = (self.group.members.len(), LEAST);
+        Some(match machines {
+            ..2 => text!("fleet-alone", "one machine: nothing to hold it against"),
+            LEAST.. => text!(
                 "fleet-none-shared",
-                "{machines} machines, but no figure that {least} of them have: too few to call one slow",
-                least = LEAST
-            ));
-        }
-        let apart = |column: &Judged| {
-            let cells =
-                || column.column.cells.iter().enumerate().filter_map(|(at, cell)| Some((at, (*cell)?)));
-            let slow = cells().min_by(|a, b| a.1.log.total_cmp(&b.1.log))?;
-            let fast = cells().max_by(|a, b| a.1.log.total_cmp(&b.1.log))?;
-            let reach = fast.1.log - slow.1.fast - 2.0 * fast.1.spread;
-            (reach > WORTH_TELLING).then_some((
-                reach,
-                slow.0,
-                fast.0,
-                fast.1.log - slow.1.log,
-                column.column.figure?,
-            ))
-        };
-        let most = columns.iter().filter_map(apart).max_by(|a, b| a.0.total_cmp(&b.0));
-        let name =
-            |at: usize| self.group.members.get(at).map_or(String::new(), |member| member.machine.clone());
-        Some(match most {
-            Some((_, slow, fast, by, figure)) => text!(
-                "fleet-few",
-                "{machines} machines, {least} needed to call one slow; most apart: {what}, {slow} at {speed} of {fast}",
-                least = LEAST,
-                what = self.group.known.figure(figure)?.what.clone(),
-                slow = name(slow),
-                speed = Value::Share((-by).exp()),
-                fast = name(fast)
+                "{machines} machines, but no figure that {least} of them have: too few to call one slow"
             ),
-            None => text!(
-                "fleet-few-alike",
-                "{machines} machines, {least} needed to call one slow; none differs by over {bound}",
-                least = LEAST,
-                bound = Value::Share(WORTH_TELLING)
-            ),
+            _ => text!("{machines} machines, {least} needed to call one slow"),
         })
     }
 
@@ -342,15 +305,7 @@ impl Judgement<'_> {
         figures.sort_by(|a, b| a.follows_clock.cmp(&b.follows_clock).then(a.speed.total_cmp(&b.speed)));
         let slow: Vec<bool> = self.slow_in.iter().map(|slow_in| !slow_in.is_empty()).collect();
         let speeds: Vec<(Family, f64)> = figures.iter().map(|figure| (figure.family, figure.speed)).collect();
-        let of = |family| speeds.iter().find(|(known, _)| *known == family).map(|(_, speed)| *speed);
-        let case = Case {
-            group: &self.group,
-            at,
-            slow: &slow,
-            families: &speeds,
-            clock,
-            slowest_cpu: of(Family::SlowestCpu),
-        };
+        let case = Case { group: &self.group, at, slow: &slow, families: &speeds, clock };
         Some(Slow {
             machine: member.machine.clone(),
             source: visible(&member.called),

@@ -10,7 +10,6 @@ use record::phrase::visible;
 use record::{Coverage, CpuList, Unavailable, text};
 
 use crate::pace::Pace;
-use crate::sources::resctrl;
 
 /// CPUs whose counters are read: a read of another CPU's interrupts it.
 const MOST_CPUS: usize = 48;
@@ -33,11 +32,14 @@ struct OfCpus {
     pace: Pace,
 }
 
-/// Where memory's traffic is counted.
+/// Counters of memory controllers: what they had counted at the last look, and the traffic that is shown.
 #[derive(Debug)]
-enum Source {
-    Controllers(Uncore, Carried),
-    Caches(resctrl::Carried),
+struct OfMemory {
+    counters: Uncore,
+    before: Carried,
+    at: Instant,
+    shown: Option<Traffic>,
+    pace: Pace,
 }
 
 /// All of them.
@@ -46,7 +48,7 @@ pub(crate) struct Hardware {
     machine: Option<OfCpus>,
     /// Of the cgroup that is watched, whose folder this is.
     group: Option<(String, Option<OfCpus>)>,
-    traffic: Option<(Source, Instant, Option<Traffic>, Pace)>,
+    traffic: Option<OfMemory>,
 }
 
 impl OfCpus {
@@ -93,27 +95,19 @@ impl Hardware {
                 Err(why) => coverage.push(why.into_impossible(CORES)),
             }
         }
-        let begin = |source| Some((source, Instant::now(), None, Pace::new(SHARE)));
-        let controllers = if root.is_live() { Uncore::open(root) } else { Err(text!(NOT_LIVE).into()) };
-        let caches = resctrl::Carried::look(root);
-        match controllers {
-            Ok(uncore) => {
-                coverage.push(if uncore.is_doubtful() {
+        match if root.is_live() { Uncore::open(root) } else { Err(text!(NOT_LIVE).into()) } {
+            Ok(counters) => {
+                coverage.push(if counters.is_doubtful() {
                     let reason = text!(
                         "by {source}, whose channels do not count all that memory carries",
-                        source = uncore.source()
+                        source = counters.source()
                     );
                     Coverage::degraded(TRAFFIC, reason)
                 } else {
                     Coverage::measured(TRAFFIC)
                 });
-                let before = uncore.read();
-                all.traffic = begin(Source::Controllers(uncore, before));
-            }
-            Err(_) if !caches.is_empty() => {
-                let reason = text!("by resctrl at the last caches, without what devices read and write");
-                coverage.push(Coverage::degraded(TRAFFIC, reason));
-                all.traffic = begin(Source::Caches(caches));
+                let (before, at, pace) = (counters.read(), Instant::now(), Pace::new(SHARE));
+                all.traffic = Some(OfMemory { counters, before, at, shown: None, pace });
             }
             Err(why) => coverage.push(why.into_impossible(TRAFFIC)),
         }
@@ -151,39 +145,18 @@ impl Hardware {
     }
 
     /// Puts into an interval what was counted; `last`: nothing follows.
-    pub(crate) fn read_into(&mut self, interval: &mut Interval, root: &Root, last: bool) {
+    pub(crate) fn read_into(&mut self, interval: &mut Interval, last: bool) {
         interval.cores = self.machine.as_mut().and_then(|counters| counters.read(last));
         let group = self.group.as_mut().and_then(|(_, counters)| counters.as_mut());
         interval.cores_of_group = group.and_then(|counters| counters.read(last));
-        let Some((source, at, shown, pace)) = &mut self.traffic else { return };
+        let Some(OfMemory { counters, before, at, shown, pace }) = &mut self.traffic else { return };
         pace.run(last, || {
-            let now = Instant::now();
+            let (now, read) = (Instant::now(), counters.read());
             let seconds = (now - std::mem::replace(at, now)).as_secs_f64().max(1e-9);
-            *shown = source.since_last(root, seconds);
+            *shown = counters.between(before, &read, seconds);
+            *before = read;
         });
         interval.traffic = shown.clone();
-    }
-}
-
-impl Source {
-    fn since_last(&mut self, root: &Root, seconds: f64) -> Option<Traffic> {
-        match self {
-            Self::Controllers(uncore, before) => {
-                let now = uncore.read();
-                let traffic = uncore.between(before, &now, seconds);
-                *before = now;
-                traffic
-            }
-            Self::Caches(before) => {
-                let now = resctrl::Carried::look(root);
-                let bytes = before.until(&now);
-                *before = now;
-                let source = "resctrl".to_owned();
-                let traffic =
-                    |bytes: f64| Traffic { bytes_per_second: bytes / seconds, source, ..Traffic::default() };
-                bytes.map(traffic)
-            }
-        }
     }
 }
 

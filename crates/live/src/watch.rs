@@ -278,7 +278,7 @@ impl Watch {
             *heat = now;
         });
         interval.sensors = self.sensors.clone();
-        self.hardware.read_into(&mut interval, &self.root, last);
+        self.hardware.read_into(&mut interval, last);
         interval.sampled =
             self.accesses.of_interval(Duration::from_secs_f64(interval.seconds.max(0.0)), None);
         self.find_busiest(0, last);

@@ -50,6 +50,15 @@ const NUMBERS: (u64, u64) = (100_003, 100_035);
 const MOST_COST: f64 = 0.01;
 /// Least time between two looks.
 const APART: Duration = Duration::from_millis(400);
+/// The same, and the share of one CPU's time that they take, while a machine at work is watched.
+const APART_BESIDE: Duration = Duration::from_secs(10);
+const MOST_BESIDE: f64 = 0.0004;
+/// CPUs that are this much in use are not idle.
+const IDLE: f64 = 0.2;
+/// How long threads have to start there: they spin until then. One that is late loses its pairs.
+const LEAD: (Duration, Duration) = (Duration::from_micros(300), Duration::from_micros(30));
+/// Looks that are kept there.
+const MOST_KEPT: usize = 120;
 
 /// A line that two CPUs hand over; nothing else lies beside it.
 #[derive(Default)]
@@ -68,9 +77,16 @@ pub struct Looker {
     /// Siblings that Linux shows, as positions.
     siblings: Vec<(usize, usize)>,
     looks: Looks,
+    /// Whether others are at work, who are not to be disturbed.
+    is_beside: bool,
 }
 
 impl Looker {
+    /// Beside others at work: seldom, only while the CPUs are idle, and with little spinning.
+    pub fn beside(machine: &Machine, cpus: &CpuList) -> Option<Self> {
+        Some(Self { is_beside: true, ..Self::new(machine, cpus)? })
+    }
+
     /// For these CPUs; `None` where there is one.
     pub fn new(machine: &Machine, cpus: &CpuList) -> Option<Self> {
         let cpus: Vec<u32> = cpus.iter().collect();
@@ -85,13 +101,11 @@ impl Looker {
             let pairs = (0..cpus.len()).filter_map(|a| Some((a, partner(*round, a, cpus.len())?)));
             positions.extend(pairs.filter(|(a, b)| a < b));
         }
-        let core = |cpu: u32| machine.cpu(cpu).and_then(|cpu| cpu.core);
-        let is_sibling =
-            |(a, b): &(usize, usize)| core(cpus[*a]).is_some() && core(cpus[*a]) == core(cpus[*b]);
-        let siblings = (0..cpus.len())
-            .flat_map(|a| (a + 1..cpus.len()).map(move |b| (a, b)))
-            .filter(is_sibling)
-            .collect();
+        let core: Vec<Option<u32>> =
+            cpus.iter().map(|cpu| machine.cpu(*cpu).and_then(|cpu| cpu.core)).collect();
+        let core = &core;
+        let later = |a: usize| (a + 1..core.len()).filter(move |b| core[a].is_some() && core[a] == core[*b]);
+        let siblings = (0..cpus.len()).flat_map(|a| later(a).map(move |b| (a, b))).collect();
         let pairs = (most < all).then(|| positions.iter().map(|(a, b)| (*a as u32, *b as u32)).collect());
         let lines = std::iter::repeat_with(Line::default).take(positions.len()).collect();
         Some(Self {
@@ -103,7 +117,37 @@ impl Looker {
             page: kernels::flush::available().then(make_page).flatten(),
             siblings,
             looks: Looks { cpus, pairs, looks: Vec::new() },
+            is_beside: false,
         })
+    }
+
+    /// Takes a look beside others, if that is due and this share of the CPUs' time was used lately; the looks that are kept.
+    pub fn look_beside(&mut self, used: f64) -> Option<&Looks> {
+        let all = self.spent.as_secs_f64() * self.looks.cpus.len() as f64;
+        let is_due = self.last.is_none_or(|last| last.elapsed() >= APART_BESIDE)
+            && all <= MOST_BESIDE * (self.began.elapsed() + APART_BESIDE).as_secs_f64();
+        if used > IDLE || !is_due {
+            return None;
+        }
+        self.keep_look(false);
+        let more = self.len().saturating_sub(MOST_KEPT);
+        self.looks.looks.drain(..more);
+        Some(&self.looks)
+    }
+
+    fn keep_look(&mut self, busy: bool) {
+        let look = self.look(busy);
+        self.spent += Duration::from_secs_f64(look.took_ms / 1e3);
+        self.last = Some(Instant::now());
+        self.looks.looks.push(look);
+    }
+
+    /// Runs on these CPUs at the same time.
+    fn run<T: Send>(&self, cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Option<T>> {
+        match self.is_beside {
+            true => thread_group::run_after(LEAD.0 + LEAD.1 * cpus.len() as u32, cpus, work),
+            false => thread_group::run(cpus, work),
+        }
     }
 
     /// The looks so far.
@@ -122,10 +166,7 @@ impl Looker {
         let is_due = self.last.is_none_or(|last| last.elapsed() >= APART)
             && (self.len() < 2 || self.spent.as_secs_f64() <= MOST_COST * elapsed.as_secs_f64());
         if is_due {
-            let look = self.look(busy);
-            self.spent += Duration::from_secs_f64(look.took_ms / 1e3);
-            self.last = Some(Instant::now());
-            self.looks.looks.push(look);
+            self.keep_look(busy);
         }
     }
 
@@ -141,7 +182,7 @@ impl Looker {
         let first = self.len() % n;
         let (rounds, lines, page) =
             (&self.rounds, &self.lines, self.page.as_ref().map(|page| page.start() as usize));
-        let seen = thread_group::run(&self.looks.cpus, |member| {
+        let seen = self.run(&self.looks.cpus, |member| {
             member.wait();
             let mut times = Vec::with_capacity(rounds.len());
             for round in rounds.iter().filter(|_| member.pinned) {
@@ -190,7 +231,7 @@ impl Looker {
             .iter()
             .zip(&look.line_ns)
             .filter_map(|(pair, ns)| Some(((*ns)?, *pair)))
-            .filter(|(ns, _)| positions.len() <= FEW_PAIRS || is_near(*ns))
+            .filter(|(ns, _)| positions.len() <= FEW_PAIRS && !self.is_beside || is_near(*ns))
             .collect();
         // What Linux shows as siblings is asked now and then, too.
         if self.len().is_multiple_of(4) {
@@ -221,7 +262,7 @@ impl Looker {
     fn contend_at_once(&self, pairs: &[(f64, (usize, usize))]) -> Vec<Contended> {
         let cpus: Vec<u32> =
             pairs.iter().flat_map(|(_, (a, b))| [self.looks.cpus[*a], self.looks.cpus[*b]]).collect();
-        let rates = thread_group::run(&cpus, compute_in_turns);
+        let rates = self.run(&cpus, compute_in_turns);
         let ratio = |pair: &[Option<Option<(f64, f64)>>]| {
             let [Some(Some(one)), Some(Some(other))] = pair else { return None };
             Some((one.0 / one.1 + other.0 / other.1) / 2.0)

@@ -44,7 +44,16 @@ const STACK: usize = 256 << 10;
 /// Runs `work` on one thread pinned to each of `cpus`, all at once, and returns what each returned, in order.
 /// A thread that could not be started or that panicked leaves `None`.
 pub(crate) fn run<T: Send>(cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Option<T>> {
-    let start = Instant::now() + lead_time(cpus.len());
+    run_after(lead_time(cpus.len()), cpus, work)
+}
+
+/// The same with so much time for all to start, which they spin for.
+pub(crate) fn run_after<T: Send>(
+    lead: Duration,
+    cpus: &[u32],
+    work: impl Fn(Member) -> T + Sync,
+) -> Vec<Option<T>> {
+    let start = Instant::now() + lead;
     let work = &work;
     std::thread::scope(|scope| {
         let thread = |(index, cpu): (usize, &u32)| {

@@ -263,8 +263,6 @@ pub struct Overhead {
     pub floor_says: Text,
     /// What differs between two layers, and what it costs.
     pub steps: Vec<LayerStep>,
-    /// What the published comparison of layers concluded, and whether these figures say the same.
-    pub claims: Vec<Claim>,
 }
 
 /// What differs between two layers, and what it costs.
@@ -292,31 +290,6 @@ pub struct LayerStep {
     /// What the cost would mean for each of the events that were counted beside it: `0.8 µs for each of 250
     /// interrupts/s`; where that cannot be, it says so.
     pub each: Option<Text>,
-}
-
-/// A published conclusion, held against figures.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Claim {
-    /// The conclusion.
-    pub claim: Text,
-    /// What these figures say of it.
-    pub answer: Answer,
-    /// Why.
-    pub why: Text,
-}
-
-/// What figures say of a conclusion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Answer {
-    /// They say the same.
-    Supported,
-    /// They say the contrary.
-    Contradicted,
-    /// They do not tell.
-    CannotTell,
 }
 
 /// One level of the memory hierarchy as the latency curve shows it.

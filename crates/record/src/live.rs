@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::command_run::{Looks, ThreadWaits};
+use crate::shape::Shape;
 
 mod hardware;
 mod said;
@@ -61,6 +62,9 @@ pub struct Interval {
     pub remote: Option<Remote>,
     /// The cgroup that its quota held back most.
     pub throttled: Option<Throttled>,
+    /// What looks at where the CPUs are say until now, without the state of each; absent where none was taken yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Box<Shape>>,
     /// The processes with the most CPU time, the first of them first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<Process>,

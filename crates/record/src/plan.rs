@@ -11,20 +11,6 @@ use crate::measurement::Mark;
 use crate::statistics::Summary;
 use crate::text::Text;
 
-/// What a layout is to be good for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Purpose {
-    /// The most work in a given time.
-    #[default]
-    Throughput,
-    /// The same for programs that wait for memory: siblings are judged by memory's workloads alone.
-    Memory,
-    /// Short and even answers: a core for each thread, and interrupts on cores of their own.
-    Latency,
-}
-
 /// How to lay a program out on one machine.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -33,8 +19,6 @@ pub enum Purpose {
 pub struct Plan {
     /// The whole plan in a sentence or two.
     pub summary: Text,
-    /// What it is good for.
-    pub purpose: Purpose,
     /// NUMA nodes with CPUs that may be used.
     pub nodes: u32,
     /// The processes in order.

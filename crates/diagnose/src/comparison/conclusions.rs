@@ -7,10 +7,10 @@ use record::{Label, Labels, Measurement, Record, Text, detail};
 use super::Side;
 use super::datum::Datum;
 use super::documents::{empty, number, side_by_side, word};
-use super::explain::{CORE_CLOCK, HOSTS_CACHE, SIZE_LEFT_OUT};
-use super::order::HOSTS_CACHES;
+use super::explain::CORE_CLOCK;
 use super::suggestions::{suggest_newer, suggest_runs, suggest_works};
 use crate::block_sizes::tests::{HYGON, INTEL, KUNPENG, openssl};
+use crate::samples::has_code;
 
 fn add(record: &mut Record, metric: &'static str, place: Labels, value: f64) {
     record.measurements.push(Measurement::new(metric, place, vec![value]));
@@ -98,7 +98,7 @@ fn a_guests_cache_and_clock_are_its_hosts() {
     let said = side_by_side(&[("one", &one), ("four", &four)]);
     let claims = &said.explanations[0].claims;
     let caches = claims.iter().find(|claim| claim.code == "comparison-claim-caches").unwrap();
-    assert!(caches.why.is(&HOSTS_CACHE), "{}", caches.why);
+    assert!(has_code(&caches.why, "comparison-hosts-cache"), "{}", caches.why);
     let clock = |claims: &[record::comparison::Claim]| {
         claims.iter().find(|claim| claim.code == "comparison-claim-clock").unwrap().support
     };
@@ -113,7 +113,7 @@ fn a_guests_cache_and_clock_are_its_hosts() {
     let third = guest(33, 2_500_000_000, 18.0);
     let many = side_by_side(&[("one", &one), ("three", &third), ("four", &four)]);
     let notes = many.orders[0].says.sentences();
-    let note = notes.iter().find(|note| note.is(&HOSTS_CACHES)).unwrap();
+    let note = notes.iter().find(|note| has_code(note, "comparison-order-hosts-caches")).unwrap();
     assert_eq!(word(note, "guests"), "one, three and four");
     let clock = said.differences.iter().find(|fact| fact.code == "comparison-fact-clock-then").unwrap();
     assert_eq!(clock.values, [Some("2.49 GHz".to_owned()), Some("2.30 GHz".to_owned())]);
@@ -154,7 +154,7 @@ fn one_size_of_blocks_that_falls_out_decides_nothing() {
     near(one_thread(2).speed, 1.447);
     assert!(sizes(1).contains("64 B to 1 KiB: 1.24× to 1.25×"), "{}", sizes(1));
     assert!(sizes(2).contains("64 B to 1 KiB: 1.44× to 1.45×"), "{}", sizes(2));
-    assert!(one_thread(2).sizes.as_ref().unwrap().sentences()[1].is(&SIZE_LEFT_OUT));
+    assert!(has_code(&one_thread(2).sizes.as_ref().unwrap().sentences()[1], "comparison-size-left-out"));
     // No figure of the size that falls out stands in a row.
     let of_size = |row: &&Row| row.labels.count(Label::Bytes) == Some(8192);
     assert!(said.rows.iter().filter(of_size).all(|row| row.cells[0].value.is_none()));

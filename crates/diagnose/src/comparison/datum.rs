@@ -166,9 +166,10 @@ impl Datum {
         });
         if let Some(other) = all.iter().find(|m| m.method != first.method) {
             datum.unfit = Some(text!(
-                method::TWO_METHODS,
+                "comparison-two-methods",
+                "measured by {one} and by {other} in the same record",
                 one = method::describe_method(first.method.as_deref()),
-                other = method::describe_method(other.method.as_deref()),
+                other = method::describe_method(other.method.as_deref())
             ));
         }
         Some(datum)

@@ -4,7 +4,6 @@ use record::text::Value;
 use record::{Label, Record, detail, metrics, text};
 
 use super::datum::Datum;
-use super::method::SUPERLINEAR;
 use super::rows::{RowKey, RowKind, Rows, add_row};
 use crate::scaling::POOR;
 
@@ -29,7 +28,11 @@ pub(super) fn add_efficiency(rows: &mut Rows) {
         let mut datum = entry.datum.over_another(&one.datum, f64::from(threads).recip(), "ratio");
         datum.over = Some(text!("{threads} threads against one"));
         if datum.value > 1.0 + POOR {
-            let why = text!(SUPERLINEAR, share = Value::Share(datum.value));
+            let why = text!(
+                "comparison-superlinear",
+                "{share} of linear scaling: one of the two figures was disturbed",
+                share = Value::Share(datum.value)
+            );
             datum.unfit.get_or_insert(why);
         }
         found.push((name.to_owned(), datum));

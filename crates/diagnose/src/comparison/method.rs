@@ -72,27 +72,11 @@ pub fn remark_scope(m: &Measurement) -> Option<Text> {
     (is_system_wide(m) && of_program).then(|| text!(SYSTEM_WIDE))
 }
 
-/// Several figures of one place.
-pub(super) const NO_REPETITIONS: Template = Template {
-    code: "comparison-no-repetitions",
-    words: "one record has {figures} different figures of it, from {least} to {most}",
-};
-/// An efficiency above one.
-pub(super) const SUPERLINEAR: Template = Template {
-    code: "comparison-superlinear",
-    words: "{share} of linear scaling: one of the two figures was disturbed",
-};
 /// Figures of the whole system, not of the program.
 pub(super) const SYSTEM_WIDE: Template = Template {
     code: "comparison-system-wide",
     words: "counted system-wide (-a): includes other programs and idle CPUs",
 };
-/// Threads that a record does not tell.
-pub(super) const THREADS_UNKNOWN: Template =
-    Template { code: "comparison-threads-unknown", words: "number of threads not recorded" };
-/// One record has the figure by two methods.
-pub(super) const TWO_METHODS: Template =
-    Template { code: "comparison-two-methods", words: "measured by {one} and by {other} in the same record" };
 
 /// Tools that take every CPU of the machine by themselves, so that their figures need not name threads; as in [`ALIKE`].
 const TAKES_ALL: &[&str] = &["intel mlc"];

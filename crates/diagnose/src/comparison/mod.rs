@@ -235,14 +235,6 @@ fn identify_machine(record: &Record) -> Option<impl PartialEq> {
 
 /// All records are one.
 const SAME_RECORD: Template = Template { code: "comparison-same-record", words: "All are the same record." };
-/// The records share nothing.
-const NO_SHARED_METRIC: Template = Template {
-    code: "comparison-no-shared-metric",
-    words: "No shared metric: only the inventories are compared.",
-};
-/// What the records share cannot be compared.
-const NOTHING_COMPARABLE: Template =
-    Template { code: "comparison-nothing-comparable", words: "No shared figure is comparable: {why}." };
 
 fn note_whole(comparison: &Comparison) -> Vec<Text> {
     let subjects = &comparison.subjects;
@@ -275,8 +267,14 @@ fn note_whole(comparison: &Comparison) -> Vec<Text> {
         let all_have_figures = subjects.iter().all(|subject| subject.figures > 0);
         // The reason of most figures stands first.
         notes.push(match (comparison.refused.first(), all_have_figures) {
-            (Some(refusal), _) => text!(NOTHING_COMPARABLE, why = refusal.why.clone()),
-            (None, true) => text!(NO_SHARED_METRIC),
+            (Some(refusal), _) => text!(
+                "comparison-nothing-comparable",
+                "No shared figure is comparable: {why}.",
+                why = refusal.why.clone()
+            ),
+            (None, true) => {
+                text!("comparison-no-shared-metric", "No shared metric: only the inventories are compared.")
+            }
             (None, false) => text!("At most one record has figures: only the inventories are compared."),
         });
     }

@@ -1,6 +1,7 @@
 //! Many records in the order of their results, who lies far from the others, and which facts fall in the same order.
 
 use record::comparison::{Order, Rank};
+use record::difference::{MUCH, WORTH_TELLING};
 use record::statistics::MAD_SCALE;
 use record::{Better, Label, Template, Text, metrics, text};
 
@@ -17,8 +18,6 @@ const LEAST: usize = 3;
 const FOR_OUTLIERS: usize = 8;
 /// Scaled median absolute deviations beyond which a figure is far from the others (Iglewicz and Hoaglin, 1993).
 const FAR: f64 = 3.5;
-/// And at least so much worse than the median.
-const WORTH: f64 = 0.05;
 /// Records up to which pairs are counted.
 const MOST_PAIRS: usize = 64;
 
@@ -80,7 +79,7 @@ fn mark_outliers(ranks: &mut [Rank], better: Better) {
     let mad = middle(&|rank| (rank.value - median).abs()) * MAD_SCALE;
     for rank in ranks.iter_mut().filter(|_| median > 0.0) {
         let worse = if better == Better::Higher { median - rank.value } else { rank.value - median };
-        rank.outlier = worse > FAR * mad && worse > WORTH * median;
+        rank.outlier = worse > FAR * mad && worse > MUCH * median;
     }
 }
 
@@ -110,12 +109,6 @@ const FACTS: [(Template, Figure); 5] = [
     (LOAD, |known| load_average(known.record).map(|load| -load)),
 ];
 
-/// Caches of guests.
-pub(super) const HOSTS_CACHES: Template = Template {
-    code: "comparison-order-hosts-caches",
-    words: "The last-level cache of {guests} is the host's, shared with its other guests.",
-};
-
 /// Which facts fall in the order of the result: for each how many pairs agree, and who contradicts.
 fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     if ranks.len() > MOST_PAIRS {
@@ -125,13 +118,16 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     let facts = FACTS.iter().filter(|(name, _)| !(alone && *name == CPUS));
     let said = facts.filter_map(|(fact, figure)| {
         // The fastest record's first.
-        let sides = ranks.iter().map(|rank| &known[rank.subject]);
-        let values: Vec<(&str, f64)> =
-            sides.filter_map(|side| Some((side.name.as_str(), figure(side)?))).collect();
-        let later = |(at, fast)| values.iter().skip(at + 1).map(move |slow: &(&str, f64)| (fast, slow));
-        let pairs: Vec<_> = values.iter().enumerate().flat_map(later).collect();
-        let alike = pairs.iter().filter(|(fast, slow)| fast.1 > slow.1).count();
-        let mut contradicting = pairs.iter().filter(|(fast, slow)| fast.1 < slow.1);
+        let measured = ranks.iter().filter_map(|rank| Some((rank, figure(&known[rank.subject])?)));
+        let measured: Vec<(&Rank, f64)> = measured.collect();
+        let later = |(at, fast)| measured.iter().skip(at + 1).map(move |slow: &(&Rank, f64)| (fast, slow));
+        let differ = |one: f64, other: f64| (one - other).abs() > WORTH_TELLING * one.abs().max(other.abs());
+        let pairs = measured.iter().enumerate().flat_map(later);
+        let pairs: Vec<_> = pairs.filter(|(fast, slow)| differ(fast.0.value, slow.0.value)).collect();
+        // Who is alike neither supports nor contradicts.
+        let apart = || pairs.iter().filter(|(fast, slow)| differ(fast.1, slow.1));
+        let alike = apart().filter(|(fast, slow)| fast.1 > slow.1).count();
+        let mut contradicting = apart().filter(|(fast, slow)| fast.1 < slow.1);
         let against = contradicting.clone().count();
         let level = pairs.len() - alike - against;
         let (all, load) = (alike + against, *fact == LOAD);
@@ -151,8 +147,8 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
             Some(((fast, _), (slow, _))) => text!(
                 "comparison-order-contradicted",
                 "Contradicted by {against} of {all} pairs: {fact} ({fast} is faster than {slow} with {less}).",
-                fast = *fast,
-                slow = *slow,
+                fast = &known[fast.subject].name,
+                slow = &known[slow.subject].name,
                 less = if load { "more" } else { "less" }
             ),
         })
@@ -168,5 +164,10 @@ fn note_hosts_caches(ranks: &[Rank], known: &[Known]) -> Option<Text> {
         machine.has_hosts_cache(machine.last_level())
     };
     let guests: Vec<Text> = sides.filter(is_hosts).map(|side| Text::from(side.name.as_str())).collect();
-    (!guests.is_empty()).then(|| text!(HOSTS_CACHES, guests))
+    (!guests.is_empty()).then(|| {
+        text!(
+            "comparison-order-hosts-caches",
+            "The last-level cache of {guests} is the host's, shared with its other guests."
+        )
+    })
 }

@@ -31,11 +31,6 @@ pub(super) const RATED: Template = Template {
     code: "comparison-devices-rated",
     words: "The devices are rated for {rated}; {who} runs at {best}.",
 };
-/// All settings of memory, estimated.
-pub(super) const ESTIMATE: Template = Template {
-    code: "comparison-estimate",
-    words: "Estimated for a memory-bound program: {least} to {most} of today, if each core does what one of {who} does, or more by its clock and memory.",
-};
 
 /// Whether both figures of a setting were measured on the machine that would gain; else the gain is modelled.
 pub(super) fn is_measured(what: &WhatIf) -> bool {
@@ -137,7 +132,10 @@ fn project_all_memory(
         Some(held) => text!("{work}", work = &held.work),
         None => held.result.clone(),
     };
-    let mut says = text!(ESTIMATE, least, most, who);
+    let mut says = text!(
+        "comparison-estimate",
+        "Estimated for a memory-bound program: {least} to {most} of today, if each core does what one of {who} does, or more by its clock and memory."
+    );
     let gain =
         |setting: &Template| settings.iter().find(|what| what.setting.is(setting)).map(|what| what.gain);
     let of_this_work =

@@ -64,7 +64,9 @@ fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
             datum.unfit.get_or_insert(why);
         }
         if key.kind == RowKind::ThreadsNotReported && !method::takes_all(first) {
-            datum.unfit.get_or_insert_with(|| text!(method::THREADS_UNKNOWN));
+            datum
+                .unfit
+                .get_or_insert_with(|| text!("comparison-threads-unknown", "number of threads not recorded"));
         }
         if let Some(bytes) = first.detail.get(detail::ARRAY_BYTES) {
             let arrays = first.detail.get(detail::ARRAYS).unwrap_or(1);
@@ -124,8 +126,15 @@ fn find_spread(all: &[&Measurement], unit: &str) -> Option<Text> {
     let values = || all.iter().map(|m| m.value()).filter(|value| value.is_finite());
     let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
     let shown = |value: f64| record::units::figure(value, unit);
-    (least > 0.0 && most / least > ONE_THING)
-        .then(|| text!(method::NO_REPETITIONS, figures = all.len(), least = shown(least), most = shown(most)))
+    (least > 0.0 && most / least > ONE_THING).then(|| {
+        text!(
+            "comparison-no-repetitions",
+            "one record has {figures} different figures of it, from {least} to {most}",
+            figures = all.len(),
+            least = shown(least),
+            most = shown(most)
+        )
+    })
 }
 
 /// What a throughput of many threads may be divided by.

@@ -31,9 +31,8 @@ pub fn suggest(
     let works = suggest_works(sides, &[]);
     let here = here.filter(|at| *at < sides.len() && !(says.is_empty() && works.is_empty()));
     let newer = here.map_or_else(Vec::new, newer);
-    let nobody = || Tool { name: String::new(), version: String::new() };
     let shares = |sides: &[Side]| {
-        nothing_shared && !super::compare(sides, 0, nobody(), Extent::Summary).rows.is_empty()
+        nothing_shared && !super::compare(sides, 0, Tool::default(), Extent::Summary).rows.is_empty()
     };
     match here.and_then(|here| suggest_newer(sides, here, &newer, shares)) {
         Some(taken) => says = std::iter::once(taken).chain(suggest_works(sides, &newer)).collect(),

@@ -4,7 +4,7 @@
 use record::comparison::{
     Cell, Claim, Comparison, Difference, Explanation, FactKind, Order, Rank, Relation, Row, Support, WhatIf,
 };
-use record::difference::Verdict;
+use record::difference::{MUCH, Verdict};
 use record::phrase::count_noun;
 use record::text::Value;
 use record::units::figure;
@@ -14,8 +14,6 @@ use super::explain::{NEIGHBOURS, Speed, words};
 use super::facts::OTHER_WORK;
 use super::projection::is_measured;
 
-/// Results nearer than this are alike, on the scale of logarithms.
-const ALIKE: f64 = 0.05;
 /// The share of figures that did not change and whose 95 % interval says that they did.
 const BY_CHANCE: f64 = 0.05;
 /// Changes larger than the width of their 95 % interval, which is four times the deviation, are no work of chance among
@@ -26,16 +24,6 @@ const MOST_CAUSES: usize = 3;
 /// Figures, settings and records that are told of a longer list.
 const MOST_LISTED: usize = 3;
 
-/// What some of two machines' figures did.
-pub(super) const CHANGED: Template = Template {
-    code: "comparison-changed",
-    words: "Slower beyond noise: {slower} of {figures}; faster: {faster}.",
-};
-/// As many changes as chance makes.
-pub(super) const BY_CHANCE_ALONE: Template = Template {
-    code: "comparison-by-chance",
-    words: "That is no more than the {by_chance} expected by chance.",
-};
 /// What became slower most, by what of it is certain: the near end of its interval.
 pub(super) const SLOWER_MOST: Template =
     Template { code: "comparison-slower-most", words: "Slower most: {changes}." };
@@ -112,7 +100,7 @@ fn state_result(c: &Comparison, e: &Explanation) -> Text {
             said
         }
         // Alike in the whole and not in its parts.
-        None if e.speed.ln().abs() < ALIKE && !e.adds_up => e.says.clone(),
+        None if e.speed.ln().abs() < MUCH && !e.adds_up => e.says.clone(),
         None => {
             let (this, base) = (&c.subjects[e.subject].name, &c.subjects[c.baseline].name);
             let mut said = words::describe_speed(
@@ -262,10 +250,15 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     };
     changed.sort_by(|a, b| resolved(b.1).total_cmp(&resolved(a.1)));
     let count = |slower: bool| changed.iter().filter(|(_, cell)| cell.slower == Some(slower)).count();
-    let mut said = text!(CHANGED, slower = count(true), figures, faster = count(false));
+    let mut said = text!(
+        "comparison-changed",
+        "Slower beyond noise: {slower} of {figures}; faster: {faster}.",
+        slower = count(true),
+        faster = count(false)
+    );
     let by_chance = (rows.len() as f64 * BY_CHANCE).round() as usize;
     if changed.len() <= by_chance && changed.iter().all(|(_, cell)| sureness(cell) < SURE) {
-        said.push(text!(BY_CHANCE_ALONE, by_chance));
+        said.push(text!("comparison-by-chance", "That is no more than the {by_chance} expected by chance."));
     }
     // By how much figures in doubt changed is not told.
     let (unreliable, sure): (Vec<&(&Row, &Cell)>, Vec<_>) =

@@ -75,26 +75,24 @@ fn figures<'a>(watches: &[&'a Watch]) -> Vec<Figure<'a>> {
         });
         add("bound by", what, "watch.bound", "share", Some(label), of);
     }
-    let states: [(Text, &str, Of); 4] = [
-        (text!("busy"), "busy", share(|i| i.times.busy())),
-        (text!("in the kernel"), "kernel", share(|i| i.times.kernel())),
-        (text!("steal"), "steal", share(|i| i.times.steal)),
-        (text!("iowait"), "iowait", share(|i| i.times.iowait)),
-    ];
-    for (what, state, of) in states {
-        add("CPUs", what, "watch.cpu_time", "share", Some((Label::State, state.to_owned())), of);
-    }
+    let mut add_state = |what, state: &str, of| {
+        add("CPUs", what, "watch.cpu_time", "share", Some((Label::State, state.to_owned())), share(of));
+    };
+    add_state(text!("busy"), "busy", |i| i.times.busy());
+    add_state(text!("in the kernel"), "kernel", |i| i.times.kernel());
+    add_state(text!("steal"), "steal", |i| i.times.steal);
+    add_state(text!("iowait"), "iowait", |i| i.times.iowait);
     let delay: Of = reading(|interval| Some(interval.run_queue_delay? / interval.seconds.max(1e-9)));
     let what = text!("threads waiting for a CPU");
     add("waiting", what, "watch.run_queue_delay", "threads", None, delay);
-    let pressures: [(Text, &str, Of); 3] = [
-        (text!("CPU pressure"), "cpu", reading(|i| i.pressure.get("cpu").copied())),
-        (text!("I/O pressure"), "io", reading(|i| i.pressure.get("io").copied())),
-        (text!("memory pressure"), "memory", reading(|i| i.pressure.get("memory").copied())),
-    ];
-    for (what, resource, of) in pressures {
-        let label = (Label::Event, resource.to_owned());
-        add("waiting", what, "watch.pressure", "share", Some(label), of);
+    for (what, resource) in
+        [(text!("CPU pressure"), "cpu"), (text!("I/O pressure"), "io"), (text!("memory pressure"), "memory")]
+    {
+        let of: Of = Box::new(move |moment| {
+            let of = &moment.interval;
+            Some((*of.pressure.get(resource)?, of.seconds))
+        });
+        add("waiting", what, "watch.pressure", "share", Some((Label::Event, resource.to_owned())), of);
     }
     let latency: Of = reading(|i| i.probe.as_ref()?.slowest().map(|(_, ns)| ns));
     add("memory and clock", text!("a load from memory"), "watch.load", "ns", None, latency);

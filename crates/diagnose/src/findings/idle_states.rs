@@ -3,7 +3,7 @@
 use record::machine::IdleState;
 
 use super::prelude::*;
-use super::timer_slack::{NOTHING, gains, has_both};
+use super::timer_slack::{Gain, has_both};
 use crate::resources::WAKE_UP;
 
 /// FIFO wake-up latency (which has no timer slack) as the machine is, against the same with idle states held off.
@@ -23,8 +23,8 @@ pub(super) const RULE: Rule = Rule {
 const TAIL: f64 = 3.0;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    let gain = gains(case, "fifo", NOTHING)?;
-    let saved = Value::Figure(gain.between.ns, "ns");
+    let gain = Gain::find(case, "fifo")?;
+    let saved = Value::Figure(gain.ns, "ns");
     let is_virtual = case.record.machine.is_virtual();
     let what = if is_virtual {
         text!("a halted virtual CPU wakes {saved} later (guest halt: the way back through the hypervisor)")
@@ -35,9 +35,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let tuned = text!("with deep idle states held off: {tuned}", tuned = gain.tuned);
     let states = &case.record.machine.idle_states;
     let mut finding = RULE
-        .report_loss(costs(gain.loss)?, what)
+        .report_loss(costs(gain.loss_beside(0.0))?, what)
         .felt_by(Relevance::Some)
-        .locate_cpus(&gain.cpus)
+        .locate_cpus(&cpus_of([gain.as_is]))
         .cite(as_is, gain.as_is)
         .cite(tuned, gain.tuned)
         .mend(remedy(case, states))

@@ -25,11 +25,6 @@ fn size_on_both(case: &Case) -> Option<u64> {
     case.pages().and_then(|(small, _)| small.labels.count(Label::Bytes))
 }
 
-const NESTED: Template = Template {
-    code: "page-walk-waits-nested",
-    words: "random loads from {size} lose time to nested page walks (guest and host)",
-};
-
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let thp = case.record.conditions.before.thp.as_ref();
     // Then ordinary memory is on large pages already, and only the measurement had asked for small ones; or this process
@@ -43,7 +38,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let on_small =
         text!("random loads from {size} on 4 KiB pages: {latency}", size = size.clone(), latency = small);
     let what = match case.record.machine.is_virtual() {
-        true => text!(NESTED, size),
+        true => text!(
+            "page-walk-waits-nested",
+            "random loads from {size} lose time to nested page walks (guest and host)"
+        ),
         false => text!("random loads from {size} lose time to page walks"),
     };
     let (remedy, undo) = huge_pages::remedy(thp.map(String::as_str));
@@ -81,7 +79,7 @@ mod tests {
     use crate::figures::write_command;
     use crate::findings::huge_pages::ENABLED;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{add_cache, add_curve, code_of, machine};
+    use crate::samples::{add_cache, add_curve, code_of, has_code, machine};
     use record::Record;
     use record::{KnobName, KnobValue, Remedy};
 
@@ -107,7 +105,11 @@ mod tests {
         let mut guest = record_with(Some("madvise"), 140.0, 100.0);
         guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
         let finding = &found(&guest, RULE)[0];
-        assert!(finding.what.is(&NESTED) && code_of(&finding.remedy[2]) == "page-walk-host", "{finding:?}");
+        assert!(
+            has_code(&finding.what, "page-walk-waits-nested")
+                && code_of(&finding.remedy[2]) == "page-walk-host",
+            "{finding:?}"
+        );
     }
 
     #[test]

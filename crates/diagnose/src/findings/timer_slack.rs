@@ -18,10 +18,10 @@ pub(super) const RULE: Rule = Rule {
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     // Tuning holds off idle states too. Real-time threads have no slack, so theirs is that share of the difference.
-    let idle = gains(case, "fifo", NOTHING).map(|gain| gain.between.with_least(0.0));
-    let gain = gains(case, "other", idle.unwrap_or(NOTHING))?;
+    let idle = Gain::find(case, "fifo").map(|gain| gain.ns.max(0.0));
+    let gain = Gain::find(case, "other")?;
     let known = gain.as_is.detail.get(detail::TIMER_SLACK_NS);
-    let delay = gain.between.ns - idle.map_or(0.0, |idle| idle.ns);
+    let delay = gain.ns - idle.unwrap_or(0.0);
     // Everybody has the default: no loss of this machine.
     let raised = match known {
         Some(ns) => ns > DEFAULT_SLACK_NS,
@@ -33,23 +33,20 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     // Slack delays no wake-up by more than it is; what is beyond it is something else's.
     let slack = known.map_or(delay, |ns| delay.min(ns));
-    let gain = gains(case, "other", Between::from_ns(gain.between.ns - slack))?;
     let saved = Value::Figure(slack, "ns");
     let what = text!("timer slack raised to about {saved} delays wake-ups of ordinary threads");
     let latency = gain.as_is;
     let as_is = text!("median wake-up of an ordinary thread: {latency}");
     let latency = gain.tuned;
     let tuned = match held_off(case) {
-        true => {
-            text!("without timer slack and deep idle states: {latency}")
-        }
+        true => text!("without timer slack and deep idle states: {latency}"),
         false => text!("without timer slack: {latency}"),
     };
     let process = text!("a running process");
     let default = Value::Figure(DEFAULT_SLACK_NS, "ns");
     let finding = RULE
-        .report_loss(costs(gain.loss)?, what)
-        .locate_cpus(&gain.cpus)
+        .report_loss(costs(gain.loss_beside(gain.ns - slack))?, what)
+        .locate_cpus(&cpus_of([gain.as_is]))
         .cite(as_is, gain.as_is)
         .cite(tuned, gain.tuned)
         .cite(text!("above the kernel's default of {default}"), gain.as_is)
@@ -57,8 +54,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .mend([Remedy { text: Some(process), ..set_slack("1") }])
         .advise(text!("a service: TimerSlackNSec=1 in its [Service] section"))
         .undo([set_slack("0")])
-        .cite_some(idle.filter(|idle| idle.ns > 0.0), "wakeup.latency policy=fifo", |idle| {
-            let part = Value::Figure(idle.ns, "ns");
+        .cite_some(idle.filter(|idle| *idle > 0.0), "wakeup.latency policy=fifo", |idle| {
+            let part = Value::Figure(idle, "ns");
             text!("part of idle states: {part} (from real-time wake-ups)")
         });
     Some(vec![finding])
@@ -78,33 +75,6 @@ fn held_off(case: &Case) -> bool {
     !case.record.coverage.iter().any(refused)
 }
 
-/// A difference of two medians, ns, and between what their intervals allow it to lie.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Between {
-    /// The difference.
-    pub ns: f64,
-    low: f64,
-    high: f64,
-}
-
-/// No difference.
-pub(super) const NOTHING: Between = Between { ns: 0.0, low: 0.0, high: 0.0 };
-
-impl Between {
-    fn from_summaries(as_is: &Summary, tuned: &Summary) -> Self {
-        let ((low, high), (tuned_low, tuned_high)) = (spread(as_is), spread(tuned));
-        Self { ns: as_is.median - tuned.median, low: low - tuned_high, high: high - tuned_low }
-    }
-
-    fn from_ns(ns: f64) -> Self {
-        Self { ns, low: ns, high: ns }
-    }
-
-    fn with_least(self, least: f64) -> Self {
-        Self { ns: self.ns.max(least), low: self.low.max(least), high: self.high.max(least) }
-    }
-}
-
 /// What tuning gains for one scheduling policy on [`wake_up_cpu`].
 #[derive(Debug)]
 pub(super) struct Gain<'a> {
@@ -112,17 +82,8 @@ pub(super) struct Gain<'a> {
     pub as_is: &'a Measurement,
     /// The same CPU tuned.
     pub tuned: &'a Measurement,
-    /// What one is longer than the other.
-    pub between: Between,
-    /// The loss from one to the other.
-    pub loss: Verdict,
-    /// The CPU.
-    pub cpus: CpuList,
-}
-
-/// The CPU and the priority of wake-ups.
-fn thread(m: &Measurement) -> (Option<u64>, Option<u64>) {
-    (m.labels.count(Label::Cpu), m.labels.count(Label::Priority))
+    /// By how much the median of one is longer than that of the other, ns.
+    pub ns: f64,
 }
 
 /// Whether the wake-up latency of `policy` was measured as-is and tuned.
@@ -133,27 +94,26 @@ pub(super) fn has_both(case: &Case, policy: &str) -> bool {
     })
 }
 
-/// The wake-up latency of `policy` as-is against tuned, whose latency is taken as `more` longer.
-pub(super) fn gains<'a>(case: &Case<'a>, policy: &str, more: Between) -> Option<Gain<'a>> {
-    let on = wake_up_cpu(case.index);
-    let tuned = case.wakeups(policy, "tuned");
-    let mut as_is = case.wakeups(policy, "as-is").filter(|m| m.labels.count(Label::Cpu) == on);
-    let (as_is, tuned) =
-        as_is.find_map(|as_is| Some((as_is, tuned.clone().find(|tuned| thread(tuned) == thread(as_is))?)))?;
-    let between = Between::from_summaries(&as_is.summary, &tuned.summary);
-    let loss = loss(&as_is.summary, &longer(&tuned.summary, more), Better::Lower);
-    Some(Gain { as_is, tuned, between, loss, cpus: cpus_of([as_is]) })
-}
+impl<'a> Gain<'a> {
+    /// Of `policy`.
+    pub(super) fn find(case: &Case<'a>, policy: &str) -> Option<Self> {
+        let on = wake_up_cpu(case.index);
+        let thread = |m: &Measurement| (m.labels.count(Label::Cpu), m.labels.count(Label::Priority));
+        let tuned_as = |as_is| case.wakeups(policy, "tuned").find(|tuned| thread(tuned) == thread(as_is));
+        let mut as_is = case.wakeups(policy, "as-is").filter(|m| m.labels.count(Label::Cpu) == on);
+        let (as_is, tuned) = as_is.find_map(|as_is| Some((as_is, tuned_as(as_is)?)))?;
+        Some(Self { as_is, tuned, ns: as_is.summary.median - tuned.summary.median })
+    }
 
-/// The summary of samples that all lasted `more` longer.
-fn longer(summary: &Summary, more: Between) -> Summary {
-    let (low, high) = spread(summary);
-    Summary {
-        min: summary.min + more.low,
-        median: summary.median + more.ns,
-        max: summary.max + more.high,
-        interval: Some((low + more.low, high + more.high)),
-        ..summary.clone()
+    /// What is lost as it is, but for `other` ns that something else takes.
+    pub(super) fn loss_beside(&self, other: f64) -> Verdict {
+        let (low, high) = spread(&self.tuned.summary);
+        let could_be = Summary {
+            median: self.tuned.summary.median + other,
+            interval: Some((low + other, high + other)),
+            ..self.tuned.summary.clone()
+        };
+        loss(&self.as_is.summary, &could_be, Better::Lower)
     }
 }
 

@@ -4,12 +4,15 @@
 mod change_points;
 
 use record::comparison::{Difference, FactKind};
+use record::diagnosis::Resource;
 use record::difference::Estimate;
+use record::fleet::Family;
 use record::history::{Change, HEADLINE, Line, Moment, Point};
-use record::{Better, Measurement, Record, Text, text};
+use record::{Better, Labels, Measurement, Record, Text, text};
 
 use crate::comparison::facts::{difference, facts, tell_facts};
 use crate::figures::median;
+use crate::{Figure, RowFigure};
 use change_points::{Value, find_cuts, least_values};
 
 /// Half a 95 % interval of a normal distribution, in standard deviations.
@@ -27,20 +30,7 @@ pub struct Past {
     /// What kind of machine it is of.
     pub kind: crate::Kind,
     facts: Vec<Option<String>>,
-    figures: Vec<Datum>,
-}
-
-/// A figure of a record: its value, its interval, and whether it is in doubt.
-type Datum = (Name, f64, Option<(f64, f64)>, bool);
-
-/// What a figure is, in all records.
-#[derive(Clone, Debug, PartialEq)]
-struct Name {
-    name: String,
-    what: Text,
-    unit: String,
-    better: Option<Better>,
-    method: String,
+    figures: Vec<RowFigure>,
 }
 
 impl Past {
@@ -72,59 +62,60 @@ pub const HEADLINES: [&str; 4] = [
     crate::resources::WAKE_UP,
 ];
 
-fn figures(record: &Record, asked: &[String]) -> Vec<Datum> {
+/// Headlines and rows that are asked for, each as a figure; a headline's metric is its name.
+fn figures(record: &Record, asked: &[String]) -> Vec<RowFigure> {
     let is_asked = |name: &str| asked.iter().any(|asked| asked.replace('-', " ") == name.replace('-', " "));
     let rows = crate::row_figures(record);
     let headlines = crate::resources(&crate::RecordIndex::new(record)).into_iter();
     let headlines =
         headlines.map(|headline| headline.resource).filter(|one| asked.is_empty() || is_asked(&one.name));
-    let mut all: Vec<_> = headlines
-        .map(|one| {
-            // The interval is that of the figure which the headline is.
-            let same = |value: f64| (value - one.delivered).abs() <= one.delivered.abs() * 1e-9;
-            let figure = record.measurements.iter().find(|m| m.unit == one.unit && same(m.value()));
-            let row = || rows.iter().find(|row| row.figure.unit == one.unit && same(row.value));
-            let interval = figure.and_then(Measurement::interval).or_else(|| row()?.interval);
-            let higher = one.unit != "ns" && one.unit != "s";
-            let name = Name {
+    let headline = |one: Resource| {
+        // The interval is that of the figure which the headline is.
+        let same = |value: f64| (value - one.delivered).abs() <= one.delivered.abs() * 1e-9;
+        let figure = record.measurements.iter().find(|m| m.unit == one.unit && same(m.value()));
+        let row = || rows.iter().find(|row| row.figure.unit == one.unit && same(row.value));
+        let lower = one.unit == "ns" || one.unit == "s";
+        RowFigure {
+            interval: figure.and_then(Measurement::interval).or_else(|| row()?.interval),
+            value: one.delivered,
+            in_doubt: one.doubt.is_some(),
+            method: String::new(),
+            cpu: None,
+            figure: Figure {
+                family: Family::Others,
                 what: text!(HEADLINE, name = one.name.clone()),
-                name: one.name.clone(),
-                better: Some(if higher { Better::Higher } else { Better::Lower }),
-                unit: one.unit.clone(),
-                method: String::new(),
-            };
-            (name, one.delivered, interval, one.doubt.is_some())
-        })
-        .collect();
-    let rows = rows.into_iter().filter(|row| is_asked(&row.figure.metric));
-    all.extend(rows.map(|row| {
-        let crate::Figure { metric: name, what, unit, better, .. } = row.figure;
-        let is = Name { name, what, unit, better, method: row.method };
-        (is, row.value, row.interval, row.in_doubt)
-    }));
-    all.retain(|(_, value, ..)| value.is_finite() && *value > 0.0);
+                metric: one.name,
+                unit: one.unit,
+                better: Some(if lower { Better::Lower } else { Better::Higher }),
+                labels: Labels::new(),
+            },
+        }
+    };
+    let mut all: Vec<RowFigure> = headlines.map(headline).collect();
+    all.extend(rows.into_iter().filter(|row| is_asked(&row.figure.metric)));
+    all.retain(|row| row.value.is_finite() && row.value > 0.0);
     all
+}
+
+/// What two figures of one line have in common.
+fn kind_of(row: &RowFigure) -> (&str, &Text, &str, Option<Better>, &str) {
+    let Figure { metric, what, unit, better, .. } = &row.figure;
+    (metric, what, unit, *better, &row.method)
 }
 
 /// The lines of a machine's records, which are in the order of their times.
 pub fn lines(records: &[Past]) -> Vec<Line> {
-    let mut lines: Vec<(&Name, Line)> = Vec::new();
+    let mut lines: Vec<(&RowFigure, Line)> = Vec::new();
     for (record, past) in records.iter().enumerate() {
-        for (name, value, interval, in_doubt) in &past.figures {
-            let point = Point { record, value: *value, interval: *interval, in_doubt: *in_doubt };
-            match lines.iter_mut().find(|(known, _)| known == &name) {
+        for row in &past.figures {
+            let RowFigure { figure, value, interval, in_doubt, .. } = row.clone();
+            let point = Point { record, value, interval, in_doubt };
+            match lines.iter_mut().find(|(known, _)| kind_of(known) == kind_of(row)) {
                 Some((_, line)) => line.points.push(point),
                 None => {
-                    let line = Line {
-                        what: name.what.clone(),
-                        name: name.name.clone(),
-                        unit: name.unit.clone(),
-                        better: name.better,
-                        points: vec![point],
-                        changes: Vec::new(),
-                        needs: None,
-                    };
-                    lines.push((name, line));
+                    let Figure { what, metric: name, unit, better, .. } = figure;
+                    let (points, changes, needs) = (vec![point], Vec::new(), None);
+                    lines.push((row, Line { what, name, unit, better, points, changes, needs }));
                 }
             }
         }

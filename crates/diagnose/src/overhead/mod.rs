@@ -1,7 +1,6 @@
-//! What layers of the machine cost that were timed in turn with the same bytes: steps in which one thing differs, the
-//! noise floor beside them, and the conclusions of the published comparison held against these figures.
+//! What layers of the machine cost that were timed in turn with the same bytes: steps in which one thing differs, and the noise
+//! floor beside them.
 
-mod claims;
 mod rows;
 mod steps;
 #[cfg(test)]
@@ -14,7 +13,7 @@ use crate::record_index::RecordIndex;
 use record::text;
 use rows::{Rows, Together};
 
-/// Steps, floor and conclusions; each layer gets the interval of what it takes over the fastest. `None` where no layers were
+/// Steps and floor; each layer gets the interval of what it takes over the fastest. `None` where no layers were
 /// timed in turn; figures that others published are single ones, from which no interval follows.
 pub(crate) fn overhead(index: &RecordIndex, layers: &mut [Layer]) -> Option<Overhead> {
     let rows = Rows::from_index(index);
@@ -37,7 +36,6 @@ pub(crate) fn overhead(index: &RecordIndex, layers: &mut [Layer]) -> Option<Over
         }
         None => text!("No A/A control: no layer was timed twice, so the noise floor is unknown."),
     };
-    let claims = claims::claims(&rows, together, floor.as_ref());
     let line_speed = fastest.label();
-    Some(Overhead { line_speed, floor, floor_says, steps: steps::steps(&rows, together), claims })
+    Some(Overhead { line_speed, floor, floor_says, steps: steps::steps(&rows, together) })
 }

@@ -120,7 +120,11 @@ pub(super) fn state(verdict: &Verdict) -> Text {
                 high = known(-interval.0)
             )
         }
-        Verdict::NotResolved { smaller_than } => not_resolved(*smaller_than),
+        Verdict::NotResolved { smaller_than } => text!(
+            "overhead-not-resolved",
+            "no difference (< {least})",
+            least = Value::Share(units::bound(*smaller_than))
+        ),
         Verdict::TooNoisy { rounds_needed: Some(more) } => text!(
             "too noisy; about {more} more passes would tell (--rounds)",
             more = more.div_ceil(PORTIONS_PER_PASS)
@@ -130,15 +134,6 @@ pub(super) fn state(verdict: &Verdict) -> Text {
             text!("not measurable: {reason}")
         }
     }
-}
-
-/// No difference, and the least that would have been seen.
-pub(super) fn not_resolved(smaller_than: f64) -> Text {
-    text!(
-        "overhead-not-resolved",
-        "no difference (< {least})",
-        least = Value::Share(units::bound(smaller_than))
-    )
 }
 
 /// What the cost means for each of the events beside it.

@@ -3,25 +3,18 @@
 use std::collections::BTreeMap;
 
 use record::difference::Verdict;
-use record::plan::{Advice, Policy, Process, Purpose};
+use record::plan::{Advice, Policy, Process};
 use record::text::Value;
 use record::units::digits_of_share;
-use record::{Better, CpuList, Label, Record, text, units};
+use record::{Better, Label, text, units};
 
 use super::available_resources::AvailableResources;
-use crate::figures::{cite_fact, loss, name_cpus, pasteable, write_command};
+use crate::figures::{cite_fact, loss, pasteable, write_command};
 use crate::record_index::RecordIndex;
 use crate::resources;
 
 /// Transparent huge pages' switch.
 const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
-/// The service that spreads interrupts, and its setting of the CPUs to keep them off.
-const IRQBALANCE: &str = "irqbalance";
-const BANNED: &str = "IRQBALANCE_BANNED_CPULIST";
-/// The CPUs of every interrupt, as a shell names the files; `tee` goes on behind one that cannot be moved.
-const IRQ_AFFINITY: &str = "/proc/irq/[0-9]*/smp_affinity_list";
-/// Cores that a node must have for one of them to be kept for interrupts.
-pub(super) const CORES_TO_SPARE_ONE: usize = 4;
 
 /// How memory is taken; `None` on one node.
 pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> Option<Advice> {
@@ -107,63 +100,14 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
     Some(advice)
 }
 
-/// Where interrupts should go; `None` where there is no room to choose. `kept` are the CPUs kept for them.
-pub(super) fn interrupts(
-    record: &Record,
-    available: &AvailableResources,
-    purpose: Purpose,
-    reserved: &CpuList,
-) -> Option<Advice> {
-    let mut advice = Advice { about: "interrupts".to_owned(), ..Advice::default() };
-    let cpus = available.cpus();
-    if reserved.is_empty() {
-        if available.seats.len() < 2 || purpose == Purpose::Latency {
-            return None;
-        }
-        advice.says = text!(
-            "Leave irqbalance on: it keeps a device's IRQs on the device's node. Run the process that uses a network card or \
-             disk most on that node."
-        );
-        advice
-            .commands
-            .push("grep -H . /sys/class/net/*/device/numa_node /sys/block/*/device/numa_node".to_owned());
-        return Some(advice);
-    }
-    let contained = record.machine.virtualization.container.as_deref().is_some_and(|name| name != "none");
-    advice.says = text!(
-        "plan-irq-cpus-reserved",
-        "{cpus} reserved for interrupts and housekeeping; IRQs are kept off the program's CPUs. Older irqbalance takes a mask \
-         (IRQBALANCE_BANNED_CPUS); on Red Hat the file is /etc/sysconfig/irqbalance; per-CPU IRQs cannot be moved.",
-        cpus = name_cpus(reserved).unwrap_or_default()
+/// Where interrupts should go; `None` on one node.
+pub(super) fn interrupts(available: &AvailableResources) -> Option<Advice> {
+    let says = text!(
+        "Leave irqbalance on: it keeps a device's IRQs on the device's node. Run the process that uses a network card or \
+         disk most on that node."
     );
-    if contained {
-        advice.says.push(text!("This is a container: set this on its host."));
-    }
-    let restart = format!("sudo systemctl restart {IRQBALANCE}");
-    advice.commands = vec![
-        format!("echo {BANNED}={cpus} | sudo tee -a /etc/default/{IRQBALANCE}"),
-        restart.clone(),
-        write_command(&reserved.to_string(), IRQ_AFFINITY),
-    ];
-    advice.undo = vec![format!("sudo sed -i /^{BANNED}=/d /etc/default/{IRQBALANCE}"), restart];
-    Some(advice)
-}
-
-/// Takes a core of each node away for interrupts, where every node has enough of them.
-pub(super) fn reserve_cores(available: &mut AvailableResources) -> CpuList {
-    let enough =
-        available.cpus_known && available.seats.iter().all(|seat| seat.cores.len() >= CORES_TO_SPARE_ONE);
-    let mut reserved = CpuList::new();
-    if enough {
-        for seat in &mut available.seats {
-            let core = seat.cores.remove(0);
-            seat.whole = false;
-            reserved = reserved.union(&core.into_iter().collect());
-            for domain in &mut seat.domains {
-                *domain = domain.difference(&reserved);
-            }
-            seat.domains.retain(|domain| !domain.is_empty());
-        }
-    }
-    reserved
+    let commands =
+        vec!["grep -H . /sys/class/net/*/device/numa_node /sys/block/*/device/numa_node".to_owned()];
+    let about = "interrupts".to_owned();
+    (available.seats.len() > 1).then(|| Advice { about, says, commands, ..Advice::default() })
 }

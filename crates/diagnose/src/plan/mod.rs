@@ -12,7 +12,7 @@ mod sources;
 mod verified;
 
 use record::difference::Verdict;
-use record::plan::{CacheDomains, Plan, Policy, Process, Purpose, Siblings};
+use record::plan::{CacheDomains, Plan, Policy, Process, Siblings};
 use record::text::Value;
 use record::{CpuList, Handover, Label, Measurement, Record, Template, Text, metrics, text};
 
@@ -24,7 +24,7 @@ use available_resources::AvailableResources;
 pub use error::PlanError;
 use numbering::Numbering;
 pub use snippets::TOOLS;
-pub use sources::{Merged, describe_source, merge_records, plan_needs};
+pub use sources::{describe_source, merge_records, plan_needs};
 pub use verified::judge_verification;
 
 /// What is asked of a plan.
@@ -34,8 +34,6 @@ pub struct PlanRequest {
     pub processes: Option<u32>,
     /// So many threads in each; without: one for each of its CPUs or cores.
     pub threads: Option<u32>,
-    /// What it is to be good for.
-    pub purpose: Purpose,
     /// The CPUs to stay on; without: all that may be used.
     pub cpus: Option<CpuList>,
 }
@@ -50,13 +48,8 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
     let mut costs = Costs::from_index(index);
     costs.latency = costs.latency.or_else(|| single_figures(index.record));
     let mut available = available_resources::survey(record, &costs, request.cpus.as_ref())?;
-    let reserved = if request.purpose == Purpose::Latency {
-        advice::reserve_cores(&mut available)
-    } else {
-        CpuList::new()
-    };
-    available.narrowed = request.cpus.is_some() || !reserved.is_empty();
-    let siblings = siblings::choose(index, &available, request.purpose);
+    available.narrowed = request.cpus.is_some();
+    let siblings = siblings::choose(index, &available);
     let use_them = siblings.as_ref().is_none_or(|siblings| siblings.used);
     let layout = layout::lay_out(&available, &costs, request, use_them)?;
     // Times of an emulator say nothing of what nodes cost.
@@ -64,19 +57,18 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
     let gains =
         if emulated { Vec::new() } else { gains::gains(record, &available, &costs, &layout.processes) };
     let mut plan = Plan {
-        purpose: request.purpose,
         nodes: u32::try_from(available.seats.len()).unwrap_or(u32::MAX),
         caches: caches(index, &available, &layout.processes),
         advice: [
             advice::memory(&available, &layout.processes),
             advice::huge_pages(index),
-            advice::interrupts(record, &available, request.purpose, &reserved),
+            advice::interrupts(&available),
         ]
         .into_iter()
         .flatten()
         .collect(),
         snippets: snippets::write_snippets(&available, &layout.processes),
-        cautions: cautions(record, &available, request, !gains.is_empty()),
+        cautions: cautions(record, &available, !gains.is_empty()),
         unknown: unknown(index, &available, &costs, siblings.as_ref()),
         siblings,
         gains,
@@ -95,14 +87,6 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
     plan.summary = summary(&plan);
     if available.seats.len() == 1 {
         plan.cautions.extend(numa_off(index));
-    }
-    if request.purpose == Purpose::Latency && reserved.is_empty() && plan.siblings.is_none() {
-        plan.summary.push(text!(
-            "plan-latency-as-throughput",
-            "For latency nothing else is planned than for throughput: no SMT siblings to leave idle, and too few cores to keep \
-             one of each node for interrupts (at least {needed} per node).",
-            needed = advice::CORES_TO_SPARE_ONE
-        ));
     }
     Ok(plan)
 }
@@ -265,12 +249,7 @@ fn caches(
     Some(caches)
 }
 
-fn cautions(
-    record: &Record,
-    available: &AvailableResources,
-    request: &PlanRequest,
-    gains: bool,
-) -> Vec<Text> {
+fn cautions(record: &Record, available: &AvailableResources, gains: bool) -> Vec<Text> {
     let mut all = Vec::new();
     if record.machine.virtualization.emulated == Some(true) {
         all.push(text!("This machine is emulated: its timings are not speeds, so no gain is estimated."));
@@ -329,14 +308,6 @@ fn cautions(
             "plan-numa-balancing",
             "Automatic NUMA balancing is on: it migrates pages to the nodes that use them, so a program that ignores nodes \
              may lose less than modelled."
-        ));
-    }
-    let narrowed = available.narrowed || available.per_core < 2;
-    if request.purpose == Purpose::Latency && available.cpus_known && !narrowed {
-        all.push(text!(
-            "plan-too-few-cores",
-            "Too few cores to reserve one of each node for interrupts (at least {needed} per node needed).",
-            needed = advice::CORES_TO_SPARE_ONE
         ));
     }
     all

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::diagnosis::{Evidence, SiblingsAdd};
-use record::plan::{Purpose, Siblings};
+use record::plan::Siblings;
 use record::text::Value;
 use record::{CpuList, Label, Measurement, Template, Text, metrics, text};
 
@@ -12,8 +12,6 @@ use crate::figures::{RESOLUTION, cite_fact, median, spread};
 use crate::record_index::RecordIndex;
 use crate::siblings::{Steps, find_steps};
 
-/// Workloads that wait for memory.
-const MEMORY: [&str; 2] = ["memory-bound", "triad"];
 /// Workloads that stand as evidence.
 const MOST_EVIDENCE: usize = 8;
 
@@ -31,11 +29,7 @@ struct Yield {
 }
 
 /// The choice; `None` where no core has several usable CPUs.
-pub(super) fn choose(
-    index: &RecordIndex,
-    available: &AvailableResources,
-    purpose: Purpose,
-) -> Option<Siblings> {
+pub(super) fn choose(index: &RecordIndex, available: &AvailableResources) -> Option<Siblings> {
     if available.per_core < 2 {
         return None;
     }
@@ -47,24 +41,10 @@ pub(super) fn choose(
     if yields.is_empty() {
         yields = from_scaling(index);
     }
-    if purpose == Purpose::Memory && yields.iter().any(|one| MEMORY.contains(&one.workload.as_str())) {
-        yields.retain(|one| MEMORY.contains(&one.workload.as_str()));
-    }
     siblings.evidence = yields.iter().flat_map(|one| one.evidence.clone()).take(MOST_EVIDENCE).collect();
     let value = median(yields.iter().map(|one| one.value));
-    match (purpose, value) {
-        (Purpose::Latency, value) => {
-            siblings.used = false;
-            siblings.measured = value.is_some();
-            siblings.why = text!("A thread responds fastest when it has a core to itself.");
-            if let Some(value) = value {
-                siblings.why.push(text!(
-                    "With all siblings busy each gets {share} of a core.",
-                    share = Value::Share(value / f64::from(available.per_core))
-                ));
-            }
-        }
-        (_, None) => {
+    match value {
+        None => {
             if let Some(SiblingsAdd { workload, adds, says, .. }) = extrapolated(index) {
                 siblings.used = adds > RESOLUTION;
                 siblings.why = text!("{workload}: {says}");
@@ -76,7 +56,7 @@ pub(super) fn choose(
                  alternative is one thread per core."
             );
         }
-        (_, Some(value)) => {
+        Some(value) => {
             let above = yields
                 .iter()
                 .filter(|one| one.between.is_none_or(|b| b.0 > 1.0) && one.value > 1.0 + RESOLUTION);

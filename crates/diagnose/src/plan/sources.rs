@@ -104,35 +104,6 @@ struct Taken<'a> {
     passed_over: Option<Text>,
 }
 
-/// Where the figures of a plan are from.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Merged {
-    /// A sentence a record.
-    pub sources: Vec<Text>,
-    /// Metrics that are not of the newest record, and what is said of that beside their figures.
-    older: Vec<(String, Text)>,
-}
-
-impl Merged {
-    /// Says beside each figure of a plan from which record it is, where that is not the newest: its report may tell another one.
-    pub fn name_at_figures(&self, plan: &mut Plan) {
-        let metric = |of: &Evidence| of.from.split(' ').next().unwrap_or_default().to_owned();
-        for (says, evidence) in explained(plan) {
-            let metrics: Vec<String> = evidence.iter().map(metric).collect();
-            let older = self.older.iter().find(|(metric, _)| metrics.contains(metric));
-            if let Some((_, of)) = older {
-                says.push(of.clone());
-            }
-        }
-    }
-}
-
-impl From<Text> for Merged {
-    fn from(source: Text) -> Self {
-        Self { sources: vec![source], older: Vec::new() }
-    }
-}
-
 /// What a plan says from figures, each with these.
 fn explained(plan: &mut Plan) -> impl Iterator<Item = (&mut Text, &[Evidence])> {
     let gains = plan.gains.iter_mut().map(|of| (&mut of.why, of.evidence.as_slice()));
@@ -143,8 +114,8 @@ fn explained(plan: &mut Plan) -> impl Iterator<Item = (&mut Text, &[Evidence])> 
 }
 
 /// Adds to `record`, which is of now, the figures of its machine's records, each with its name, the newest first: of each group
-/// those of the best record. Returns where they are from.
-pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Merged {
+/// those of the best record. Returns where they are from, a sentence a record.
+pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Vec<Text> {
     let mut all: Vec<Taken> = Vec::new();
     let mut figures: Vec<Measurement> = Vec::new();
     for group in NEEDED {
@@ -176,22 +147,14 @@ pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Merged
         figures.extend(best.figures.into_iter().cloned());
     }
     record.measurements.extend(figures);
-    let mut merged = Merged::default();
-    for taken in all {
-        let Some((name, other)) = others.get(taken.at) else { continue };
+    let source = |taken: Taken| {
+        let (name, other) = others.get(taken.at)?;
         let template = if taken.in_doubt { DOUBTFUL_SOURCE } else { SOURCE };
         let mut says = text!(template, metrics = taken.metrics.join(", "), day = day(other), name);
-        let record = name.clone();
-        // Why it is an older one stands once, at the sources.
-        let beside = (taken.at > 0).then(|| text!("plan-figures-of", "From {record}."));
-        if let Some(why) = taken.passed_over {
-            says.push(why);
-        }
-        merged.sources.push(says);
-        let metrics = taken.metrics.into_iter().map(str::to_owned);
-        merged.older.extend(beside.into_iter().flat_map(|of| metrics.clone().map(move |m| (m, of.clone()))));
-    }
-    merged
+        says.push(taken.passed_over.unwrap_or_default());
+        Some(says)
+    };
+    all.into_iter().filter_map(source).collect()
 }
 
 const SOURCE: Template = Template { code: "plan-source", words: "{metrics} of {day}: {name}" };

@@ -1,10 +1,13 @@
 //! What running a command both ways says: round by round the work in the same time, and whether the layouts differ.
 
-use record::difference::{Difference, MUCH, Scale, Verdict, compare_pairs, least_rounds};
-use record::plan::{Plan, Verification};
-use record::statistics::{Summary, median_of_sorted};
+use record::difference::{Scale, Verdict, compare_pairs};
+use record::plan::{Gain, Plan, Verification};
+use record::statistics::Summary;
+use record::text;
 use record::text::Value;
-use record::{Text, text};
+
+use crate::figures::median;
+use crate::turns;
 
 /// What a run can take: others are no times.
 const SECONDS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
@@ -19,114 +22,43 @@ pub fn judge_verification(verified: &mut Verification, plan: &Plan, planned_firs
         &pairs.iter().map(|(unbound, planned)| unbound / planned).collect::<Vec<f64>>(),
     );
     verified.noise = noise(&pairs, planned_first);
-    let mut found = compare_pairs(&pairs, Scale::Ratio, 1, None);
+    let found = compare_pairs(&pairs, Scale::Ratio, 1, None);
     let (verdict, slower) = found.verdict.clone().of_slower();
-    found.verdict = verdict;
     verified.slower = slower == Some(true);
-    verified.says = says(&found, verified.slower, plan);
-    verified.verdict = Some(found.verdict);
-}
-
-fn says(found: &Difference, slower: bool, plan: &Plan) -> Text {
+    let result = turns::describe(&found, ["running unbound", "the planned layout"], 1);
+    verified.says = text!("plan-verified", "Result: {result}.");
     let expected = plan.gains.iter().max_by(|a, b| a.factor.total_cmp(&b.factor));
-    let work = |less_by: f64| 1.0 / (1.0 - less_by);
-    let (least, most) = found.interval.map_or((1.0, 1.0), |(low, high)| (work(low), work(high)));
-    let [factor, low, high] = [work(found.less_by), least, most].map(Value::Factor);
-    let rounds = found.rounds as u64;
-    let (mut says, more) = match &found.verdict {
-        Verdict::Costs { share, interval } => {
-            let first = text!(
-                "plan-verified-factor",
-                "The planned layout did {factor} the work in the same time ({low} to {high})."
-            );
-            let [share, low, high] = [*share, interval.0, interval.1].map(Value::Share);
-            let costs = if slower {
-                text!(
-                    "plan-verified-slower",
-                    "It costs {share} ({low} to {high}) of the speed. Leave this command unbound."
-                )
-            } else {
-                text!("plan-verified-faster", "Running unbound costs {share} ({low} to {high}) of the speed.")
-            };
-            let expected = expected.map(|gain| {
-                text!(
-                    "plan-verified-expected",
-                    "Expected: up to {factor} for a {program} program.",
-                    factor = Value::Factor(gain.factor),
-                    program = &gain.program
-                )
-            });
-            (first, Text::sequence([costs].into_iter().chain(expected)))
+    match (&verdict, expected) {
+        (Verdict::Costs { .. }, _) if verified.slower => {
+            verified.says.push(text!("plan-verified-slower", "Leave this command unbound."));
         }
-        Verdict::NotResolved { smaller_than } => (
-            text!(
-                "plan-verified-no-difference",
-                "No difference resolved (smaller than {smaller_than}).",
-                smaller_than = Value::Share(*smaller_than)
-            ),
-            match expected {
-                Some(gain) => text!(
-                    "Expected: up to {factor} for a {program} program; this command is not one, or the kernel places it well \
-                     by itself.",
-                    factor = Value::Factor(gain.factor),
-                    program = &gain.program
-                ),
-                None => text!("None was expected."),
-            },
-        ),
-        Verdict::TooNoisy { rounds_needed } if found.interval.is_none() => {
-            return text!(
-                "plan-verified-too-few",
-                "Too few rounds for an interval ({rounds}): {needed} more needed (-r {least}).",
-                needed = rounds_needed.unwrap_or_default(),
-                least = least_rounds(1)
-            );
+        (Verdict::Costs { .. } | Verdict::NotResolved { .. }, Some(Gain { factor, program, .. })) => {
+            let factor = Value::Factor(*factor);
+            let expected =
+                text!("plan-verified-expected", "Expected: up to {factor} for a {program} program.", program);
+            verified.says.push(expected);
         }
-        Verdict::TooNoisy { rounds_needed } => (
-            text!(
-                "plan-verified-too-noisy",
-                "Too noisy: the planned layout did {factor} the work in the same time, but {rounds} rounds allow {low} to \
-                 {high}."
-            ),
-            match rounds_needed {
-                Some(more) => text!(
-                    "plan-verified-rounds-needed",
-                    "If further rounds scatter alike, about {more} more (-r {all}) resolve a difference, or show that it is \
-                     smaller than {worth}.",
-                    all = rounds + more,
-                    worth = Value::Share(MUCH)
-                ),
-                None => text!(
-                    "plan-verified-no-rounds-suffice",
-                    "With such scatter no number of rounds resolves a difference."
-                ),
-            },
-        ),
-        Verdict::NotMeasurable { reason } => return reason.clone(),
-    };
-    says.push(more);
-    says
+        _ => {}
+    }
+    verified.verdict = Some(verdict);
 }
 
 /// By how much two runs of one kind in a row differ, in the median. With sides in turn (A B, B A, A B …) the second of a
 /// round and the first of the next are of one kind.
 fn noise(pairs: &[(f64, f64)], planned_first: impl Fn(usize) -> bool) -> Option<f64> {
-    let mut differences: Vec<f64> = (1..pairs.len())
-        .map(|round| {
-            let (before, now) = (pairs[round - 1], pairs[round]);
-            let ratio = if planned_first(round) { now.1 / before.1 } else { now.0 / before.0 };
-            ratio.ln().abs()
-        })
-        .collect();
-    differences.sort_by(f64::total_cmp);
-    (!differences.is_empty()).then(|| 1.0 - (-median_of_sorted(&differences)).exp())
+    let apart = (1..pairs.len()).map(|round| {
+        let (before, now) = (pairs[round - 1], pairs[round]);
+        let ratio = if planned_first(round) { now.1 / before.1 } else { now.0 / before.0 };
+        ratio.ln().abs()
+    });
+    median(apart).map(|apart| 1.0 - (-apart).exp())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use record::plan::Gain;
+    use record::Text;
 
     fn judged(planned: &[f64], unbound: &[f64], factor: Option<f64>) -> Verification {
         let gains = factor.map(|factor| Gain {
@@ -141,18 +73,24 @@ mod tests {
         verified
     }
 
+    fn result(verified: &Verification) -> Text {
+        match verified.says.value("result") {
+            Some(Value::Sentence(result)) => (**result).clone(),
+            _ => panic!("{verified:?}"),
+        }
+    }
+
     #[test]
     fn a_layout_that_helps_is_reported_with_its_interval_and_what_was_expected() {
         let verified = judged(&[1.0; 8], &[1.4, 1.42, 1.38, 1.4, 1.41, 1.39, 1.4, 1.4], Some(1.41));
         let Some(Verdict::Costs { share, interval }) = verified.verdict else { panic!("{verified:?}") };
         assert!((share - (1.0 - 1.0 / 1.4)).abs() < 1e-9 && interval.0 < share && share < interval.1);
         let codes: Vec<_> = verified.says.sentences().iter().filter_map(Text::code).collect();
-        assert_eq!(codes, ["plan-verified-factor", "plan-verified-faster", "plan-verified-expected"]);
+        assert_eq!(codes, ["plan-verified", "plan-verified-expected"]);
         assert!(!verified.slower);
-        assert!(
-            matches!(verified.says.value("factor"), Some(Value::Factor(factor)) if (factor - 1.4).abs() < 1e-9)
-        );
-        assert_eq!(verified.says.sentences()[2].value("factor"), Some(&Value::Factor(1.41)));
+        let result = result(&verified);
+        assert_eq!((result.code(), result.value("ratio")), (Some("turns-faster"), Some(&"1.400".into())));
+        assert_eq!(verified.says.sentences()[1].value("factor"), Some(&Value::Factor(1.41)));
     }
 
     #[test]
@@ -169,8 +107,7 @@ mod tests {
         let verified = judged(&planned, &unbound, None);
         let Some(Verdict::NotResolved { smaller_than }) = verified.verdict else { panic!("{verified:?}") };
         assert!(smaller_than < 0.03);
-        assert_eq!(verified.says.code(), Some("plan-verified-no-difference"));
-        assert_eq!(verified.says.value("smaller_than"), Some(&Value::Share(smaller_than)));
+        assert_eq!(verified.says.sentences().len(), 1, "{}", verified.says);
         assert!(verified.noise.is_some_and(|noise| noise < 0.03));
     }
 
@@ -178,11 +115,9 @@ mod tests {
     fn few_or_wild_rounds_tell_nothing() {
         let few = judged(&[1.0; 3], &[2.0; 3], None);
         assert_eq!(few.verdict, Some(Verdict::TooNoisy { rounds_needed: Some(3) }));
-        assert_eq!(few.says.code(), Some("plan-verified-too-few"));
-        assert_eq!(few.says.value("needed"), Some(&Value::Count(3)));
+        assert_eq!(result(&few).code(), Some("turns-too-few-rounds"));
         let wild = judged(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0], &[2.0, 1.0, 2.0, 1.0, 2.0, 1.0], None);
-        let codes: Vec<_> = wild.says.sentences().iter().filter_map(Text::code).collect();
-        assert_eq!(codes, ["plan-verified-too-noisy", "plan-verified-no-rounds-suffice"]);
+        assert_eq!(result(&wild).code(), Some("turns-too-noisy"));
     }
 
     #[test]
@@ -196,13 +131,8 @@ mod tests {
             panic!("{verified:?}")
         };
         assert!((1..=20).contains(&more), "{more}");
-        let shown = |name| verified.says.value(name).map(Value::to_string);
-        let shown: Vec<_> = ["factor", "low", "high"].into_iter().filter_map(shown).collect();
-        assert_eq!(shown, ["0.769×", "0.765×", "1.48×"]);
-        let needed = &verified.says.sentences()[1];
-        assert_eq!(needed.code(), Some("plan-verified-rounds-needed"));
-        assert_eq!(needed.value("more"), Some(&Value::Count(more)));
-        assert_eq!(needed.value("all"), Some(&Value::Count(6 + more)));
+        let shown = |name| result(&verified).value(name).map(Value::to_string);
+        assert_eq!(shown("interval").as_deref(), Some("0.676–1.31"));
     }
 
     proptest! {

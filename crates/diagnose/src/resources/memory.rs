@@ -10,6 +10,7 @@ use super::{Headline, MEMORY_BANDWIDTH, MEMORY_LATENCY, doubt, reached};
 use crate::figures::{RESOLUTION, has_labels};
 use crate::memory_channels;
 use crate::record_index::RecordIndex;
+use crate::shape::noise;
 
 /// Bandwidths as STREAM counts bytes, whose arrays were mostly memory. The bus carried at least as many bytes, whatever regular
 /// stores read first.
@@ -119,6 +120,7 @@ pub(super) fn latency(index: &RecordIndex) -> Option<Headline> {
         source: Some(CeilingSource::Measured),
         delivered: small.value(),
         share: Some(ceiling / small.value()),
+        beside: index.shape().and_then(|shape| noise::explain(small, &shape.states)),
         doubt: doubt([small, huge]),
         ..Resource::default()
     };

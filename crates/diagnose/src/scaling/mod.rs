@@ -27,8 +27,7 @@ const MOST_STEPS: usize = 4096;
 pub fn scaling(index: &RecordIndex) -> Vec<Scaling> {
     let mut workloads: Vec<(&str, Vec<Line>)> = Vec::new();
     // By name, since a record may hold any number of them.
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
-    let mut lines: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut places: HashMap<(&str, Option<&str>), usize> = HashMap::new();
     for m in index.figures_of(metrics::WORKLOAD_THROUGHPUT) {
         let (Some(workload), Some(placement)) =
             (m.labels.word(Label::Workload), m.labels.word(Label::Placement))
@@ -36,17 +35,17 @@ pub fn scaling(index: &RecordIndex) -> Vec<Scaling> {
             continue;
         };
         let Some(point) = Point::from_measurement(m) else { continue };
-        let number = *numbers.entry(workload).or_insert_with(|| {
+        let number = *places.entry((workload, None)).or_insert(workloads.len());
+        if number == workloads.len() {
             workloads.push((workload, Vec::new()));
-            workloads.len() - 1
-        });
-        let of_workload = &mut workloads[number].1;
-        let at = *lines.entry((workload, placement)).or_insert_with(|| {
-            of_workload.push(Line { placement, points: Vec::new() });
-            of_workload.len() - 1
-        });
-        if of_workload[at].points.len() < MOST_STEPS {
-            of_workload[at].points.push(point);
+        }
+        let lines = &mut workloads[number].1;
+        let at = *places.entry((workload, Some(placement))).or_insert(lines.len());
+        if at == lines.len() {
+            lines.push(Line { placement, points: Vec::new() });
+        }
+        if lines[at].points.len() < MOST_STEPS {
+            lines[at].points.push(point);
         }
     }
     let cores = index.record.machine.counts.cores;
@@ -105,28 +104,27 @@ fn doubt_of(m: &Measurement) -> Option<FitDoubt> {
     marks.or(other).or((m.summary.n < 2).then_some(FitDoubt::Once))
 }
 
-/// One thread runs on one CPU whatever the placement, so a placement that has no such step takes another's.
+/// One thread runs on one CPU whatever the placement, so a placement that has no such step takes another's. Then all lie in order.
 fn share_the_first(lines: &mut [Line]) {
     let first = |line: &Line| line.points.iter().find(|point| point.threads == 1).copied();
-    let Some(shared) = lines.iter().find_map(first) else { return };
+    let shared = lines.iter().find_map(first);
     for line in lines {
         if first(line).is_none() {
-            line.points.push(shared);
+            line.points.extend(shared);
         }
         line.points.sort_by_key(|point| point.threads);
     }
 }
 
 fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
-    let mut points = line.points.clone();
-    points.sort_by_key(|point| point.threads);
+    let points = &line.points;
     let mut distinct: Vec<u32> = points.iter().map(|point| point.threads).collect();
     distinct.dedup();
     let last = *distinct.last()?;
     if distinct.len() < 2 {
         return None;
     }
-    let (fit, fitted, residual) = chosen(&points, &distinct, line.placement, cores)?;
+    let (fit, fitted, residual) = chosen(points, &distinct, line.placement, cores)?;
     let at = |threads| median(points.iter().filter(|p| p.threads == threads).map(|p| p.throughput));
     let one = at(1).unwrap_or(fit.rate);
     let steps: Vec<Step> = distinct
@@ -153,9 +151,9 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
         coherency: fit.coherency,
         residual,
         speedup,
-        speedup_interval: interval(&points, &fit),
+        speedup_interval: interval(points, &fit),
         threads: last,
-        knee: if doubt.is_some() { None } else { knee(&points, one) },
+        knee: if doubt.is_some() { None } else { knee(points, one) },
         meaning: record::Text::default(),
         disturbed: false,
         steps,
@@ -221,10 +219,7 @@ fn knee(points: &[Point], one: f64) -> Option<u32> {
         to.high.max(to.throughput) - from.low.min(from.throughput)
             < WORTH * one * f64::from(to.threads - from.threads)
     };
-    let mut steps: BTreeMap<u32, &Point> = BTreeMap::new();
-    for point in points {
-        steps.insert(point.threads, point);
-    }
+    let steps: BTreeMap<u32, &Point> = points.iter().map(|point| (point.threads, point)).collect();
     steps
         .iter()
         .filter(|(threads, _)| **threads < last)

@@ -8,12 +8,14 @@ use ::live::{Keeping, Selection, Service, Watch};
 use diagnose::Reference;
 use machine::Root;
 use measure::accesses::Hierarchy;
+use measure::shape::Looker;
 use os::terminal::Redrawn;
 use os::{Stop, signals};
 use record::diagnosis::Bound;
 use record::live::{Interval, Said};
 use record::phrase::join_most;
 use record::redaction::{Kind, Pseudonyms};
+use record::shape::Shape;
 use record::{Coverage, text};
 use report::terminal::{self, LastLook, Screen};
 
@@ -58,6 +60,10 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
         }
     };
     let mut shown = Shown { screen: Redrawn::default(), head, look: LastLook::default(), said: false, names };
+    let machine = found.machine.clone();
+    let mut looker =
+        if live.once.is_some() { None } else { Looker::beside(&machine, &machine.allowed_cpus()) };
+    let mut shape: Option<Box<Shape>> = None;
     let mut keeping = Keeping::begin(super::new_record(), found, of);
     let mut reference = Reference::default();
     match ceilings {
@@ -84,7 +90,13 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
             let _ = service.refresh(&Root::live());
         }
         let length = (live.once.unwrap_or(live.interval), once);
-        let (interval, bound) = look(&mut watch, service.as_mut(), length, &reference, stop);
+        let (mut interval, bound) = look(&mut watch, service.as_mut(), length, &reference, stop);
+        let used = interval.times.share(interval.times.busy());
+        if let Some(looks) = looker.as_mut().and_then(|looker| looker.look_beside(used)) {
+            let said = diagnose::shape(looks, &machine);
+            shape = said.map(|shape| Box::new(Shape { states: Vec::new(), ..shape }));
+        }
+        interval.shape.clone_from(&shape);
         keeping.push(&interval, bound.as_ref());
         shown.show(options, live, (&interval, bound.as_ref()), &reference, &keeping)?;
         if once || stop.signal().is_some() || has_ended(&interval) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 /// Options of `plan`.
 #[derive(Debug, Args)]
@@ -16,9 +16,6 @@ pub struct Plan {
     /// Threads of each process [without: as many as its CPUs allow]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub threads: Option<u32>,
-    /// Goal of the layout
-    #[arg(long = "for", value_name = "WHAT", default_value = "throughput")]
-    pub purpose: Purpose,
     /// Print only the lines to paste for this tool: numactl, taskset, systemd, docker
     #[arg(long = "as", value_name = "TOOL", value_parser = clap::builder::PossibleValuesParser::new(diagnose::TOOLS),
           conflicts_with_all = ["form", "all"])]
@@ -38,25 +35,4 @@ pub struct Plan {
     /// thread
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
-}
-
-/// What a layout is to be good for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Purpose {
-    /// Most work per time
-    Throughput,
-    /// Most work per time of memory-bound programs: SMT is judged by memory workloads alone
-    Memory,
-    /// Short, even response times: one core per thread, interrupts on cores of their own
-    Latency,
-}
-
-impl From<Purpose> for record::plan::Purpose {
-    fn from(purpose: Purpose) -> Self {
-        match purpose {
-            Purpose::Throughput => record::plan::Purpose::Throughput,
-            Purpose::Memory => record::plan::Purpose::Memory,
-            Purpose::Latency => record::plan::Purpose::Latency,
-        }
-    }
 }

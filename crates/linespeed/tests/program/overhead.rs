@@ -33,7 +33,6 @@ fn user_rows_come_with_the_same_bytes_and_the_same_primes() {
         assert!(m.doubt.is_some(), "one pass says nothing of its spread");
     }
     let overhead = record.diagnosis.overhead.expect("layers were timed in turn");
-    assert_eq!(overhead.claims.len(), 6);
     assert!(overhead.steps.iter().any(|step| step.what == "not bound to a CPU".into()), "{overhead:?}");
 }
 
@@ -52,7 +51,7 @@ fn the_table_is_shown_at_once_and_again_as_text_and_as_a_page() {
         text.lines().filter(|line| line.chars().count() > 80 && !line.starts_with("Record:")).collect();
     assert!(wide.is_empty(), "{wide:#?}");
     let again = ran(["show", "--all", file]).succeeds().stdout;
-    for words in ["Cost of each step", "CRC-32", "Published conclusions"] {
+    for words in ["Cost of each step", "CRC-32"] {
         assert!(text.contains(words) && again.contains(words), "no {words:?} in:\n{text}\n{again}");
     }
     let page = ran(["show", file, "--html"]).succeeds().stdout;

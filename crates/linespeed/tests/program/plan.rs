@@ -154,7 +154,7 @@ fn systemd_takes_the_settings_as_they_are() {
     let place = folder();
     let record = place.path().join("two.json");
     std::fs::write(&record, two_nodes()).unwrap();
-    for more in [&[][..], &["--processes", "1"], &["--processes", "4"], &["--for", "latency"]] {
+    for more in [&[][..], &["--processes", "1"], &["--processes", "4"]] {
         let mut args = vec!["plan", record.to_str().unwrap(), "--as", "systemd"];
         args.extend(more);
         let text = ran(args).succeeds().stdout;

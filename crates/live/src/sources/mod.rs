@@ -5,5 +5,4 @@ pub(crate) mod counts;
 pub(crate) mod cpu_times;
 pub(crate) mod numa;
 pub(crate) mod quota;
-pub(crate) mod resctrl;
 pub(crate) mod sensors;

@@ -55,7 +55,7 @@ const TEXTS: &[(Holds, &str)] = &[
         .epp .features[] .firmware .firmware_name .form .governor .hypervisor .idle_states[].name
         .interrupts .kind .knobs[].name .layer .level .levels[].name .locator .metric .microarchitecture .microcode
         .mitigations.* .model_name .own_policy .part .placement .power_supply .preemption .product .release
-        .resource .resources[].name .revision .rule .set_to .smt .source .started .state .thp .thp_defrag
+        .resource .resources[].name .revision .rule .set_to .smt .source .started .shape.looked_at .state .thp .thp_defrag
         .tool .tool.name .unit .value .vendor .version .was
         ",
     ),

@@ -208,6 +208,7 @@ pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
         throttled: both(a.throttled, next.throttled, |a, b| join_throttled(a, b, weights)),
         processes: a.processes,
         threads: a.threads,
+        shape: next.shape.or(a.shape),
         processes_seconds: both(a.processes_seconds, next.processes_seconds, Add::add),
         waits: join_waits(a.waits, next.waits),
         looks: join_looks(a.looks, next.looks),

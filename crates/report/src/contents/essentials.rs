@@ -23,7 +23,7 @@ const ABOVE: [(&str, &str); 6] = [
         "CPUs",
         "{CPUs online} online, {CPUs offline} offline, {CPUs a core} per core, dies {Dies}, clusters {Clusters}",
     ),
-    ("CPUs seen to", "{CPUs seen to}"),
+    ("CPUs move", "{CPUs move}"),
     (
         "Limits",
         "affinity {Affinity}, cpuset {Cpuset}, memory nodes {Memory nodes}, quota {CPU quota}, memory {Memory limit}, \

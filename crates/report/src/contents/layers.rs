@@ -1,6 +1,6 @@
 //! Layers of a machine, and what siblings add: what a few figures of one routine or workload say.
 
-use record::diagnosis::{Answer, Claim, Layer, LayerStep, Overhead};
+use record::diagnosis::{Layer, LayerStep, Overhead};
 use record::difference::Verdict;
 use record::{Record, Text, detail, metrics, units};
 
@@ -13,8 +13,8 @@ use crate::text::range;
 /// Entries that are told; the rest is in the record.
 const MOST: usize = 64;
 
-/// The layers in which a routine was timed, the fastest first, what was counted beside them, what the steps between them cost, and
-/// what that says of published conclusions. Nothing where none was timed.
+/// The layers in which a routine was timed, the fastest first, what was counted beside them, and what the steps between them cost.
+/// Nothing where none was timed.
 pub(crate) fn layers(record: &Record) -> Block {
     let timed = record.measurements_of(metrics::LAYER_TIME).next();
     let Some(first) = timed.filter(|_| !record.diagnosis.layers.is_empty()) else { return Block::default() };
@@ -23,7 +23,6 @@ pub(crate) fn layers(record: &Record) -> Block {
     if let Some(overhead) = &record.diagnosis.overhead {
         parts.push(Part::Table(steps(overhead)));
         parts.push(Part::Says(overhead.floor_says.to_string()));
-        parts.push(Part::Table(claims(overhead)));
     }
     Block::new(TITLE, Some(metrics::LAYER_TIME), parts)
 }
@@ -147,24 +146,6 @@ fn steps(overhead: &Overhead) -> Table {
     table.finished()
 }
 
-const CLAIMS: [Field<Claim>; 3] = [
-    ("conclusion", |claim| claim.claim.to_string()),
-    ("here", |claim| match claim.answer {
-        Answer::Supported => "supported".to_owned(),
-        Answer::Contradicted => "contradicted".to_owned(),
-        Answer::CannotTell => "cannot tell".to_owned(),
-    }),
-    ("why", |claim| claim.why.to_string()),
-];
-
-/// The conclusions of a published comparison, held against these figures.
-fn claims(overhead: &Overhead) -> Table {
-    let mut table = Table::with_fields("Published conclusions", None, &CLAIMS);
-    overhead.claims.iter().take(MOST).for_each(|claim| table.item(&CLAIMS, claim));
-    table.note("of kernel, user mode and virtual machine on an i7-6500U: linespeed reference i7-6500u");
-    table.finished()
-}
-
 /// What siblings add to each workload; nothing where no figures tell.
 pub(crate) fn siblings(record: &Record) -> Block {
     let says = record.diagnosis.siblings.iter().take(MOST).map(|one| {
@@ -276,11 +257,6 @@ mod tests {
                 says: "costs 5.00 % [4.00 % – 6.00 %]".into(),
                 each: Some("10250 interrupts/s with it, 0 without: 4.76 µs each".into()),
             }],
-            claims: vec![Claim {
-                claim: "a hypervisor takes little of it".into(),
-                answer: Answer::CannotTell,
-                why: "no guest was timed".into(),
-            }],
         });
         record
     }
@@ -294,7 +270,7 @@ mod tests {
             .iter()
             .filter_map(|part| if let Part::Table(table) = part { Some(table) } else { None })
             .collect();
-        assert_eq!(tables.len(), 4);
+        assert_eq!(tables.len(), 3);
         assert_eq!(tables[0].rows[0][3], "1.00 G cycles (500 ms)");
         assert!(tables[0].notes[0].contains("too noisy"), "{:?}", tables[0].notes);
         assert_eq!(tables[1].rows, [["user", "cpu 1", "on", "251 interrupts/s"]]);
@@ -335,9 +311,7 @@ mod tests {
             for line in text.lines() {
                 assert!(crate::text::width(line) <= width, "{line}");
             }
-            for words in
-                ["costs 5.00 %", "4.76 µs each", "cannot tell", "00c0ffee", "No layer was timed twice"]
-            {
+            for words in ["costs 5.00 %", "4.76 µs each", "00c0ffee", "No layer was timed twice"] {
                 let words: Vec<&str> = words.split(' ').collect();
                 assert!(words.iter().all(|word| text.contains(word)), "no {words:?} in:\n{text}");
             }

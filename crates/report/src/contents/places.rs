@@ -72,9 +72,9 @@ fn lists(of: &[CpuList]) -> String {
 /// The answer in a few words, with the day of the looks where that was another run's.
 pub(crate) fn brief(shape: &Shape) -> Option<String> {
     let motion = match shape.motion {
-        Motion::Pinned => "stay where they are".to_owned(),
+        Motion::Pinned => "no".to_owned(),
         Motion::Floating => format!(
-            "move ({} in {})",
+            "yes: {} in {}",
             count_noun(u64::from(shape.changes), "change"),
             count_noun(u64::from(shape.looks), "look")
         ),

@@ -6,13 +6,14 @@ mod tables;
 use diagnose::Reference;
 use record::diagnosis::Bound;
 use record::live::{Cores, Interval, Sampled, Share};
+use record::shape::Motion;
 use record::{Coverage, Machine, State, Text, Watch, units};
 
 use super::answer;
 use super::room::{MORE, PROCESSES, SAYS, SCREEN};
 use super::screen::Screen;
 use crate::contents::command::describe_below;
-use crate::contents::watch;
+use crate::contents::{places, watch};
 use crate::paint::Span;
 use crate::text::{pad_left, pad_right};
 pub use tables::LastLook;
@@ -237,7 +238,14 @@ fn facts(live: &Live) -> (Facts, Facts) {
         facts.push(("Sensors", format!("  {}", all.into_iter().flatten().collect::<Vec<_>>().join(", "))));
     }
     let cost = interval.own_seconds / interval.seconds.max(1e-9);
-    facts.push(("Own cost", format!("{} of one CPU", pad_left(&format!("{:.2} %", cost * 100.0), 8))));
+    // As told and at rest is no news.
+    let shape = interval
+        .shape
+        .as_ref()
+        .filter(|shape| shape.motion == Motion::Floating || !shape.shared_cores.is_empty());
+    let shape = shape.and_then(|shape| places::brief(shape)).map(|brief| format!("   CPUs move: {brief}"));
+    let cost = pad_left(&format!("{:.2} %", cost * 100.0), 8);
+    facts.push(("Own cost", format!("{cost} of one CPU{}", shape.unwrap_or_default())));
     (facts, own)
 }
 

@@ -1,6 +1,6 @@
 //! How whole plans read on a terminal of 80 columns.
 
-use record::plan::{Purpose, Verification};
+use record::plan::Verification;
 use record::{CpuList, Mark, Record};
 use report::terminal::{self, Style};
 
@@ -25,12 +25,6 @@ fn planned(record: &Record, request: &diagnose::PlanRequest) -> String {
 #[test]
 fn two_nodes_without_figures_of_remote_memory() {
     insta::assert_snapshot!(planned(&two_nodes(), &diagnose::PlanRequest::default()));
-}
-
-#[test]
-fn two_nodes_for_latency() {
-    let request = diagnose::PlanRequest { purpose: Purpose::Latency, ..Default::default() };
-    insta::assert_snapshot!(planned(&two_nodes(), &request));
 }
 
 #[test]

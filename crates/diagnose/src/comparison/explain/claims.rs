@@ -1,6 +1,7 @@
 //! What one might hold for the reason why this one is faster than the baseline, and whether the figures carry it.
 
 use record::comparison::{Claim, Support};
+use record::difference::WORTH_TELLING;
 use record::text::Value;
 use record::{Label, Measurement, Record, Template, Text, detail, metrics, text};
 
@@ -14,8 +15,6 @@ use crate::cpu_accounting::used_by_others;
 const STOLEN: f64 = 0.001;
 /// Shares of all CPUs that other work used and that differ by less than this say nothing.
 const USED: f64 = 0.02;
-/// Clocks that differ by less than this part are the same.
-const SAME_CLOCK: f64 = 0.01;
 /// The least part of what the slower one loses that a difference in taken time must be to be held for its reason.
 const WORTH: f64 = 0.1;
 
@@ -54,12 +53,6 @@ fn state_figures(pair: &Pair, fast: impl Into<Value>, slow: impl Into<Value>) ->
     )
 }
 
-/// Caches of guests.
-pub(crate) const HOSTS_CACHE: Template = Template {
-    code: "comparison-hosts-cache",
-    words: "{why}; L{level} of {guests} is the host's, shared with its other guests",
-};
-
 /// Bigger caches.
 pub(super) fn judge_caches(pair: &Pair) -> Option<Claim> {
     let ((level, fast), (slow_level, slow)) =
@@ -73,7 +66,14 @@ pub(super) fn judge_caches(pair: &Pair) -> Option<Claim> {
     let guests: Vec<Text> = guests.map(|side| Text::from(side.name.as_str())).collect();
     Some(match guests.is_empty() {
         true => judged,
-        false => Claim { why: text!(HOSTS_CACHE, why = judged.why, level, guests), ..judged },
+        false => Claim {
+            why: text!(
+                "comparison-hosts-cache",
+                "{why}; L{level} of {guests} is the host's, shared with its other guests",
+                why = judged.why
+            ),
+            ..judged
+        },
     })
 }
 
@@ -90,7 +90,7 @@ pub(super) fn judge_clock(pair: &Pair) -> Option<Claim> {
     let (fast, slow) = (find_best_clock(pair.this)?.datum.value, find_best_clock(pair.base)?.datum.value);
     let figures = state_figures(pair, Value::Figure(fast, "Hz"), Value::Figure(slow, "Hz"));
     let claim = text!("comparison-claim-clock", "the core clock");
-    if slow > 0.0 && fast > 0.0 && (fast / slow - 1.0).abs() <= SAME_CLOCK {
+    if slow > 0.0 && fast > 0.0 && (fast / slow - 1.0).abs() <= WORTH_TELLING {
         let same = text!("{figures}: no difference");
         return Some(build_claim(claim, Support::NotSupported, same));
     }

@@ -6,7 +6,7 @@ use record::comparison::Cause;
 use record::text::Value;
 use record::{Label, Measurement, Record, Text, metrics, text};
 
-use super::{CORE_CLOCK, Effect, Pair, against, are_comparable, cause};
+use super::{CORE_CLOCK, Pair, against, are_comparable, cause};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::method::is_system_wide;
@@ -151,5 +151,5 @@ pub(super) fn clock_cause(pair: &Pair, this: &Clock, base: &Clock) -> Option<Cau
         _ => against(this.describe(), base.describe()),
     };
     let (factor, evidence) = (this.datum.value / base.datum.value, pair.evidence(&this.datum, &base.datum));
-    cause(CORE_CLOCK, says, factor, Effect::measured_if(measured), evidence)
+    Some(Cause { measured, ..cause(CORE_CLOCK, says, factor, evidence)? })
 }

@@ -1,15 +1,16 @@
 //! A program that waits for memory: how far away it is, how much of it on other nodes, and how fast its devices run.
 
-use record::comparison::Cause;
+use record::comparison::{Cause, Explanation};
+use record::difference::MUCH;
 use record::machine::MemoryDevice;
 use record::text::Value;
 use record::units::figure;
 use record::{Better, Label, Machine, Record, Template, Text, metrics, text};
 
 use super::{
-    CORES, Effect, MEMORY_LATENCY, OneSided, Pair, Speed, against, are_comparable, cause, cause_of_parts,
-    cite, clock, differs, evidence, explain_by_side_effects, explain_faster, figure_cause, find_best_clock,
-    is_resolved, sort_causes,
+    CORES, MEMORY_LATENCY, OneSided, Pair, Speed, against, are_comparable, cause, cause_of_parts, cite,
+    clock, differs, evidence, explain_faster, figure_cause, find_best_clock, is_resolved, modelled,
+    sort_causes,
 };
 use crate::comparison::datum::Size;
 use crate::comparison::nodes::{Reach, Timed, find_reaches};
@@ -19,15 +20,8 @@ use crate::memory_channels::{channels, is_flash};
 /// The result of a program that waits for memory.
 pub(crate) const MEMORY_BOUND: Template =
     Template { code: "comparison-result-memory-bound", words: "one thread that waits for memory" };
-/// Latency over all nodes of a record that does not tell which CPU is on which of them.
-pub(crate) const LOCAL_GUESSED: Template = Template {
-    code: "comparison-all-nodes-guessed",
-    words: "{what} over all nodes: {averages}; {shares}; the fastest node is taken as local",
-};
 /// The own node's part of latency.
 const OWN: Template = Template { code: "comparison-cause-own-node", words: "local memory" };
-/// Averages nearer than this are alike, on the scale of logarithms.
-const ALIKE: f64 = 0.05;
 /// Own nodes further apart than this are told though averages are alike.
 const WORTH: f64 = 0.1;
 /// Devices slower than this share of their rated speed are told to be so: below it lies the next speed grade.
@@ -41,7 +35,7 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
     let devices_alike = devices.as_ref().is_none_or(|devices| !differs(devices.factor));
     let parts = latency.as_ref().map_or(&[][..], |latency| &latency.parts);
     let own = parts.iter().find(|part| part.name.is(&OWN)).map(|part| part.factor);
-    let own = own.filter(|own| speed.ln().abs() < ALIKE && own.ln().abs() > WORTH && devices_alike);
+    let own = own.filter(|own| speed.ln().abs() < MUCH && own.ln().abs() > WORTH && devices_alike);
     if let Some(own) = own {
         return Some(explain_alike_unless_bound(pair, speed, own, parts.to_vec()));
     }
@@ -65,7 +59,8 @@ fn explain_alike_unless_bound(pair: &Pair, speed: f64, own: f64, mut causes: Vec
         slow = &pair.base.name,
         times = Value::Factor(own)
     );
-    let explanation = explain_by_side_effects(text!(MEMORY_BOUND), speed, says, causes);
+    let result = text!(MEMORY_BOUND);
+    let explanation = Explanation { result, speed, says, causes, ..Explanation::default() };
     OneSided { leads: own >= 1.0, explanation }
 }
 
@@ -97,11 +92,14 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     let shares = against(describe_remote(this), describe_remote(base));
     let remote = text!("comparison-cause-remote-share", "remote share");
     // The latencies were measured; that all nodes are used alike is the model.
-    let other = cause(remote, shares.clone(), base.ignoring() / this.ignoring(), Effect::Modelled, proof);
+    let other = cause(remote, shares.clone(), base.ignoring() / this.ignoring(), proof).map(modelled);
     let average = |reach: &Reach| figure(reach.average(), &reach.own.unit);
     let (what, averages) = (&this.what, against(average(this), average(base)));
     let says = if base.guessed || this.guessed {
-        text!(LOCAL_GUESSED, what, averages, shares)
+        text!(
+            "comparison-all-nodes-guessed",
+            "{what} over all nodes: {averages}; {shares}; the fastest node is taken as local"
+        )
     } else {
         text!("comparison-all-nodes", "{what} over all nodes: {averages}; {shares}")
     };
@@ -111,7 +109,7 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     let factor = base.average() / this.average();
     let figures = [Some(&this.own), Some(&base.own), this.other.as_ref(), base.other.as_ref()];
     let unreliable = figures.into_iter().flatten().any(|figure| figure.doubt.is_some());
-    let cause = cause_of_parts(acts_on(this), says, factor, Effect::Measured, proof, parts)?;
+    let cause = cause_of_parts(acts_on(this), says, factor, proof, parts)?;
     Some(Cause { unreliable, ..cause })
 }
 
@@ -170,7 +168,7 @@ pub(super) fn devices_cause(pair: &Pair) -> Option<Cause> {
     };
     let name = text!("comparison-cause-devices", "speed of memory devices");
     let proof = pair.cite(mt_s(this), mt_s(base), "machine.memory_devices[].configured_mt_s");
-    cause(name, says, f64::from(this) / f64::from(base), Effect::Modelled, proof)
+    cause(name, says, f64::from(this) / f64::from(base), proof).map(modelled)
 }
 
 /// A transfer rate.
@@ -209,5 +207,5 @@ fn cpus_cause(pair: &Pair) -> Option<Cause> {
         None => (text!(CORES), "machine.counts.cores", cores()?),
     };
     let proof = pair.cite(this, base, from);
-    cause(name, against(this, base), f64::from(this) / f64::from(base), Effect::Modelled, proof)
+    cause(name, against(this, base), f64::from(this) / f64::from(base), proof).map(modelled)
 }

@@ -26,14 +26,9 @@ pub(super) use memory::{acts_on, device_speed, find_running, mt_s, rated_speed};
 pub(super) use scaling::describe_scaling;
 #[cfg(test)]
 pub(super) use {
-    claims::HOSTS_CACHE,
-    memory::{LOCAL_GUESSED, MEMORY_BOUND},
-    scaling::{CORES_SCALE, SIBLINGS, SIBLINGS_ABOUT},
+    memory::MEMORY_BOUND,
     wakeup::IDLE_STATES,
-    work::{
-        CLAIMED_INSTRUCTIONS, DECLARED, INSTRUCTIONS, INSTRUCTIONS_PER_CYCLE, ONE_THREAD,
-        SCALING_WITH_SIBLINGS, SIZE_LEFT_OUT,
-    },
+    work::{DECLARED, INSTRUCTIONS, INSTRUCTIONS_PER_CYCLE, ONE_THREAD, SCALING_WITH_SIBLINGS},
 };
 
 /// Factors nearer to 1 than this are no cause.
@@ -151,15 +146,14 @@ fn against(this: impl Into<Value>, base: impl Into<Value>) -> Text {
     text!("comparison-against", "{this} against {base}", this = this.into(), base = base.into())
 }
 
-/// A cause, where its factor makes it one. `effect` says how its effect is known.
-fn cause(
-    name: impl Into<Text>,
-    says: Text,
-    factor: f64,
-    effect: Effect,
-    evidence: Vec<Evidence>,
-) -> Option<Cause> {
-    cause_of_parts(name, says, factor, effect, evidence, Vec::new())
+/// A cause whose effect was measured, where its factor makes it one.
+fn cause(name: impl Into<Text>, says: Text, factor: f64, evidence: Vec<Evidence>) -> Option<Cause> {
+    cause_of_parts(name, says, factor, evidence, Vec::new())
+}
+
+/// The same of an effect that is modelled.
+fn modelled(cause: Cause) -> Cause {
+    Cause { measured: false, ..cause }
 }
 
 /// A cause that consists of others; with parts it is one whatever its factor.
@@ -167,12 +161,11 @@ fn cause_of_parts(
     name: impl Into<Text>,
     says: Text,
     factor: f64,
-    effect: Effect,
     evidence: Vec<Evidence>,
     parts: Vec<Cause>,
 ) -> Option<Cause> {
     let real = factor.is_finite() && factor > 0.0 && factor.ln().abs() >= NO_CAUSE;
-    let (name, measured) = (name.into(), effect == Effect::Measured);
+    let name = name.into();
     let code = name.code().unwrap_or_default().to_owned();
     (real || !parts.is_empty()).then_some(Cause {
         code,
@@ -181,7 +174,7 @@ fn cause_of_parts(
         factor,
         unreliable: parts.iter().any(|part| part.unreliable),
         despite: false,
-        measured,
+        measured: true,
         evidence,
         parts,
     })
@@ -196,22 +189,8 @@ fn figure_cause(
     better: Better,
 ) -> Option<Cause> {
     let says = against(figure(this.value, &this.unit), figure(base.value, &base.unit));
-    let cause =
-        cause(name, says, find_speed(this, base, better), Effect::Measured, pair.evidence(this, base))?;
+    let cause = cause(name, says, find_speed(this, base, better), pair.evidence(this, base))?;
     Some(Cause { unreliable: this.doubt.is_some() || base.doubt.is_some(), ..cause })
-}
-
-/// How the effect of a cause is known.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Effect {
-    Measured,
-    Modelled,
-}
-
-impl Effect {
-    fn measured_if(measured: bool) -> Self {
-        if measured { Effect::Measured } else { Effect::Modelled }
-    }
 }
 
 /// Evidence of a figure, or of the middle of several.
@@ -248,28 +227,28 @@ fn explain_by_factors(
     let mut explanation = Explanation {
         adds_up: true,
         unexplained: Some(unexplained),
+        speed: factor,
+        result,
+        says,
+        causes,
         claims,
         unreliable,
-        ..explain_by_side_effects(result, factor, says, causes)
+        ..Explanation::default()
     };
     explanation.says.push(words::list_factors(&explanation));
     OneSided { leads: factor >= 1.0, explanation }
 }
 
-/// An explanation whose causes stand beside each other: what a program makes of them is not known.
-fn explain_by_side_effects(result: Text, speed: f64, says: Text, causes: Vec<Cause>) -> Explanation {
-    Explanation { result, speed, says, causes, ..Explanation::default() }
-}
-
-/// The same of a result of which one is the faster.
+/// An explanation of a result of which one is the faster, whose causes stand beside each other: what a program makes of them is not
+/// known.
 fn explain_faster(pair: &Pair, result: Text, speed: Speed, mut causes: Vec<Cause>) -> OneSided {
     // What was measured comes before bounds.
     sort_causes(&mut causes, speed.factor, true);
     let says = words::describe_speed(&result, &pair.this.name, &pair.base.name, speed);
-    let mut explanation = explain_by_side_effects(result, speed.factor, says, causes);
-    explanation.unreliable = speed.unreliable;
+    let Speed { factor: speed, unreliable } = speed;
+    let mut explanation = Explanation { result, speed, says, causes, unreliable, ..Explanation::default() };
     explanation.says.push(words::list_factors(&explanation));
-    OneSided { leads: speed.factor >= 1.0, explanation }
+    OneSided { leads: speed >= 1.0, explanation }
 }
 
 /// Puts those causes first that make the slower one slower; then by their effect. `measured_first` tells measured ones

@@ -3,22 +3,10 @@
 use std::collections::BTreeMap;
 
 use record::text::Value;
-use record::{Template, Text, text};
+use record::{Text, text};
 
 use super::work::{OnCores, Work, find_works};
 use crate::comparison::Known;
-
-/// Siblings of all cores.
-pub(in crate::comparison) const SIBLINGS: Template =
-    Template { code: "comparison-scaling-siblings", words: "SMT on {cores} cores adds {gain}." };
-/// Siblings where not all cores were measured without them.
-pub(in crate::comparison) const SIBLINGS_ABOUT: Template = Template {
-    code: "comparison-scaling-siblings-about",
-    words: "SMT adds about {gain}, if all {cores} cores are as fast as the {measured} measured.",
-};
-/// How several cores scale.
-pub(in crate::comparison) const CORES_SCALE: Template =
-    Template { code: "comparison-scaling-cores", words: "{share} of linear scaling on {threads} threads." };
 
 /// Each workload of at least two steps, in a sentence or two.
 pub(crate) fn describe_scaling(known: &Known) -> Vec<Text> {
@@ -59,14 +47,21 @@ fn describe_work(sizes: &[(&str, Work)], who: &String) -> Option<Text> {
     let shares = |at: usize| between(alike.clone().filter_map(move |(.., shares)| shares.get(at).copied()));
     let mut says = Text::default();
     if threads > 1 {
-        says.push(text!(CORES_SCALE, share = shares(0), threads));
+        says.push(text!(
+            "comparison-scaling-cores",
+            "{share} of linear scaling on {threads} threads.",
+            share = shares(0)
+        ));
     }
     if most > cores {
         let gain = shares(1);
         says.push(match (whole, threads) {
             (true, 1) => text!("SMT on 1 core adds {gain}."),
-            (true, _) => text!(SIBLINGS, cores, gain),
-            (false, measured) => text!(SIBLINGS_ABOUT, gain, cores, measured),
+            (true, _) => text!("comparison-scaling-siblings", "SMT on {cores} cores adds {gain}."),
+            (false, measured) => text!(
+                "comparison-scaling-siblings-about",
+                "SMT adds about {gain}, if all {cores} cores are as fast as the {measured} measured."
+            ),
         });
     }
     let work = match (sizes.first().and_then(|(_, work)| work.bytes), work.bytes) {

@@ -3,9 +3,7 @@
 use record::text::Value;
 use record::{Better, Template, metrics, text};
 
-use super::{
-    Effect, OneSided, Pair, Speed, are_comparable, cause, claims, explain_by_factors, find_difference,
-};
+use super::{OneSided, Pair, Speed, are_comparable, cause, claims, explain_by_factors, find_difference};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::order::name_wakeup;
@@ -53,7 +51,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
                 base = ns(base)
             );
             let evidence = pair.evidence(this_tuned, base_tuned);
-            cause(IDLE_STATES, says, base_cost.value / cost.value, Effect::Measured, evidence)
+            cause(IDLE_STATES, says, base_cost.value / cost.value, evidence)
         });
     let judged = [
         claims::judge_caches(pair),

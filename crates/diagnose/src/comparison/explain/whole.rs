@@ -1,14 +1,15 @@
 //! Results of whole machines of which no single thread was measured: cores and clock are what one sees of such a machine,
 //! memory is what holds it back.
 
-use record::comparison::{Cause, HeldBack};
+use record::comparison::{Cause, Explanation, HeldBack};
+use record::difference::MUCH;
 use record::text::Value;
 use record::units::figure;
 use record::{Label, Measurement, Template, Text, metrics, text};
 
 use super::{
-    CORES, Effect, OneSided, Pair, Speed, against, are_comparable, cause, differs, explain_by_side_effects,
-    explain_faster, memory, sort_causes, words,
+    CORES, OneSided, Pair, Speed, against, are_comparable, cause, differs, explain_faster, memory, modelled,
+    sort_causes, words,
 };
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
@@ -16,8 +17,6 @@ use crate::comparison::rows::{RowKey, RowKind, Rows};
 
 /// From this ratio on more cores ought to do more.
 const MORE: f64 = 1.2;
-/// Results that differ by less than this are alike.
-const ALIKE: f64 = 0.05;
 
 /// Explanations of results of all CPUs without those of one thread.
 pub(super) fn explain_machines(pair: &Pair) -> Vec<Option<OneSided>> {
@@ -45,14 +44,15 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
     causes.iter_mut().for_each(|cause| cause.parts.clear());
     let work = &key.subject;
     // More cores that do no more, on whichever side they are.
-    if speed.ln().abs() < ALIKE && ratio.ln().abs() > MORE.ln() {
+    if speed.ln().abs() < MUCH && ratio.ln().abs() > MORE.ln() {
         // What speaks against the bigger one explains it.
         sort_causes(&mut causes, 1.0 / ratio, true);
         let mut says = describe_no_more(pair, this, base, ratio);
         says.push(state_as_much(pair.this, work));
         let result = text!("{work}, no gain from more cores");
-        let mut explanation = explain_by_side_effects(result, speed, says.clone(), causes);
-        explanation.held_back = Some(HeldBack { work: work.clone(), says });
+        let held_back = Some(HeldBack { work: work.clone(), says: says.clone() });
+        let mut explanation =
+            Explanation { result, speed, says, causes, held_back, ..Explanation::default() };
         let causes = &explanation.causes;
         explanation.says.push(words::list_limits(causes, usize::MAX, words::with_own_factor));
         explanation.says.push(words::list_opposing(causes, usize::MAX, words::with_own_factor));
@@ -96,7 +96,7 @@ fn state_as_much(known: &Known, work: &str) -> Text {
     let Some((most, all)) = steps.iter().max_by_key(|(threads, _)| *threads).copied() else {
         return Text::default();
     };
-    let as_much = steps.iter().filter(|(threads, rate)| *threads < most && *rate >= all * (1.0 - ALIKE));
+    let as_much = steps.iter().filter(|(threads, rate)| *threads < most && *rate >= all * (1.0 - MUCH));
     let Some(fewest) = as_much.map(|(threads, _)| *threads).min() else { return Text::default() };
     let name = &known.name;
     text!("{fewest} threads of {name} do as much as {most}.")
@@ -110,5 +110,5 @@ fn cores_cause(pair: &Pair) -> Option<Cause> {
     let (base, this) = (count(pair.base)?, count(pair.this)?);
     let cores = |cores: u32| text!("comparison-cores", "{cores} cores");
     let evidence = pair.cite(cores(this), cores(base), "machine.counts.cores");
-    cause(CORES, against(this, base), f64::from(this) / f64::from(base), Effect::Modelled, evidence)
+    cause(CORES, against(this, base), f64::from(this) / f64::from(base), evidence).map(modelled)
 }

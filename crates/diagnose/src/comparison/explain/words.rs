@@ -11,12 +11,6 @@ const LITTLE: f64 = 0.25;
 
 /// One cause.
 const CAUSE: Template = Template { code: "comparison-cause", words: "Cause: {cause}." };
-/// No cause.
-pub(crate) const UNEXPLAINED: Template =
-    Template { code: "comparison-unexplained", words: "These figures do not explain it." };
-/// Causes that make little of the difference.
-pub(crate) const LITTLE_OF_IT: Template =
-    Template { code: "comparison-little", words: "These explain little of it: {causes}." };
 /// What the causes leave.
 pub(crate) const REST: Template = Template { code: "comparison-rest", words: "Unexplained: {factor}." };
 /// What causes that make more than the difference leave.
@@ -151,9 +145,11 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
     }
     let mut causes = list_side(&e.causes, false, most, &say);
     let main = match causes.len() {
-        0 if e.causes.is_empty() => return text!(UNEXPLAINED),
+        0 if e.causes.is_empty() => {
+            return text!("comparison-unexplained", "These figures do not explain it.");
+        }
         0 => Text::default(),
-        _ if is_little(e) => text!(LITTLE_OF_IT, causes),
+        _ if is_little(e) => text!("comparison-little", "These explain little of it: {causes}."),
         1 => text!(CAUSE, cause = causes.remove(0)),
         _ => text!("Causes, largest first: {causes}."),
     };

@@ -10,8 +10,8 @@ use record::{Better, Label, Measurement, Template, Text, detail, metrics, text};
 
 use super::clock::{Clock, clock_cause, cycles_over, find_count};
 use super::{
-    CORES, Effect, OneSided, Pair, Speed, against, are_comparable, cause, cause_of_parts, claims,
-    explain_by_factors, figure_cause, find_best_clock, find_difference,
+    CORES, OneSided, Pair, Speed, against, are_comparable, cause, cause_of_parts, claims, explain_by_factors,
+    figure_cause, find_best_clock, find_difference,
 };
 use crate::block_sizes::BlockSizes;
 use crate::comparison::Known;
@@ -29,21 +29,12 @@ pub(in crate::comparison) const DECLARED: Template =
 /// Instructions that the same work takes.
 pub(in crate::comparison) const INSTRUCTIONS: Template =
     Template { code: "comparison-cause-instructions", words: "instructions for the same work" };
-/// The claim that instructions per cycle differ, which were not those of the program.
-pub(in crate::comparison) const CLAIMED_INSTRUCTIONS: Template =
-    Template { code: "comparison-claim-ipc", words: "instructions per cycle of {who}" };
 /// What one thread does.
 pub(in crate::comparison) const ONE_THREAD: Template =
     Template { code: "comparison-cause-one-thread", words: "one thread alone" };
 /// How well all CPUs scale, where no step tells cores from siblings.
 pub(in crate::comparison) const SCALING_WITH_SIBLINGS: Template =
     Template { code: "comparison-cause-scaling-with-siblings", words: "scaling over cores, SMT included" };
-
-/// A size that tells nothing.
-pub(in crate::comparison) const SIZE_LEFT_OUT: Template = Template {
-    code: "comparison-size-left-out",
-    words: "{bytes} is left out: {name} falls out there, {share} below its smaller blocks.",
-};
 
 /// A workload's figures in one record.
 pub(super) struct Work<'a> {
@@ -123,7 +114,10 @@ fn across_sizes(pair: &Pair, workload: &str, all: Vec<(Option<u64>, Option<OneSi
         for (bytes, share) in BlockSizes::from_record(side.record).fallen(workload) {
             let (bytes, share) = (Value::Bytes(bytes), Value::Share(share));
             let said = explanation.sizes.get_or_insert_default();
-            said.push(text!(SIZE_LEFT_OUT, name, bytes, share));
+            said.push(text!(
+                "comparison-size-left-out",
+                "{bytes} is left out: {name} falls out there, {share} below its smaller blocks."
+            ));
         }
     }
     explanation.says.push(explanation.sizes.clone().unwrap_or_default());
@@ -211,11 +205,11 @@ fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
     let both = this.ipc.zip(base.ipc).filter(fit).filter(|both| !(pair.same_machine && declared(both)));
     let ipc = both.and_then(|(this, base)| {
         let figures = against(significant(this.value), significant(base.value));
-        let (says, effect) = match declared(&(this, base)) {
-            true => (text!(DECLARED, figures), Effect::Modelled),
-            false => (figures, Effect::Measured),
-        };
-        cause(INSTRUCTIONS_PER_CYCLE, says, this.value / base.value, effect, pair.evidence(this, base))
+        let measured = !declared(&(this, base));
+        let says = if measured { figures } else { text!(DECLARED, figures) };
+        let proof = pair.evidence(this, base);
+        let cause = cause(INSTRUCTIONS_PER_CYCLE, says, this.value / base.value, proof)?;
+        Some(Cause { measured, ..cause })
     });
     // Without instructions a cycle their number says nothing of speed.
     let both = this.instructions.as_ref().zip(base.instructions.as_ref()).filter(|_| ipc.is_some());
@@ -254,7 +248,7 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
 fn unfit_instructions(who: &String, ipc: &Datum) -> Option<Claim> {
     let (value, why) = (significant(ipc.value), ipc.unfit.as_ref()?);
     let why = text!("comparison-unfit-instructions", "{value}, {why}");
-    let claim = text!(CLAIMED_INSTRUCTIONS, who);
+    let claim = text!("comparison-claim-ipc", "instructions per cycle of {who}");
     Some(claims::build_claim(claim, Support::NotSupported, why))
 }
 
@@ -316,12 +310,12 @@ fn explain_all_cpus(pair: &Pair, name: &str, this_work: &Work, base_work: &Work)
     let (cores, base_cores) = (this.cores.to_string(), base.cores.to_string());
     let proof = pair.cite(cores.clone(), base_cores.clone(), "machine.counts.cores");
     let ratio = this.cores / base.cores;
-    let mut causes = vec![cause(CORES, against(cores, base_cores), ratio, Effect::Measured, proof)];
+    let mut causes = vec![cause(CORES, against(cores, base_cores), ratio, proof)];
     if let (Some(one), Some(base_one)) = (this.one, base.one) {
         let parts: Vec<Cause> = core_causes(pair, this_work, base_work).into_iter().flatten().collect();
         let says = against(figure(one.value, &one.unit), figure(base_one.value, &base_one.unit));
         let (factor, proof) = (one.value / base_one.value, pair.evidence(one, base_one));
-        causes.push(cause_of_parts(ONE_THREAD, says, factor, Effect::Measured, proof, parts));
+        causes.push(cause_of_parts(ONE_THREAD, says, factor, proof, parts));
     }
     if this.on_cores.is_none() || base.on_cores.is_none() {
         causes.push(cores_and_siblings_cause(&this, &base));
@@ -344,7 +338,7 @@ fn scaling_cause(this: &Step, base: &Step) -> Option<Cause> {
     let (share, base_share) = (own.rate / this.one?.value, others.rate / base.one?.value);
     let says = against(describe_scaling(share, own.threads), describe_scaling(base_share, others.threads));
     let name = text!("comparison-cause-scaling", "scaling over cores");
-    cause(name, says, share / base_share, Effect::Measured, Vec::new())
+    cause(name, says, share / base_share, Vec::new())
 }
 
 /// What so many threads reach of linear scaling.
@@ -371,9 +365,9 @@ fn siblings_cause(pair: &Pair, this: &Step, base: &Step) -> Option<Cause> {
         base = &pair.base.name,
         others = describe_siblings(base, others, base_gain)
     );
-    let effect = Effect::measured_if(own.whole && others.whole);
     let name = text!("comparison-cause-siblings", "siblings");
-    cause(name, says, gain / base_gain, effect, pair.evidence(this.all, base.all))
+    let cause = cause(name, says, gain / base_gain, pair.evidence(this.all, base.all))?;
+    Some(Cause { measured: own.whole && others.whole, ..cause })
 }
 
 /// What a step's CPUs add beyond the cores measured.
@@ -400,5 +394,5 @@ fn cores_and_siblings_cause(this: &Step, base: &Step) -> Option<Cause> {
         mine = Value::Share(share),
         theirs = Value::Share(base_share)
     );
-    cause(SCALING_WITH_SIBLINGS, says, share / base_share, Effect::Measured, Vec::new())
+    cause(SCALING_WITH_SIBLINGS, says, share / base_share, Vec::new())
 }

@@ -6,7 +6,7 @@ mod unnumbered;
 
 use proptest::prelude::*;
 use record::machine::{Cache, CacheKind, Cpu, Node};
-use record::plan::{Plan, Policy, Purpose};
+use record::plan::{Plan, Policy};
 use record::text::Value;
 use record::{CpuList, Handover, Label, Labels, Measurement, Record, Text};
 
@@ -239,40 +239,10 @@ fn siblings_are_used_when_they_are_worth_it() {
     assert_eq!(siblings.why.value("gain").map(Value::to_string).as_deref(), Some("5.00 %"));
     assert_eq!((none.processes[0].threads, none.cpus().to_string().as_str()), (Some(4), "0-3"));
     assert_eq!(pasted(&none, "taskset"), ["taskset -c 0-3 COMMAND"]);
-    // Of programs that wait for memory the others say nothing.
-    smt_yield(&mut record, "memory-bound", 1.9);
-    let memory = PlanRequest { purpose: Purpose::Memory, ..PlanRequest::default() };
-    assert!(super::plan(&record, &memory).unwrap().siblings.unwrap().used);
     let mut within = many(1, 4, 2);
     smt_yield(&mut within, "primes", 1.0);
     let siblings = default(&within).siblings.unwrap();
     assert!(!siblings.used && siblings.why.code() == Some("plan-siblings-no-gain"), "{}", siblings.why);
-}
-
-#[test]
-fn for_latency_a_core_of_each_node_is_kept_for_interrupts() {
-    let record = many(2, 4, 2);
-    let latency = PlanRequest { purpose: Purpose::Latency, ..PlanRequest::default() };
-    let plan = super::plan(&record, &latency).unwrap();
-    assert_eq!(plan.processes.iter().map(|p| p.cpus.to_string()).collect::<Vec<_>>(), ["1-3", "5-7"]);
-    let interrupts = plan.advice.iter().find(|advice| advice.about == "interrupts").unwrap();
-    assert_eq!(interrupts.says.code(), Some("plan-irq-cpus-reserved"));
-    assert_eq!(interrupts.says.value("cpus"), Some(&Value::from(Text::from("CPUs 0,4,8,12"))));
-    assert!(
-        interrupts.commands[0].contains("IRQBALANCE_BANNED_CPULIST=1-3,5-7,9-11,13-15 "),
-        "{interrupts:?}"
-    );
-    assert_eq!(interrupts.commands[2], "echo 0,4,8,12 | sudo tee /proc/irq/[0-9]*/smp_affinity_list");
-    assert!(!interrupts.undo.is_empty() && !plan.siblings.unwrap().used);
-    // On few cores there is none to spare.
-    let few = super::plan(&many(1, 2, 2), &latency).unwrap();
-    assert_eq!(few.cpus().to_string(), "0-1");
-    assert!(says(&few.cautions, "plan-too-few-cores"));
-    // Nor siblings to leave idle: the plan is that for throughput, and says so.
-    let alike = super::plan(&many(1, 2, 1), &latency).unwrap();
-    assert_eq!(alike.processes, default(&many(1, 2, 1)).processes);
-    assert!(says(alike.summary.sentences(), "plan-latency-as-throughput"), "{}", alike.summary);
-    assert!(!says(default(&many(1, 2, 1)).summary.sentences(), "plan-latency-as-throughput"));
 }
 
 #[test]
@@ -421,7 +391,7 @@ fn huge_pages_are_advised_where_they_were_worth_something() {
 fn more_processes_than_cores_go_where_the_cpus_are() {
     let mut record = many(3, 1, 2);
     record.machine.cpus[0].allowed = false;
-    let request = PlanRequest { processes: Some(5), purpose: Purpose::Latency, ..PlanRequest::default() };
+    let request = PlanRequest { processes: Some(5), ..PlanRequest::default() };
     let plan = plan(&record, &request).unwrap();
     assert!(plan.processes.iter().all(|process| process.cpus.len() == 1), "{:?}", plan.processes);
 }
@@ -434,7 +404,7 @@ proptest! {
         forbidden in proptest::collection::vec(0u32..40, 0..20),
         offline in proptest::collection::vec(0u32..40, 0..5),
         memory in proptest::collection::vec(proptest::option::of(0u64..1 << 40), 0..5),
-        purpose in 0u8..3, quota in proptest::option::of(proptest::num::f64::ANY),
+        quota in proptest::option::of(proptest::num::f64::ANY),
         cells in proptest::collection::vec((0u32..6, 0u32..6, proptest::num::f64::ANY), 0..20),
     ) {
         let mut record = many(nodes, cores, siblings);
@@ -452,9 +422,8 @@ proptest! {
             record.measurements.push(single("numa.latency", place.clone(), value));
             record.measurements.push(single("numa.bandwidth", place, value.abs()));
         }
-        let purpose = [Purpose::Throughput, Purpose::Memory, Purpose::Latency][usize::from(purpose)];
         let allowed = record.machine.allowed_cpus();
-        match plan(&record, &PlanRequest { processes, threads, purpose, cpus: None }) {
+        match plan(&record, &PlanRequest { processes, threads, cpus: None }) {
             Err(why) => prop_assert!(why.to_string().len() > 10),
             Ok(plan) => {
                 let mut seen = CpuList::new();

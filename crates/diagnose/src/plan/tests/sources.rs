@@ -24,7 +24,7 @@ fn taken(records: &[Record]) -> Option<f64> {
     now.conditions.before.thp = Some("madvise".to_owned());
     let named: Vec<(String, Record)> =
         records.iter().enumerate().map(|(at, record)| (at.to_string(), record.clone())).collect();
-    let sources = merge_records(&mut now, &named).sources;
+    let sources = merge_records(&mut now, &named);
     assert_eq!(sources.len(), now.measurements.len());
     now.measurements.first().map(Measurement::value)
 }
@@ -69,7 +69,7 @@ fn why_a_newer_record_is_passed_over_is_reported() {
         let mut now = Record::new("0", String::new(), Vec::new());
         now.conditions.before.thp = Some("madvise".to_owned());
         let named: Vec<(String, Record)> = records.iter().map(|one| (String::new(), one.clone())).collect();
-        let sources = merge_records(&mut now, &named).sources;
+        let sources = merge_records(&mut now, &named);
         let codes = sources[0].sentences().iter().skip(1).filter_map(|text| text.code().map(str::to_owned));
         codes.collect::<Vec<_>>()
     };
@@ -98,7 +98,7 @@ fn a_niced_quick_run_goes_over_no_undisturbed_one() {
     let (niced, normal) = (curve(71.0, RunMode::Quick, 15), curve(87.0, RunMode::Normal, 0));
     let plan = planned(&[("niced", niced), ("normal", normal)]);
     let says = plan.advice.iter().find(|advice| advice.about == "huge pages").unwrap().says.to_string();
-    assert!(says.contains("13 %") && says.contains("From normal."), "{says}");
+    assert!(says.contains("13 %") && source(&plan) == "normal", "{says}");
 }
 
 #[test]
@@ -120,36 +120,29 @@ fn planned(records: &[(&str, Record)]) -> record::plan::Plan {
             ((*name).to_owned(), record)
         })
         .collect();
-    let merged = merge_records(&mut now, &named);
-    let mut plan = super::plan(&now, &super::PlanRequest::default()).unwrap();
-    merged.name_at_figures(&mut plan);
-    plan
+    let sources = merge_records(&mut now, &named);
+    record::plan::Plan { sources, ..super::plan(&now, &super::PlanRequest::default()).unwrap() }
+}
+
+/// The record of a plan's first figures.
+fn source(plan: &record::plan::Plan) -> String {
+    plan.sources[0].value("name").unwrap().to_string()
 }
 
 #[test]
-fn a_figure_that_is_not_of_the_newest_record_says_of_which_it_is() {
-    let why = |records: &[(&str, Record)]| planned(records).siblings.unwrap().why;
-    let from = |why: &record::Text| {
-        let of = why
-            .sentences()
-            .iter()
-            .find(|text| text.code().is_some_and(|code| code.starts_with("plan-figures-of")));
-        of.map(ToString::to_string)
-    };
+fn a_plan_says_of_which_record_its_figures_are() {
     let sound = with_yield(1.2, None);
     let mut doubtful = with_yield(1.4, None);
     doubtful.measurements[0].doubt = Some("too noisy".into());
-    assert_eq!(from(&why(&[("new", sound.clone()), ("old", with_yield(1.3, None))])), None);
-    assert_eq!(
-        from(&why(&[("new", doubtful.clone()), ("old", sound.clone())])).as_deref(),
-        Some("From old.")
-    );
+    assert_eq!(source(&planned(&[("new", sound.clone()), ("old", with_yield(1.3, None))])), "new");
+    assert_eq!(source(&planned(&[("new", doubtful.clone()), ("old", sound.clone())])), "old");
     let empty = Record::new("0", String::new(), Vec::new());
-    assert_eq!(from(&why(&[("new", empty), ("old", sound)])).as_deref(), Some("From old."));
+    assert_eq!(source(&planned(&[("new", empty), ("old", sound)])), "old");
     // In doubt in the only one that has it.
-    let only = why(&[("new", doubtful), ("old", with_yield(1.3, Some(RunMode::Quick)))]);
-    assert!(only.sentences().iter().any(|text| text.code() == Some("plan-gain-in-doubt")), "{only}");
-    assert_eq!(from(&only), None);
+    let only = planned(&[("new", doubtful), ("old", with_yield(1.3, Some(RunMode::Quick)))]);
+    let why = only.siblings.as_ref().unwrap().why.sentences();
+    assert!(why.iter().any(|text| text.code() == Some("plan-gain-in-doubt")), "{why:?}");
+    assert_eq!(source(&only), "new");
 }
 
 #[test]
@@ -167,13 +160,14 @@ fn doubt_about_small_working_sets_does_not_bring_back_an_older_figure_of_huge_pa
     small.for_each(|m| m.doubt = Some("too noisy".into()));
     let huge_pages = |newest: &Record| {
         let plan = planned(&[("new", newest.clone()), ("old", curve(65.0))]);
-        plan.advice.into_iter().find(|advice| advice.about == "huge pages").unwrap().says.to_string()
+        let advice = plan.advice.iter().find(|advice| advice.about == "huge pages").unwrap();
+        (advice.says.to_string(), source(&plan))
     };
-    let says = huge_pages(&newest);
-    assert!(says.contains("31 %") && !says.contains("From"), "{says}");
+    let (says, of) = huge_pages(&newest);
+    assert!(says.contains("31 %") && of == "new", "{says}");
     newest.measurements.iter_mut().for_each(|m| m.doubt = Some("too noisy".into()));
-    let says = huge_pages(&newest);
-    assert!(says.contains("35 %") && says.ends_with("From old."), "{says}");
+    let (says, of) = huge_pages(&newest);
+    assert!(says.contains("35 %") && of == "old", "{says}");
     // An older quick run is no better.
     let mut quick = curve(65.0);
     quick.mode = Some(RunMode::Quick);

@@ -1,8 +1,7 @@
 //! Machines whose records have the number of CPUs per core, but no CPU's core: lists of other tools.
 
-use record::plan::{Plan, Purpose};
-use record::text::Value;
-use record::{Record, Text};
+use record::Record;
+use record::plan::Plan;
 
 use super::{PlanRequest, default, many, plan, says, value};
 
@@ -45,23 +44,9 @@ fn processes_are_laid_out_on_cores_as_where_siblings_are_reported() {
 }
 
 #[test]
-fn cpus_kept_for_interrupts_are_whole_cores() {
-    let request = PlanRequest { purpose: Purpose::Latency, ..PlanRequest::default() };
-    let plan = plan(&lists(2, 4), &request).unwrap();
-    assert_eq!(cpus(&plan), ["1-3", "5-7"]);
-    let interrupts = plan.advice.iter().find(|advice| advice.about == "interrupts").unwrap();
-    assert_eq!(interrupts.says.code(), Some("plan-irq-cpus-reserved"));
-    assert_eq!(interrupts.says.value("cpus"), Some(&Value::from(Text::from("CPUs 0,4,8,12"))));
-}
-
-#[test]
 fn some_of_the_cpus_are_numbered_as_all_are() {
-    let request = PlanRequest {
-        cpus: Some("2-5,34-37".parse().unwrap()),
-        processes: Some(2),
-        threads: Some(2),
-        ..PlanRequest::default()
-    };
+    let request =
+        PlanRequest { cpus: Some("2-5,34-37".parse().unwrap()), processes: Some(2), threads: Some(2) };
     assert_eq!(cpus(&plan(&lists(2, 16), &request).unwrap()), ["2-3", "4-5"]);
 }
 
@@ -71,8 +56,6 @@ fn one_range_says_nothing_of_siblings() {
     let two = plan_for(&one, 2, 4);
     assert_eq!(cpus(&two), ["0-3", "8-11"]);
     assert!(says(&two.cautions, "plan-siblings-unknown") && two.siblings.is_none(), "{two:?}");
-    let latency = plan(&one, &PlanRequest { purpose: Purpose::Latency, ..PlanRequest::default() }).unwrap();
-    assert!(says(&latency.cautions, "plan-siblings-unknown"), "{latency:?}");
     // All CPUs have all cores, whichever those are.
     assert!(!names_siblings(&default(&one)), "{:?}", default(&one).cautions);
 }

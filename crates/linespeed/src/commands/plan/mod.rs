@@ -4,10 +4,10 @@ mod verify;
 
 use std::path::{Path, PathBuf};
 
-use diagnose::{Merged, PlanError, PlanRequest};
+use diagnose::{PlanError, PlanRequest};
 use machine::Root;
 use record::store::Entry;
-use record::{Record, RunMode};
+use record::{Record, RunMode, Text};
 use report::terminal;
 use report::view::View;
 
@@ -28,16 +28,14 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
     let wish = PlanRequest {
         processes: plan.processes,
         threads: plan.threads,
-        purpose: plan.purpose.into(),
         cpus: options.measuring.cpus.clone(),
     };
-    let (record, from) = match &plan.record {
+    let (record, sources) = match &plan.record {
         Some(argument) if argument != "." => of_record(argument)?,
         _ => of_this_machine(),
     };
     let mut made = diagnose::plan(&record, &wish).map_err(|error| refused(plan, &wish, &error))?;
-    from.name_at_figures(&mut made);
-    made.sources = from.sources;
+    made.sources = sources;
     made.record = plan.record.clone().filter(|record| record != ".");
     if let Some(tool) = &plan.tool {
         let lines = terminal::pasted(&made, tool).ok_or_else(|| nothing_to_paste(tool, &made))?;
@@ -108,15 +106,15 @@ fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
 }
 
 /// A record, with where it lies.
-fn of_record(argument: &str) -> Result<(Record, Merged), Failure> {
+fn of_record(argument: &str) -> Result<(Record, Vec<Text>), Failure> {
     let source = sources::read(argument)?;
     let from = record::phrase::visible(Path::new(&source.from));
     let says = diagnose::describe_source(&from, &source.record);
-    Ok((source.record, says.into()))
+    Ok((source.record, vec![says]))
 }
 
 /// This machine as it is now, with the figures of its newest records; and which those are.
-fn of_this_machine() -> (Record, Merged) {
+fn of_this_machine() -> (Record, Vec<Text>) {
     let found = machine::inspect(&Root::live());
     let mut record = new_record();
     record.machine = found.machine;
