@@ -10,7 +10,7 @@ use machine::smbios;
 use quiet::compound_change::CompoundChange;
 use quiet::journal::{self, Step};
 use record::{Measurement, Record};
-use report::terminal::Style;
+use report::terminal::{Screen, Style};
 
 use crate::tree::Tree;
 
@@ -104,7 +104,7 @@ fn check(measurements: &[Measurement]) {
 fn shown(record: &Record) {
     let json = record.to_json().expect("a record has a form in JSON");
     Record::from_json(json.as_bytes()).unwrap_or_else(|error| panic!("it does not read back: {error}"));
-    report::terminal::record(record, true, ".", &Style::default());
+    Screen::draw(&Style::default(), |screen| report::terminal::record(screen, record, true, "."));
     report::page::html(record);
 }
 

@@ -8,8 +8,7 @@ use experiment::noise_estimate::{NoiseEstimate, ProofBy, Worth};
 use measure::busy::Load;
 use record::phrase::{agree, count_noun};
 
-use report::terminal::Style;
-use report::view::{Field, Screen, Span, Table, Tone, Weight, capitalized, cut};
+use report::view::{Field, Screen, Span, Table, Weight, capitalized, cut};
 
 use super::busy;
 
@@ -91,18 +90,19 @@ impl<'a> Audited<'a> {
 
 /// The audit on one screen: what adds noise, what that can be worth, how it is set, and the other knobs by name. Above it, where
 /// `all` is asked for, every knob described; of knobs that were named nothing else is printed.
-pub fn audit(seen: Seen, all: bool, style: &Style) -> String {
+pub fn audit(screen: &mut Screen, seen: &Seen, all: bool) {
     let knobs: Vec<Audited> = seen.rows.iter().map(|row| Audited::new(row, seen.noise)).collect();
     if seen.named {
-        return Screen::draw(style, |screen| {
-            head(screen, &seen, &knobs);
-            describe_all(screen, &seen, &knobs);
-            screen.blank();
-            remarks(&seen).iter().for_each(|remark| screen.paragraph(&[], Tone::Plain, remark));
-        });
+        head(screen, seen, &knobs);
+        describe_all(screen, seen, &knobs);
+        screen.blank();
+        return remarks(seen).iter().for_each(|remark| screen.say(remark));
     }
-    let whole = |screen: &mut Screen| describe_all(screen, &seen, &knobs);
-    Screen::answer(style, all, whole, |screen| write_answer(screen, &seen, &knobs))
+    if all {
+        describe_all(screen, seen, &knobs);
+    }
+    screen.begin_answer(all);
+    write_answer(screen, seen, &knobs);
 }
 
 fn standing<'a, 'b>(knobs: &'b [Audited<'a>], stand: Stand) -> Vec<&'b Audited<'a>> {
@@ -171,7 +171,7 @@ fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     by_name(screen, "Steady", &standing(knobs, Stand::Steady));
     by_name(screen, absent(seen), &standing(knobs, Stand::Absent));
     screen.blank();
-    remarks.iter().for_each(|remark| screen.paragraph(&[], Tone::Plain, remark));
+    remarks.iter().for_each(|remark| screen.say(remark));
     screen.more_with("--all (what each knob does, and why it is not here)");
 }
 
@@ -310,6 +310,7 @@ mod tests {
     use super::*;
     use ::quiet::knob::Inspection;
     use ::quiet::knobs::KNOBS;
+    use report::view::Style;
 
     fn row(number: usize, state: State) -> AuditRow {
         let inspection = Inspection {
@@ -340,7 +341,8 @@ mod tests {
             let left = Ok(&left);
             let busy = Some((&load, 2));
             let seen = Seen { rows: &rows, noise: &noise, busy, captured: false, left, named: false };
-            audit(seen, all, &Style { width: columns, color: false, ..Style::default() })
+            let style = Style { width: columns, color: false, ..Style::default() };
+            Screen::draw(&style, |screen| audit(screen, &seen, all))
         };
         for columns in [40, 80, 160] {
             for all in [true, false] {
@@ -359,7 +361,8 @@ mod tests {
         // A document has room for every value and every row; whatever stands behind its tables is none of their rows.
         let left = Ok(&None);
         let seen = Seen { rows: &rows, noise: &noise, busy: None, captured: false, left, named: false };
-        let text = audit(seen, false, &Style::default().markdown());
+        let style = Style { markdown: true, ..Style::default() };
+        let text = Screen::draw(&style, |screen| audit(screen, &seen, false));
         assert!(text.contains("| powersave, ondemand and something long |") && !text.contains('…'), "{text}");
         let lines: Vec<&str> = text.lines().collect();
         let is_row = |line: &str| line.starts_with("| ");

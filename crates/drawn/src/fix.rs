@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use super::knob_changes::write_plan;
 use super::proof;
-use report::terminal::Style;
 use report::view::{Screen, Span, Tone, loss, severity};
 
 /// What became of the knob.
@@ -40,19 +39,17 @@ pub struct Fixed<'a> {
 }
 
 /// The report of a fix.
-pub fn fix(fixed: &Fixed, style: &Style) -> String {
-    Screen::draw(style, |screen| {
-        head(screen, fixed);
-        match fixed.proof {
-            Some(measured) => proof::write(screen, measured),
-            None if !fixed.outlook.is_done() => {
-                write_plan(screen, &fixed.outlook.plan, "held while it is measured", false);
-            }
-            None => {}
+pub fn fix(screen: &mut Screen, fixed: &Fixed) {
+    head(screen, fixed);
+    match fixed.proof {
+        Some(measured) => proof::proof(screen, measured),
+        None if !fixed.outlook.is_done() => {
+            write_plan(screen, &fixed.outlook.plan, "held while it is measured", false);
         }
-        screen.blank();
-        foot(screen, fixed);
-    })
+        None => {}
+    }
+    screen.blank();
+    foot(screen, fixed);
 }
 
 fn head(screen: &mut Screen, fixed: &Fixed) {
@@ -93,7 +90,7 @@ fn foot(screen: &mut Screen, fixed: &Fixed) {
         Some(Kept::NotSet) => "Not kept: everything is as it was.",
         None => return,
     };
-    screen.paragraph(&[], Tone::Plain, said);
+    screen.say(said);
 }
 
 /// What a fix gave, in words.

@@ -8,32 +8,24 @@ use ::quiet::standing::Standing;
 use ::quiet::tuned_session::Restored;
 use ::quiet::tuning_plan::TuningPlan;
 use record::phrase::{agree, count_noun};
-use report::terminal::Style;
 use report::view::Screen;
 
 /// Knobs below a heading: their names, and what is to be said of each.
 type Knobs<'a> = Vec<(&'a str, String)>;
 
 /// What `--apply` set.
-pub fn knobs_applied(outcomes: &[KnobOutcome], stands: bool, style: &Style) -> String {
-    Screen::draw(style, |screen| {
-        write_outcomes(screen, outcomes);
-        if !outcomes.iter().any(|outcome| !outcome.advice) {
-            screen.say("Nothing to set: every knob that can be quiet is.");
-        }
-        if stands {
-            screen.say("Put it back: linespeed quiet --restore");
-        }
-    })
+pub fn knobs_applied(screen: &mut Screen, outcomes: &[KnobOutcome], stands: bool) {
+    knobs_set(screen, outcomes);
+    if !outcomes.iter().any(|outcome| !outcome.advice) {
+        screen.say("Nothing to set: every knob that can be quiet is.");
+    }
+    if stands {
+        screen.say("Put it back: linespeed quiet --restore");
+    }
 }
 
-/// What became of each knob of a session.
-pub fn knobs_set(outcomes: &[KnobOutcome], style: &Style) -> String {
-    Screen::draw(style, |screen| write_outcomes(screen, outcomes))
-}
-
-/// A line a knob; those that are not set have the reason.
-fn write_outcomes(screen: &mut Screen, outcomes: &[KnobOutcome]) {
+/// What became of each knob of a session, a line each; those that are not set have the reason.
+pub fn knobs_set(screen: &mut Screen, outcomes: &[KnobOutcome]) {
     let groups = [("Set", true, false), ("Not set", false, false), ("Not linespeed's to set", false, true)];
     for (heading, done, advice) in groups {
         let of_group =
@@ -51,10 +43,8 @@ fn write_outcomes(screen: &mut Screen, outcomes: &[KnobOutcome]) {
 }
 
 /// What `--dry-run` would set; a command would get the page cache dropped.
-pub fn knobs_planned(plan: &TuningPlan, drop_caches: bool, style: &Style) -> String {
-    Screen::draw(style, |screen| {
-        write_plan(screen, plan, "held while the command runs", drop_caches);
-    })
+pub fn knobs_planned(screen: &mut Screen, plan: &TuningPlan, drop_caches: bool) {
+    write_plan(screen, plan, "held while the command runs", drop_caches);
 }
 
 /// The same; `held`: of what a process holds, while what.
@@ -79,46 +69,40 @@ pub(super) fn write_plan(screen: &mut Screen, plan: &TuningPlan, held: &str, dro
 }
 
 /// What `--restore` put back.
-pub fn knobs_restored(restored: &Restored, style: &Style) -> String {
+pub fn knobs_restored(screen: &mut Screen, restored: &Restored) {
     let Restored { values: restored, forgotten, root } = restored;
-    Screen::draw(style, |screen| {
-        if let Some(root) = root {
-            screen.say(root);
-        }
-        match forgotten {
-            Some(contents) => screen.say(contents.of_another_boot()),
-            None if restored.is_empty() && root.is_some() => screen.say("Nothing of this user to restore."),
-            None if restored.is_empty() => screen.say("Nothing to restore."),
-            None => {}
-        }
-        let back = restored.iter().filter(|(_, restored)| restored.is_back()).count();
-        if back > 0 {
-            screen.say(format!("{} {} as before.", count_noun(back, "value"), agree(back, "is", "are")));
-        }
-        let not_back = restored.iter().filter_map(|(change, restored)| {
-            let why = match restored {
-                RestoreOutcome::Theirs(now) => format!("since set to {now} by somebody else"),
-                RestoreOutcome::Refused(why) => why.to_string(),
-                RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone => return None,
-            };
-            Some((change.knob.as_str(), format!("{}: {why}; it was {}", change.path, change.old)))
-        });
-        screen.list("Not put back", not_back);
-    })
+    root.iter().for_each(|root| screen.say(root));
+    match forgotten {
+        Some(contents) => screen.say(contents.of_another_boot()),
+        None if restored.is_empty() && root.is_some() => screen.say("Nothing of this user to restore."),
+        None if restored.is_empty() => screen.say("Nothing to restore."),
+        None => {}
+    }
+    let back = restored.iter().filter(|(_, restored)| restored.is_back()).count();
+    if back > 0 {
+        screen.say(format!("{} {} as before.", count_noun(back, "value"), agree(back, "is", "are")));
+    }
+    let not_back = restored.iter().filter_map(|(change, restored)| {
+        let why = match restored {
+            RestoreOutcome::Theirs(now) => format!("since set to {now} by somebody else"),
+            RestoreOutcome::Refused(why) => why.to_string(),
+            RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone => return None,
+        };
+        Some((change.knob.as_str(), format!("{}: {why}; it was {}", change.path, change.old)))
+    });
+    screen.list("Not put back", not_back);
 }
 
 /// What stands, and by whom: `--status`.
-pub fn knobs_standing(own: &Standing, roots: Option<&Standing>, tree: &Tree, style: &Style) -> String {
-    Screen::draw(style, |screen| {
-        let own = Some(own).filter(|own| roots.is_none() || !own.is_nothing());
-        for standing in roots.into_iter().chain(own) {
-            screen.say(standing);
-            screen.list("", standing.changes().iter().map(|change| value(change, tree)));
-            let compound = standing.contents().into_iter().flat_map(|contents| contents.compound_changes());
-            let compound = compound.map(|compound| compound.as_change());
-            screen.list("", compound.map(|change| (change.knob.clone(), describe(&change))));
-        }
-    })
+pub fn knobs_standing(screen: &mut Screen, own: &Standing, roots: Option<&Standing>, tree: &Tree) {
+    let own = Some(own).filter(|own| roots.is_none() || !own.is_nothing());
+    for standing in roots.into_iter().chain(own) {
+        screen.say(standing);
+        screen.list("", standing.changes().iter().map(|change| value(change, tree)));
+        let compound = standing.contents().into_iter().flat_map(|contents| contents.compound_changes());
+        let compound = compound.map(|compound| compound.as_change());
+        screen.list("", compound.map(|change| (change.knob.clone(), describe(&change))));
+    }
 }
 
 /// A value before and after.

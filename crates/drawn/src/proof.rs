@@ -2,16 +2,10 @@
 
 use experiment::prove::Proof;
 
-use report::terminal::Style;
-use report::view::{Screen, Table, Tone, Weight};
+use report::view::{Screen, Table, Weight};
 
 /// The proof: `linespeed quiet --prove`.
-pub fn proof(proof: &Proof, style: &Style) -> String {
-    Screen::draw(style, |screen| write(screen, proof))
-}
-
-/// Writes it.
-pub(super) fn write(screen: &mut Screen, proof: &Proof) {
+pub fn proof(screen: &mut Screen, proof: &Proof) {
     screen.heading(proof.title);
     let heads = [proof.head, "figure", "#before", "#after", "difference", "#floor"];
     let mut table = Table::new(proof.title, None, heads);
@@ -42,9 +36,7 @@ pub(super) fn write(screen: &mut Screen, proof: &Proof) {
     }
     screen.list("Not measurable here", proof.missing.iter().map(|(name, why)| (name.to_string(), why)));
     screen.blank();
-    for remark in &proof.remarks {
-        screen.paragraph(&[], Tone::Plain, remark);
-    }
+    proof.remarks.iter().for_each(|remark| screen.say(remark));
 }
 
 #[cfg(test)]
@@ -52,7 +44,7 @@ mod tests {
     use super::*;
     use experiment::prove::{Figure, Unit};
     use record::difference::Scale;
-    use report::view::width;
+    use report::view::{Style, width};
 
     #[test]
     fn every_row_is_reported_within_the_width() {
@@ -70,11 +62,13 @@ mod tests {
             ..Proof::default()
         };
         for columns in [40, 80, 160] {
-            let text = proof(&all, &Style { width: columns, color: false, ..Style::default() });
+            let style = Style { width: columns, color: false, ..Style::default() };
+            let text = Screen::draw(&style, |screen| proof(screen, &all));
             assert!(text.lines().all(|line| width(line) <= columns), "{text}");
             assert!(!text.contains('\u{1b}') && text.contains("boost"), "{text}");
         }
-        let text = proof(&all, &Style { width: 120, color: false, ..Style::default() });
+        let style = Style { width: 120, color: false, ..Style::default() };
+        let text = Screen::draw(&style, |screen| proof(screen, &all));
         assert_eq!(text.matches("governor").count(), 1, "{text}");
         assert!(text.contains("steal") && text.contains("78.7 % less") && text.contains("3.10 %"), "{text}");
     }

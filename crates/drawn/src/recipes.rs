@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use experiment::recipes::{Origin, ReadError, Recipe};
 use serde_json::{Value, json};
 
-use report::terminal::Style;
 use report::view::{Screen, Span, Tone};
 
 /// A recipe as `linespeed scale --list` shows it.
@@ -63,14 +62,13 @@ impl ListedRecipe {
 }
 
 /// The recipes, a line each, or `all` of what can be set and what they lack here.
-pub fn recipes(listed: &[ListedRecipe], all: bool, style: &Style) -> String {
-    let mut screen = Screen::new(style);
+pub fn recipes(screen: &mut Screen, listed: &[ListedRecipe], all: bool) {
+    screen.begin_answer(all);
     if all {
-        listed.iter().for_each(|recipe| whole(recipe, &mut screen));
+        listed.iter().for_each(|recipe| whole(recipe, screen));
     } else {
-        brief(listed, &mut screen);
+        brief(listed, screen);
     }
-    screen.finish()
 }
 
 /// What one measures, what can be set, and what it lacks.

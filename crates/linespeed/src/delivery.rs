@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use os::places;
 use record::phrase::visible;
 use record::{Ended, Machine, Record};
-use report::forms::{Form, Forms};
+use report::view::{Form, Screen, View};
 
 use crate::failure::Failure;
 use crate::options::Options;
@@ -16,13 +16,13 @@ use crate::{files, output};
 pub const PROM_WAY_OUT: &str = "name another place with --prom FILE";
 
 /// The text of a form.
-fn text(forms: &Forms, form: Form, options: &Options) -> Result<String, Failure> {
+fn text(forms: &View, form: Form, options: &Options) -> Result<String, Failure> {
     let none = || Failure::Usage(format!("this has no form as {}: leave that out", form.word()));
-    as_json(forms.text(form, output::style(&options.out)).ok_or_else(none)?)
+    as_json(forms.text(form, &output::style(&options.out)).ok_or_else(none)?)
 }
 
 /// What is printed: the form that was asked for, unless a file takes it, else the report.
-pub fn printed(forms: &Forms, options: &Options) -> Result<String, Failure> {
+pub fn printed(forms: &View, options: &Options) -> Result<String, Failure> {
     match options.out.form() {
         Some(_) if output_file(options).is_some() => Ok(String::new()),
         Some(form) => text(forms, form, options),
@@ -52,15 +52,17 @@ pub fn lasting_name(options: &Options, file: Option<&Path>) -> Option<String> {
     Some(visible(stem.unwrap_or(file)))
 }
 
-/// Where a record of the user's own lies, and its page where there is one; empty for other files, whose place the user gave.
-pub fn name_files(options: &Options, file: &Path) -> String {
+/// The lines that name a record's file, and its page where there is one.
+pub fn name_files(options: &Options, record: &Path, page: Option<&Path>) -> String {
+    let page = page.map_or(String::new(), |page| format!("Page:   {}\n", shown(options, page)));
+    format!("\nRecord: {}\n{page}", shown(options, record))
+}
+
+/// The same of a record of the user's own; empty for other files, whose place the user gave.
+pub fn name_own_files(options: &Options, file: &Path) -> String {
     let own = places::state_folders().iter().any(|own| file.parent() == Some(own.as_path()));
-    if !own || options.out.redact {
-        return String::new();
-    }
-    let page = file.with_extension("html");
-    let page = if page.is_file() { format!("Page:   {}\n", visible(&page)) } else { String::new() };
-    format!("\nRecord: {}\n{page}", visible(file))
+    let page = Some(file.with_extension("html")).filter(|page| page.is_file());
+    if own && !options.out.redact { name_files(options, file, page.as_deref()) } else { String::new() }
 }
 
 /// Whether the result goes to standard output as JSON, and nothing else does.
@@ -90,7 +92,7 @@ pub fn destination(
     }
     if to_standard_output(options) {
         let words = "--label names a record that is kept: write it with --output FILE, or leave --json out";
-        return options.out.label.as_ref().map_or(Ok(None), |_| Err(Failure::Usage(words.to_owned())));
+        return options.out.label.as_ref().map_or(Ok(None), |_| Err(Failure::usage(words)));
     }
     let name =
         record::file_name::record_name(host(options, machine.hostname.as_deref()), &record.started) + ".json";
@@ -106,7 +108,7 @@ pub fn destination(
 }
 
 /// Prints a result, or writes it to the file that `--output` names. What was found is shown where it cannot be stored.
-pub fn hand_out(options: &Options, forms: &Forms) -> Result<(), Failure> {
+pub fn hand_out(options: &Options, forms: &View) -> Result<(), Failure> {
     let written = write_form(options, forms).and(write_prometheus(options, forms));
     if written.is_ok() && output_file(options).is_some() {
         return Ok(());
@@ -115,15 +117,15 @@ pub fn hand_out(options: &Options, forms: &Forms) -> Result<(), Failure> {
 }
 
 /// Writes the form that the file of `--output` takes.
-pub fn write_form(options: &Options, forms: &Forms) -> Result<(), Failure> {
+pub fn write_form(options: &Options, forms: &View) -> Result<(), Failure> {
     let Some(path) = output_file(options) else { return Ok(()) };
     files::write(&path, &text(forms, options.out.form_of_file(), options)?)
 }
 
 /// Writes the file of `--prom`.
-pub fn write_prometheus(options: &Options, forms: &Forms) -> Result<(), Failure> {
+pub fn write_prometheus(options: &Options, forms: &View) -> Result<(), Failure> {
     let (Some(path), Some(text)) = (&options.out.prom, forms.prometheus()) else { return Ok(()) };
-    files::write(path, &text).map_err(|failure| failure.with_way_out(PROM_WAY_OUT))
+    files::write(path, &as_json(text)?).map_err(|failure| failure.with_way_out(PROM_WAY_OUT))
 }
 
 /// Prints what was made of a result, a report through a pager.
@@ -194,29 +196,37 @@ impl Kept {
         Self { shown_by: label.or(shown_by), path, written }
     }
 
+    /// What the record has to say; `draw` draws its report, knowing what `linespeed show` takes for it.
+    pub fn view<'a>(
+        &self,
+        options: &Options,
+        record: &'a Record,
+        draw: impl Fn(&mut Screen, Option<&str>) + 'a,
+    ) -> View<'a> {
+        let (name, shown_by) = (lasting_name(options, self.path.as_deref()), self.shown_by.clone());
+        View::of_record(record, name, move |screen| draw(screen, shown_by.as_deref()))
+    }
+
     /// Hands out its forms. `page`: there is one beside a record whose place the user has not named. `names_files`: the report ends
     /// with their names.
     pub fn deliver(
         self,
         options: &Options,
-        forms: &Forms,
+        forms: &View,
         (page, names_files): (bool, bool),
     ) -> Result<(), Failure> {
         let mut printed = printed(forms, options)?;
         let named = is_named(options);
         let Self { path, mut written, .. } = self;
         if let Some(path) = &path {
-            let mut files_named = format!("\nRecord: {}\n", shown(options, path));
-            if page && !named {
-                let page = path.with_extension("html");
-                let made = text(forms, Form::Page, options).and_then(|html| files::write(&page, &html));
-                if made.is_ok() {
-                    files_named.push_str(&format!("Page:   {}\n", shown(options, &page)));
-                }
-                written = written.and(made);
-            }
+            let mut page = Some(path.with_extension("html")).filter(|_| page && !named);
+            let made = page.as_ref().map_or(Ok(()), |page| {
+                text(forms, Form::Page, options).and_then(|html| files::write(page, &html))
+            });
+            page = page.filter(|_| made.is_ok());
+            written = written.and(made);
             if names_files && !printed.is_empty() && is_report(options) {
-                printed.push_str(&files_named);
+                printed.push_str(&name_files(options, path, page.as_deref()));
             }
         }
         if !named {

@@ -69,6 +69,16 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// The command line asks for something that does not exist.
+    pub fn usage(words: impl Into<String>) -> Self {
+        Failure::Usage(words.into())
+    }
+
+    /// It cannot be done on this machine.
+    pub fn cannot(words: impl Into<String>) -> Self {
+        Failure::Cannot(words.into())
+    }
+
     /// The exit code: 2 for wrong usage, 3 when it could not be done, 127 and 126 for a command that cannot be started.
     pub fn code(&self) -> u8 {
         match self {

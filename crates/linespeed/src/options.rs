@@ -7,7 +7,7 @@ use clap::parser::ValueSource;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use record::CpuList;
-use report::forms::Form;
+use report::view::Form;
 
 use crate::failure::Failure;
 
@@ -41,7 +41,7 @@ pub use records::{
     Compare, Import, Inspect, Records, RecordsAction, Reference, Show, WakeupForms, WakeupOptions,
 };
 pub use scale::Scale;
-pub use stat::{PerfFormat, Stat};
+pub use stat::Stat;
 
 use quiet::QUIET_USAGE;
 use taken::{TAKEN_BY, is_taken};

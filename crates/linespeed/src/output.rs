@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 
 use os::terminal;
-use report::forms::Form;
 use report::terminal::{Style, to_ascii};
+use report::view::Form;
 
 use crate::failure::Failure;
 use crate::options::{Color, Out};
@@ -18,11 +18,7 @@ const MOST_WIDTH: usize = 160;
 
 /// How to print on standard output.
 pub fn style(out: &Out) -> Style {
-    let style = style_on(out, io::stdout());
-    match out.form() {
-        Some(Form::Markdown) => style.markdown(),
-        _ => style,
-    }
+    Style { markdown: out.form() == Some(Form::Markdown), ..style_on(out, io::stdout()) }
 }
 
 /// How to print on standard error.

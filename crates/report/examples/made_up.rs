@@ -20,11 +20,11 @@ fn main() -> ExitCode {
         ["--text", width] => {
             let style =
                 Style { width: width.parse().unwrap_or(80), color: args.len() > 3, ..Style::default() };
-            print!("{}", terminal::report(&record, &style));
+            print!("{}", terminal::Screen::draw(&style, |screen| terminal::report(screen, &record, None)));
             println!("\n{}", "=".repeat(style.width));
-            print!("{}", terminal::inventory(&record, &style));
+            print!("{}", terminal::Screen::draw(&style, |screen| terminal::inventory(screen, &record)));
             println!("\n{}", "=".repeat(style.width));
-            print!("{}", terminal::tree(&record.machine, &style));
+            print!("{}", terminal::Screen::draw(&style, |screen| terminal::tree(screen, &record.machine)));
             ExitCode::SUCCESS
         }
         [file] if record.to_json().and_then(|json| std::fs::write(file, json)).is_ok() => ExitCode::SUCCESS,

@@ -14,7 +14,6 @@ pub mod claims_json;
 mod contents;
 pub mod csv;
 pub mod cyclictest;
-pub mod forms;
 pub mod junit;
 pub mod page;
 mod paint;

@@ -232,6 +232,18 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// The longest of these lines, from the longest to the shortest, that fits; the shortest where none does.
+pub(crate) fn longest(lines: impl Iterator<Item = String>, fits: impl Fn(&str) -> bool) -> String {
+    let mut last = String::new();
+    for line in lines {
+        last = line;
+        if fits(&last) {
+            break;
+        }
+    }
+    last
+}
+
 /// With its first letter as at the beginning of a sentence.
 pub fn capitalized(text: &str) -> String {
     let mut chars = text.chars();

@@ -1,8 +1,135 @@
-//! What other crates build a view from, of data that this one does not know: lines, lists and tables on a [`Screen`], which draws
-//! them for a terminal, as Markdown, or as tables alone.
+//! What a command has to say: its [`View`], which it builds from data. Lines, lists and tables are drawn on a [`Screen`], which lays
+//! them out for a terminal or as Markdown; a page, figures and JSON are made of the same data.
+
+use std::io;
+use std::path::Path;
+
+use record::Record;
 
 pub use crate::contents::finding::{loss, severity};
 pub use crate::paint::{Span, Tone};
 pub use crate::table::{Column, Field, Table, Weight};
-pub use crate::terminal::Screen;
+pub use crate::terminal::{Screen, Style};
 pub use crate::text::{capitalized, cut, width};
+
+/// A form of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For programs: of runs the record.
+    Json,
+    /// Comma-separated figures.
+    Csv,
+    /// The report as Markdown.
+    Markdown,
+    /// The page.
+    Page,
+}
+
+impl Form {
+    /// What it is called where a result does not have it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Form::Json => "JSON",
+            Form::Csv => "a table",
+            Form::Markdown => "Markdown",
+            Form::Page => "a page",
+        }
+    }
+
+    /// The form that the ending of a file's name means.
+    pub fn of_file(path: &Path) -> Self {
+        match path.extension().and_then(std::ffi::OsStr::to_str) {
+            Some("csv") => Form::Csv,
+            Some("md") => Form::Markdown,
+            Some("html" | "htm") => Form::Page,
+            _ => Form::Json,
+        }
+    }
+}
+
+/// What makes a text of a result; `None` where the result has no such form.
+type Make<'a> = Option<Box<dyn Fn() -> io::Result<String> + 'a>>;
+
+/// What a command has to say, in each of its forms.
+pub struct View<'a> {
+    draw: Box<dyn Fn(&mut Screen) + 'a>,
+    /// Whether the report is a form that was asked for by its name, as cyclictest's lines.
+    asked_for: bool,
+    json: Make<'a>,
+    csv: Make<'a>,
+    page: Make<'a>,
+    prometheus: Make<'a>,
+}
+
+impl<'a> View<'a> {
+    /// A result that has a report, which `draw` draws.
+    pub fn new(draw: impl Fn(&mut Screen) + 'a) -> Self {
+        let draw = Box::new(draw);
+        Self { draw, asked_for: false, json: None, csv: None, page: None, prometheus: None }
+    }
+
+    /// A record, with its report. `shown_by`: what `linespeed show` takes for it later, where that is known.
+    pub fn of_record(record: &'a Record, shown_by: Option<String>, draw: impl Fn(&mut Screen) + 'a) -> Self {
+        Self::new(draw)
+            .with_json(|| record.to_json())
+            .with_csv(|| crate::csv::record(record))
+            .with_page(move || crate::page::kept(record, shown_by.as_deref()))
+            .with_prometheus(|| crate::prometheus::record(record))
+    }
+
+    /// Whether the report is a form that was asked for by its name: printed also where reports are not.
+    pub fn with_report_asked_for(self, asked_for: bool) -> Self {
+        Self { asked_for, ..self }
+    }
+
+    /// Whether the report is a form that was asked for by its name.
+    pub fn is_report_asked_for(&self) -> bool {
+        self.asked_for
+    }
+
+    /// Adds its form as JSON.
+    pub fn with_json(self, make: impl Fn() -> io::Result<String> + 'a) -> Self {
+        Self { json: Some(Box::new(make)), ..self }
+    }
+
+    /// Adds a value as its form as JSON.
+    pub fn with_value(self, value: serde_json::Value) -> Self {
+        self.with_json(move || Ok(format!("{value:#}\n")))
+    }
+
+    /// Adds its figures as comma-separated values.
+    pub fn with_csv(self, make: impl Fn() -> String + 'a) -> Self {
+        Self { csv: Some(Box::new(move || Ok(make()))), ..self }
+    }
+
+    /// Adds its page.
+    pub fn with_page(self, make: impl Fn() -> String + 'a) -> Self {
+        Self { page: Some(Box::new(move || Ok(make()))), ..self }
+    }
+
+    /// Adds its figures in Prometheus's text format.
+    pub fn with_prometheus(self, make: impl Fn() -> String + 'a) -> Self {
+        Self { prometheus: Some(Box::new(move || Ok(make()))), ..self }
+    }
+
+    /// Its figures in Prometheus's text format; `None` where the result has none.
+    pub fn prometheus(&self) -> Option<io::Result<String>> {
+        self.prometheus.as_ref().map(|make| make())
+    }
+
+    /// The report.
+    pub fn report(&self, style: &Style) -> String {
+        Screen::draw(style, &self.draw)
+    }
+
+    /// The text of a form; `None` where the result has none.
+    pub fn text(&self, form: Form, style: &Style) -> Option<io::Result<String>> {
+        let make = match form {
+            Form::Json => &self.json,
+            Form::Page => &self.page,
+            Form::Csv => &self.csv,
+            Form::Markdown => return Some(Ok(self.report(&Style { markdown: true, ..*style }))),
+        };
+        make.as_ref().map(|make| make())
+    }
+}

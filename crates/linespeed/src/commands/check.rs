@@ -8,8 +8,8 @@ use os::signals;
 use record::baseline::{Baseline, ClassBaseline};
 use record::check::{CHECK_VERSION, Check, Checked, Outcome};
 use record::{CpuList, Record};
-use report::forms::Forms;
 use report::terminal;
+use report::view::View;
 
 use super::new_record;
 use crate::delivery::hand_out;
@@ -26,7 +26,7 @@ pub fn run(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     if asked.exit == Some(Exit::Slurm) && (asked.probe || asked.screen) {
         let words = "--exit slurm takes facts only: a prolog keeps a job waiting, and beside jobs their load would be measured; \
                      leave --probe and --screen out";
-        return Err(Failure::Usage(words.to_owned()));
+        return Err(Failure::usage(words));
     }
     let done = check(options, asked);
     match (done, asked.exit) {
@@ -118,7 +118,7 @@ fn measure(
     record.measurements = results.measurements;
     record.coverage = results.coverage;
     if record.measurements.is_empty() && results.interrupted.is_none() {
-        return Err(Failure::Cannot("nothing could be measured here; linespeed list says why".to_owned()));
+        return Err(Failure::cannot("nothing could be measured here; linespeed list says why"));
     }
     Ok(results.interrupted)
 }
@@ -140,7 +140,7 @@ fn hand_out_check(
         let (machine, time) = (host.as_str(), record.started.as_str());
         Checked { check: CHECK_VERSION, machine, time, baseline, line: &line, result: check }.to_json()
     };
-    let forms = Forms::new(|style| terminal::check(check, baseline, drain, all, style)).with_json(value);
+    let forms = View::new(|screen| terminal::check(screen, check, baseline, drain, all)).with_json(value);
     hand_out(options, &forms.with_prometheus(|| report::prometheus::check(check, &record.started)))
 }
 

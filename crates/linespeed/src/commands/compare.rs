@@ -5,8 +5,8 @@ use measure::list;
 use record::Record;
 use record::comparison::Relation;
 use record::document::Tool;
-use report::forms::{Form, Forms};
 use report::terminal;
+use report::view::{Form, View};
 
 use super::gate;
 use crate::delivery::{checked_output_file, hand_out};
@@ -24,8 +24,9 @@ const FEW: usize = 4;
 pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     let count = asked.records.len();
     if count < 2 {
-        let words = "compare needs at least two: records' files, . for this machine's newest record, or reference:NAME";
-        return Err(Failure::Usage(words.to_owned()));
+        return Err(Failure::usage(
+            "compare needs at least two: records' files, . for this machine's newest record, or reference:NAME",
+        ));
     }
     let baseline = match asked.baseline {
         number if (1..=count).contains(&number) => number - 1,
@@ -36,7 +37,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         }
     };
     if asked.records.iter().filter(|argument| *argument == "-").count() > 1 {
-        return Err(Failure::Usage("standard input can be one record only: give - once".to_owned()));
+        return Err(Failure::usage("standard input can be one record only: give - once"));
     }
     let terms = options.measuring.gate_terms()?;
     checked_output_file(options)?;
@@ -90,7 +91,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         return gate::code(Some(Err(why.clone())));
     }
     comparison.gate = gate.clone().and_then(Result::ok);
-    let forms = Forms::new(|style| terminal::comparison_answer(&comparison, options.out.all, style))
+    let forms = View::new(|screen| terminal::comparison_answer(screen, &comparison, options.out.all))
         .with_json(|| comparison.to_json())
         .with_csv(|| report::csv::comparison(&comparison))
         .with_page(|| report::page::comparison(&comparison, sources.iter().map(|source| &source.record)));

@@ -1,8 +1,8 @@
 //! `linespeed explain`: the words about a name.
 
 use record::glossary::Term;
-use report::forms::Forms;
 use report::terminal;
+use report::view::View;
 
 use crate::delivery::hand_out;
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ const MOST: usize = 5;
 pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
     let glossary = glossary::all();
     let Some(name) = name else {
-        let forms = Forms::new(|style| terminal::glossary(glossary.terms(), style));
+        let forms = View::new(|screen| terminal::glossary(screen, glossary.terms()));
         return hand_out(options, &forms).map(|()| 0);
     };
     match glossary.find(name) {
@@ -25,7 +25,7 @@ pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
                 "name": word.name, "group": word.group, "what": word.what,
                 "how": word.how, "usual": word.usual, "moves": word.moves,
             });
-            let forms = Forms::new(|style| terminal::word(word, style));
+            let forms = View::new(|screen| terminal::word(screen, word));
             hand_out(options, &forms.with_value(value)).map(|()| 0)
         }
         None => {

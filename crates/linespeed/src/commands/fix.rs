@@ -11,7 +11,7 @@ use os::signals;
 use record::phrase::quote_word;
 use record::source::HERE;
 use record::{Text, text};
-use report::forms::Forms;
+use report::view::View;
 
 use super::quiet::{NOT_QUIET, tuned_session};
 use crate::delivery::hand_out;
@@ -35,7 +35,7 @@ pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     let measures = measures(&fix, asked)?;
     let report = |proof: Option<&Proof>, kept| {
         let fixed = Fixed { fix: &fix, outlook: &outlook, proof, kept, measures: measures.clone() };
-        let forms = Forms::new(|style| drawn_fix::fix(&fixed, style));
+        let forms = View::new(|screen| drawn_fix::fix(screen, &fixed));
         hand_out(options, &forms.with_value(drawn_fix::fix_json(&fixed)))
     };
     if asked.dry_run || outlook.is_done() {

@@ -6,8 +6,8 @@ use record::Record;
 use record::document::Tool;
 use record::fleet::Reading;
 use record::phrase::visible;
-use report::forms::Forms;
 use report::terminal;
+use report::view::View;
 
 use crate::delivery::{as_json, hand_out, output_file};
 use crate::failure::Failure;
@@ -56,7 +56,7 @@ pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
         let baseline = fleet::make_baseline(&said, super::now(), record);
         files::write(path, &as_json(baseline.to_json())?)
     });
-    let forms = Forms::new(|style| terminal::fleet(&said, options.out.all, style))
+    let forms = View::new(|screen| terminal::fleet(screen, &said, options.out.all))
         .with_json(|| said.to_json())
         .with_csv(|| report::csv::fleet(&said))
         .with_page(|| report::page::fleet(&said));

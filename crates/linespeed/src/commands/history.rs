@@ -3,8 +3,8 @@
 use record::document::Tool;
 use record::phrase::{count_noun, visible};
 use record::{metrics, store};
-use report::forms::Forms;
 use report::terminal;
+use report::view::View;
 
 use crate::delivery::{checked_output_file, hand_out};
 use crate::failure::{Failure, unknown_name};
@@ -48,7 +48,7 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
             remarks.concat()
         )));
     }
-    let forms = Forms::new(|style| terminal::history(&said, options.out.all, style))
+    let forms = View::new(|screen| terminal::history(screen, &said, options.out.all))
         .with_json(|| said.to_json())
         .with_csv(|| report::csv::history(&said))
         .with_page(|| report::page::history(&said));

@@ -5,12 +5,12 @@ mod destinations;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use import::{Imported, Importer, Split, choose_machine};
+use import::{Imported, Importer, Split, choose_machine, list_machines};
 use record::import::NotUnderstood;
 use record::phrase::{count_noun, visible};
 use record::{Record, store};
-use report::forms::Forms;
-use report::terminal::{self, Style};
+use report::terminal::{self, Screen};
+use report::view::View;
 
 use super::new_record;
 use crate::delivery::{as_json, is_named, lasting_name, print, printed, write_form};
@@ -34,7 +34,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     if let Some(wanted) = &import.only {
         machines = vec![choose_machine(machines, wanted).map_err(usage)?];
     }
-    let mut destinations = choose_destinations(options, &machines)?;
+    let listed = list_machines(&machines);
     let diagnosed = |machine: Imported| {
         let mut record = machine.into_record(new_record());
         record.diagnosis = diagnose::diagnose(&record);
@@ -42,10 +42,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     };
     let mut records: Vec<Record> = machines.into_iter().map(diagnosed).collect();
     redact_all(options, &mut records)?;
-    if options.out.redact {
-        let unnamed = destinations.iter_mut().zip(&records).filter(|((_, named), _)| !named);
-        unnamed.for_each(|((path, _), record)| rename(path, record));
-    }
+    let destinations = choose_destinations(options, &records, &listed)?;
     let all = options.out.all || options.out.verbose;
     // Each record of a text has what nobody understood of it; the report of everything tells it, too.
     if let Some(import) = records.first().and_then(|record| record.import.as_ref())
@@ -61,13 +58,13 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         files::label_record(label, &kept.path)?;
     }
     let places: Vec<terminal::Kept> = kept.iter().map(|kept| kept.place(options)).collect();
-    let report = |style: &Style| terminal::import(&records, &places, all, style);
+    let report = |screen: &mut Screen| terminal::import(screen, &records, &places, all);
     let forms = match records.as_slice() {
         [one] => {
             let name = lasting_name(options, kept.first().map(|kept| kept.path.as_path()));
-            Forms::of_record(one, name, |_, style| report(style))
+            View::of_record(one, name, report)
         }
-        several => Forms::new(report).with_csv(|| report::csv::records(several)),
+        several => View::new(report).with_csv(|| report::csv::records(several)),
     };
     if !is_named(options) {
         write_form(options, &forms)?;
@@ -75,14 +72,6 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     print(options, &printed(&forms, options)?)?;
     // That of the record with the worst finding.
     Ok(records.iter().map(|record| super::run::found_code(&options.measuring, record)).max().unwrap_or(0))
-}
-
-/// A file's name without the host's.
-fn rename(path: &mut PathBuf, record: &Record) {
-    let name =
-        record.machine.hostname.as_ref().or(record.import.as_ref().and_then(|import| import.name.as_ref()));
-    let name = record::file_name::record_name(name.map(String::as_str), &record.started);
-    path.set_file_name(format!("{name}.json"));
 }
 
 /// Where a record is kept.

@@ -2,8 +2,8 @@
 
 use record::Machine;
 use record::shape::Shape;
-use report::forms::Forms;
 use report::terminal;
+use report::view::View;
 
 use super::new_record;
 use crate::delivery::hand_out;
@@ -28,13 +28,12 @@ pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
         record.diagnosis.shape = last_shape(&record.machine);
     }
     redact(options, &mut record)?;
-    let forms = Forms::new(|style| {
+    let forms = View::new(|screen| {
         if inspect.tree {
-            terminal::tree(&record.machine, style)
-        } else {
-            let more = if options.out.all { SHAPE } else { MORE };
-            terminal::inventory_answer(&record, options.out.all, Some(more), style)
+            return terminal::tree(screen, &record.machine);
         }
+        let more = if options.out.all { SHAPE } else { MORE };
+        terminal::inventory_answer(screen, &record, options.out.all, Some(more));
     });
     let forms = forms.with_json(|| record.to_json()).with_prometheus(|| report::prometheus::record(&record));
     hand_out(options, &forms).map(|()| 0)

@@ -2,8 +2,8 @@
 
 use machine::Root;
 use measure::{Depth, MEASUREMENTS, Measure};
-use report::forms::Forms;
 use report::terminal::Listed;
+use report::view::View;
 
 use crate::delivery::hand_out;
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use crate::options::Options;
 /// Prints one entry a measurement.
 pub fn run(options: &Options) -> Result<u8, Failure> {
     let found = machine::inspect(&Root::live());
-    let cpus = super::measuring::chosen_cpus(options, &found.machine)?;
+    let cpus = super::measuring::chosen_cpus(options, Some(found.machine.allowed_cpus()))?;
     let list = |measurement: &&Measure| {
         let budget = |depth| measurement.budget(&found.machine, &cpus, depth);
         Listed {
@@ -25,6 +25,6 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         }
     };
     let listed: Vec<Listed> = MEASUREMENTS.iter().map(list).collect();
-    let forms = Forms::new(|style| report::terminal::measurements(&listed, style));
+    let forms = View::new(|screen| report::terminal::measurements(screen, &listed));
     hand_out(options, &forms.with_value(listed.iter().map(Listed::to_json).collect())).map(|()| 0)
 }

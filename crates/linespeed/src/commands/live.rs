@@ -17,7 +17,7 @@ use record::phrase::join_most;
 use record::redaction::{Kind, Pseudonyms};
 use record::shape::Shape;
 use record::{Coverage, text};
-use report::terminal::{self, LastLook};
+use report::terminal::{self, LastLook, Screen};
 
 use super::{now, to_standard_output};
 use crate::delivery::{PROM_WAY_OUT, as_json};
@@ -120,8 +120,10 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     }
     let watch =
         record.watch.as_ref().filter(|_| !once && !to_standard_output(options) && !options.out.quiet_output);
-    let summary = watch.map(|watch| terminal::live_summary(watch, &output::style(&options.out)));
-    let printed = summary.map_or(Ok(()), |summary| output::print(&summary));
+    let printed = watch.map_or(Ok(()), |watch| {
+        let draw = |screen: &mut Screen| terminal::live_summary(screen, watch);
+        output::print(&Screen::draw(&output::style(&options.out), draw))
+    });
     kept.write_at_the_end(&record)?;
     printed.map(|()| code(stop))
 }
@@ -250,10 +252,9 @@ impl Shown {
         let goes_on = live.once.is_none();
         self.look.take(interval);
         let (look, watch) = (&self.look, &keeping.watch);
-        let screen =
-            terminal::Live { head: &head, interval, watch, look, bound, reference, coverage, goes_on };
-        let text = terminal::live(&screen, &output::style(&options.out));
-        if live.once.is_some() {
+        let live = terminal::Live { head: &head, interval, watch, look, bound, reference, coverage, goes_on };
+        let text = Screen::draw(&output::style(&options.out), |screen| terminal::live(screen, &live));
+        if !goes_on {
             return output::print(&text);
         }
         output::print(&self.screen.over(&text, &std::io::stdout()))

@@ -7,7 +7,7 @@ use std::time::Instant;
 use ::quiet::tuned_session::TunedSession;
 use live::Beside;
 use machine::{Inspection, Root};
-use record::{Conditions, Coverage, CpuList, Ended, Machine, Measurement, Record, RunMode};
+use record::{Conditions, Coverage, CpuList, Ended, Measurement, Record, RunMode};
 
 use super::new_record;
 use super::quiet::tuned_session;
@@ -101,23 +101,18 @@ pub fn ended(interrupted: Option<i32>) -> Ended {
     interrupted.map_or(Ended::Complete, |signal| Ended::Interrupted { signal })
 }
 
-/// The CPUs that `--cpus` names, all that are allowed without it.
-pub fn chosen_cpus(options: &Options, machine: &Machine) -> Result<CpuList, Failure> {
-    let allowed = machine.allowed_cpus();
-    let Some(wanted) = &options.measuring.cpus else { return Ok(allowed) };
-    check_cpus(wanted, &allowed).map(|()| wanted.clone())
-}
-
-/// Refuses CPUs that this process may not use.
-pub fn check_cpus(wanted: &CpuList, allowed: &CpuList) -> Result<(), Failure> {
-    let missing = wanted.difference(allowed);
+/// The CPUs that `--cpus` names, without it all of `allowed`, which is `None` where nobody tells. Refuses those that this process may
+/// not use.
+pub fn chosen_cpus(options: &Options, allowed: Option<CpuList>) -> Result<CpuList, Failure> {
+    let Some(wanted) = &options.measuring.cpus else { return Ok(allowed.unwrap_or_default()) };
     if wanted.is_empty() {
-        return Err(Failure::Usage("--cpus: the list is empty; write for instance --cpus 0-3,8".to_owned()));
+        return Err(Failure::usage("--cpus: the list is empty; write for instance --cpus 0-3,8"));
     }
-    if !missing.is_empty() {
+    let missing = allowed.as_ref().map(|allowed| wanted.difference(allowed)).unwrap_or_default();
+    if let (false, Some(allowed)) = (missing.is_empty(), allowed) {
         return Err(Failure::Usage(format!(
             "--cpus {wanted}: this process may not use CPU {missing}; it may use {allowed}"
         )));
     }
-    Ok(())
+    Ok(wanted.clone())
 }

@@ -84,13 +84,13 @@ pub fn now() -> String {
     record::date::rfc3339(std::time::SystemTime::now())
 }
 
-/// A record that begins now.
 /// This machine, or a captured tree of another one.
 fn root(captured: Option<&Path>) -> Result<Root, Failure> {
     // The error names the folder.
     captured.map_or(Ok(Root::live()), Root::captured).map_err(|error| Failure::Cannot(error.to_string()))
 }
 
+/// A record that begins now.
 fn new_record() -> Record {
     let command = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     Record::new(env!("CARGO_PKG_VERSION"), now(), command)

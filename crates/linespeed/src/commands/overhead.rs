@@ -9,11 +9,10 @@ use overhead::images::{check_kernel, check_module};
 use overhead::kernel_module::Source;
 use overhead::{Effort, Event, Guests, LayerName, PORTIONS, Request, Unavailable};
 use record::{CpuList, Machine};
-use report::forms::Forms;
 use report::terminal;
 
-use super::measuring::{Measuring, Outcome, ended};
-use crate::delivery::{Kept, lasting_name};
+use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
+use crate::delivery::Kept;
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Overhead, Vm};
 use crate::output;
@@ -26,7 +25,7 @@ const SECONDS: (f64, f64, f64) = (6.0, 15.0, 60.0);
 pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let stop = signals::install();
     // Wrong usage is said before anything is turned.
-    let cpus = usable(options)?;
+    let cpus = chosen_cpus(options, os::pin::allowed())?;
     let guests = match overhead.guests()? {
         Vm::None => Guests::None,
         Vm::Raw => Guests::Kvm,
@@ -76,23 +75,9 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     }
     let all = options.out.all || options.out.verbose;
     let kept = Kept::keep(options, &record, destination.as_deref());
-    let (name, shown_by) = (lasting_name(options, kept.path.as_deref()), kept.shown_by.clone());
-    let forms = Forms::of_record(&record, name, |record, style| {
-        terminal::overhead_answer(record, all, shown_by.as_deref(), style)
-    });
-    kept.deliver(options, &forms, (false, true))?;
+    let view = kept.view(options, &record, |screen, by| terminal::overhead_answer(screen, &record, all, by));
+    kept.deliver(options, &view, (false, true))?;
     Ok(result.interrupted.map_or(0, signal_code))
-}
-
-/// CPUs on which a program that is not bound may run.
-fn usable(options: &Options) -> Result<CpuList, Failure> {
-    let allowed = os::pin::allowed();
-    match (&options.measuring.cpus, &allowed) {
-        (Some(wanted), Some(allowed)) => {
-            super::measuring::check_cpus(wanted, allowed).map(|()| wanted.clone())
-        }
-        (wanted, allowed) => Ok(wanted.clone().or(allowed.clone()).unwrap_or_default()),
-    }
 }
 
 /// Refuses a named file that is no kernel or module: not one more layer that is missing after a run.
@@ -121,7 +106,7 @@ fn check_cpu(overhead: &Overhead, cpus: &CpuList) -> Result<(), Failure> {
 /// The CPU that layers are bound to.
 fn choose_cpu(overhead: &Overhead, machine: &Machine, cpus: &CpuList) -> Result<u32, Failure> {
     let chosen = overhead.cpu.or_else(|| lead_cpu(machine, cpus)).or_else(|| cpus.iter().last());
-    chosen.ok_or_else(|| Failure::Cannot("no CPU may be used".to_owned()))
+    chosen.ok_or_else(|| Failure::cannot("no CPU may be used"))
 }
 
 /// Shows how far it is.

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use record::phrase::visible;
 use record::store::{self, Entry};
-use report::forms::Forms;
 use report::terminal;
+use report::view::View;
 use serde_json::json;
 
 use crate::delivery::hand_out;
@@ -76,6 +76,6 @@ fn list(options: &Options, entries: &[Entry]) -> Result<u8, Failure> {
             "newest": newest.as_ref() == Some(&entry.path),
         })
     };
-    let forms = Forms::new(|style| terminal::records(entries, newest.as_deref(), style));
+    let forms = View::new(|screen| terminal::records(screen, entries, newest.as_deref()));
     hand_out(options, &forms.with_value(entries.iter().map(entry).collect())).map(|()| 0)
 }

@@ -1,9 +1,8 @@
 //! `linespeed reference`: the machines that ship with it.
 
-use record::Record;
 use reference::{MACHINES, PREFIX, claims};
-use report::forms::Forms;
-use report::terminal::{self, Style};
+use report::terminal::{self, Screen};
+use report::view::View;
 use report::{claims_json, page};
 use serde_json::json;
 
@@ -17,16 +16,16 @@ pub fn run(options: &Options, asked: &Reference) -> Result<u8, Failure> {
     let Some(name) = &asked.name else { return list(options) };
     let machine = sources::reference_machine(name)?;
     if asked.text {
-        return hand_out(options, &Forms::new(|_| machine.text())).map(|()| 0);
+        return hand_out(options, &View::new(|screen| screen.verbatim(&machine.text()))).map(|()| 0);
     }
     let mut record = sources::read(&format!("{PREFIX}{}", machine.name))?.record;
     record.diagnosis = diagnose::diagnose(&record);
     let answers = claims::about(machine.name)
         .map_err(|why| Failure::Cannot(format!("cannot read the claims about {}: {why}", machine.name)))?;
-    let report = |record: &Record, style: &Style| {
-        terminal::reference(record, &answers, options.out.all, machine.name, style)
+    let report = |screen: &mut Screen| {
+        terminal::reference(screen, &record, &answers, options.out.all, machine.name);
     };
-    let forms = Forms::of_record(&record, None, report)
+    let forms = View::of_record(&record, None, report)
         .with_page(|| page::reference(&record, &answers))
         .with_json(|| claims_json::record(&record, &answers));
     hand_out(options, &forms)?;
@@ -36,6 +35,6 @@ pub fn run(options: &Options, asked: &Reference) -> Result<u8, Failure> {
 fn list(options: &Options) -> Result<u8, Failure> {
     let machines: Vec<_> = MACHINES.iter().map(|of| (of.name, of.title, of.apart)).collect();
     let entry = |(name, title, apart): &(&str, &str, Option<&str>)| json!({"name": name, "title": title, "apart": apart});
-    let forms = Forms::new(|style| terminal::references(&machines, style));
+    let forms = View::new(|screen| terminal::references(screen, &machines));
     hand_out(options, &forms.with_value(machines.iter().map(entry).collect())).map(|()| 0)
 }

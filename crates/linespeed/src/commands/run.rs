@@ -3,11 +3,10 @@
 use machine::Root;
 use measure::{Depth, MEASUREMENTS, Measure, Wakeups, list};
 use record::{Ended, Record};
-use report::forms::Forms;
-use report::terminal::{self, Style};
+use report::terminal;
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
-use crate::delivery::{Kept, lasting_name};
+use crate::delivery::Kept;
 use crate::failure::{FOUND, Failure, signal_code, unknown_name};
 use crate::options::{self, Options, Run, WakeupForms};
 use crate::progress::Shown;
@@ -47,7 +46,7 @@ fn measure_and_report(
 ) -> Result<u8, Failure> {
     let stop = signals::install();
     let mut measuring = Measuring::begin(options, depth != Depth::Normal && depth != Depth::Full)?;
-    let cpus = chosen_cpus(options, &measuring.found.machine)?;
+    let cpus = chosen_cpus(options, Some(measuring.found.machine.allowed_cpus()))?;
     let machine = &measuring.found.machine;
     let wakeups = run.map_or(Wakeups::USUAL, Run::wakeups);
     let budget = |m: &&Measure| {
@@ -80,17 +79,17 @@ fn measure_and_report(
         crate::ceilings::keep(&record, kept.path.as_deref(), ours);
     }
     let asked = run.map_or_else(WakeupForms::default, |run| run.forms);
-    let (name, shown_by) = (lasting_name(options, kept.path.as_deref()), kept.shown_by.clone());
-    let report = |record: &Record, style: &Style| {
-        report::cyclictest::forms(record, asked.cyclictest, asked.histogram)
-            .unwrap_or_else(|| terminal::answer(record, options.out.all, shown_by.as_deref(), style))
-    };
+    let view = kept.view(options, &record, |screen, shown_by| {
+        match report::cyclictest::forms(&record, asked.cyclictest, asked.histogram) {
+            Some(text) => screen.verbatim(&text),
+            None => terminal::answer(screen, &record, options.out.all, shown_by),
+        }
+    });
     let page = (options.command.is_none(), !asked.any());
-    let forms = Forms::of_record(&record, name, report).with_report_asked_for(asked.any());
-    kept.deliver(options, &forms, page)?;
+    kept.deliver(options, &view.with_report_asked_for(asked.any()), page)?;
     if record.measurements.is_empty() && record.ended == Ended::Complete {
-        return Err(Failure::Cannot(
-            "nothing could be measured here; linespeed list says what stands in the way".to_owned(),
+        return Err(Failure::cannot(
+            "nothing could be measured here; linespeed list says what stands in the way",
         ));
     }
     Ok(match &record.ended {

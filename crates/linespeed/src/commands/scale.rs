@@ -9,11 +9,11 @@ use experiment::throughput::{Job, Observer, Plan, Run, Step, measure_job};
 use measure::Depth;
 use os::signals;
 use record::{Coverage, Ended};
-use report::forms::Forms;
 use report::terminal;
+use report::view::View;
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
-use crate::delivery::{Kept, hand_out, lasting_name};
+use crate::delivery::{Kept, hand_out};
 use crate::failure::{Failure, signal_code};
 use crate::files;
 use crate::options::{Options, Scale};
@@ -35,7 +35,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     let (recipe, instead) = choose_recipe(scale, own.as_deref())?;
     let stop = signals::install();
     let mut measuring = Measuring::begin(options, options.measuring.quick)?;
-    let cpus = chosen_cpus(options, &measuring.found.machine)?;
+    let cpus = chosen_cpus(options, Some(measuring.found.machine.allowed_cpus()))?;
     let machine = &measuring.found.machine;
     let plan = Plan::new(machine, &cpus, &scale.placement, scale.steps.as_ref()).map_err(Failure::Usage)?;
     raise_file_limit(cpus.len());
@@ -73,11 +73,9 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         return Err(complaint(&job, trouble));
     }
     let kept = Kept::keep(options, &record, destination.as_deref());
-    let (name, shown_by) = (lasting_name(options, kept.path.as_deref()), kept.shown_by.clone());
-    let forms = Forms::of_record(&record, name, |record, style| {
-        terminal::scale_answer(record, options.out.all, shown_by.as_deref(), style)
-    });
-    kept.deliver(options, &forms, (false, true))?;
+    let all = options.out.all;
+    let view = kept.view(options, &record, |screen, by| terminal::scale_answer(screen, &record, all, by));
+    kept.deliver(options, &view, (false, true))?;
     match (results.interrupted, results.failed) {
         (Some(signal), _) => Ok(signal_code(signal)),
         (None, Some(trouble)) => Err(complaint(&job, &trouble)),
@@ -97,7 +95,7 @@ fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
         .into_iter()
         .map(|(name, found)| ListedRecipe::new(name, found, &folders, &os_release))
         .collect();
-    let forms = Forms::new(|style| drawn_recipes(&listed, options.out.all, style));
+    let forms = View::new(|screen| drawn_recipes(screen, &listed, options.out.all));
     hand_out(options, &forms.with_value(listed.iter().map(ListedRecipe::to_json).collect())).map(|()| 0)
 }
 
@@ -120,11 +118,7 @@ fn choose_recipe(scale: &Scale, own: Option<&Path>) -> Result<(Option<Recipe>, O
     let Some(name) = &scale.recipe else {
         let nothing =
             "nothing to run; write linespeed scale -- COMMAND, or --recipe NAME (scale --list names them)";
-        return if scale.command.is_empty() {
-            Err(Failure::Usage(nothing.to_owned()))
-        } else {
-            Ok((None, None))
-        };
+        return if scale.command.is_empty() { Err(Failure::usage(nothing)) } else { Ok((None, None)) };
     };
     let (recipe, instead) = recipes::choose_recipe(name, own).map_err(|error| match error {
         ChoiceError::Unknown(..) => Failure::Usage(error.to_string()),

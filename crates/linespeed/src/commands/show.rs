@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use record::Record;
-use report::forms::Forms;
-use report::terminal::{self, Layout, Style};
+use report::terminal::{self, Screen, Style};
+use report::view::View;
 
-use crate::delivery::{hand_out, lasting_name};
+use crate::delivery::{hand_out, lasting_name, name_own_files};
 use crate::failure::Failure;
 use crate::options::{Options, Show};
 use crate::redaction::{argument, redact};
@@ -30,27 +29,28 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
     }
     let shown_by = argument(options, &show.record);
     let measured: Vec<_> = measure::MEASUREMENTS.iter().map(|one| (one.name, one.metrics)).collect();
-    let sections = |style: &Style| -> Result<Vec<String>, Failure> {
-        let known = || terminal::section_names(&record, &measured).join(", ");
-        let missing = |name| Failure::Usage(format!("this record has no {name}; it has {}", known()));
-        let parts = show.parts.iter();
-        parts
-            .map(|name| {
-                terminal::section(&record, name, shown_by, &measured, style).ok_or_else(|| missing(name))
-            })
-            .collect()
-    };
-    sections(&Style::default())?;
-    let named = |style: &Style| match style.layout {
-        Layout::Terminal => crate::delivery::name_files(options, Path::new(&source.from)),
-        _ => String::new(),
-    };
-    let report = |record: &Record, style: &Style| match &wakeups {
-        Some(text) => text.clone(),
-        None if !show.parts.is_empty() => sections(style).unwrap_or_default().join("\n"),
-        None => terminal::record(record, options.out.all, shown_by, style) + &named(style),
+    for name in &show.parts {
+        let mut screen = Screen::new(&Style::default());
+        if !terminal::section(&mut screen, &record, name, shown_by, &measured) {
+            let known = terminal::section_names(&record, &measured).join(", ");
+            return Err(Failure::Usage(format!("this record has no {name}; it has {known}")));
+        }
+    }
+    let report = |screen: &mut Screen| {
+        if let Some(text) = &wakeups {
+            return screen.verbatim(text);
+        }
+        for name in &show.parts {
+            terminal::section(screen, &record, name, shown_by, &measured);
+        }
+        if show.parts.is_empty() {
+            terminal::record(screen, &record, options.out.all, shown_by);
+            if screen.is_terminal() {
+                screen.verbatim(&name_own_files(options, Path::new(&source.from)));
+            }
+        }
     };
     let name = lasting_name(options, Some(Path::new(&source.from)));
-    hand_out(options, &Forms::of_record(&record, name, report).with_report_asked_for(forms.any()))?;
+    hand_out(options, &View::of_record(&record, name, report).with_report_asked_for(forms.any()))?;
     Ok(super::run::found_code(&options.measuring, &record))
 }

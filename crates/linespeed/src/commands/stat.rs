@@ -14,38 +14,17 @@ use os::Stop;
 use os::child::Guard;
 use os::{pin, signals};
 use record::gate::Gate;
-use record::{Coverage, CpuList, Ended, Machine, Record, detail, metrics};
+use record::{Coverage, Ended, Machine, Record, detail, metrics};
 use report::{perf_format, terminal};
 
-use super::measuring::{Measuring, Outcome, ended};
+use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
 use super::to_standard_output;
 use crate::delivery::{self, Kept, is_named, printed, write_form};
 use crate::failure::Failure;
-use crate::options::{Options, PerfFormat, Stat};
-use crate::redaction::{self, shown};
+use crate::options::{Options, Stat};
+use crate::redaction;
 use crate::{ceilings, files, output};
-use report::forms::Forms;
 use runs::{Repeat, Runs, repeat};
-
-/// What runs of one command and of several begin with.
-struct Begun<'a> {
-    stop: &'static Stop,
-    /// The CPUs that this process may use, where that is told.
-    allowed: Option<CpuList>,
-    /// Those that commands are bound to.
-    cpus: Option<&'a CpuList>,
-}
-
-impl<'a> Begun<'a> {
-    fn new(options: &'a Options) -> Result<Self, Failure> {
-        let stop = signals::install();
-        let (allowed, cpus) = (pin::allowed(), options.measuring.cpus.as_ref());
-        if let (Some(cpus), Some(allowed)) = (cpus, &allowed) {
-            super::measuring::check_cpus(cpus, allowed)?;
-        }
-        Ok(Self { stop, allowed, cpus })
-    }
-}
 
 /// Runs the command, or watches processes, and reports; returns its exit code.
 pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
@@ -53,7 +32,8 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     if commands.len() > 1 {
         return turns::run(options, stat, &commands);
     }
-    let Begun { stop, allowed, cpus } = Begun::new(options)?;
+    let (stop, cpus) = (signals::install(), options.measuring.cpus.as_ref());
+    let usable = chosen_cpus(options, pin::allowed())?.len();
     let found = stat.pid.iter().map(|pid| Attached::find(*pid)).collect::<Result<Vec<Attached>, _>>();
     let attached = found.map_err(|error| Failure::Cannot(error.to_string()))?;
     // perf's text tells nothing of the machine.
@@ -91,16 +71,16 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
             runs.refused = probed.refused.take();
             runs.interrupted = probed.interrupted;
         }
-        (runs, cpus.or(allowed.as_ref()).map(CpuList::len))
+        (runs, usable)
     } else {
         // Ctrl-C is how a watch ends.
         let watched = command::watch(&attached, samples, stat.limit, stop);
         let runs = Runs { done: vec![watched], refused: None, interrupted: None };
-        (runs, attached.iter().map(|process| process.cpus.len()).max())
+        (runs, attached.iter().map(|process| process.cpus.len()).max().unwrap_or(1))
     };
     // It ends beside our own work on what was seen.
     guard.dismiss();
-    let mut outcome = describe(&runs, &job, stat.runs(), usable.unwrap_or(1).max(1));
+    let mut outcome = describe(&runs, &job, stat.runs(), usable.max(1));
     outcome.coverage.append(&mut probed.coverage);
     if let Some(time) = outcome.measurements.first_mut().filter(|_| stat.probe) {
         time.detail.set_parts(detail::PROBES, &probed.probes);
@@ -191,9 +171,8 @@ fn deliver(
 ) -> Result<(), Failure> {
     let perf = match (&stat.separator, stat.perf_format) {
         (Some(separator), _) => perf_format::fields(record, separator),
-        (None, Some(PerfFormat::Csv)) => perf_format::fields(record, ","),
-        (None, Some(PerfFormat::Text)) => perf_format::text(record),
-        (None, None) => None,
+        (None, true) => perf_format::text(record),
+        (None, false) => None,
     };
     let to_output = destination.is_none() && to_standard_output(options);
     if let Some(perf) = perf {
@@ -207,19 +186,19 @@ fn deliver(
             }
         };
     }
-    let Kept { path, shown_by, written: kept } = Kept::keep(options, record, destination);
-    let forms =
-        Forms::of_record(record, delivery::lasting_name(options, path.as_deref()), |record, style| {
-            let gate = gate.map_or(String::new(), |gate| terminal::gate(gate, style));
-            gate + &terminal::stat_answer(record, options.out.all, shown_by.as_deref(), style)
-        });
+    let kept = Kept::keep(options, record, destination);
+    let forms = kept.view(options, record, |screen, shown_by| {
+        gate.into_iter().for_each(|gate| terminal::gate(screen, gate, None));
+        terminal::stat_answer(screen, record, options.out.all, shown_by);
+    });
+    let Kept { path, written: kept, .. } = kept;
     let named = is_named(options);
     let asked = options.out.form().is_some() || to_output;
     let printed = if asked { output::print(&printed(&forms, options)?) } else { Ok(()) };
     if kept.is_err() || (!asked && !options.out.quiet_output) {
         let mut text = format!("\n{}", forms.report(&output::error_style(&options.out)));
         if let (Some(path), false) = (path, named) {
-            text.push_str(&format!("\nRecord: {}\n", shown(options, &path)));
+            text.push_str(&delivery::name_files(options, &path, None));
         }
         // What was measured is shown even when it could not be stored.
         output::print_error(&text);
@@ -231,6 +210,6 @@ fn deliver(
 impl Stat {
     /// Whether perf's layout was asked for.
     fn perf(&self) -> bool {
-        self.perf_format.is_some() || self.separator.is_some()
+        self.perf_format || self.separator.is_some()
     }
 }

@@ -123,9 +123,8 @@ impl Measuring {
             [FailOn::Slower(bound, metrics)] => {
                 Ok(Some(Terms { bound: *bound, metrics: metrics.clone(), slower: true, noisy }))
             }
-            _ => Err(Failure::Usage(
-                "--fail-on slower is given twice: name all metrics in one, slower:5%,METRIC,METRIC"
-                    .to_owned(),
+            _ => Err(Failure::usage(
+                "--fail-on slower is given twice: name all metrics in one, slower:5%,METRIC,METRIC",
             )),
         }
     }
@@ -133,11 +132,9 @@ impl Measuring {
     /// Refuses a report of a gate that nobody asked for.
     pub(super) fn check_junit(&self, junit: Option<&PathBuf>) -> Result<(), Failure> {
         match junit {
-            Some(_) if self.fail_on.is_empty() => {
-                let words =
-                    "--junit FILE tells what --fail-on held: add --fail-on slower:5%, or leave --junit out";
-                Err(Failure::Usage(words.to_owned()))
-            }
+            Some(_) if self.fail_on.is_empty() => Err(Failure::usage(
+                "--junit FILE tells what --fail-on held: add --fail-on slower:5%, or leave --junit out",
+            )),
             _ => Ok(()),
         }
     }
@@ -157,6 +154,6 @@ impl Measuring {
                 "--fail-on takes note, warning or serious here; slower and noisy are for compare and stat",
             )
         };
-        words.map_or(Ok(()), |words| Err(Failure::Usage(words.to_owned())))
+        words.map_or(Ok(()), |words| Err(Failure::usage(words)))
     }
 }

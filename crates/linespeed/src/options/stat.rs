@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use record::phrase::count_noun;
 
 use crate::failure::Failure;
@@ -26,8 +26,8 @@ pub struct Stat {
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// Print the counts in perf stat's format, to --output if given
-    #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text", conflicts_with = "json")]
-    pub perf_format: Option<PerfFormat>,
+    #[arg(long, conflicts_with = "json")]
+    pub perf_format: bool,
     /// Print fields with this separator, as perf stat -x (\t is a tab)
     #[arg(short = 'x', value_name = "SEPARATOR", value_parser = separator, conflicts_with_all = ["perf_format", "json"])]
     pub separator: Option<String>,
@@ -76,7 +76,7 @@ impl Stat {
             Some(format!("{} commands are too many to run in turn: {MOST} at most", commands.len()))
         } else if several && self.probe {
             Some("--probe is for one command: leave out --probe, or ::: and what follows".to_owned())
-        } else if several && (self.perf_format.is_some() || self.separator.is_some()) {
+        } else if several && (self.perf_format || self.separator.is_some()) {
             Some(
                 "perf's format is for one command: leave out --perf-format and -x, or ::: and what follows"
                     .to_owned(),
@@ -110,15 +110,6 @@ impl Stat {
     pub fn runs(&self) -> u32 {
         self.repeat.unwrap_or(1)
     }
-}
-
-/// perf stat's layouts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PerfFormat {
-    /// For people
-    Text,
-    /// Comma-separated fields, as perf stat -x,
-    Csv,
 }
 
 /// What stands between fields. perf takes `\t` for a tab and nothing else for anything but itself.

@@ -68,7 +68,9 @@ fn columns() -> BTreeSet<String> {
             goes_on: true,
         };
         let style = report::terminal::Style { width: 80, ..Default::default() };
-        for line in report::terminal::live(&live, &style).lines() {
+        for line in
+            report::terminal::Screen::draw(&style, |screen| report::terminal::live(screen, &live)).lines()
+        {
             let heads = line.contains("steal") || line.contains("  name ");
             let fact = line.get(..11).filter(|name| !name.starts_with(' ')).unwrap_or("");
             let line = line.replace("% ", "%  ");

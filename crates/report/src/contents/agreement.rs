@@ -223,7 +223,10 @@ fn of_media(record: &Record) -> Vec<String> {
     };
     let style = Style { width: 400, ..Style::default() };
     let texts = [
-        ("the report", one_line(terminal::report(record, &style))),
+        (
+            "the report",
+            one_line(terminal::Screen::draw(&style, |screen| terminal::report(screen, record, None))),
+        ),
         ("the page", one_line(crate::page::html(record))),
     ];
     let diagnosis = &record.diagnosis;

@@ -2,12 +2,10 @@
 
 use std::collections::HashMap;
 
-use record::phrase::count_noun;
-use record::{Label, Measurement, Record, metrics};
+use record::{Label, Record, metrics};
 
 use super::figures::{MARK, as_known, labelled, remarks, spread, value, withheld};
-use super::side_by_side::{cell, group_by, side_by_side};
-use crate::chart::bars::{Bar, Bars, Fill, Piece};
+use super::side_by_side::{cell, side_by_side};
 use crate::table::Table;
 use crate::text::range;
 
@@ -79,45 +77,6 @@ pub(crate) fn table(record: &Record, most: usize) -> Table {
         );
     }
     table.finished()
-}
-
-/// Most bars of one number of threads; a record of many placements has the rest in its table.
-const MOST: usize = 24;
-/// Most numbers of threads.
-const MOST_GROUPS: usize = 4;
-
-/// A bar for each bandwidth as STREAM counts bytes, those of one number of threads together, on one scale.
-pub(crate) fn bars(record: &Record) -> Vec<Bars> {
-    let shown: Vec<&Measurement> = record
-        .measurements_of(metrics::MEMORY_BANDWIDTH)
-        .filter(|m| m.labels.word(Label::BytesCounted) != Some("bus"))
-        .filter(|m| !withheld(m) && m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
-        .collect();
-    let longest = shown.iter().map(|m| m.value()).fold(0.0, f64::max);
-    let mut groups = group_by(shown, |m| m.labels.count(Label::Threads));
-    groups.sort_by_key(|(threads, _)| *threads);
-    let group = |(threads, all): (Option<u64>, Vec<&Measurement>)| {
-        let threads = threads.map(|n| count_noun(usize::try_from(n).unwrap_or(usize::MAX), "thread"));
-        // Both kinds of stores of an operation below one another.
-        let operations = group_by(all, |m| labelled(m, Label::Op));
-        let rows = operations.into_iter().flat_map(|(_, all)| all).take(MOST).map(|m| bar(m, longest));
-        Bars {
-            title: format!("{}, STREAM bytes", threads.as_deref().unwrap_or("Bandwidth")),
-            rows: rows.collect(),
-            ..Bars::default()
-        }
-    };
-    groups.into_iter().take(MOST_GROUPS).map(group).collect()
-}
-
-fn bar(m: &Measurement, longest: f64) -> Bar {
-    // A bar has a mark of its own.
-    let (name, figure) = (labelled(m, Label::Op), value(m).trim_end_matches(MARK).to_owned());
-    let stores = m.labels.word(Label::Stores).filter(|stores| *stores != "regular");
-    let fill = if stores.is_some() { Fill::Series(3) } else { Fill::Plain };
-    let says = format!("{name} {figure}, {}", spread(m));
-    let piece = Piece { unreliable: m.doubt.is_some(), ..Piece::new(0.0, m.value() / longest, fill, says) };
-    Bar { name, how: stores.unwrap_or_default().to_owned(), pieces: vec![piece], figure, ..Bar::default() }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! What stands below one heading of a report: tables, charts, maps, facts and sentences.
+//! What stands below one heading of a report: tables, charts, maps, facts, sentences, items and commands. Commands build it from
+//! data; the terminal's, Markdown's and the page's drawers lay it out.
 
 use super::section::Section;
 use crate::chart::Chart;
@@ -8,9 +9,9 @@ use crate::shown::Shown;
 use crate::table::Table;
 
 /// What stands below one heading.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Block {
-    /// The heading.
+    /// The heading; empty where none is needed.
     pub title: String,
     /// The name under which [`record::glossary`] explains it.
     pub word: Option<String>,
@@ -37,25 +38,57 @@ pub(crate) enum Part {
     Facts(Section),
     /// A sentence or two.
     Says(String),
+    /// Things of one kind, the most important first: as many as there is room for.
+    Items(Vec<Item>),
+    /// Commands to paste, likewise.
+    Commands(Vec<String>),
+}
+
+/// One thing of several.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Item {
+    /// What it is; several where one thing explains them.
+    pub heads: Vec<String>,
+    /// What is to be known of it.
+    pub below: Vec<String>,
+    /// What else there is where everything is asked for.
+    pub more: Vec<String>,
+}
+
+impl From<String> for Item {
+    fn from(says: String) -> Self {
+        Self { heads: vec![says], ..Self::default() }
+    }
+}
+
+impl Part {
+    fn is_empty(&self) -> bool {
+        match self {
+            Part::Table(table) => table.is_empty(),
+            Part::Bars(bars) => bars.rows.is_empty(),
+            Part::Facts(section) => section.facts.is_empty(),
+            Part::Items(items) => items.is_empty(),
+            Part::Commands(commands) => commands.is_empty(),
+            Part::Chart(_) | Part::Heat(_) | Part::Says(_) => false,
+        }
+    }
 }
 
 impl Block {
-    /// An empty one.
-    pub(crate) fn new(title: &str, word: Option<&str>) -> Self {
-        Self {
-            title: title.to_owned(),
-            word: word.map(str::to_owned),
-            is_of_a_workload: false,
-            parts: Vec::new(),
-            shown: Shown::default(),
-        }
+    /// What stands below a heading, which `word` explains; parts with nothing to tell are left out.
+    pub(crate) fn new(title: &str, word: Option<&str>, parts: Vec<Part>) -> Self {
+        let parts = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        Self { title: title.to_owned(), word: word.map(str::to_owned), parts, ..Self::default() }
     }
 
-    /// A table below its own title.
-    pub(crate) fn from_table(table: Table) -> Self {
-        let mut block = Self::new(&table.title, table.word.as_deref());
-        block.parts.push(Part::Table(table));
-        block
+    /// Items below a heading.
+    pub(crate) fn items<T: Into<Item>>(title: &str, items: impl IntoIterator<Item = T>) -> Self {
+        Self::new(title, None, vec![Part::Items(items.into_iter().map(T::into).collect())])
+    }
+
+    /// Whether there is nothing to tell.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.parts.iter().all(Part::is_empty)
     }
 
     /// The figures that it tells, or counts in a remark.
@@ -67,6 +100,13 @@ impl Block {
             }
         }
         shown
+    }
+}
+
+/// A table below its own title.
+impl From<Table> for Block {
+    fn from(table: Table) -> Self {
+        Self::new(&table.title.clone(), table.word.clone().as_deref(), vec![Part::Table(table)])
     }
 }
 

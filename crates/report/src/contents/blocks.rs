@@ -1,12 +1,11 @@
 //! The figures of a report in the order in which they are told: each block is what stands below one heading.
 
-use record::Record;
-use record::metrics::{self, Metric};
+use record::{Metric, Record};
 
 use super::block::{Block, Part, Room};
 use super::{
-    bandwidth, command_tables, core_to_core, counters, curves, details, latency, layers, numa, places, rest,
-    scaling, workloads,
+    command_tables, core_to_core, counters, curves, details, latency, layers, numa, places, rest, scaling,
+    workloads,
 };
 use crate::chart::Chart;
 use crate::shown::Shown;
@@ -18,7 +17,8 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let mut blocks = command_tables::blocks(record);
     let mut shown_before = Shown::default();
     blocks.iter().for_each(|block| shown_before.join(&block.shown_figures()));
-    blocks.extend(details::tables(record, room.rows).into_iter().map(Block::from_table));
+    let known = details::tables(record, room.rows).into_iter().filter(|table| !table.is_empty());
+    blocks.extend(known.map(Block::from));
     if let Some(latency) = latency::block(record) {
         match blocks.iter_mut().find(|block| block.word == latency.word) {
             Some(levels) => {
@@ -33,27 +33,23 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
         if let Some(at) = charts.iter().position(shown) {
             block.parts.insert(0, Part::Chart(charts.remove(at).1));
         }
-        if block.word.as_deref() == Some(metrics::MEMORY_BANDWIDTH.name()) {
-            block.parts.splice(0..0, bandwidth::bars(record).into_iter().map(Part::Bars));
-        }
     }
-    blocks.extend(numa::block(record));
+    blocks.push(numa::block(record));
     blocks.extend(places::block(record));
     blocks.extend(core_to_core::block(record));
     let scaling = scaling::blocks(record, room);
     scaling.iter().for_each(|block| shown_before.join(&block.shown_figures()));
-    blocks.extend(workloads::blocks(record, &shown_before).into_iter().map(Block::from_table));
+    blocks.extend(workloads::tables(record, &shown_before).map(Block::from));
     blocks.extend(scaling);
-    blocks.extend(layers::siblings(record));
-    blocks.extend(layers::layers(record));
-    blocks.extend(counters::tables(record, &shown_before, room.rows).into_iter().map(Block::from_table));
+    blocks.extend([layers::siblings(record), layers::layers(record)]);
+    blocks.extend(counters::tables(record, &shown_before, room.rows).map(Block::from));
     let mut shown = Shown::default();
     blocks.iter().for_each(|block| shown.join(&block.shown_figures()));
-    blocks.extend(rest::tables(record, &shown, room.rows).into_iter().map(Block::from_table));
-    blocks.extend(charts.into_iter().map(|(metric, chart)| {
-        let mut block = Block::new(&chart.title, Some(metric.name()));
-        block.parts.push(Part::Chart(chart));
-        block
-    }));
+    blocks.extend(rest::tables(record, &shown, room.rows).into_iter().map(Block::from));
+    let alone = |(metric, chart): (Metric, Chart)| {
+        Block::new(&chart.title.clone(), Some(metric.name()), vec![Part::Chart(chart)])
+    };
+    blocks.extend(charts.into_iter().map(alone));
+    blocks.retain(|block| !block.is_empty());
     blocks
 }

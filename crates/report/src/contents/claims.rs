@@ -4,10 +4,11 @@ use record::phrase::{join_list, join_most};
 use record::units::{self, significant, thousands};
 use reference::claims::{Figure, Gap, JudgedClaim, Relation, Verdict};
 
+use super::block::Block;
 use super::listed;
 use crate::table::{Table, Weight};
 
-pub(crate) const TITLE: &str = "Claims of the document";
+const TITLE: &str = "Claims of the document";
 /// Figures that are named where they are missing or many.
 const NAMED: usize = 3;
 
@@ -135,7 +136,7 @@ pub(crate) fn evidence(figure: &Figure) -> String {
 }
 
 /// Every claim with its verdict and evidence.
-pub(crate) fn table(answers: &[JudgedClaim]) -> Option<Table> {
+pub(crate) fn block(answers: &[JudgedClaim]) -> Block {
     let mut table = Table::new(TITLE, None, ["claim", "says", "verdict", "found", "?evidence"]);
     for answer in worst_first(answers) {
         let figures: Vec<String> = answer.evidence.iter().map(evidence).collect();
@@ -144,5 +145,5 @@ pub(crate) fn table(answers: &[JudgedClaim]) -> Option<Table> {
         let refuted = answer.verdict == Verdict::DoesNotHold;
         table.weights.push(if refuted { Weight::Worse } else { Weight::Plain });
     }
-    (!answers.is_empty()).then_some(table)
+    table.into()
 }

@@ -1,13 +1,15 @@
 //! A command that `linespeed stat` ran: its figures, how it went and what bound it, in words.
 
 use record::command_run::RunEnd;
+use record::diagnosis::Bound;
 use record::phrase::{agree, count_noun, quote_word};
 use record::{DoubtKind, Ended, Label, Measurement, Metric, Record, detail, metrics, units};
 
+use super::block::{Block, Part};
 use super::figures::NO_THREAD_READY;
 use super::side_by_side::group_by;
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
-use crate::text::range;
+use crate::text::{clean, range};
 
 /// Processes left behind that are named.
 const MOST_LEFT: usize = 5;
@@ -73,7 +75,7 @@ pub(crate) fn whole_states(has_blocked: bool) -> impl Iterator<Item = (&'static 
 }
 
 /// Where its threads' time went, as one bar; without a row where nothing was measured of it.
-pub(crate) fn states(record: &Record) -> Bars {
+fn states(record: &Record) -> Bars {
     let all: Vec<(&str, Fill, f64, bool)> = whole_states(find_state(record, "blocked").is_some())
         .filter_map(|(state, words, fill)| {
             let m = find_state(record, state).filter(|m| m.value().is_finite() && m.value() > 0.0)?;
@@ -113,6 +115,25 @@ pub(crate) fn command_text(time: &Measurement) -> String {
 /// Seconds with their prefix.
 pub(crate) fn seconds(value: f64) -> String {
     units::figure(value, "s")
+}
+
+/// What bound a command, and what to try.
+pub(crate) fn bound_parts(bound: &Bound) -> impl Iterator<Item = Part> {
+    let says = format!("Bound by {}: {}", bound.by.name(), bound.says);
+    let advice = bound.advice.iter().map(|advice| format!("Try: {advice}"));
+    [says].into_iter().chain(advice).map(Part::Says)
+}
+
+/// The command and the verdict, for the top of a page; nothing for a record of no command.
+pub(crate) fn verdict(record: &Record) -> Block {
+    let mut parts = Vec::new();
+    if let Some(time) = find_time(record) {
+        let ran = format!("`{}` {}", clean(&command_text(time)), describe_runs(time));
+        parts.extend([Some(ran), early_end(record, time)].into_iter().flatten().map(Part::Says));
+        parts.push(Part::Bars(states(record)));
+        parts.extend(record.diagnosis.bound.iter().flat_map(bound_parts));
+    }
+    Block::new("What the command was bound by", None, parts)
 }
 
 /// What ended a run early.

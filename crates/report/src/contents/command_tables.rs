@@ -1,11 +1,14 @@
 //! What was measured of a command that `linespeed stat` ran: where its time went, its threads, what was counted, what was around it.
 
+use std::collections::BTreeSet;
+
 use record::command_run::{Ceilings, ProbeKind};
+use record::phrase::join_list;
 use record::{Label, Measurement, Record, detail, metrics, units};
 
 use super::command::{cpu_seconds, figures, find_state, find_time, listed_states, seconds};
 use super::figures::{MARK, remarks};
-use super::{Block, Part, Section};
+use super::{Block, Part, Section, listed};
 use crate::table::Table;
 use crate::text::range;
 
@@ -15,15 +18,10 @@ const MOST_THREADS: usize = 8;
 /// All of it; nothing for a record of no command.
 pub(crate) fn blocks(record: &Record) -> Vec<Block> {
     let Some(time) = find_time(record).filter(|_| record.import.is_none()) else { return Vec::new() };
-    let tables = [probes(time), times(record, time), threads(record), counts(record)].into_iter();
-    let tables = tables.filter(|table| !table.is_empty()).map(Table::finished).map(Block::from_table);
+    let tables = [probes(time), times(record, time), threads(record), counts(record)];
     let around = around(record, time);
-    let facts = (!around.facts.is_empty()).then(|| {
-        let mut block = Block::new(&around.title, None);
-        block.parts.push(Part::Facts(around));
-        block
-    });
-    tables.chain(facts).collect()
+    let facts = Block::new(&around.title.clone(), None, vec![Part::Facts(around)]);
+    tables.into_iter().map(Table::finished).map(Block::from).chain([facts]).collect()
 }
 
 /// What changes of its surroundings did to it.
@@ -189,33 +187,26 @@ pub(crate) fn around(record: &Record, time: &Measurement) -> Section {
         .add_some("steal time", stolen.map(|stolen| format!("{stolen} of CPU time, of the whole machine")));
     let throttled = known(around.throttled_seconds).map(seconds);
     section.add_some("throttled", throttled.map(|held| format!("{held}, by the cgroup's quota")));
-    // What is shown, and its name among the records.
-    let mut parts: Vec<(String, String)> = Vec::new();
-    parts.extend(
-        ceilings.best_ipc().map(|(name, ipc)| {
-            (Ceilings::ipc_name(name), format!("IPC {} ({name})", units::significant(ipc)))
-        }),
-    );
-    for (name, value, whose) in [
-        ("bandwidth_one", ceilings.bandwidth_one, "one CPU"),
-        ("bandwidth_all", ceilings.bandwidth_all, "all CPUs"),
-    ] {
-        let rate = known(value).map(|rate| format!("reads {} by {whose}", units::figure(rate, "B/s")));
-        parts.extend(rate.map(|rate| (name.to_owned(), rate)));
-    }
+    let best = ceilings.best_ipc();
+    let ipc = best.map(|(name, ipc)| format!("IPC {} ({name})", units::significant(ipc)));
+    let reads = |rate: Option<f64>, whose: &str| {
+        known(rate).map(|rate| format!("reads {} by {whose}", units::figure(rate, "B/s")))
+    };
     let latency = known(ceilings.latency_ns).map(|ns| format!("memory in {}", units::figure(ns, "ns")));
-    parts.extend(latency.map(|latency| ("latency_ns".to_owned(), latency)));
+    let (one, all) = (reads(ceilings.bandwidth_one, "one CPU"), reads(ceilings.bandwidth_all, "all CPUs"));
     let names = if ceilings.records.is_empty() { &ceilings.days } else { &ceilings.records };
-    let source = |(name, _): &(String, String)| names.get(name).cloned();
-    // The newest first: their names end with their time, which hosts' names do not tell.
-    let time = |name: &String| name.rsplit('-').next().unwrap_or(name).to_owned();
-    parts.sort_by_key(|part| std::cmp::Reverse(source(part).map(|source| time(&source))));
-    let said = parts.chunk_by(|a, b| source(a) == source(b)).map(|of_one| {
-        let said: Vec<&str> = of_one.iter().map(|(_, part)| part.as_str()).collect();
-        let of = of_one.first().and_then(source).map(|source| format!(" (of {source})"));
-        format!("{}{}", said.join(", "), of.unwrap_or_default())
-    });
-    section.add("ceilings", said.collect::<Vec<_>>().join(", "));
+    let others = ceilings.ipc.keys().filter(|name| Some(name.as_str()) != best.map(|(name, _)| name));
+    let others: Vec<String> = others.map(|name| Ceilings::ipc_name(name)).collect();
+    let of_shown = names.iter().filter(|(name, _)| !others.contains(name));
+    let names: BTreeSet<String> = of_shown.map(|(_, record)| record.clone()).collect();
+    let of = match names.is_empty() {
+        true => String::new(),
+        false => format!(" (of {})", join_list(&names.into_iter().collect::<Vec<_>>())),
+    };
+    let parts = [ipc, one, all, latency];
+    if parts.iter().any(Option::is_some) {
+        section.add("ceilings", listed(parts) + &of);
+    }
     section
 }
 

@@ -40,16 +40,17 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let cpus = cpus(&record.machine);
     let dies = record.machine.counts.dies > record.machine.counts.packages;
     let class = |m: &Measurement| class(&cpus, dies, m);
-    let mut block = Block::new("Core-to-core latency", Some(metrics::CORE_TO_CORE_LATENCY.name()));
     let pairs: BTreeSet<(u32, u32)> = chief.iter().filter_map(|m| pair(m)).collect();
-    // The kinds of pairs tell how many there are of each, the matrix which.
-    chief.iter().chain(&beside).for_each(|m| block.shown.add(m));
     // What articles publish is of kinds of pairs.
     if (1..=FEW).contains(&pairs.len()) {
         return None;
     }
-    block.parts.push(Part::Table(classes(how, &chief, &beside, class)));
-    block.parts.extend(matrix(&cpus, how, &chief).map(|heat| Part::Heat(Box::new(heat))));
+    let table = classes(how, &chief, &beside, class);
+    let heat = matrix(&cpus, how, &chief).map(|heat| Part::Heat(Box::new(heat)));
+    let parts = [Part::Table(table)].into_iter().chain(heat).collect();
+    let mut block = Block::new("Core-to-core latency", Some(metrics::CORE_TO_CORE_LATENCY.name()), parts);
+    // The kinds of pairs tell how many there are of each, the matrix which.
+    chief.iter().chain(&beside).for_each(|m| block.shown.add(m));
     Some(block)
 }
 

@@ -27,14 +27,12 @@ const NOT_CAUSED: [&str; 10] = [
 ];
 
 /// A table of counts that were not `shown_before` and one of slots, where there are any.
-pub(crate) fn tables(record: &Record, shown_before: &Shown, most: usize) -> Vec<Table> {
-    let mut tables = vec![
+pub(crate) fn tables(record: &Record, shown_before: &Shown, most: usize) -> [Table; 3] {
+    [
         slots(record, most, "Issue slots (top-down)", LEVEL_1),
         slots(record, most, "Issue slots (top-down, level 2)", LEVEL_2),
         counts(record, shown_before, most),
-    ];
-    tables.retain(|table| !table.is_empty());
-    tables
+    ]
 }
 
 fn place(m: &Measurement) -> [String; PLACE.len()] {
@@ -134,7 +132,8 @@ mod tests {
                 Measurement::new("counter.count", place, vec![count; 6]).with_detail(detail::COVERAGE, 0.833);
             record.measurements.push(m);
         }
-        let table = tables(&record, &Shown::default(), 16).remove(0);
+        let tables = tables(&record, &Shown::default(), 16);
+        let table = tables.iter().find(|table| !table.is_empty()).unwrap();
         assert_eq!(
             table.rows[1],
             ["triad (regular stores)", "1", "cache-misses", "4,000,000", "2.00", "83.3 % of the time"]
@@ -153,7 +152,8 @@ mod tests {
                 .with_label(Label::Scope, scope);
             record.measurements.push(Measurement::new("counter.count", place, vec![1e9]));
         }
-        let table = tables(&record, &Shown::default(), 16).remove(0);
+        let tables = tables(&record, &Shown::default(), 16);
+        let table = tables.iter().find(|table| !table.is_empty()).unwrap();
         assert_eq!(table.notes.len(), 1);
         assert_eq!(
             table.rows.iter().map(|row| row.last().unwrap().as_str()).collect::<Vec<_>>(),
@@ -169,7 +169,8 @@ mod tests {
                 Labels::new().with_label(Label::Workload, "aes").with_label(Label::Category, category);
             record.measurements.push(Measurement::new("counter.share", place, vec![share; 6]));
         }
-        let table = tables(&record, &Shown::default(), 16).remove(0);
+        let tables = tables(&record, &Shown::default(), 16);
+        let table = tables.iter().find(|table| !table.is_empty()).unwrap();
         assert_eq!(table.rows, [["aes", "25.0 %", "20.0 %", "50.0 %"].map(str::to_owned)]);
     }
 }

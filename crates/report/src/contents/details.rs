@@ -13,8 +13,8 @@ use crate::text::width;
 
 /// The tables of core, memory, wake-up, stolen time and small costs, in the order of a report. `most` is how many rows a table of CPUs may have before
 /// only the worst of them are shown.
-pub(crate) fn tables(record: &Record, most: usize) -> Vec<Table> {
-    let mut tables = vec![
+pub(crate) fn tables(record: &Record, most: usize) -> [Table; 11] {
+    [
         clocks(record, most),
         levels(record),
         parallelism(record, most),
@@ -26,9 +26,7 @@ pub(crate) fn tables(record: &Record, most: usize) -> Vec<Table> {
         stolen::shares(record, most),
         stolen::gaps(record, most),
         costs(record, most),
-    ];
-    tables.retain(|table| !table.is_empty());
-    tables
+    ]
 }
 
 const CLOCKS: [Field<Measurement>; 7] = [

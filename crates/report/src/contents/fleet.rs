@@ -5,10 +5,8 @@ use record::fleet::{Class, Fleet, Remark, Slow, SlowFigure};
 use record::phrase::{agree, count_noun, join_list};
 use record::units::{figure, percent, significant};
 
+use super::block::{Block, Item, Part};
 use crate::table::Table;
-
-/// The heading of commands for machines that are too few to call one slow.
-pub(crate) const INSTEAD: &str = "Hold these against each other instead";
 
 /// The answer in a line.
 pub(crate) fn title(fleet: &Fleet) -> String {
@@ -29,7 +27,7 @@ pub(crate) fn title(fleet: &Fleet) -> String {
 }
 
 /// In what a machine is slow: `memory bandwidth 0.75 of its class (triad, all CPUs: 151 GB/s against 201 GB/s)`.
-pub(crate) fn describe_figure(slow: &SlowFigure) -> String {
+fn describe_figure(slow: &SlowFigure) -> String {
     let (own, usual) = (figure(slow.value, &slow.unit), figure(slow.median, &slow.unit));
     format!(
         "{} {} of its class ({}: {own} against {usual})",
@@ -40,7 +38,7 @@ pub(crate) fn describe_figure(slow: &SlowFigure) -> String {
 }
 
 /// Beside the first: in what else, and what only follows from its clock.
-pub(crate) fn describe_rest(slow: &Slow) -> Option<String> {
+fn describe_rest(slow: &Slow) -> Option<String> {
     let rest = slow.figures.get(1..).unwrap_or_default();
     let list = |follows: bool| {
         let of = rest.iter().filter(|figure| figure.follows_clock == follows);
@@ -55,18 +53,38 @@ pub(crate) fn describe_rest(slow: &Slow) -> Option<String> {
     (!said.is_empty()).then_some(said)
 }
 
-/// What explains it, the likeliest first.
-pub(crate) fn describe_cause(slow: &Slow) -> String {
-    slow.causes.first().map_or(String::new(), |cause| cause.says.to_string())
+/// A slow machine: in what, the likeliest cause, whether it was slow before; what else there is.
+fn slow_machine(slow: &Slow) -> Item {
+    let first = slow.figures.first().map_or(String::new(), describe_figure);
+    let cause = slow.causes.first().map(|cause| cause.says.to_string());
+    let others = slow.causes.iter().skip(1).map(|cause| format!("or: {}", cause.says));
+    Item {
+        heads: vec![format!("{}: {first}", slow.machine)],
+        below: cause.into_iter().chain(describe_before(slow)).collect(),
+        more: describe_rest(slow)
+            .into_iter()
+            .chain(others)
+            .chain(slow.explained.iter().map(Text::to_string))
+            .collect(),
+    }
 }
 
-/// What else might.
-pub(crate) fn other_causes(slow: &Slow) -> impl Iterator<Item = &Text> {
-    slow.causes.iter().skip(1).map(|cause| &cause.says)
+/// The slow machines and why, the classes of which the largest have a row, what could not be compared.
+pub(crate) fn blocks(of: &Fleet, classes: usize) -> [Block; 5] {
+    let by_chance = "At most 5 % of the machines that are called slow are expected to be so by chance.";
+    let by_chance = of.confirm.first().map(|_| Part::Says(by_chance.to_owned()));
+    let confirm = by_chance.into_iter().chain([Part::Commands(of.confirm.clone())]);
+    [
+        Block::items("Slow, against the median of their class", of.slow.iter().map(slow_machine)),
+        Block::new("Measure these again before acting on it", None, confirm.collect()),
+        Block::new("Classes of like machines", None, vec![Part::Table(table(of, classes))]),
+        Block::new("Hold these against each other instead", None, vec![Part::Commands(of.instead.clone())]),
+        Block::items("Notes", remarks(of)),
+    ]
 }
 
 /// Whether it was slow before.
-pub(crate) fn describe_before(slow: &Slow) -> Option<String> {
+fn describe_before(slow: &Slow) -> Option<String> {
     let (slow_then, all) = slow.before;
     (slow_then > 0).then(|| format!("slow in {slow_then} of {} before, too", count_noun(all, "collection")))
 }
@@ -98,7 +116,7 @@ pub(crate) fn describe_camp(class: &Class) -> Option<String> {
 }
 
 /// The classes.
-pub(crate) fn classes(fleet: &Fleet, most: usize) -> Table {
+fn table(fleet: &Fleet, most: usize) -> Table {
     let mut table = Table::new("Classes", None, ["#machines", "#slow", "what", "?#figures", "?median scale"]);
     for (number, class) in fleet.classes.iter().enumerate().take(most) {
         let slow = fleet.slow.iter().filter(|slow| slow.class == number).count();
@@ -132,7 +150,7 @@ pub(crate) fn describe_files(remark: &Remark) -> String {
 }
 
 /// What is to be known beside: camps, classes too small, drifts, files.
-pub(crate) fn remarks(fleet: &Fleet) -> Vec<String> {
+fn remarks(fleet: &Fleet) -> Vec<String> {
     let camps = fleet.classes.iter().filter_map(describe_camp).map(|camp| format!("Camp of {camp}."));
     let small =
         fleet.classes.iter().filter_map(|class| Some(format!("{}: {}.", class.name, class.note.as_ref()?)));

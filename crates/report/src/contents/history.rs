@@ -7,6 +7,7 @@ use record::phrase::{count_noun, join_list};
 use record::statistics::is_unknown;
 use record::units::{digits_within, figure, figure_to, significant};
 
+use super::block::{Block, Item, Part};
 use super::figures::{MARK, WITHHELD};
 use super::fleet::describe_files;
 use crate::chart::{Axis, Chart, Mark, Scale, Series};
@@ -73,7 +74,7 @@ pub(crate) fn sparkline(line: &Line, columns: usize) -> String {
 }
 
 /// Every figure with its sparkline, which has so many columns.
-pub(crate) fn table(of: &History, columns: usize) -> Table {
+fn table(of: &History, columns: usize) -> Table {
     let heads = ["figure", "over time", "?#first", "#newest", "?#least – greatest", "changes"];
     let mut table = Table::new("Figures over time", None, heads);
     for line in &of.lines {
@@ -127,22 +128,28 @@ fn show_range(least: Option<&Point>, greatest: Option<&Point>, unit: &str) -> St
     format!("{}{mark}", range(&low, &high))
 }
 
+/// The figures with sparklines of so many columns, what changed, what is to be known.
+pub(crate) fn blocks(of: &History, columns: usize) -> [Block; 3] {
+    [
+        Block::new("", None, vec![Part::Table(table(of, columns))]),
+        Block::items("Changes, the newest first", changes(of)),
+        Block::items("Notes", remarks(of)),
+    ]
+}
+
 /// Every change, the newest first: what changed between two records, and what differs.
-pub(crate) fn changes(of: &History) -> Vec<(Vec<String>, String)> {
+fn changes(of: &History) -> Vec<Item> {
     let mut all: Vec<(&Line, &Change)> =
         of.lines.iter().flat_map(|line| line.changes.iter().map(move |change| (line, change))).collect();
     all.sort_by_key(|(_, change)| std::cmp::Reverse((change.after, change.before)));
-    let mut said: Vec<(Vec<String>, String)> = Vec::new();
-    let mut between = None;
-    for (line, change) in all {
-        let what = describe(of, line, change);
-        match said.last_mut().filter(|_| between == Some((change.before, change.after))) {
-            Some((same, _)) => same.push(what),
-            None => said.push((vec![what], describe_differences(change))),
-        }
-        between = Some((change.before, change.after));
-    }
-    said
+    let together =
+        all.chunk_by(|(_, one), (_, other)| (one.before, one.after) == (other.before, other.after));
+    let item = |of_two: &[(&Line, &Change)]| Item {
+        heads: of_two.iter().map(|(line, change)| describe(of, line, change)).collect(),
+        below: of_two.first().map(|(_, change)| describe_differences(change)).into_iter().collect(),
+        more: Vec::new(),
+    };
+    together.map(item).collect()
 }
 
 fn describe(of: &History, line: &Line, change: &Change) -> String {
@@ -199,13 +206,16 @@ fn describe_values(from: &str, to: &str) -> String {
 }
 
 /// What was not read, left out, or is to be known.
-pub(crate) fn remarks(of: &History) -> Vec<String> {
+fn remarks(of: &History) -> Vec<String> {
     let older = (of.older > 0).then(|| {
         format!("{} of this machine not read: --last N reads more", count_noun(of.older, "older record"))
     });
     let others =
         (of.others > 0).then(|| format!("{} of other machines left out", count_noun(of.others, "record")));
-    older.into_iter().chain(others).chain(of.remarks.iter().map(describe_files)).collect()
+    let changed = of.lines.iter().any(|line| !line.changes.is_empty());
+    let by_chance = "in series without change one in twenty runs of this command would name one by chance";
+    let by_chance = changed.then(|| by_chance.to_owned());
+    [older, others, by_chance].into_iter().flatten().chain(of.remarks.iter().map(describe_files)).collect()
 }
 
 /// A chart a figure, by days since the first record; marked where it changed.

@@ -19,7 +19,8 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     if all.len() <= FEW {
         return None;
     }
-    let mut block = Block::new("Figures of the latency curve", Some(metrics::LOAD_LATENCY.name()));
+    let mut block =
+        Block::new("Figures of the latency curve", Some(metrics::LOAD_LATENCY.name()), Vec::new());
     let places: HashSet<String> =
         all.iter().map(|m| format!("{} {}", labelled(m, Label::Cpu), labelled(m, Label::Node))).collect();
     if places.len() > 1 {
@@ -52,7 +53,9 @@ mod tests {
 
     #[test]
     fn four_published_figures_are_four_rows() {
-        let text = crate::terminal::report(&record(4), &crate::terminal::Style::default());
+        let text = crate::terminal::Screen::draw(&crate::terminal::Style::default(), |screen| {
+            crate::terminal::report(screen, &record(4), None)
+        });
         assert!(text.contains("101 ns") && text.contains("104 ns") && text.contains("104 cycles"), "{text}");
     }
 

@@ -15,21 +15,17 @@ const MOST: usize = 64;
 
 /// The layers in which a routine was timed, the fastest first, what was counted beside them, what the steps between them cost, and
 /// what that says of published conclusions. Nothing where none was timed.
-pub(crate) fn layers(record: &Record) -> Option<Block> {
-    let unit = record.measurements_of(metrics::LAYER_TIME).next()?.unit.as_str();
-    let mut block = Block::new(TITLE, Some(metrics::LAYER_TIME.name()));
-    block.parts.push(Part::Bars(bars(record, unit)));
-    block.parts.push(Part::Table(times(record, unit)));
-    let counted = counted(record);
-    if !counted.is_empty() {
-        block.parts.push(Part::Table(counted));
-    }
+pub(crate) fn layers(record: &Record) -> Block {
+    let timed = record.measurements_of(metrics::LAYER_TIME).next();
+    let Some(first) = timed.filter(|_| !record.diagnosis.layers.is_empty()) else { return Block::default() };
+    let mut parts = vec![Part::Bars(bars(record, &first.unit)), Part::Table(times(record, &first.unit))];
+    parts.push(Part::Table(counted(record)));
     if let Some(overhead) = &record.diagnosis.overhead {
-        block.parts.push(Part::Table(steps(overhead)));
-        block.parts.push(Part::Says(overhead.floor_says.to_string()));
-        block.parts.push(Part::Table(claims(overhead)));
+        parts.push(Part::Table(steps(overhead)));
+        parts.push(Part::Says(overhead.floor_says.to_string()));
+        parts.push(Part::Table(claims(overhead)));
     }
-    (!record.diagnosis.layers.is_empty()).then_some(block)
+    Block::new(TITLE, Some(metrics::LAYER_TIME.name()), parts)
 }
 
 /// What a layer takes over the fastest, as far as its interval knows it; of a difference that may be none, what it is smaller than.
@@ -170,14 +166,12 @@ fn claims(overhead: &Overhead) -> Table {
 }
 
 /// What siblings add to each workload; nothing where no figures tell.
-pub(crate) fn siblings(record: &Record) -> Option<Block> {
-    let all = &record.diagnosis.siblings;
-    let mut block = Block::new("What siblings add", Some(metrics::SMT_YIELD.name()));
-    for one in all.iter().take(MOST) {
+pub(crate) fn siblings(record: &Record) -> Block {
+    let says = record.diagnosis.siblings.iter().take(MOST).map(|one| {
         let size = one.bytes.map_or_else(String::new, |bytes| format!(", blocks of {}", units::bytes(bytes)));
-        block.parts.push(Part::Says(format!("{}{size}: {}", one.workload, one.says)));
-    }
-    (!all.is_empty()).then_some(block)
+        Part::Says(format!("{}{size}: {}", one.workload, one.says))
+    });
+    Block::new("What siblings add", Some(metrics::SMT_YIELD.name()), says.collect())
 }
 
 /// What a step costs, in words, with the mark where that rests on times in doubt.
@@ -196,7 +190,7 @@ mod tests {
     #[test]
     fn layers_and_siblings_are_reported_where_there_are_any() {
         let mut record = Record::new("0", String::new(), Vec::new());
-        assert!(layers(&record).is_none() && siblings(&record).is_none());
+        assert!(layers(&record).is_empty() && siblings(&record).is_empty());
         record.measurements.push(Measurement::new(
             "layer.time",
             Labels::new().with_label(Label::Layer, "kernel"),
@@ -233,10 +227,10 @@ mod tests {
             says: "SMT siblings add 13.0 %.".into(),
         });
         assert!(
-            matches!(&layers(&record).unwrap().parts[..], [Part::Bars(bars), Part::Table(table)] if table.rows[0][3] == "+0 %" && bars.rows.len() == 1)
+            matches!(&layers(&record).parts[..], [Part::Bars(bars), Part::Table(table)] if table.rows[0][3] == "+0 %" && bars.rows.len() == 1)
         );
         let said = Part::Says("openssl, blocks of 8 KiB: SMT siblings add 13.0 %.".to_owned());
-        assert_eq!(siblings(&record).unwrap().parts, [said]);
+        assert_eq!(siblings(&record).parts, [said]);
     }
 
     /// A record of layers that were timed in turn.
@@ -294,7 +288,7 @@ mod tests {
     #[test]
     fn layers_timed_in_turn_have_their_steps_and_their_counts_and_details_on_request() {
         let record = timed();
-        let block = layers(&record).unwrap();
+        let block = layers(&record);
         let tables: Vec<&Table> = block
             .parts
             .iter()
@@ -322,7 +316,9 @@ mod tests {
         (again.layer, again.over) = ("user again".to_owned(), -0.002_63);
         record.diagnosis.layers.insert(0, again);
         let style = crate::terminal::Style::default();
-        let text = crate::terminal::overhead_answer(&record, true, Some("."), &style);
+        let text = crate::terminal::Screen::draw(&style, |screen| {
+            crate::terminal::overhead_answer(screen, &record, true, Some("."))
+        });
         assert!(text.contains("-0.263 %?") && text.contains("+0 %?"), "{text}");
         assert!(!text.contains("+-"), "{text}");
         let bars = bars(&record, "cycles");
@@ -332,9 +328,9 @@ mod tests {
     #[test]
     fn they_fit_a_narrow_terminal_and_a_wide_one() {
         for width in [80, 160] {
-            let text = crate::terminal::report(
-                &timed(),
+            let text = crate::terminal::Screen::draw(
                 &crate::terminal::Style { width, color: false, ..crate::terminal::Style::default() },
+                |screen| crate::terminal::report(screen, &timed(), None),
             );
             for line in text.lines() {
                 assert!(crate::text::width(line) <= width, "{line}");

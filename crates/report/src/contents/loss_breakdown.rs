@@ -4,8 +4,10 @@ use record::diagnosis::CeilingSource;
 use record::loss_breakdown::{LossBreakdown, LossStep};
 use record::{Better, Record, units};
 
+use super::block::{Block, Part};
 use super::figures::{digits_beside_ceiling, share_of_line_speed};
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
+use crate::table::Table;
 use crate::text::range;
 
 /// The heading above them.
@@ -39,6 +41,19 @@ pub(crate) fn bars(record: &Record) -> Vec<Bars> {
         }
     };
     record.diagnosis.loss_breakdowns.iter().map(draw).collect()
+}
+
+/// The same as tables.
+pub(crate) fn block(record: &Record) -> Block {
+    let table = |bars: Bars| {
+        let mut table = Table::new(&bars.title, None, ["#figure", "#share", "what it is"]);
+        for Bar { name, how, figure, beside, .. } in bars.rows {
+            let how = if how.is_empty() { how } else { format!(", {how}") };
+            table.row(vec![figure, beside, name + &how]);
+        }
+        Part::Table(table)
+    };
+    Block::new(TITLE, None, bars(record).into_iter().map(table).collect())
 }
 
 /// Digits of what no interval tells about.

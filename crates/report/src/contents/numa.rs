@@ -3,34 +3,32 @@
 use record::Label;
 use std::collections::{BTreeMap, BTreeSet};
 
+use record::diagnosis::Numa;
 use record::{Measurement, Record, metrics, units};
 
 use super::block::{Block, Part};
-use super::section::{Fact, Section};
+use super::section::Section;
 use crate::chart::heat::{Head, Heat};
 use crate::shown::Shown;
 
 /// Nodes beyond which no matrix is drawn: Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
 const MOST_NODES: usize = 1024;
 
-/// The block of a report about nodes; `None` where no matrix was measured.
-pub(crate) fn block(record: &Record) -> Option<Block> {
-    let mut block = Block::new("NUMA latency and bandwidth", Some(metrics::NUMA_LATENCY.name()));
-    if let Some(numa) = &record.diagnosis.numa {
-        block.parts.push(Part::Says(numa.meaning.clone().to_string()));
-    }
-    block.parts.extend(facts(record).map(Part::Facts));
+/// The block of a report about nodes; empty where no matrix was measured.
+pub(crate) fn block(record: &Record) -> Block {
+    let numa = record.diagnosis.numa.iter();
+    let parts = numa.flat_map(|numa| [Part::Says(numa.meaning.to_string()), Part::Facts(facts(numa))]);
+    let mut block =
+        Block::new("NUMA latency and bandwidth", Some(metrics::NUMA_LATENCY.name()), parts.collect());
     for (heat, shown) in [latency(record), bandwidth(record)].into_iter().flatten() {
         block.shown.join(&shown);
         block.parts.push(Part::Heat(Box::new(heat)));
     }
-    let drawn = block.parts.iter().any(|part| matches!(part, Part::Heat(_)));
-    (drawn || record.diagnosis.numa.is_some()).then_some(block)
+    block
 }
 
 /// What follows from the matrices, one fact a line.
-fn facts(record: &Record) -> Option<Section> {
-    let numa = record.diagnosis.numa.as_ref()?;
+fn facts(numa: &Numa) -> Section {
     let mut section = Section::new("Nodes");
     let ns = |value: f64| units::figure(value, "ns");
     section.add_some("own memory", numa.local_ns.map(|value| format!("{} in the median", ns(value))));
@@ -39,20 +37,15 @@ fn facts(record: &Record) -> Option<Section> {
         "slowest pair",
         numa.slowest.map(|(from, to, value)| format!("{} from node {from} to node {to}", ns(value))),
     );
-
+    let agreement = numa.distance_agreement.filter(|agreement| agreement.is_finite());
     section.add_some(
         "distances",
-        numa.distance_agreement
-            .map(|agreement| format!("rank correlation {} with the measured latencies", signed(agreement))),
+        agreement.map(|by| format!("rank correlation {by:.2} with the measured latencies")),
     );
     for sentence in &numa.distance_mismatches {
-        section.facts.push(Fact { key: "distances".to_owned(), value: sentence.clone().to_string() });
+        section.add("distances", sentence);
     }
-    Some(section)
-}
-
-fn signed(value: f64) -> String {
-    if value.is_finite() { format!("{value:.2}") } else { "-".to_owned() }
+    section
 }
 
 /// Latency, node by node.
@@ -152,6 +145,6 @@ mod tests {
         let place = Labels::new().with_label(Label::From, 0u32).with_label(Label::To, 0u32);
         record.measurements.push(Measurement::new("numa.latency", place, vec![90.0; 6]));
         assert_eq!(latency(&record), None);
-        assert!(block(&record).is_none());
+        assert!(block(&record).is_empty());
     }
 }

@@ -14,8 +14,6 @@ const MOST: usize = 24;
 /// The block; nothing where nobody looked.
 pub(crate) fn block(record: &Record) -> Option<Block> {
     let shape = record.diagnosis.shape.as_ref().filter(|shape| shape.looks > 0)?;
-    let mut block = Block::new("Where the CPUs are", Some("shape"));
-    block.parts.push(Part::Says(says(shape)));
     let fields: [Field<Distance>; 4] = [
         ("#median", |of| units::figure(of.median_ns, "ns")),
         ("#lowest", |of| units::figure(of.low_ns, "ns")),
@@ -24,7 +22,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     ];
     let mut table = Table::with_fields("A cache line from CPU to CPU", None, &fields);
     shape.distances.iter().for_each(|of| table.item(&fields, of));
-    block.parts.push(Part::Table(table));
+    let mut parts = vec![Part::Says(says(shape)), Part::Table(table)];
     let spells = spells(record, shape);
     if spells.len() > 1 || spells.first().is_some_and(|spell| has_news(spell.state)) {
         let fields: [Field<Spell>; 5] = [
@@ -36,9 +34,9 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
         ];
         let mut table = Table::with_fields("Over time", None, &fields);
         table.first(spells, MOST).iter().for_each(|spell| table.item(&fields, spell));
-        block.parts.push(Part::Table(table));
+        parts.push(Part::Table(table));
     }
-    Some(block)
+    Some(Block::new("Where the CPUs are", Some("shape"), parts))
 }
 
 /// Looks of the same state, one after the other.

@@ -6,21 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::Record;
 use record::import::{Import, Origin, Output};
 
+use super::block::Block;
 use crate::table::Table;
 use record::phrase::{agree, count_noun};
 
 /// Places of one statement that are named.
 const MOST_PLACES: usize = 4;
 
-/// The heading of [`contradictions`].
-pub(crate) const IN_TWO_WAYS: &str = "Contradictions";
-/// The heading of [`outputs`].
-pub(crate) const STOOD: &str = "Sources of the figures";
-
 /// Contradictions and what is to be known of them, a sentence each, with its lines.
-pub(crate) fn contradictions(record: &Record) -> Vec<String> {
-    let Some(import) = &record.import else { return Vec::new() };
-    let said = import.contradictions.iter().map(|one| {
+pub(crate) fn contradictions(record: &Record) -> Block {
+    let all = record.import.iter().flat_map(|import| &import.contradictions);
+    let said = all.map(|one| {
         let places: BTreeSet<(&str, u64)> =
             one.origins.iter().map(|origin| (origin.text.as_str(), origin.line)).collect();
         let lines: Vec<String> = places.iter().take(MOST_PLACES).map(|(_, line)| line.to_string()).collect();
@@ -31,7 +27,7 @@ pub(crate) fn contradictions(record: &Record) -> Vec<String> {
             format!("{} ({word} {})", one.says, lines.join(", "))
         }
     });
-    said.collect()
+    Block::items("Contradictions", said)
 }
 
 /// The line that a figure was read from: `openssl speed, line 41`.
@@ -40,9 +36,10 @@ pub(crate) fn place(origin: &Origin) -> String {
 }
 
 /// Each tool's output: its lines, and how many figures and facts were taken from it.
-pub(crate) fn outputs(record: &Record) -> Option<Table> {
-    let import = record.import.as_ref().filter(|import| !import.outputs.is_empty())?;
-    let mut table = Table::new(STOOD, None, ["output", "text", "lines", "#taken", "?of"]);
+pub(crate) fn outputs(record: &Record) -> Block {
+    let title = "Sources of the figures";
+    let mut table = Table::new(title, None, ["output", "text", "lines", "#taken", "?of"]);
+    let Some(import) = &record.import else { return Block::default() };
     let published = published(record);
     for output in &import.outputs {
         let version = output.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
@@ -63,7 +60,7 @@ pub(crate) fn outputs(record: &Record) -> Option<Table> {
         ));
     }
     table.note(&hint(import));
-    Some(table.finished())
+    table.finished().into()
 }
 
 /// How to see each figure's own line.

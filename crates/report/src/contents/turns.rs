@@ -5,10 +5,11 @@ use record::in_turn::times;
 use record::turns::Turns;
 use record::{Label, Measurement, Record, detail, metrics};
 
-use super::command::{ended_by, find_state_of, seconds};
+use super::block::{Block, Part};
+use super::command::{bound_parts, ended_by, find_state_of, seconds};
 use super::side_by_side::group_by;
 use crate::table::{Table, Weight};
-use crate::text::range;
+use crate::text::{clean, range};
 
 /// So many commands each have a sentence on one screen.
 pub(crate) const FEW: usize = 3;
@@ -16,6 +17,26 @@ pub(crate) const FEW: usize = 3;
 /// What a record says of its commands; `None` of a record of something else.
 pub(crate) fn find_turns(record: &Record) -> Option<&Turns> {
     record.diagnosis.turns.as_ref().filter(|turns| record.import.is_none() && !turns.commands.is_empty())
+}
+
+/// Which is faster, and what bounds each, for the top of a page; nothing for a record of something else.
+pub(crate) fn verdict(record: &Record) -> Block {
+    let mut parts = Vec::new();
+    if let Some(turns) = find_turns(record) {
+        for one in turns.commands.iter().filter_map(|one| one.against_first.as_ref()) {
+            parts.extend(
+                [&one.says].into_iter().chain(&one.explained).map(|says| Part::Says(says.to_string())),
+            );
+        }
+        let floor = turns.floor_says.as_ref().map_or(String::new(), |floor| format!("; {floor}"));
+        parts.push(Part::Says(describe_rounds(record) + &floor));
+        parts.push(Part::Table(table(record, turns).finished()));
+        for (one, bound) in turns.commands.iter().filter_map(|one| Some((one, one.bound.as_ref()?))) {
+            parts.push(Part::Says(format!("`{}`", clean(&one.workload))));
+            parts.extend(bound_parts(bound));
+        }
+    }
+    Block::new("Commands in turn", None, parts)
 }
 
 /// What a command is called.

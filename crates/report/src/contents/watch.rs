@@ -7,6 +7,7 @@ use record::text::Value;
 use record::watch::Moment;
 use record::{Record, Text, Watch, date, text, units};
 
+use super::block::{Block, Item, Part};
 use super::command::{describe_below, listed_states, whole_states};
 use super::conditions::duration;
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
@@ -66,45 +67,32 @@ fn clock(record: &Record, watch: &Watch, at: f64) -> String {
     if first.get(..10) == last.get(..10) { hours.to_owned() } else { format!("{day} {hours}") }
 }
 
-/// A stretch in words.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct StretchWords {
-    /// From when to when.
-    pub when: String,
-    /// How long.
-    pub length: String,
-    /// What bound it, with the share of its time.
-    pub bound: String,
-    /// What was said of an interval in it, and of which.
-    pub said: Option<(String, String)>,
-    /// Who had most CPU time.
-    pub busiest: String,
-}
-
-/// The stretches in words.
-pub(crate) fn describe_stretches(record: &Record, watch: &Watch, stretches: &[Stretch]) -> Vec<StretchWords> {
+/// The stretches: from when to when, what bound each; what was said of an interval in it, and who had most CPU time.
+fn describe_stretches(record: &Record, watch: &Watch, stretches: &[Stretch]) -> Vec<Item> {
     let tell = |stretch: &Stretch| {
         let interval = &stretch.all.interval;
-        let bound = stretch.held().map(|(by, share)| format!("{}, {} of it", by.name(), percent(share)));
         let said = stretch.all.said.as_ref();
-        let said = said.map(|said| (clock(record, watch, said.at), said.says.to_string()));
+        let said = said.map(|said| format!("{}: {}", clock(record, watch, said.at), said.says));
         let busiest = interval.processes.first().map(|one| {
             let seconds = interval.processes_seconds.unwrap_or(interval.seconds).max(1e-9);
-            format!("{} (pid {}) {} of a CPU", cut(&one.name, NAME), one.pid, percent(one.cpu / seconds))
+            let share = percent(one.cpu / seconds);
+            format!("Most CPU time: {} (pid {}) {share} of a CPU", cut(&one.name, NAME), one.pid)
         });
-        StretchWords {
-            when: format!(
-                "{} to {} UTC",
-                clock(record, watch, stretch.all.at),
-                clock(record, watch, stretch.to)
-            ),
-            length: duration(stretch.to - stretch.all.at),
-            bound: capitalized(&bound.unwrap_or_else(|| "nothing could be said".to_owned())),
-            said,
-            busiest: busiest.unwrap_or_default(),
+        Item {
+            heads: vec![describe_stretch(record, watch, stretch)],
+            below: said.into_iter().collect(),
+            more: busiest.into_iter().collect(),
         }
     };
     stretches.iter().map(tell).collect()
+}
+
+/// From when to when it was, how long, and what bound it with the share of its time.
+fn describe_stretch(record: &Record, watch: &Watch, stretch: &Stretch) -> String {
+    let (from, to) = (clock(record, watch, stretch.all.at), clock(record, watch, stretch.to));
+    let bound = stretch.held().map(|(by, share)| format!("{}, {} of it", by.name(), percent(share)));
+    let bound = capitalized(&bound.unwrap_or_else(|| "nothing could be said".to_owned()));
+    format!("{from} to {to} UTC ({}): {bound}", duration(stretch.to - stretch.all.at))
 }
 
 fn percent(share: f64) -> String {
@@ -112,21 +100,21 @@ fn percent(share: f64) -> String {
 }
 
 /// The stretches on a line of time.
-pub(crate) fn timeline(record: &Record, watch: &Watch, stretches: &[Stretch]) -> Bars {
+fn timeline(record: &Record, watch: &Watch, stretches: &[Stretch]) -> Bars {
     let mut bars = Bars { title: "Verdicts over time".to_owned(), ..Bars::default() };
     let (Some(first), Some(last)) = (stretches.first(), stretches.last()) else { return bars };
     let whole = (last.to - first.all.at).max(1e-9);
     let place = |at: f64| ((at - first.all.at) / whole).clamp(0.0, 1.0);
     let mut known: Vec<BoundBy> = Vec::new();
     let mut bar = Bar { name: "verdict".to_owned(), figure: duration(watch.seconds()), ..Bar::default() };
-    for (stretch, words) in stretches.iter().zip(describe_stretches(record, watch, stretches)) {
+    for stretch in stretches {
         let Some((by, _)) = stretch.held() else { continue };
         let number = known.iter().position(|one| one == by).unwrap_or_else(|| {
             known.push(by.clone());
             known.len() - 1
         });
         let fill = if *by == BoundBy::Idle { Fill::Nobody } else { Fill::Series(number) };
-        let says = format!("{}: {}", words.when, words.bound);
+        let says = describe_stretch(record, watch, stretch);
         bar.pieces.push(Piece::new(place(stretch.all.at), place(stretch.to), fill, says));
         if !bars.legend.iter().any(|(_, words)| *words == by.name().to_string()) {
             bars.legend.push((fill, by.name().to_string()));
@@ -297,9 +285,18 @@ pub(crate) fn overlaid(named: &[(String, &Record)]) -> Vec<Chart> {
     .collect()
 }
 
-/// What is told of a watch in tables: its figures, and who did what.
-pub(crate) fn tables(watch: &Watch) -> [Table; 4] {
-    [figures(watch), states(watch), waits(watch), who(watch)]
+/// Its stretches, its curves, its figures, and who did what.
+pub(crate) fn blocks(record: &Record, watch: &Watch) -> Vec<Block> {
+    let stretches = diagnose::stretches(watch);
+    let parts = [
+        Part::Bars(timeline(record, watch, &stretches)),
+        Part::Items(describe_stretches(record, watch, &stretches)),
+    ];
+    let curves = charts(watch).into_iter().map(Part::Chart).collect();
+    let tables = [figures(watch), states(watch), waits(watch), who(watch)];
+    let tables = tables.into_iter().filter(|table| !table.is_empty()).map(Table::finished).map(Block::from);
+    let first = [Block::new("Stretches", None, parts.into()), Block::new("Over time", None, curves)];
+    first.into_iter().chain(tables).collect()
 }
 
 /// A figure of an interval: its name, its unit and what the interval has of it.

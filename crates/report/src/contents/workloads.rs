@@ -19,10 +19,8 @@ use record::phrase::count_noun;
 const MOST: usize = 64;
 
 /// The tables that there are figures for. `steps` are the figures that the steps of scaling tell already.
-pub(crate) fn blocks(record: &Record, steps: &Shown) -> Vec<Table> {
-    let mut tables = vec![workloads(record, steps), yields(record)];
-    tables.retain(|table| !table.is_empty());
-    tables
+pub(crate) fn tables(record: &Record, steps: &Shown) -> impl Iterator<Item = Table> {
+    [workloads(record, steps), yields(record)].into_iter().filter(|table| !table.is_empty())
 }
 
 /// The keys that a row tells, or that do not tell one row from another.

@@ -3,10 +3,10 @@
 use maud::{Markup, html};
 use record::{Comparison, Record};
 
-use super::figures::{block_section, drawings, facts};
-use super::{Section, bars, prose, section};
+use super::figures::{block_section, facts};
+use super::{Section, prose};
 use crate::contents::curves::overlaid;
-use crate::contents::{compare, watch};
+use crate::contents::{Block, Part, compare, watch};
 use crate::text::keep_units;
 
 /// The answer, and what is compared.
@@ -33,12 +33,10 @@ pub(super) fn sections(c: &Comparison, records: &[&Record]) -> Vec<Section> {
     let few = if records.len() <= compare::COLUMNS { records } else { &[] };
     let named = few.iter().enumerate().map(|(index, record)| (compare::label(c, index), *record));
     let named: Vec<_> = named.collect();
-    let curves = [overlaid(&named), watch::overlaid(&named)].concat();
-    let curves = drawings(&curves, "curve");
-    let mut sections = vec![
-        section("speed", "Who is faster at what", bars::draw(&compare::forest(c))),
-        section("curves", "Curves", curves),
-    ];
+    let curves = overlaid(&named).into_iter().chain(watch::overlaid(&named)).map(Part::Chart);
+    let speed = Block::new("Who is faster at what", None, vec![Part::Bars(compare::forest(c))]);
+    let curves = Block::new("Curves", None, curves.collect());
+    let mut sections = vec![block_section("speed", &speed, ""), block_section("curves", &curves, "")];
     let parts = blocks.iter().enumerate();
     sections.extend(parts.map(|(number, block)| block_section(&format!("part-{number}"), block, "differs")));
     sections

@@ -6,12 +6,11 @@ use std::sync::LazyLock;
 use maud::{Markup, html};
 use record::glossary::{Glossary, Group, Term};
 use record::{Metric, Record, metrics};
-use reference::claims::JudgedClaim;
 
 use super::table::{letters, table};
 use super::{Section, bars, heat, link, prose, section, slug};
 use crate::chart::{Chart, svg};
-use crate::contents::block::{Block, Part, Room};
+use crate::contents::block::{Block, Item, Part, Room};
 use crate::contents::blocks::blocks;
 use crate::contents::rest::generic;
 use crate::contents::{conditions as condition_contents, inventory as inventory_contents, summary};
@@ -74,7 +73,7 @@ impl Figures {
             blocks,
             places,
             explained,
-            has_conditions: !conditions(record).inside.0.is_empty(),
+            has_conditions: !conditions(record).is_empty(),
             has_inventory: !inventory_contents::sections(record).is_empty(),
         }
     }
@@ -105,6 +104,9 @@ impl Figures {
 
 /// What stands below one heading. `set_off`: as for [`table`].
 pub(super) fn block_section(id: &str, block: &Block, set_off: &str) -> Section {
+    if block.is_empty() {
+        return section(id, &block.title, html! {});
+    }
     let drawn = block.parts.iter().any(|part| matches!(part, Part::Chart(_) | Part::Bars(_)));
     let inside = html! {
         @if let Some(word) = block.word.as_deref().and_then(explained) {
@@ -119,6 +121,8 @@ pub(super) fn block_section(id: &str, block: &Block, set_off: &str) -> Section {
                     Part::Chart(chart) => (drawing(chart, &id)),
                     Part::Bars(bars) => (bars::draw(bars)),
                     Part::Heat(heat) => (heat::draw(heat)),
+                    Part::Items(all) => (items(all)),
+                    Part::Commands(all) => pre { @for line in all { (line) "\n" } },
                     Part::Table(of) => div {
                         @if of.title != block.title { h3 { (of.title) } }
                         @if drawn && of.rows.len() > SHORT {
@@ -139,6 +143,29 @@ pub(super) fn block_section(id: &str, block: &Block, set_off: &str) -> Section {
     Section { small, ..section(id, &block.title, inside) }
 }
 
+/// Items of one kind that stand on a page.
+const ITEMS: usize = 100;
+
+/// Things one below the other, what else there is of each folded.
+fn items(all: &[Item]) -> Markup {
+    html! {
+        ul {
+            @for item in all.iter().take(ITEMS) {
+                li {
+                    @for head in &item.heads { p { (prose(head)) } }
+                    @for below in &item.below { p class="quiet" { (prose(below)) } }
+                    @match item.more.as_slice() {
+                        [] => {},
+                        [one] => p class="quiet" { (prose(one)) },
+                        more => details { summary { "More" } ul { @for one in more { li { (prose(one)) } } } },
+                    }
+                }
+            }
+        }
+        @if all.len() > ITEMS { p class="quiet" { "… and " (all.len() - ITEMS) " more." } }
+    }
+}
+
 /// Where a metric is explained.
 fn word_id(metric: &str) -> String {
     format!("word-{}", slug(metric))
@@ -150,24 +177,13 @@ pub(super) fn facts(section: &crate::contents::Section) -> Markup {
 }
 
 /// A chart, drawn for a desktop and for a phone; the style sheet shows one of them.
-pub(super) fn drawing(chart: &Chart, id: &str) -> Markup {
+fn drawing(chart: &Chart, id: &str) -> Markup {
     html! {
         figure {
             figcaption { (chart.title) }
             (svg::draw(chart, svg::WIDE, &format!("{id}-w")))
             (svg::draw(chart, svg::NARROW, &format!("{id}-n")))
             (svg::legend(chart))
-        }
-    }
-}
-
-/// Charts beside one another, as far as there is room.
-pub(super) fn drawings(charts: &[Chart], id: &str) -> Markup {
-    html! {
-        @if !charts.is_empty() {
-            div class="flow" {
-                @for (number, chart) in charts.iter().enumerate() { (drawing(chart, &format!("{id}-{number}"))) }
-            }
         }
     }
 }
@@ -192,28 +208,10 @@ pub(super) fn inventory(record: &Record, open: bool) -> Section {
 }
 
 /// Where the noise stands, and the conditions before and after.
-pub(super) fn conditions(record: &Record) -> Section {
+pub(super) fn conditions(record: &Record) -> Block {
+    let noise = summary::noise(record).into_iter().map(Item::from).collect();
     let conditions = condition_contents::table(&record.conditions);
-    let lines = summary::noise(record);
-    let inside = html! {
-        @if !lines.is_empty() { ul class="plain" { @for line in &lines { li { (keep_units(line)) } } } }
-        @if !conditions.is_empty() { (table(&conditions, "")) }
-    };
-    section("conditions", CONDITIONS, inside)
-}
-
-/// Which outputs the figures of an imported record were read from.
-pub(super) fn provenance(record: &Record) -> Section {
-    let inside = html! {
-        @if let Some(outputs) = crate::contents::provenance::outputs(record) { (table(&outputs, "")) }
-    };
-    section("stood", crate::contents::provenance::STOOD, inside)
-}
-
-/// What the documents claim of a reference machine.
-pub(super) fn claims(answers: &[JudgedClaim]) -> Section {
-    let inside = html! { @if let Some(claims) = crate::contents::claims::table(answers) { (table(&claims, "worse")) } };
-    section("claims", crate::contents::claims::TITLE, inside)
+    Block::new(CONDITIONS, None, vec![Part::Items(noise), Part::Table(conditions)])
 }
 
 /// Every measurement, in a table a metric.

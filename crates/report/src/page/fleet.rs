@@ -4,11 +4,11 @@
 use std::fmt::Write;
 
 use maud::{Markup, PreEscaped, html};
-use record::fleet::{Class, Family, Fleet, MachineRow, Slow};
+use record::fleet::{Class, Family, Fleet, MachineRow};
 use record::phrase::count_noun;
 use record::units::{figure, percent, significant};
 
-use super::{Section, items, prose, section, slug};
+use super::{Section, own_section, prose, section, slug};
 use crate::contents::fleet;
 use crate::text::keep_units;
 
@@ -16,75 +16,24 @@ use crate::text::keep_units;
 const MOST_ROWS: usize = 250;
 /// Figures of a family that have a column: those in which the machines differ least, which show most.
 const A_FAMILY: usize = 4;
-/// Classes with tables.
+/// Classes with tables, and classes that have a row in theirs.
 const MOST_CLASSES: usize = 12;
-/// Slow machines that are described.
-const MOST_SLOW: usize = 100;
+const MOST_LISTED: usize = 50;
 /// Bars of a distribution, and its size.
 const BARS: usize = 32;
 const WIDE: f64 = 224.0;
 const HIGH: f64 = 56.0;
 
-/// The answer.
-pub(super) fn header(of: &Fleet) -> Markup {
-    html! {
-        header {
-            p class="kind" { "linespeed fleet" }
-            h1 { (keep_units(&fleet::title(of))) }
-            @if !of.slow.is_empty() {
-                p { "At most 5 % of the machines that are called slow are expected to be so by chance. Measure them again before acting on it:" }
-                pre { @for line in &of.confirm { (line) "\n" } }
-            }
-        }
-    }
-}
-
-/// Everything else.
+/// What stands below the answer, with a section for each of the largest classes.
 pub(super) fn sections(of: &Fleet) -> Vec<Section> {
-    let slow = html! {
-        @if !of.slow.is_empty() {
-            ol class="slow" { @for slow in of.slow.iter().take(MOST_SLOW) { (machine(slow)) } }
-            @if of.slow.len() > MOST_SLOW { p class="quiet" { (of.slow.len() - MOST_SLOW) " more are in the tables below." } }
-        }
+    let mut sections: Vec<Section> = fleet::blocks(of, MOST_LISTED).iter().map(own_section).collect();
+    let classes = of.classes.iter().enumerate().take(MOST_CLASSES).filter(|(_, class)| class.machines > 1);
+    let class = |(number, class)| {
+        section(&format!("class-{number}"), &fleet::name_class(class), class_section(number, class))
     };
-    let mut sections = vec![section("slow", "Slow machines", slow)];
-    let overview = super::table::table(&fleet::classes(of, 50), "");
-    sections.push(section("classes", "Classes", html! { @if !of.classes.is_empty() { (overview) } }));
-    for (number, class) in of.classes.iter().enumerate().take(MOST_CLASSES) {
-        let inside = if class.machines > 1 {
-            class_section(number, class)
-        } else {
-            html! {}
-        };
-        sections.push(section(&format!("class-{number}"), &fleet::name_class(class), inside));
-    }
-    let instead = html! {
-        @if !of.instead.is_empty() { pre { @for line in &of.instead { (line) "\n" } } }
-    };
-    sections.push(section("instead", fleet::INSTEAD, instead));
-    sections.push(section("known", "Notes", items(&fleet::remarks(of))));
+    let notes = sections.pop();
+    sections.extend(classes.map(class).chain(notes));
     sections
-}
-
-fn machine(slow: &Slow) -> Markup {
-    html! {
-        li {
-            strong { (slow.machine) } ": "
-            @if let Some(first) = slow.figures.first() { (keep_units(&fleet::describe_figure(first))) }
-            p { (prose(fleet::describe_cause(slow))) }
-            @if let Some(rest) = fleet::describe_rest(slow) { p class="quiet" { (rest) } }
-            @if let Some(before) = fleet::describe_before(slow) { p class="quiet" { (before) } }
-            @if fleet::other_causes(slow).next().is_some() || !slow.explained.is_empty() {
-                details {
-                    summary { "More" }
-                    ul {
-                        @for cause in fleet::other_causes(slow) { li { "or: " (prose(cause)) } }
-                        @for says in &slow.explained { li { (prose(says)) } }
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// Which figures have a column: by their index in the class, in its order.

@@ -39,7 +39,7 @@ fn cells(heat: &Heat, written: bool) -> Markup {
     let (across, down) = (groups(&heat.columns), groups(&heat.rows));
     let leading = usize::from(down.len() > 1) + usize::from(written);
     let shading = heat.shading(SHADES);
-    let mut rows = heat.cells.iter().zip(heat.written(3));
+    let mut rows = heat.cells.iter().zip(heat.written());
     html! {
         @if leading > 0 { colgroup span=(leading) {} }
         @for group in &across { colgroup span=(group.len()) {} }

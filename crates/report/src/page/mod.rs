@@ -2,23 +2,21 @@
 //! and is readable on a phone.
 
 mod bars;
-mod command;
 mod compare;
 mod figures;
 mod fleet;
 mod heat;
-mod history;
 mod plan;
 mod shape;
 mod summary;
 mod table;
-mod turns;
-mod watch;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use record::{Comparison, Record, Tool};
 use reference::claims::JudgedClaim;
 
+use self::figures::block_section;
+use crate::contents::{self, Block, Part, claims, command, provenance, turns};
 use crate::text::{clean_page, keep_units};
 
 const STYLE: &str = include_str!("style.css");
@@ -43,18 +41,23 @@ pub fn reference(record: &Record, answers: &[JudgedClaim]) -> String {
 }
 
 fn whole(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> String {
-    let name = crate::contents::summary::host_name(&record.machine).unwrap_or("a machine");
+    let name = contents::summary::host_name(&record.machine).unwrap_or("a machine");
     let figures = figures::Figures::from_record(record);
     // Without figures the inventory is the answer.
     let inventory_alone = record.measurements.is_empty() && record.import.is_none() && record.watch.is_none();
     let mut inventory = vec![figures::inventory(record, inventory_alone), shape::section(&record.machine)];
     let mut sections = vec![
-        summary::contradictions(record),
-        figures::claims(answers),
-        command::verdict(record),
-        turns::turns(record),
+        block_section("in-two-ways", &provenance::contradictions(record), ""),
+        block_section("claims", &claims::block(answers), "worse"),
+        block_section("command", &command::verdict(record), ""),
+        block_section("turns", &turns::verdict(record), ""),
     ];
-    sections.extend(watch::sections(record));
+    if let Some(watched) = &record.watch {
+        let mut blocks = contents::watch::blocks(record, watched);
+        let says = Part::Says(contents::watch::summary(watched));
+        blocks.iter_mut().take(1).for_each(|first| first.parts.insert(0, says.clone()));
+        sections.extend(blocks.iter().map(own_section));
+    }
     if inventory_alone {
         sections.append(&mut inventory);
     }
@@ -77,8 +80,8 @@ fn whole(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> St
     sections.extend(others.into_iter().map(|(_, section)| section));
     sections.append(&mut inventory);
     sections.extend([
-        figures::conditions(record),
-        figures::provenance(record),
+        block_section("conditions", &figures::conditions(record), ""),
+        block_section("stood", &provenance::outputs(record), ""),
         figures::all(record),
         figures::glossary(record, &figures),
     ]);
@@ -87,7 +90,7 @@ fn whole(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> St
 
 /// Records side by side as a page; `records` are those of the comparison, in its order.
 pub fn comparison<'a>(comparison: &Comparison, records: impl Iterator<Item = &'a Record>) -> String {
-    let title = crate::contents::compare::title(comparison);
+    let title = contents::compare::title(comparison);
     page(
         &title,
         &comparison.tool,
@@ -98,12 +101,31 @@ pub fn comparison<'a>(comparison: &Comparison, records: impl Iterator<Item = &'a
 
 /// A fleet as a page.
 pub fn fleet(of: &record::fleet::Fleet) -> String {
-    page("fleet", &of.tool, &fleet::header(of), &fleet::sections(of))
+    let header = header("linespeed fleet", &contents::fleet::title(of));
+    page("fleet", &of.tool, &header, &fleet::sections(of))
 }
+
+/// Columns of a sparkline in the table of a history.
+const SPARK: usize = 24;
 
 /// A machine's history as a page.
 pub fn history(of: &record::history::History) -> String {
-    page("history", &of.tool, &history::header(of), &history::sections(of))
+    let [figures, changes, notes] = contents::history::blocks(of, SPARK);
+    let figures = Block { title: "Figures".to_owned(), ..figures };
+    let curves = contents::history::charts(of).into_iter().map(Part::Chart).collect();
+    let curves = Block::new("Over time", None, curves);
+    let header = header("linespeed history", &contents::history::title(of));
+    page("history", &of.tool, &header, &[changes, curves, figures, notes].each_ref().map(own_section))
+}
+
+/// What a page begins with: the command, and the answer in a line.
+fn header(kind: &str, title: &str) -> Markup {
+    html! { header { p class="kind" { (kind) } h1 { (keep_units(title)) } } }
+}
+
+/// A block by its own title.
+fn own_section(block: &Block) -> Section {
+    block_section(&slug(&block.title), block, "")
 }
 
 /// What stands below one heading.
@@ -162,11 +184,6 @@ fn page(name: &str, tool: &Tool, header: &Markup, sections: &[Section]) -> Strin
 /// A link to another place of the page.
 fn link(id: &str, words: &str) -> Markup {
     html! { a href=(format!("#{id}")) { (words) } }
-}
-
-/// Sentences, one an item.
-fn items(all: &[String]) -> Markup {
-    html! { @if !all.is_empty() { ul { @for one in all { li { (prose(one)) } } } } }
 }
 
 /// A name as a part of an id.

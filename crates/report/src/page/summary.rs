@@ -9,12 +9,12 @@ use record::phrase::quote_word;
 use record::{Record, Remedy};
 
 use super::figures::Figures;
-use super::{Section, bars, items, link, prose, section};
+use super::{Section, bars, link, prose, section};
 use crate::chart::bars::{Fill, Piece};
 use crate::contents::conditions::quiet;
 use crate::contents::figures::{known, share_of_line_speed, uncertainty};
 use crate::contents::finding;
-use crate::contents::{listed, loss_breakdown, provenance, summary};
+use crate::contents::{listed, loss_breakdown, summary};
 use crate::text::{clean, cut, keep_units};
 
 /// Share of line speed from which nothing is amiss, where no finding says otherwise.
@@ -55,15 +55,6 @@ pub(super) fn header(record: &Record) -> Markup {
 fn typed(command: &[String]) -> String {
     let words: Vec<String> = command.iter().map(|word| quote_word(word)).collect();
     cut(&clean(&words.join(" ")), COMMAND)
-}
-
-/// What the texts of an imported record say in two ways.
-pub(super) fn contradictions(record: &Record) -> Section {
-    let said = provenance::contradictions(record);
-    let inside = html! {
-        (items(&said))
-    };
-    section("in-two-ways", provenance::IN_TWO_WAYS, inside)
 }
 
 /// How far from line speed each resource is.

@@ -6,14 +6,14 @@ use record::phrase::{count_noun, join_most, quote_word};
 use record::{Coverage, Record, State};
 
 use super::findings;
-use super::lines::{cut, longest};
+use super::room::NOISE;
 use super::screen::Screen;
 use crate::contents::conditions;
 use crate::contents::figures::{MARK, share_of_line_speed};
 use crate::contents::section::listed;
 use crate::contents::summary;
 use crate::paint::{Span, Tone};
-use crate::text::{clean, pad_left, pad_right, shorten, width};
+use crate::text::{clean, longest, pad_left, pad_right, shorten, width};
 
 /// Things that are withheld, shown by name.
 const WITHHELD: usize = 6;
@@ -45,9 +45,9 @@ pub(super) fn head(screen: &mut Screen, record: &Record) {
     identity(screen, record);
     origin(screen, record);
     // A figure that is cut is another figure.
-    screen.short(2, "", "  ", summary::noise_in_a_line(record));
+    screen.short(NOISE, "", "  ", summary::noise_in_a_line(record));
     if let Some(quiet) = conditions::quiet(&record.conditions) {
-        cut(screen, &[Span::plain(quiet)]);
+        screen.line(&[Span::plain(quiet)]);
     }
     let withheld: Vec<String> = record
         .coverage
@@ -58,7 +58,7 @@ pub(super) fn head(screen: &mut Screen, record: &Record) {
     if !withheld.is_empty() {
         let words =
             format!("withheld, since the record was changed or damaged: {}", join_most(&withheld, WITHHELD));
-        cut(screen, &[Span::new(Tone::Serious, words)]);
+        screen.line(&[Span::new(Tone::Serious, words)]);
     }
     screen.blank();
 }
@@ -139,7 +139,7 @@ pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)], all: Op
 /// The machine in two lines, three where the processor's name is long, below what stands above everything.
 pub(super) fn identity(screen: &mut Screen, record: &Record) {
     if let Some(banner) = summary::banner(record) {
-        cut(screen, &[Span::strong(banner)]);
+        screen.line(&[Span::strong(banner)]);
     }
     let mut lines = summary::machine(record);
     if lines.len() > 2 && width(&lines[0]) + 2 + width(&lines[1]) <= screen.width() {
@@ -147,13 +147,12 @@ pub(super) fn identity(screen: &mut Screen, record: &Record) {
         lines[0] = format!("{}; {second}", lines[0]);
     }
     for (number, line) in lines.into_iter().enumerate() {
-        cut(screen, &[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
+        screen.line(&[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
     }
 }
 
-/// The headlines; `beside`: with what stands beside them where that needs a line of its own.
-fn headlines(screen: &mut Screen, record: &Record, beside: bool) {
-    let shows_beside = beside;
+/// The headlines; `shows_beside`: with what stands beside them where that needs a line of its own.
+pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool) {
     let resources = &record.diagnosis.resources;
     let names = resources.iter().map(|r| width(&clean(&r.name))).max().unwrap_or(0);
     for resource in resources {
@@ -174,14 +173,14 @@ fn headlines(screen: &mut Screen, record: &Record, beside: bool) {
         let at = names + 11;
         let fits = at + width(&figures) + width(&beside) <= screen.width();
         if fits {
-            cut(screen, &[name, share, mark, Span::plain(format!("{figures}{beside}"))]);
+            screen.line(&[name, share, mark, Span::plain(format!("{figures}{beside}"))]);
             continue;
         }
-        cut(screen, &[name, share, mark, Span::plain(figures)]);
+        screen.line(&[name, share, mark, Span::plain(figures)]);
         if let Some(beside) = resource.beside.as_ref().filter(|_| shows_beside) {
             let beside = clean(&beside.to_string());
             let at = at.min(screen.width().saturating_sub(width(&beside)));
-            cut(screen, &[Span::plain(format!("{}{beside}", " ".repeat(at)))]);
+            screen.line(&[Span::plain(format!("{}{beside}", " ".repeat(at)))]);
         }
     }
     for line in &record.diagnosis.not_reached {
@@ -214,10 +213,11 @@ fn lost(record: &Record) -> Vec<(String, String)> {
 mod tests {
     use super::*;
     use crate::terminal::Style;
-    use crate::terminal::screen::LINES;
+    use crate::terminal::room::LINES;
 
     fn answer(record: &Record, width: usize) -> String {
         let mut screen = Screen::new(&Style { width, color: false, ..Style::default() });
+        screen.begin_answer(false);
         write(&mut screen, record, Some("."));
         screen.finish()
     }
@@ -233,7 +233,11 @@ mod tests {
         record.measurements.retain(|m| m.metric != "memory.bandwidth");
         let lines = |record: &Record| {
             let style = Style { color: false, ..Style::default() };
-            crate::terminal::answer(record, false, Some("."), &style).lines().count()
+            crate::terminal::Screen::draw(&style, |screen| {
+                crate::terminal::answer(screen, record, false, Some("."))
+            })
+            .lines()
+            .count()
         };
         assert!(lines(&record) > LINES, "what was asked for by name is shown");
         record.ended = record::Ended::Interrupted { signal: 2 };
@@ -284,10 +288,12 @@ mod tests {
         record.diagnosis.findings.iter_mut().for_each(set);
         assert!(answer(&record, 160).contains("sudo linespeed fix 1 -- COMMAND (sets thp to always"));
         let mut screen = Screen::new(&style());
+        screen.begin_answer(false);
         write(&mut screen, &record, Some("a b"));
         assert!(screen.finish().contains("linespeed fix 1 --record 'a b'"));
         // Of what was not kept no name is said, and no finding by its number.
         let mut screen = Screen::new(&style());
+        screen.begin_answer(false);
         write(&mut screen, &record, None);
         let text = screen.finish();
         assert!(
@@ -295,7 +301,9 @@ mod tests {
             "{text}"
         );
         // The report above it and the page name the record, too; what stands above is not said to be elsewhere.
-        let whole = crate::terminal::answer(&record, true, Some("a b"), &style());
+        let whole = crate::terminal::Screen::draw(&style(), |screen| {
+            crate::terminal::answer(screen, &record, true, Some("a b"))
+        });
         assert_eq!(whole.matches("fix 1 --record 'a b'").count(), 2);
         assert!(!whole.contains("More: ") && answer(&record, 160).contains("More: "));
         let page = crate::page::kept(&record, Some("a b"));

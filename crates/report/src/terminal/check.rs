@@ -3,12 +3,10 @@
 use record::check::{Check, FactOff, Figure, Outcome};
 use record::units;
 
-use super::Style;
-use super::lines::longest;
+use super::report;
 use super::screen::Screen;
-use crate::ascii::to_ascii;
 use crate::table::{Field, Table};
-use crate::text::{clean, cut, width};
+use crate::text::{clean, cut, longest, width};
 
 /// What node-problem-detector keeps of a line, and a terminal shows of it.
 const WIDEST: usize = 80;
@@ -127,25 +125,18 @@ fn in_a_sentence(text: &str) -> String {
 
 /// The line, below it what drains the node where that is wanted, and with `all` every fact that differs or could not be seen and
 /// every figure.
-pub fn check(check: &Check, baseline: &str, drain: Option<&str>, all: bool, style: &Style) -> String {
+pub fn check(screen: &mut Screen, check: &Check, baseline: &str, drain: Option<&str>, all: bool) {
     let line = check_line(check, baseline);
     // All stands below it then.
-    let line = if all { line.replace(MORE, "") } else { line };
-    let mut text = format!("{line}\n");
+    screen.uncut(&if all { line.replace(MORE, "") } else { line.clone() });
     if let Some(node) = drain.filter(|_| matches!(check.outcome, Outcome::Setting | Outcome::Defect)) {
         let reason: String = line.replace(MORE, "").chars().filter(|c| !"\"$`\\".contains(*c)).collect();
-        text.push_str(&format!(
-            "scontrol update nodename={} state=drain reason=\"linespeed: {reason}\"\n",
-            record::phrase::quote_word(node)
-        ));
-    }
-    if style.ascii {
-        text = to_ascii(&text);
+        let node = record::phrase::quote_word(node);
+        screen.uncut(&format!("scontrol update nodename={node} state=drain reason=\"linespeed: {reason}\""));
     }
     if all {
-        text.push_str(&Screen::draw(style, |screen| write(screen, check, baseline)));
+        write(screen, check, baseline);
     }
-    text
 }
 
 const FACTS: [Field<FactOff>; 3] = [
@@ -183,7 +174,7 @@ fn write(screen: &mut Screen, check: &Check, baseline: &str) {
     let mut section = |title: &str, fields: &[Field<FactOff>], facts: &[FactOff]| {
         let mut table = Table::with_fields(title, None, fields);
         facts.iter().for_each(|fact| table.item(fields, fact));
-        screen.section(table);
+        report::block(screen, &table.finished().into(), false);
     };
     section("Facts that differ", &FACTS, &check.facts);
     section("Facts not seen here", &FACTS, &check.not_seen);
@@ -191,7 +182,7 @@ fn write(screen: &mut Screen, check: &Check, baseline: &str) {
     let fields = figure_fields();
     let mut figures = Table::with_fields("Figures", None, &fields);
     check.figures.iter().for_each(|figure| figures.item(&fields, &(figure, check.busy.is_some())));
-    screen.section(figures);
+    report::block(screen, &figures.finished().into(), false);
     if !check.neither.is_empty() {
         screen.heading("Unknown here and in the baseline");
         let names: Vec<String> = check.neither.iter().map(|fact| fact.what.to_string()).collect();
@@ -204,8 +195,13 @@ fn write(screen: &mut Screen, check: &Check, baseline: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::Style;
     use proptest::prelude::*;
     use record::comparison::FactKind;
+
+    fn check(found: &Check, baseline: &str, drain: Option<&str>, all: bool, style: &Style) -> String {
+        Screen::draw(style, |screen| super::check(screen, found, baseline, drain, all))
+    }
 
     fn fact(what: String, here: Option<String>, baseline: Option<String>) -> FactOff {
         FactOff {

@@ -4,24 +4,16 @@ use record::Comparison;
 use record::gate::Gate;
 
 use super::report;
+use super::room::ROWS;
 use super::screen::Screen;
 use crate::contents::{self, compare};
 use crate::paint::Tone;
 
-/// Writes everything.
-pub(super) fn write(screen: &mut Screen, c: &Comparison) {
-    answer(screen, c);
-    blocks(screen, c);
-}
-
-/// Figures that failed a gate that stand before the answer.
-const FAILED: usize = 6;
-
 /// Whether a gate was passed, and what failed it.
-pub(super) fn gate(screen: &mut Screen, gate: &Gate, names: Option<&dyn Fn(usize) -> String>) {
+pub fn gate(screen: &mut Screen, gate: &Gate, names: Option<&dyn Fn(usize) -> String>) {
     let tone = if gate.passed { Tone::Better } else { Tone::Serious };
     screen.paragraph(&[], tone, &gate.says);
-    if let Some(failed) = contents::gate::failed(gate, FAILED, names) {
+    if let Some(failed) = contents::gate::failed(gate, ROWS, names) {
         screen.table(&failed, 2);
     }
     screen.blank();
@@ -37,7 +29,7 @@ pub(super) fn answer(screen: &mut Screen, c: &Comparison) {
         screen.blank();
     }
     let subjects = compare::subjects(c);
-    report::pairs(screen, &subjects.facts);
+    screen.facts(&subjects.facts, "  ", 0, usize::MAX);
     screen.blank();
     for note in &c.notes {
         match c.notes.len() {

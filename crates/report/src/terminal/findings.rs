@@ -3,14 +3,13 @@
 use record::Record;
 use record::diagnosis::Finding;
 
-use super::lines::{cut, longest};
 use super::screen::Screen;
 use crate::contents::{finding, summary};
 use crate::paint::{Span, Tone};
-use crate::text::{clean, width};
+use crate::text::{clean, longest, width};
 
 /// Findings that are shown.
-pub(super) const MOST: usize = 3;
+const MOST: usize = 3;
 
 /// The worst findings, three lines each: what, its cost, one command: where a knob mends it and the record is known by a name,
 /// `linespeed fix`. `merged`: with cost and command in one line where they fit. One for which there is no room whole is not begun,
@@ -24,7 +23,7 @@ pub(super) fn write(
 ) -> usize {
     let findings = &record.diagnosis.findings;
     if findings.is_empty() {
-        cut(screen, &[Span::plain(summary::nothing(record))]);
+        screen.line(&[Span::plain(summary::nothing(record))]);
         return 0;
     }
     let mut left = room.max(3);
@@ -44,12 +43,12 @@ pub(super) fn write(
         }
         match screen.is_terminal() && fits {
             true => screen.paragraph(&[Span::strong(number)], Tone::Strong, title),
-            false => cut(screen, &[Span::strong(format!("{number}{title}"))]),
+            false => screen.line(&[Span::strong(format!("{number}{title}"))]),
         }
         shown += 1;
         left = left.saturating_sub(below.len() + if fits { lines } else { 1 });
         for line in below {
-            cut(screen, &[Span::plain(format!("   {line}"))]);
+            screen.line(&[Span::plain(format!("   {line}"))]);
         }
     }
     shown

@@ -1,29 +1,15 @@
 //! What was made of other tools' output: `linespeed import`.
 
+use record::Record;
 use record::import::{Contradiction, Origin, Output, Withheld};
 use record::phrase::{count_noun, quote_word};
-use record::{Key, Measurement, Record, detail};
 
-use super::Style;
-use super::lines;
+use super::room::{ENDING, FEW_FINDINGS, FIGURES, OUTPUTS, ROWS};
 use super::screen::Screen;
 use super::{findings, inventory, report};
-use crate::contents::figures::value;
-use crate::contents::{listed, summary};
+use crate::contents::{Block, listed, summary};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
-
-/// Outputs of one machine, and figures of each.
-const OUTPUTS: usize = 4;
-const FIGURES: usize = 12;
-/// Lines of what was read from an output: from the only one, from each of two, and so on.
-const LINES_EACH: [usize; OUTPUTS] = [5, 3, 2, 1];
-/// Lines below everything: where the record is, with empty lines between.
-const BELOW: usize = 3;
-/// Lines of its findings.
-const FINDINGS: usize = 3;
-/// Machines of one text.
-const MACHINES: usize = 6;
 
 /// Where a record is kept.
 pub struct Kept {
@@ -44,31 +30,28 @@ impl Kept {
 /// What was made of other tools' output, on one screen: the machines, what was recognised, the first figures, and where the records
 /// are. Above it, where `all` is asked for, every figure and line, those that nobody understood among them: without that the
 /// caller says how many they are.
-pub fn import(records: &[Record], kept: &[Kept], all: bool, style: &Style) -> String {
-    Screen::answer(
-        style,
-        all,
-        |screen| write_all(screen, records),
-        |screen| {
-            match records {
-                [one] => write_one(screen, one),
-                several => write_several(screen, several, kept),
-            }
-            screen.blank();
-            let rest = if all { "" } else { "--all (all that was read), " };
-            let names: Vec<String> = kept.iter().map(|kept| quote_word(&kept.shown_by)).collect();
-            match (kept, names.as_slice()) {
-                ([one], [name]) => {
-                    screen.uncut(&one.line());
-                    screen.uncut(&format!("More:   {rest}linespeed show {name} --all"));
-                }
-                (_, [first, second, ..]) => {
-                    screen.uncut(&format!("More:   {rest}linespeed compare {first} {second}"));
-                }
-                _ => {}
-            }
-        },
-    )
+pub fn import(screen: &mut Screen, records: &[Record], kept: &[Kept], all: bool) {
+    if all {
+        write_all(screen, records);
+    }
+    screen.begin_answer(all);
+    match records {
+        [one] => write_one(screen, one, all),
+        several => write_several(screen, several, kept),
+    }
+    screen.blank();
+    let rest = if all { "" } else { "--all (all that was read), " };
+    let names: Vec<String> = kept.iter().map(|kept| quote_word(&kept.shown_by)).collect();
+    match (kept, names.as_slice()) {
+        ([one], [name]) => {
+            screen.uncut(&one.line());
+            screen.uncut(&format!("More:   {rest}linespeed show {name} --all"));
+        }
+        (_, [first, second, ..]) => {
+            screen.uncut(&format!("More:   {rest}linespeed compare {first} {second}"));
+        }
+        _ => {}
+    }
 }
 
 /// What a machine is called, and what it is.
@@ -78,36 +61,35 @@ fn name(record: &Record) -> Vec<String> {
     name.into_iter().chain(summary::machine(record)).collect()
 }
 
-/// One machine in a screen.
-fn write_one(screen: &mut Screen, record: &Record) {
+/// One machine in a screen; `all`: its figures stand above.
+fn write_one(screen: &mut Screen, record: &Record, all: bool) {
     let Some(import) = &record.import else { return };
     for (number, line) in name(record).into_iter().enumerate() {
-        lines::cut(screen, &[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
+        screen.line(&[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
     }
     screen.blank();
     let several = import.texts.len() > 1;
-    let each = LINES_EACH[import.outputs.len().clamp(1, OUTPUTS) - 1];
     for output in import.outputs.iter().take(OUTPUTS) {
         screen.short(1, "", "", describe_output(output, several));
-        let figures = figures(record, output, FIGURES);
-        if !figures.is_empty() {
-            screen.short(each, "    ", "    ", figures);
-        }
     }
     if import.outputs.len() > OUTPUTS {
         let more = count_noun(import.outputs.len() - OUTPUTS, "more output");
         screen.line(&[Span::quiet(format!("and {more}"))]);
     }
+    let findings = if record.diagnosis.findings.is_empty() { 0 } else { FEW_FINDINGS + 1 };
+    let amiss = [import.withheld.is_empty(), import.contradictions.is_empty()];
+    let below = findings + 2 * amiss.iter().filter(|none| !**none).count() + ENDING;
+    if !all {
+        let room = if import.inventory.is_empty() { screen.left(below) } else { FIGURES };
+        screen.clipped(room, |screen| report::figures(screen, record));
+    }
     if !import.inventory.is_empty() {
         screen.blank();
-        let findings = if record.diagnosis.findings.is_empty() { 0 } else { FINDINGS + 1 };
-        let amiss = [import.withheld.is_empty(), import.contradictions.is_empty()];
-        let amiss = 2 * amiss.iter().filter(|none| !**none).count();
-        inventory::write_essentials(screen, record, screen.left(findings + amiss + BELOW));
+        inventory::write_essentials(screen, record, screen.left(below));
     }
     if !record.diagnosis.findings.is_empty() {
         screen.blank();
-        findings::write(screen, record, FINDINGS, None, false);
+        findings::write(screen, record, FEW_FINDINGS, None, false);
     }
     screen.blank();
     let withheld = import.withheld.first().map(kept_as_text);
@@ -124,9 +106,9 @@ fn write_one(screen: &mut Screen, record: &Record) {
 
 /// Of several machines what each is, what was recognised, and where its record is.
 fn write_several(screen: &mut Screen, records: &[Record], kept: &[Kept]) {
-    for (record, kept) in records.iter().zip(kept).take(MACHINES) {
+    for (record, kept) in records.iter().zip(kept).take(ROWS) {
         let Some(import) = &record.import else { continue };
-        lines::cut(screen, &[Span::strong(name(record).join("; "))]);
+        screen.line(&[Span::strong(name(record).join("; "))]);
         let amiss = listed([
             (!import.withheld.is_empty()).then(|| format!("{} implausible", import.withheld.len())),
             (!import.contradictions.is_empty())
@@ -137,8 +119,8 @@ fn write_several(screen: &mut Screen, records: &[Record], kept: &[Kept]) {
         screen.short(1, "  ", "  ", listed([Some(amiss), Some(outputs.join("; "))]));
         screen.uncut(&format!("  {}", kept.line()));
     }
-    if records.len() > MACHINES {
-        screen.line(&[Span::quiet(format!("and {}", count_noun(records.len() - MACHINES, "more machine")))]);
+    if records.len() > ROWS {
+        screen.line(&[Span::quiet(format!("and {}", count_noun(records.len() - ROWS, "more machine")))]);
     }
 }
 
@@ -149,15 +131,16 @@ fn write_all(screen: &mut Screen, records: &[Record]) {
         screen.blank();
         report::write(screen, record, None);
         if !import.inventory.is_empty() {
-            inventory::write(screen, record);
+            inventory::inventory(screen, record);
         }
-        list(screen, "Kept as text only: implausible", import.withheld.iter().map(kept_as_text));
+        let withheld = import.withheld.iter().map(kept_as_text);
+        report::block(screen, &Block::items("Kept as text only: implausible", withheld), false);
     }
     // Each record of a text has what nobody understood of it.
     if let Some(import) = records.last().and_then(|record| record.import.as_ref()) {
         let lines = &import.not_understood;
         let title = format!("Not recognised: {}", count_noun(lines.lines, "line"));
-        list(screen, &title, lines.examples.iter().map(example));
+        report::block(screen, &Block::items(&title, lines.examples.iter().map(example)), false);
         let more = lines.lines.saturating_sub(lines.examples.len() as u64);
         if more > 0 {
             screen.line(&[Span::quiet(format!("  and {more} more"))]);
@@ -183,54 +166,6 @@ fn describe_output(output: &Output, several_texts: bool) -> String {
     let lines = if first == last { format!("line {first}") } else { format!("lines {first}–{last}") };
     let of = if several_texts { format!(" of {}", output.text) } else { String::new() };
     format!("{}{version}: {lines}{of}, {}", output.tool, count_noun(output.taken, "figure"))
-}
-
-/// The first figures that were read from an output, those of one place behind it, and before them the place that all have in
-/// common: `policy=fifo: cpu=0: minimum 9 µs, average 14 µs`.
-fn figures(record: &Record, output: &Output, most: usize) -> String {
-    let (first, last) = output.lines;
-    let from_here = |origin: &&Origin| origin.text == output.text && (first..=last).contains(&origin.line);
-    let all: Vec<&Measurement> =
-        record.measurements.iter().filter(|m| m.origin.as_ref().filter(from_here).is_some()).collect();
-    let common = |(name, value): &(&String, &Key)| all.iter().all(|m| m.labels.named(name) == Some(value));
-    let place = |of: &Measurement, is_common: bool| {
-        let labels = of.labels.0.iter().filter(|label| common(label) == is_common);
-        // A thread that was bound to no CPU has its number alone.
-        let thread = of.detail.get(detail::THREAD).filter(|_| !is_common);
-        let thread = thread.map(|number| format!("thread={number}"));
-        let place: Vec<String> =
-            labels.map(|(name, value)| format!("{name}={value}")).chain(thread).collect();
-        if place.is_empty() { String::new() } else { format!("{}: ", place.join(" ")) }
-    };
-    let places = all.iter().take(most).copied().collect::<Vec<_>>();
-    let mut said: Vec<String> = places
-        .chunk_by(|a, b| a.labels == b.labels && a.detail.get(detail::THREAD) == b.detail.get(detail::THREAD))
-        .map(|of| {
-            let figure = |m: &&Measurement| {
-                let name = m.metric.name().split('.').next_back().unwrap_or_default().replace('_', " ");
-                // Of a distribution one figure is shown; a single figure is what its name says.
-                let statistic = match m.summary.n {
-                    0 | 1 => "",
-                    _ if m.is_mean() => "mean ",
-                    _ => "median ",
-                };
-                format!("{statistic}{name} {}", value(m))
-            };
-            format!("{}{}", place(of[0], false), of.iter().map(figure).collect::<Vec<_>>().join(", "))
-        })
-        .collect();
-    if all.len() > most {
-        said.push(format!("and {} more", all.len() - most));
-    }
-    format!("{}{}", all.first().map(|m| place(m, true)).unwrap_or_default(), said.join("; "))
-}
-
-/// Entries below a heading; nothing where there is none.
-fn list(screen: &mut Screen, title: &str, entries: impl ExactSizeIterator<Item = String>) {
-    if entries.len() > 0 {
-        screen.heading(title);
-    }
-    entries.for_each(|entry| screen.hanging("  ", "      ", entry));
 }
 
 fn line_of(origin: &Origin) -> String {

@@ -2,26 +2,21 @@
 
 use record::Record;
 
-use super::findings;
+use super::room::FINDINGS;
 use super::screen::Screen;
-use super::{Style, answer};
-use crate::contents::{essentials, inventory, summary};
+use super::{answer, findings};
+use crate::contents::{self, essentials, summary};
 use crate::paint::Span;
 use crate::text::{clean, width};
 
-/// What the machine is and how it is set up, one fact a line, always in the same order.
-pub fn inventory(record: &Record, style: &Style) -> String {
-    Screen::draw(style, |screen| write(screen, record))
-}
-
-/// Every fact, section by section.
-pub(super) fn write(screen: &mut Screen, record: &Record) {
-    let sections = inventory::sections(record);
+/// What the machine is and how it is set up, section by section, one fact a line, always in the same order.
+pub fn inventory(screen: &mut Screen, record: &Record) {
+    let sections = contents::inventory::sections(record);
     let keys = sections.iter().flat_map(|section| &section.facts).map(|fact| width(&clean(&fact.key)) + 3);
     let at = keys.max().unwrap_or(0).clamp(16, 28);
     for section in &sections {
         screen.heading(&section.title);
-        screen.facts(section, "", at);
+        screen.facts(&section.facts, "", at, usize::MAX);
     }
     if sections.is_empty() {
         screen.line(&[Span::plain("No facts of this machine in the record.")]);
@@ -31,40 +26,34 @@ pub(super) fn write(screen: &mut Screen, record: &Record) {
 /// The facts that are asked for first, in so many lines.
 pub(super) fn write_essentials(screen: &mut Screen, record: &Record, room: usize) {
     let facts = essentials::facts(record);
-    let at = facts.facts.iter().map(|fact| width(&clean(&fact.key)) + 2).max().unwrap_or(0).min(24);
-    screen.clipped(room, |screen| screen.short_facts(&facts, at, room));
+    screen.clipped(room, |screen| screen.facts(&facts.facts, "", 0, room));
 }
 
-/// Lines that what costs speed may take beside the facts.
-const FINDINGS: usize = 6;
-
 /// What the machine is on one screen, first what of it costs speed; every fact above it, where `all` is asked for. `more`: what tells the rest.
-pub fn inventory_answer(record: &Record, all: bool, more: Option<&str>, style: &Style) -> String {
-    Screen::answer(
-        style,
-        all,
-        |screen| write(screen, record),
-        |screen| {
-            answer::identity(screen, record);
-            screen.blank();
-            if !record.diagnosis.findings.is_empty() {
-                findings::write(screen, record, FINDINGS, None, false);
-                screen.blank();
-            }
-            write_essentials(screen, record, screen.left(1));
-            let lost: Vec<(String, String)> =
-                summary::unseen(record).into_iter().map(|lost| (lost.what.join(", "), lost.reason)).collect();
-            answer::unseen_why(screen, &lost, None, 2);
-            if let Some(more) = more {
-                screen.uncut(&format!("More: {more}"));
-            }
-        },
-    )
+pub fn inventory_answer(screen: &mut Screen, record: &Record, all: bool, more: Option<&str>) {
+    if all {
+        inventory(screen, record);
+    }
+    screen.begin_answer(all);
+    answer::identity(screen, record);
+    screen.blank();
+    if !record.diagnosis.findings.is_empty() {
+        findings::write(screen, record, FINDINGS, None, false);
+        screen.blank();
+    }
+    write_essentials(screen, record, screen.left(1));
+    let lost: Vec<(String, String)> =
+        summary::unseen(record).into_iter().map(|lost| (lost.what.join(", "), lost.reason)).collect();
+    answer::unseen_why(screen, &lost, None, 2);
+    if let Some(more) = more {
+        screen.uncut(&format!("More: {more}"));
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::Style;
 
     #[test]
     fn what_costs_speed_stands_beside_the_facts_and_both_fit_one_screen() {
@@ -72,8 +61,8 @@ mod tests {
         let record = Record::read(std::path::Path::new(path)).unwrap();
         let facts = essentials::facts(&record).facts;
         for width in [40, 80, 160] {
-            let text =
-                inventory_answer(&record, false, None, &Style { width, color: false, ..Style::default() });
+            let style = Style { width, color: false, ..Style::default() };
+            let text = Screen::draw(&style, |screen| inventory_answer(screen, &record, false, None));
             assert!(text.lines().count() <= 24, "{text}");
             let begins = |start: &str| text.lines().any(|line| line.starts_with(start));
             assert!(begins("1. ") && begins(&clean(&facts[0].key)), "{text}");

@@ -9,7 +9,6 @@ use record::{Coverage, Metric, State, Text};
 use serde_json::{Value, json};
 
 use super::screen::Screen;
-use super::{Layout, Style, without_marks};
 use crate::paint::{Span, Tone};
 use crate::table::{Field, Table};
 
@@ -46,34 +45,30 @@ impl Listed {
 }
 
 /// Every word's name with its first sentence, by group: `linespeed explain` without a name.
-pub fn glossary(words: &[Term], style: &Style) -> String {
-    Screen::draw(style, |screen| {
-        if style.layout != Layout::Terminal {
-            let mut table = Table::new("", None, ["name", "group", "what"]);
-            for word in words {
-                table.row([word.name, word.group, word.brief()].map(str::to_owned).to_vec());
-            }
-            return screen.table(&table, 0);
+pub fn glossary(screen: &mut Screen, words: &[Term]) {
+    if !screen.is_terminal() {
+        let mut table = Table::new("", None, ["name", "group", "what"]);
+        for word in words {
+            table.row([word.name, word.group, word.brief()].map(str::to_owned).to_vec());
         }
-        for group in words.chunk_by(|a, b| a.group == b.group) {
-            let brief = |word: &Term| without_marks(word.brief().trim_end_matches('.'), style);
-            let title = group.first().map_or("", |word| word.group);
-            screen.list(title, group.iter().map(|word| (word.name, brief(word))));
-        }
-    })
+        return screen.table(&table, 0);
+    }
+    for group in words.chunk_by(|a, b| a.group == b.group) {
+        let title = group.first().map_or("", |word| word.group);
+        let brief = |word: &Term| word.brief().trim_end_matches('.').replace('`', "");
+        screen.list(title, group.iter().map(|word| (word.name, brief(word))));
+    }
 }
 
 /// `linespeed reference`: each machine's name and what it is.
-pub fn references(machines: &[(&str, &str, Option<&str>)], style: &Style) -> String {
-    Screen::draw(style, |screen| {
-        let tell = |(name, title, apart): &(&str, &str, Option<&str>)| {
-            let apart = apart.map(|apart| format!("; no shared figure: {apart}")).unwrap_or_default();
-            ((*name).to_owned(), format!("{title}{apart}"))
-        };
-        screen.list("", machines.iter().map(tell));
-        screen.blank();
-        screen.paragraph(&[], Tone::Quiet, "linespeed reference NAME shows one, linespeed compare . reference:NAME holds this machine against it");
-    })
+pub fn references(screen: &mut Screen, machines: &[(&str, &str, Option<&str>)]) {
+    let tell = |(name, title, apart): &(&str, &str, Option<&str>)| {
+        let apart = apart.map(|apart| format!("; no shared figure: {apart}")).unwrap_or_default();
+        ((*name).to_owned(), format!("{title}{apart}"))
+    };
+    screen.list("", machines.iter().map(tell));
+    screen.blank();
+    screen.paragraph(&[], Tone::Quiet, "linespeed reference NAME shows one, linespeed compare . reference:NAME holds this machine against it");
 }
 
 const LISTED: [Field<Listed>; 7] = [
@@ -93,8 +88,7 @@ fn seconds(seconds: f64) -> String {
 }
 
 /// `linespeed list`: each measurement with its time, its memory, and what is to be expected of it here.
-pub fn measurements(listed: &[Listed], style: &Style) -> String {
-    let mut screen = Screen::new(style);
+pub fn measurements(screen: &mut Screen, listed: &[Listed]) {
     let mut table = Table::with_fields("What can be measured here", None, &LISTED);
     listed.iter().for_each(|one| table.item(&LISTED, one));
     let sum = |depth: usize| format!("{:.1} s", listed.iter().map(|one| one.seconds[depth]).sum::<f64>());
@@ -116,12 +110,10 @@ pub fn measurements(listed: &[Listed], style: &Style) -> String {
         Tone::Quiet,
         "Time and memory at most, undisturbed: in a quick, normal and full run, and alone (linespeed run NAME). What one is: linespeed explain NAME",
     );
-    screen.finish()
 }
 
 /// The records that are kept, the newest first. `newest` stands for this machine.
-pub fn records(entries: &[Entry], newest: Option<&Path>, style: &Style) -> String {
-    let mut screen = Screen::new(style);
+pub fn records(screen: &mut Screen, entries: &[Entry], newest: Option<&Path>) {
     let mut table = Table::new("Records", None, ["record", "labels", "of"]);
     for entry in entries {
         let name = entry.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -134,7 +126,6 @@ pub fn records(entries: &[Entry], newest: Option<&Path>, style: &Style) -> Strin
     } else {
         screen.table(&table, 0);
     }
-    screen.finish()
 }
 
 /// What a record is of: the words behind the program's name, in which the command says what was measured.
@@ -149,6 +140,7 @@ fn what_it_is_of(entry: &Entry) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::Style;
     use crate::text::width;
 
     #[test]
@@ -156,7 +148,8 @@ mod tests {
         use record::glossary::{Glossary, Group};
         let all = Glossary::new([Group::metrics(), Group::inventory(), Group::words()]);
         for columns in [40, 80, 160] {
-            let text = glossary(all.terms(), &Style { width: columns, color: false, ..Style::default() });
+            let style = Style { width: columns, color: false, ..Style::default() };
+            let text = Screen::draw(&style, |screen| glossary(screen, all.terms()));
             assert!(text.lines().all(|line| width(line) <= columns), "{text}");
             // Sentences stand whole, without marks that a terminal does not draw.
             assert!(!text.contains('`'), "{text}");
@@ -179,7 +172,7 @@ mod tests {
             bytes: 1 << 30,
             outlook: Coverage::degraded("wakeup", "no FIFO").with_remedy("run as root"),
         };
-        let text = measurements(&[listed], &Style::default());
+        let text = Screen::draw(&Style::default(), |screen| measurements(screen, &[listed]));
         for part in ["8.0 s", "1 GiB", "degraded", "no FIFO", "run as root"] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }

@@ -9,28 +9,20 @@ use record::live::{Cores, Interval, Sampled, Share};
 use record::shape::Motion;
 use record::{Coverage, Machine, State, Text, Watch, units};
 
-use super::lines;
+use super::answer;
+use super::room::{MORE, PROCESSES, SAYS, SCREEN};
 use super::screen::Screen;
-use super::{Style, answer};
 use crate::contents::command::describe_below;
 use crate::contents::{places, watch};
 use crate::paint::Span;
 use crate::text::{pad_left, pad_right};
 pub use tables::LastLook;
 
-/// Lines of the sentence and its advice together, of which the advice has one at least.
-const SAYS: usize = 5;
-/// Lines more of them on a screen that no other follows.
-const MORE: usize = 3;
-/// Processes that are shown.
-const PROCESSES: usize = 5;
 /// Columns below which what it means has lines of processes, too, and a table has fewer columns.
 const NARROW: usize = 64;
 /// How many.
 const FEWER: usize = 3;
 
-/// Lines of a terminal, of which the cursor has one.
-const SCREEN: usize = 24;
 /// What has all that cannot be seen.
 const ALL_UNSEEN: &str = "live --once --json";
 
@@ -66,16 +58,12 @@ pub fn live_head(machine: &Machine, service: &str) -> String {
 }
 
 /// The screen of one interval. It has as many lines for any interval of a machine.
-pub fn live(live: &Live, style: &Style) -> String {
-    Screen::draw(style, |screen| write(screen, live))
-}
-
-fn write(screen: &mut Screen, live: &Live) {
+pub fn live(screen: &mut Screen, live: &Live) {
     let interval = live.interval;
     let slept = interval
         .suspended
         .map(|seconds| format!(", and suspended for {}", units::figure_to(seconds, "s", 2)));
-    lines::cut(screen, &[Span::quiet(format!("{}{}", live.head, slept.unwrap_or_default()))]);
+    screen.line(&[Span::quiet(format!("{}{}", live.head, slept.unwrap_or_default()))]);
     let above = screen.lines();
     // Counters and sensors have a line each, of what it means and of the processes.
     let counted = interval.cores.is_some() || interval.sampled.is_some() || interval.service.is_some();
@@ -98,7 +86,7 @@ fn write(screen: &mut Screen, live: &Live) {
                 screen.typed(&advice),
             );
         }
-        None => lines::cut(screen, &[Span::strong("No CPU times: /proc/stat cannot be read.")]),
+        None => screen.line(&[Span::strong("No CPU times: /proc/stat cannot be read.")]),
     }
     // The rest stays where it is, however long the sentence is.
     let taken = screen.lines().saturating_sub(end);
@@ -109,7 +97,7 @@ fn write(screen: &mut Screen, live: &Live) {
     times(screen, interval);
     let (machine, own) = facts(live);
     let write = |screen: &mut Screen, (name, text): &(&str, String)| {
-        lines::cut(screen, &[Span::quiet(pad_right(name, 11)), Span::plain(text)]);
+        screen.line(&[Span::quiet(pad_right(name, 11)), Span::plain(text)]);
     };
     machine.iter().for_each(|fact| write(screen, fact));
     screen.line(&[]);
@@ -124,7 +112,7 @@ fn write(screen: &mut Screen, live: &Live) {
     let room = if live.goes_on { room } else { room.max(free.min(PROCESSES)).min(rows + 1) };
     if below > 0 {
         let of = describe_below(below);
-        lines::cut(screen, &[Span::quiet(format!("Threads of what was named{of}:"))]);
+        screen.line(&[Span::quiet(format!("Threads of what was named{of}:"))]);
     }
     if of_service {
         tables::threads(screen, interval, room);
@@ -153,9 +141,9 @@ fn times(screen: &mut Screen, interval: &Interval) {
     ];
     let heads: String = columns.iter().map(|(name, _)| pad_left(name, 8)).collect();
     let whose = if interval.service.is_some() { "Machine" } else { "" };
-    lines::cut(screen, &[Span::quiet(format!("{}{heads}", pad_right(whose, 11)))]);
+    screen.line(&[Span::quiet(format!("{}{heads}", pad_right(whose, 11)))]);
     let figures: String = columns.iter().map(|(_, seconds)| percent(interval, *seconds)).collect();
-    lines::cut(screen, &[Span::quiet(pad_right("% of CPUs", 11)), Span::plain(figures)]);
+    screen.line(&[Span::quiet(pad_right("% of CPUs", 11)), Span::plain(figures)]);
 }
 
 /// A rate that keeps its width.

@@ -3,27 +3,21 @@
 
 use record::plan::{Plan, Snippet};
 
-use super::Style;
 use super::screen::Screen;
 use crate::contents::plan::{MOST_PROCESSES, processes, reasons, verification};
 use crate::paint::{Span, Tone};
-use record::phrase::{agree, quote_word};
+use record::phrase::quote_word;
 
 /// Lines of one tool that are shown for more than the first process.
 const MOST_LINES: usize = 16;
 
 /// The plan as text.
-pub fn plan(plan: &Plan, style: &Style) -> String {
-    Screen::draw(style, |screen| write(screen, plan))
-}
-
-/// Writes it.
-pub(super) fn write(screen: &mut Screen, plan: &Plan) {
+pub fn plan(screen: &mut Screen, plan: &Plan) {
     screen.paragraph(&[], Tone::Strong, &plan.summary);
     if plan.processes.len() > 1 || !plan.snippets.is_empty() {
         screen.blank();
         screen.table(&processes(&plan.processes), 2);
-        more(screen, plan.processes.len(), MOST_PROCESSES, "--json");
+        screen.and_more(plan.processes.len().saturating_sub(MOST_PROCESSES), "--json");
     }
     if let Some(verification) = &plan.verification {
         screen.heading("Verified");
@@ -74,15 +68,6 @@ pub fn pasted(plan: &Plan, tool: &str) -> Option<String> {
     Some(super::safe(&text))
 }
 
-/// How many processes more there are than are shown, and where they stand.
-fn more(screen: &mut Screen, count: usize, shown: usize, way: &str) {
-    if count > shown {
-        let processes = agree(count - shown, "process", "processes");
-        let rest = format!("… and {} more {processes}: {way}", count - shown);
-        screen.paragraph(&[Span::plain("  ")], Tone::Quiet, rest);
-    }
-}
-
 fn why(screen: &mut Screen, plan: &Plan) {
     let said = reasons(plan);
     if said.is_empty() && plan.advice.is_empty() {
@@ -122,6 +107,6 @@ fn lines(screen: &mut Screen, snippet: &Snippet, record: Option<&str>) {
     }
     let record = record.map_or(String::new(), |record| format!("{} ", quote_word(record)));
     let way = format!("linespeed plan {record}--as {}", snippet.tool);
-    more(screen, snippet.pieces.len(), shown, &way);
+    screen.and_more(snippet.pieces.len().saturating_sub(shown), &way);
     screen.blank();
 }

@@ -7,7 +7,7 @@ use record::{Measurement, Metric, Record, metrics, units};
 use reference::claims::{JudgedClaim, Verdict};
 
 use super::screen::Screen;
-use super::{Layout, Style, answer, report};
+use super::{answer, report};
 use crate::contents::claims;
 use crate::paint::{Span, Tone};
 use crate::text::{clean, pad_right, width, wrap};
@@ -15,24 +15,15 @@ use crate::text::{clean, pad_right, width, wrap};
 /// Metrics whose figures are summed up.
 const METRICS: usize = 5;
 
-/// `linespeed reference NAME`: the answer on one screen; above it, with `all`, every table and every claim.
-pub fn reference(
-    record: &Record,
-    answers: &[JudgedClaim],
-    all: bool,
-    shown_by: &str,
-    style: &Style,
-) -> String {
-    let whole = |screen: &mut Screen| {
+/// `linespeed reference NAME`: the answer on one screen; above it, with `all`, every table and every claim. What it is, its figures,
+/// and as many of the claims as there is room for.
+pub fn reference(screen: &mut Screen, record: &Record, answers: &[JudgedClaim], all: bool, shown_by: &str) {
+    let all = all || !screen.is_terminal();
+    if all {
         report::write(screen, record, None);
         every(screen, answers);
-    };
-    let in_short = |screen: &mut Screen| write(screen, record, answers, shown_by);
-    Screen::answer(style, all || style.layout != Layout::Terminal, whole, in_short)
-}
-
-/// What it is, its figures, and as many of the claims as there is room for.
-fn write(screen: &mut Screen, record: &Record, answers: &[JudgedClaim], shown_by: &str) {
+    }
+    screen.begin_answer(all);
     answer::head(screen, record);
     figures(screen, record);
     screen.blank();

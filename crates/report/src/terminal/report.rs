@@ -1,34 +1,27 @@
 //! The first screen of a report, and the details below it.
 
-use record::diagnosis::{Finding, Resource, Severity};
+use record::diagnosis::{Finding, Severity};
 use record::{Record, Remedy};
 
-use super::markdown;
+use super::room::ITEMS;
 use super::screen::Screen;
+use super::{answer, markdown};
 use crate::chart;
 use crate::chart::heat::Heat;
-use crate::contents::block::{Block, Part, Room};
+use crate::contents::block::{Block, Item, Part, Room};
 use crate::contents::blocks::blocks;
 use crate::contents::conditions;
-use crate::contents::figures::share_of_line_speed;
-use crate::contents::finding;
-use crate::contents::provenance;
-use crate::contents::summary;
+use crate::contents::{finding, loss_breakdown, provenance, summary};
 use crate::paint::{Span, Tone};
 use crate::table::Table;
-use crate::text::{clean, pad_left, pad_right, width};
+use crate::text::width;
 
-/// Characters of the bar that shows how much of line speed is delivered.
-const BAR: usize = 12;
-/// Narrowest screen with bars.
-const WITH_BARS: usize = 64;
-/// Rows of a table of CPUs before only the worst are shown.
-const MOST: usize = 16;
-/// Workloads whose steps are shown; a normal run scales no more.
-const WORKLOADS: usize = 3;
+/// How much of the figures a terminal has room for: a normal run scales no more workloads.
+pub(super) const ROOM: Room = Room { rows: 16, workloads: 3, placements: 1, steps: 3 };
 
-/// The report. `shown_by`: what `linespeed show` takes for this record, where that is known.
-pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
+/// The report: what the machine is, how noisy it was, how far from line speed, what costs speed, what could not be seen, and below it
+/// the figures in detail. `shown_by`: what `linespeed show` takes for this record, where that is known.
+pub fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     if let Some(banner) = summary::banner(record) {
         let tone = if record.import.is_some() { Tone::Strong } else { Tone::Serious };
         screen.paragraph(&[], tone, &banner);
@@ -39,68 +32,35 @@ pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>
     }
     screen.paragraph(&[], Tone::Quiet, summary::origin(record));
     if let Some(quiet) = conditions::quiet(&record.conditions) {
-        screen.paragraph(&[], Tone::Plain, quiet);
+        screen.say(quiet);
     }
-    noise(screen, record);
-    contradictions(screen, record);
-    resources(screen, record);
+    block(screen, &noise(record), false);
+    block(screen, &provenance::contradictions(record), false);
+    if !(record.diagnosis.resources.is_empty() && record.diagnosis.not_reached.is_empty()) {
+        screen.heading("How far from line speed");
+        answer::headlines(screen, record, true);
+        for resource in &record.diagnosis.resources {
+            let why = resource.doubt.iter().map(|doubt| format!("{} unreliable: {doubt}", resource.name));
+            why.for_each(|why| screen.hanging("  ", "    ", why));
+        }
+    }
     // A command has its verdict.
     if record.diagnosis.bound.is_none() || !record.diagnosis.findings.is_empty() {
         findings(screen, record, shown_by);
     }
     unseen(screen, record);
-    super::loss_breakdown::write(screen, record);
+    block(screen, &loss_breakdown::block(record), false);
     evidence(screen, record);
     figures(screen, record);
-    if let Some(table) = provenance::outputs(record) {
-        screen.heading(provenance::STOOD);
-        screen.table(&table, 2);
-    }
+    block(screen, &provenance::outputs(record), false);
 }
 
-/// What the texts of an imported record say in two ways.
-pub(super) fn contradictions(screen: &mut Screen, record: &Record) {
-    let said = provenance::contradictions(record);
-    if !said.is_empty() {
-        screen.heading(provenance::IN_TWO_WAYS);
+/// The report where everything is asked for; what follows is the answer.
+pub(super) fn above_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
+    if all {
+        write(screen, record, shown_by);
     }
-    for says in said {
-        screen.hanging("  - ", "    ", &says);
-    }
-}
-
-fn resources(screen: &mut Screen, record: &Record) {
-    let resources = &record.diagnosis.resources;
-    let not_reached = &record.diagnosis.not_reached;
-    if resources.is_empty() && not_reached.is_empty() {
-        return;
-    }
-    screen.heading("How far from line speed");
-    let names = resources.iter().map(|r| width(&clean(&r.name))).max().unwrap_or(0).min(screen.width() / 2);
-    for resource in resources {
-        let name = pad_right(&clean(&resource.name), names);
-        let (bar, share) = bar(resource);
-        let mut first =
-            vec![Span::plain(format!("  {name}  ")), Span::strong(format!("{}  ", pad_left(&share, 5)))];
-        if screen.width() >= WITH_BARS {
-            first.insert(1, Span::new(Tone::Series(0), format!("{bar} ")));
-        }
-        screen.paragraph(&first, Tone::Plain, summary::delivered(record, resource));
-    }
-    for line in not_reached {
-        screen.paragraph(&[Span::plain("  ")], Tone::Plain, line);
-    }
-}
-
-/// The share of line speed as a bar and as a figure.
-fn bar(resource: &Resource) -> (String, String) {
-    match resource.share.filter(|share| share.is_finite()) {
-        None => ("·".repeat(BAR), "-".to_owned()),
-        Some(share) => {
-            let full = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
-            (format!("{}{}", "█".repeat(full), "░".repeat(BAR - full)), share_of_line_speed(share))
-        }
-    }
+    screen.begin_answer(all);
 }
 
 /// A finding's tone: a loss that may be none is never coloured.
@@ -165,15 +125,8 @@ pub(super) fn unseen(screen: &mut Screen, record: &Record) {
     }
 }
 
-pub(super) fn noise(screen: &mut Screen, record: &Record) {
-    let lines = summary::noise(record);
-    if lines.is_empty() {
-        return;
-    }
-    screen.heading("Noise");
-    for line in lines {
-        screen.paragraph(&[Span::plain("  ")], Tone::Plain, &line);
-    }
+pub(super) fn noise(record: &Record) -> Block {
+    Block::new("Noise", None, summary::noise(record).into_iter().map(Part::Says).collect())
 }
 
 /// What stands behind the findings, and how to undo their remedies.
@@ -196,21 +149,20 @@ pub(super) fn evidence(screen: &mut Screen, record: &Record) {
     }
 }
 
-/// How much of the figures a terminal has room for.
-pub(super) fn room() -> Room {
-    Room { rows: MOST, workloads: WORKLOADS, placements: 1, steps: 3 }
-}
-
 /// The figures, block by block; charts come last in theirs.
 pub(super) fn figures(screen: &mut Screen, record: &Record) {
-    for shown in blocks(record, room()) {
-        block(screen, &shown, false);
-    }
+    blocks(record, ROOM).iter().for_each(|one| block(screen, one, false));
 }
 
-/// What stands below one heading: charts last. `spaced`: with an empty line between its parts.
+/// What stands below one heading: charts last, and only where everything is asked for. `spaced`: with an empty line between its parts.
 pub(super) fn block(screen: &mut Screen, block: &Block, spaced: bool) {
-    screen.heading(&block.title);
+    if block.is_empty() {
+        return;
+    }
+    screen.blank();
+    if !block.title.is_empty() {
+        screen.heading(&block.title);
+    }
     let charts = |part: &&Part| matches!(part, Part::Chart(_));
     for (number, part) in block.parts.iter().filter(|part| !charts(part)).enumerate() {
         if number > 0 && spaced {
@@ -219,22 +171,43 @@ pub(super) fn block(screen: &mut Screen, block: &Block, spaced: bool) {
         match part {
             Part::Table(table) => titled(screen, &block.title, table),
             Part::Heat(heat) => map(screen, heat),
-            Part::Facts(facts) => pairs(screen, &facts.facts),
+            Part::Facts(facts) => screen.facts(&facts.facts, "  ", 0, usize::MAX),
             Part::Says(text) => screen.paragraph(&[Span::plain("  ")], Tone::Plain, text),
+            Part::Items(all) => items(screen, all),
+            Part::Commands(all) => {
+                let most = screen.most(ITEMS, all.len());
+                all.iter().take(most).for_each(|one| screen.command(&[Span::quiet("  $ ")], one));
+                screen.and_more(all.len() - most, "--all");
+            }
             Part::Chart(_) | Part::Bars(_) => {}
         }
     }
     for part in &block.parts {
-        if let Part::Chart(chart) = part {
+        if let (Part::Chart(chart), true) = (part, screen.shows_all()) {
             draw(screen, chart);
         }
     }
 }
 
+fn items(screen: &mut Screen, all: &[Item]) {
+    let most = screen.most(ITEMS, all.len());
+    for item in &all[..most] {
+        let others = if item.below.is_empty() { "    " } else { "      " };
+        item.heads.iter().for_each(|head| screen.hanging("  ", others, head));
+        let more = item.more.iter().filter(|_| screen.shows_all());
+        let below: Vec<&String> = item.below.iter().chain(more).collect();
+        below.into_iter().for_each(|line| screen.hanging("      ", "      ", line));
+    }
+    screen.and_more(all.len() - most, "--all");
+}
+
 /// A table, below its own title where it is not the only thing below a heading.
 fn titled(screen: &mut Screen, heading: &str, table: &Table) {
     // One that its first column says already is not said again.
-    if table.title != heading && table.columns.first().is_none_or(|column| column.head != table.title) {
+    if !heading.is_empty()
+        && table.title != heading
+        && table.columns.first().is_none_or(|column| column.head != table.title)
+    {
         screen.blank();
         screen.paragraph(&[Span::plain("  ")], Tone::Plain, &table.title);
     }
@@ -260,59 +233,13 @@ fn map(screen: &mut Screen, heat: &Heat) {
     }
 }
 
-pub(super) fn draw(screen: &mut Screen, chart: &chart::Chart) {
+fn draw(screen: &mut Screen, chart: &chart::Chart) {
     // Wider than this a curve gains nothing and the eye loses its names.
     let columns = (screen.width() - 2).min(110);
     screen.blank();
     screen.paragraph(&[Span::plain("  ")], Tone::Plain, &chart.title);
     match chart::terminal::draw(chart, columns) {
-        Some(lines) => {
-            screen.picture(lines);
-        }
-        None => {
-            screen.paragraph(&[Span::plain("  ")], Tone::Plain, chart.description());
-        }
-    }
-}
-
-/// The widest key that leaves room for what stands behind it.
-const WIDEST_KEY: usize = 32;
-
-pub(super) fn pairs(screen: &mut Screen, facts: &[crate::contents::Fact]) {
-    let at = facts.iter().map(|fact| width(&clean(&fact.key)) + 4).max().unwrap_or(0);
-    for fact in facts {
-        if at > WIDEST_KEY.min(screen.width() * 2 / 5) {
-            screen.hanging("  ", "      ", format!("{}: {}", fact.key, fact.value));
-        } else {
-            screen.pair(&format!("  {}", fact.key), &fact.value, at.max(8));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn resource(share: Option<f64>) -> Resource {
-        Resource {
-            name: "core".to_owned(),
-            unit: "Hz".to_owned(),
-            ceiling: Some(4e9),
-            source: None,
-            delivered: 3e9,
-            share,
-            repeatability: None,
-            usual: None,
-            beside: None,
-            meaning: String::new().into(),
-            doubt: None,
-        }
-    }
-
-    #[test]
-    fn a_bar_says_its_share_in_figures_too() {
-        assert_eq!(bar(&resource(Some(0.75))), ("█████████░░░".to_owned(), "75 %".to_owned()));
-        assert_eq!(bar(&resource(Some(f64::NAN))).1, "-");
-        assert_eq!(bar(&resource(Some(7.0))).0, "█".repeat(BAR));
+        Some(lines) => screen.picture(lines),
+        None => screen.paragraph(&[Span::plain("  ")], Tone::Plain, chart.description()),
     }
 }

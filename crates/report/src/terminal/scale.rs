@@ -54,7 +54,7 @@ fn is_about_command(coverage: &Coverage, record: &Record) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terminal::{Style, scale_answer};
+    use crate::terminal::{Screen, Style, scale_answer};
     use record::{Label, Labels, Mark, Measurement, SampleMark};
 
     fn step(placement: &str, cpus: u64, rates: Vec<f64>) -> Measurement {
@@ -67,7 +67,8 @@ mod tests {
 
     fn shown(record: &mut Record, all: bool) -> String {
         record.diagnosis = diagnose::diagnose(record);
-        scale_answer(record, all, None, &Style { width: 120, ..Style::default() })
+        let style = Style { width: 120, ..Style::default() };
+        Screen::draw(&style, |screen| scale_answer(screen, record, all, None))
     }
 
     #[test]

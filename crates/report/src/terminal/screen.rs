@@ -4,25 +4,23 @@ use std::borrow::Cow;
 use std::fmt::Display;
 
 use super::columns::{self, GAP, LEAST_COLUMN};
-use super::{Layout, markdown};
+use super::markdown;
+use super::room::LINES;
 use crate::ascii::{to_ascii, two_signs};
-use crate::contents::Section;
+use crate::contents::Fact;
 use crate::paint::{self, Span, Tone, render};
 use crate::table::{Table, Weight};
-use crate::text::{clean, cut, cut_words, pad_left, pad_right, shorten, width, wrap};
-
-/// Lines of an answer on a terminal that nobody has resized, without those that name the files and the prompt.
-pub(super) const LINES: usize = 21;
+use crate::text::{clean, cut_words, pad_left, pad_right, shorten, width, wrap};
 
 /// The text that grows.
 pub struct Screen {
     width: usize,
     color: bool,
     ascii: bool,
-    layout: Layout,
+    markdown: bool,
     root: bool,
-    /// Whether the answer stands below a report of everything.
-    below_all: bool,
+    /// Whether everything was asked for: it is shown whole, or stands above.
+    all: bool,
     /// The line with which the answer begins.
     top: usize,
     text: String,
@@ -31,18 +29,18 @@ pub struct Screen {
 impl Screen {
     /// Whether it is a terminal's, and no file's.
     pub fn is_terminal(&self) -> bool {
-        self.layout == Layout::Terminal
+        !self.markdown
     }
 
     /// An empty one. Widths below 20 are taken as 20.
     pub fn new(style: &super::Style) -> Self {
         Self {
             width: style.width.max(20),
-            color: style.color,
+            color: style.color && !style.markdown,
             ascii: style.ascii,
-            layout: style.layout,
+            markdown: style.markdown,
             root: style.root,
-            below_all: false,
+            all: true,
             top: 0,
             text: String::new(),
         }
@@ -55,26 +53,28 @@ impl Screen {
         screen.finish()
     }
 
-    /// The answer on one screen; above it, where `all` is asked for, the report, and then nothing needs to say where the rest is.
-    pub fn answer(
-        style: &super::Style,
-        all: bool,
-        report: impl FnOnce(&mut Self),
-        answer: impl FnOnce(&mut Self),
-    ) -> String {
-        Self::draw(style, |screen| {
-            if all {
-                report(screen);
-            }
-            screen.begin_answer(all);
-            answer(screen);
-        })
+    /// The answer on one screen begins here. `all`: everything was asked for and stands above it or in it, and nothing needs to say
+    /// where the rest is.
+    pub fn begin_answer(&mut self, all: bool) {
+        self.blank();
+        (self.top, self.all) = (self.lines(), all);
     }
 
-    /// The answer begins here; `below_all`: below a report of everything.
-    pub(super) fn begin_answer(&mut self, below_all: bool) {
-        self.blank();
-        (self.top, self.below_all) = (self.lines(), below_all);
+    /// Whether everything was asked for, charts too.
+    pub(super) fn shows_all(&self) -> bool {
+        self.all
+    }
+
+    /// How many of so many things are shown where there is room for a few.
+    pub(super) fn most(&self, few: usize, count: usize) -> usize {
+        if self.all { count } else { few.min(count) }
+    }
+
+    /// How many more there are than are shown, and what shows them.
+    pub(super) fn and_more(&mut self, left: usize, way: &str) {
+        if left > 0 {
+            self.line(&[Span::quiet(format!("  … and {left} more: {way}"))]);
+        }
     }
 
     /// Lines that are left for the answer where so many more follow; a document has room for all.
@@ -87,14 +87,14 @@ impl Screen {
 
     /// The command that tells the rest, unless that stands above.
     pub fn more(&mut self, command: &str) {
-        if !self.below_all {
+        if !self.all {
             self.uncut(&format!("More: {command}"));
         }
     }
 
     /// The option that tells the rest likewise, with what that is.
     pub fn more_with(&mut self, option: &str) {
-        if !self.below_all {
+        if !self.all {
             self.paragraph(&[], Tone::Plain, format!("More: {option}"));
         }
     }
@@ -124,7 +124,7 @@ impl Screen {
     pub fn clipped(&mut self, most: usize, write: impl FnOnce(&mut Self)) {
         let before = self.text.len();
         write(self);
-        if self.layout == Layout::Terminal && self.text[before..].lines().count() > most {
+        if self.is_terminal() && self.text[before..].lines().count() > most {
             let kept: Vec<String> = self.text[before..].lines().take(most).map(str::to_owned).collect();
             self.text.truncate(before);
             let said = kept.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
@@ -140,7 +140,7 @@ impl Screen {
     pub fn finish(self) -> String {
         let mut text = self.text;
         // The empty line that ends a table stands before something.
-        if self.layout == Layout::Markdown && text.ends_with("\n\n") {
+        if self.markdown && text.ends_with("\n\n") {
             text.truncate(text.trim_end_matches('\n').len() + 1);
         }
         if self.ascii { to_ascii(&text) } else { text }
@@ -161,18 +161,15 @@ impl Screen {
     /// A heading with an empty line above it.
     pub fn heading(&mut self, text: &str) {
         self.blank();
-        match self.layout {
-            Layout::Terminal => {
-                wrap(&clean(text), self.width).into_iter().for_each(|line| self.line(&[Span::strong(line)]));
-            }
-            Layout::Markdown => self.text.push_str(&format!("## {}\n\n", markdown::escape(text))),
+        if self.markdown {
+            return self.text.push_str(&format!("## {}\n\n", markdown::escape(text)));
         }
+        wrap(&clean(text), self.width).into_iter().for_each(|line| self.line(&[Span::strong(line)]));
     }
 
     /// Lines of a picture, behind two spaces.
     pub(crate) fn picture(&mut self, lines: Vec<Vec<Span>>) {
-        let fence = self.layout == Layout::Markdown;
-        if fence {
+        if self.markdown {
             self.blank();
             self.text.push_str("```\n");
         }
@@ -180,7 +177,7 @@ impl Screen {
             line.insert(0, Span::plain("  "));
             self.fitted(&line);
         }
-        if fence {
+        if self.markdown {
             self.text.push_str("```\n");
         }
     }
@@ -198,9 +195,15 @@ impl Screen {
         self.text.push_str(&format!("{item}{words}{end}\n"));
     }
 
-    /// A line of pieces that are known to fit; should they not, the line is cut.
+    /// A line of pieces, cut between words where it is too long for a terminal.
     pub fn line(&mut self, spans: &[Span]) {
         if self.is_terminal() { self.fitted(spans) } else { self.words(spans, "") }
+    }
+
+    /// A text that is laid out already; where there is nothing else, none of its signs is changed.
+    pub fn verbatim(&mut self, text: &str) {
+        self.ascii &= !self.is_empty();
+        self.text.push_str(text);
     }
 
     /// A line with a path or a command to paste, which is worth nothing where it is cut.
@@ -216,7 +219,7 @@ impl Screen {
         let mut room = self.width;
         let mut fitting = Vec::with_capacity(spans.len());
         for span in spans {
-            let text = cut(&self.signs(span.text()), room);
+            let text = cut_words(&self.signs(span.text()), room);
             room = room.saturating_sub(width(&text));
             fitting.push(Span::new(span.tone(), text));
         }
@@ -226,7 +229,10 @@ impl Screen {
 
     /// Text behind `first`, its further lines behind `others`, in at most so many lines; what does not fit is cut.
     fn text(&mut self, first: &[Span], others: &str, tone: Tone, text: &str, most: usize) {
-        if self.layout != Layout::Terminal {
+        if most == 0 {
+            return;
+        }
+        if self.markdown {
             return self.words(first, text);
         }
         let begin: usize = first.iter().map(|span| width(span.text())).sum();
@@ -277,7 +283,7 @@ impl Screen {
         if !title.is_empty() && !entries.is_empty() {
             self.heading(title);
         }
-        if self.layout == Layout::Markdown && !entries.is_empty() {
+        if self.markdown && !entries.is_empty() {
             let mut table = Table::new("", None, ["name", "says"]);
             entries.into_iter().for_each(|(name, says)| table.row(vec![name, says]));
             return self.table(&table, 0);
@@ -302,16 +308,6 @@ impl Screen {
         self.paragraph(&[], Tone::Plain, text);
     }
 
-    /// Items in at most so many lines; those that do not fit are left out whole, from the end.
-    pub fn items(&mut self, most: usize, others: &str, items: &[String], between: &str) {
-        let fits = |count: &usize| self.lines_of("", others, &items[..*count].join(between)) <= most;
-        let all = self.layout != Layout::Terminal;
-        let count = if all { items.len() } else { (1..=items.len()).rev().find(fits).unwrap_or(1) };
-        if most > 0 && !items.is_empty() {
-            self.short(most, "", others, items[..count].join(between));
-        }
-    }
-
     /// A command as this reader types it.
     pub fn typed(&self, command: &str) -> String {
         if self.root { command.replace("sudo ", "") } else { command.to_owned() }
@@ -322,7 +318,7 @@ impl Screen {
     /// the shell adds no space to it.
     pub fn command(&mut self, first: &[Span], text: &str) {
         let text = &self.typed(text);
-        if self.layout != Layout::Terminal {
+        if self.markdown {
             // A prompt alone is no heading of a block.
             if first.iter().any(|span| !["", "$"].contains(&span.text().trim())) {
                 self.words(first, "");
@@ -365,56 +361,32 @@ impl Screen {
         before.clear();
     }
 
-    /// `Key:   value`, the value beginning in column `at`; below a key that is too long for that.
-    pub(crate) fn pair(&mut self, key: &str, value: &str, at: usize) {
-        if self.layout == Layout::Markdown {
-            return self.words(&[], &format!("- {}: {value}", key.trim()));
+    /// Facts, one a line behind `indent`, their values in one column, which begins at `at` at least; in at most so many lines, where each
+    /// has one: those that need more take what is left, the others are cut.
+    pub(crate) fn facts(&mut self, facts: &[Fact], indent: &str, at: usize, most: usize) {
+        if self.markdown {
+            return facts.iter().for_each(|fact| self.words(&[], &format!("- {}: {}", fact.key, fact.value)));
         }
-        let key = format!("{}:", clean(key));
-        let at = at.min(self.width / 2);
-        if width(&key) + 1 > at {
-            self.hanging("", "  ", &key);
-            self.paragraph(&[Span::plain(" ".repeat(at))], Tone::Plain, value);
-        } else {
-            self.paragraph(&[Span::plain(pad_right(&key, at))], Tone::Plain, value);
-        }
-    }
-
-    /// Facts, one a line behind `indent`, their values beginning in column `at`.
-    pub(crate) fn facts(&mut self, section: &Section, indent: &str, at: usize) {
-        for fact in &section.facts {
-            self.pair(&format!("{indent}{}", fact.key), &fact.value, at);
-        }
-    }
-
-    /// Facts in at most so many lines, where each has one: the first ones that need a second have it, the others are cut.
-    pub(crate) fn short_facts(&mut self, section: &Section, at: usize, most: usize) {
-        if self.layout != Layout::Terminal {
-            return self.facts(section, "", at);
-        }
-        let mut spare = most.saturating_sub(section.facts.len());
-        let (room, below) = (self.width.saturating_sub(at).max(8), " ".repeat(at));
-        for fact in &section.facts {
-            let key = pad_right(&format!("{}:", clean(&fact.key)), at);
+        let keys: Vec<String> = facts.iter().map(|fact| format!("{indent}{}: ", clean(&fact.key))).collect();
+        let at = keys.iter().map(|key| width(key)).max().unwrap_or(0).max(at);
+        let room = self.width.saturating_sub(at).max(8);
+        let mut spare = most.saturating_sub(facts.len());
+        for (fact, key) in facts.iter().zip(keys) {
+            if at > WIDEST_KEY.min(self.width * 2 / 5) {
+                self.hanging(indent, &format!("{indent}    "), format!("{}: {}", fact.key, fact.value));
+                continue;
+            }
             let value = self.signs(&fact.value);
-            let second = spare > 0 && wrap(&value, room).len() > 1;
-            spare -= usize::from(second);
-            self.text(&[Span::plain(key)], &below, Tone::Plain, &value, 1 + usize::from(second));
-        }
-    }
-
-    /// A table below its title; nothing where it has no rows.
-    pub(crate) fn section(&mut self, table: Table) {
-        if !table.is_empty() {
-            self.heading(&table.title);
-            self.table(&table.finished(), 2);
+            let lines = wrap(&value, room).len().min(1 + spare);
+            spare -= lines - 1;
+            self.text(&[Span::plain(pad_right(&key, at))], &" ".repeat(at), Tone::Plain, &value, lines);
         }
     }
 
     /// A table: headings and rows without rules. Where it is too wide the columns of words are wrapped, then
     /// optional columns left out, then headings wrapped; where that does not help it is written row by row.
     pub fn table(&mut self, table: &Table, indent: usize) {
-        if self.layout == Layout::Markdown {
+        if self.markdown {
             self.blank();
             return self.text.push_str(&markdown::table(table));
         }
@@ -474,6 +446,8 @@ impl Screen {
     }
 }
 
+/// The widest key that leaves room for what stands behind it.
+const WIDEST_KEY: usize = 32;
 /// Columns that a name may take beside its text.
 const LONGEST_NAME: usize = 24;
 

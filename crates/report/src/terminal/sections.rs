@@ -1,14 +1,12 @@
 //! One part of a report: `linespeed show RECORD bandwidth`.
 
-use std::collections::BTreeSet;
-
 use record::{Metric, Record};
 
-use super::loss_breakdown;
-use super::report::{block, evidence, findings, noise, room, unseen};
+use super::report::{ROOM, block, evidence, findings, noise, unseen};
 use super::screen::Screen;
 use crate::contents::block::Block;
 use crate::contents::blocks::blocks;
+use crate::contents::loss_breakdown;
 
 /// Writes something of a record, which is known by that name.
 type Write = fn(&mut Screen, &Record, &str);
@@ -22,35 +20,35 @@ const PARTS: &[(&str, Write)] = &[
         findings(screen, record, Some(shown_by));
         evidence(screen, record);
     }),
-    ("losses", |screen, record, _| loss_breakdown::write(screen, record)),
-    ("noise", |screen, record, _| noise(screen, record)),
+    ("losses", |screen, record, _| block(screen, &loss_breakdown::block(record), false)),
+    ("noise", |screen, record, _| block(screen, &noise(record), false)),
     ("coverage", |screen, record, _| unseen(screen, record)),
 ];
 
-/// Writes what a name asks for: a part, a measurement, a metric. False where this record has nothing of that name.
-pub(super) fn write(
+/// One part of a report by its name: `findings`, `losses`, `noise`, `coverage`, a measurement, a metric. False where the record has
+/// nothing of that name. `shown_by`: what `linespeed show` takes for this record; `measured`: each measurement with its metrics.
+pub fn section(
     screen: &mut Screen,
     record: &Record,
     name: &str,
     shown_by: &str,
     measured: &[Measured],
 ) -> bool {
-    if let Some((_, write)) = PARTS.iter().find(|(part, _)| *part == name) {
-        write(screen, record, shown_by);
-        return !screen.is_empty();
+    let before = screen.lines();
+    match PARTS.iter().find(|(part, _)| *part == name) {
+        Some((_, write)) => write(screen, record, shown_by),
+        None => {
+            let blocks = blocks(record, ROOM).into_iter();
+            blocks.filter(|one| is_of(one, name, measured)).for_each(|one| block(screen, &one, false));
+        }
     }
-    let asked: Vec<Block> =
-        blocks(record, room()).into_iter().filter(|block| is_of(block, name, measured)).collect();
-    asked.iter().for_each(|asked| block(screen, asked, false));
-    !asked.is_empty()
+    screen.lines() > before
 }
 
-/// The names that a record has something of: parts, then measurements.
-pub(super) fn names(record: &Record, measured: &[Measured]) -> Vec<&'static str> {
-    let words: BTreeSet<String> = blocks(record, room()).into_iter().filter_map(|block| block.word).collect();
-    let has = |(name, metrics): &&Measured| {
-        words.contains(*name) || metrics.iter().any(|metric| words.contains(metric.name()))
-    };
+/// The names that [`section`] knows of this record: parts, then measurements.
+pub fn section_names(record: &Record, measured: &[Measured]) -> Vec<&'static str> {
+    let blocks = blocks(record, ROOM);
+    let has = |one: &&Measured| blocks.iter().any(|block| is_of(block, one.0, measured));
     PARTS.iter().map(|(part, _)| *part).chain(measured.iter().filter(has).map(|(name, _)| *name)).collect()
 }
 
@@ -90,13 +88,14 @@ mod tests {
                 ("parallelism", &[metrics::LOAD_PARALLELISM][..]),
                 ("costs", &[metrics::COST_SYSCALL][..]),
             ];
-            let asked = names(&record, &measured);
+            let asked = section_names(&record, &measured);
             for name in ["bandwidth", "parallelism", "costs"] {
                 assert!(asked.contains(&name), "{name} is not among {asked:?}");
             }
             for name in asked {
-                let text =
-                    crate::terminal::section(&record, name, ".", &measured, &Style::default()).unwrap();
+                let text = Screen::draw(&Style::default(), |screen| {
+                    assert!(section(screen, &record, name, ".", &measured));
+                });
                 let is_row_by_row = text.lines().any(|line| line.starts_with("  - "));
                 assert!(!is_row_by_row, "{name}:\n{text}");
             }

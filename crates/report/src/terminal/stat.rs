@@ -3,13 +3,14 @@
 
 use record::{Coverage, Record, State};
 
-use super::lines;
+use super::room::{COUNTS, ENDING, FACTS, NOISE};
 use super::screen::Screen;
-use super::{Style, answer, report};
+use super::{answer, report};
 use crate::contents::command::{command_text, describe_runs, early_end, find_time};
 use crate::contents::command_tables::{around, counts, probes, times};
 use crate::contents::{conditions, summary};
 use crate::paint::Span;
+use crate::table::Table;
 
 /// What the coverage of a command tells of, beside single events.
 const COVERED: [&str; 9] = [
@@ -24,13 +25,6 @@ const COVERED: [&str; 9] = [
     "ceilings",
 ];
 
-/// Lines of CPUs, clock and memory, of what was counted, of what could not be seen and where the rest is.
-const FACTS: usize = 3;
-/// Lines of the heads of a table.
-const HEADS: usize = 1;
-const COUNTS: usize = 2;
-const ENDING: usize = 3;
-
 /// Whether the record is of a command that ran, or was watched.
 pub(super) fn is_of_a_command(record: &Record) -> bool {
     record.import.is_none() && find_time(record).is_some()
@@ -38,21 +32,17 @@ pub(super) fn is_of_a_command(record: &Record) -> bool {
 
 /// What a command was bound by, on one screen: `linespeed stat`. Above it, where `all` is asked for, the whole report. `shown_by`:
 /// what `linespeed show` takes for this record.
-pub(super) fn command_answer(record: &Record, all: bool, shown_by: Option<&str>, style: &Style) -> String {
-    let whole = |screen: &mut Screen| report::write(screen, record, shown_by);
-    Screen::answer(style, all, whole, |screen| write_answer(screen, record, all, shown_by))
-}
-
-fn write_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
+pub(super) fn command_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
+    report::above_answer(screen, record, all, shown_by);
     let Some(time) = find_time(record) else { return };
-    lines::cut(screen, &[Span::strong(command_text(time))]);
+    screen.line(&[Span::strong(command_text(time))]);
     if let Some(early) = early_end(record, time) {
-        lines::cut(screen, &[Span::strong(early)]);
+        screen.line(&[Span::strong(early)]);
     }
     screen.short(2, "", "", describe_runs(time));
-    screen.short(2, "", "  ", summary::noise_in_a_line(record));
+    screen.short(NOISE, "", "  ", summary::noise_in_a_line(record));
     if let Some(quiet) = conditions::quiet(&record.conditions) {
-        lines::cut(screen, &[Span::plain(quiet)]);
+        screen.line(&[Span::plain(quiet)]);
     }
     screen.blank();
     if let Some(bound) = &record.diagnosis.bound {
@@ -61,25 +51,19 @@ fn write_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Optio
             screen.hanging("  Try: ", "    ", screen.typed(&advice.to_string()));
         }
     }
-    let room = screen.left(ENDING);
-    screen.clipped(room, |screen| {
-        // What is cut ends in its own line.
-        let left = |screen: &Screen, most: usize| most.min(screen.left(ENDING));
-        let times = times(record, time).without_notes();
-        // Where the time went stays on the screen; what changes of the surroundings did stands in the verdict, too.
-        let probes = Some(probes(time).without_notes()).filter(|probes| {
-            let both = probes.rows.len() + times.rows.len() + 2 * HEADS;
-            both <= room
-        });
-        for table in probes.into_iter().chain([times]).filter(|table| !table.is_empty()) {
-            screen.table(&table, 2);
+    screen.clipped(screen.left(ENDING), |screen| {
+        for table in [times(record, time), probes(time)].map(Table::without_notes) {
+            if !table.is_empty() {
+                screen.table(&table, 2);
+            }
         }
         let around = around(record, time).facts;
         let around: Vec<String> = around.iter().map(|fact| format!("{} {}", fact.key, fact.value)).collect();
-        screen.items(left(screen, FACTS), "  ", &around, "; ");
         let counts = counts(record).rows;
         let counts: Vec<String> = counts.iter().map(|row| format!("{} {}", row[1], row[0])).collect();
-        screen.items(left(screen, COUNTS), "  ", &counts, ", ");
+        for (most, all) in [(FACTS, around.join("; ")), (COUNTS, counts.join(", "))] {
+            screen.short(if all.is_empty() { 0 } else { most }, "", "  ", all);
+        }
     });
     let mut lost: Vec<&Coverage> = lost(record).collect();
     // What can be helped in a few words comes first.
@@ -142,7 +126,8 @@ mod tests {
     }
 
     fn shown(record: &Record, width: usize) -> String {
-        command_answer(record, true, None, &Style { width, color: false, ..Style::default() })
+        let style = Style { width, color: false, ..Style::default() };
+        Screen::draw(&style, |screen| command_answer(screen, record, true, None))
     }
 
     #[test]
@@ -161,7 +146,7 @@ mod tests {
             "worker 0",
             "83.3 % of the time",
             "500 ms of CPU time, of the whole machine",
-            "memory in 95.0 ns (of vm-2.json), IPC 1.50 (primes) (of vm-1.json)",
+            "IPC 1.50 (primes), memory in 95.0 ns (of vm-1.json and vm-2.json)",
             "counters (no PMU)",
         ] {
             assert!(text.contains(words), "no {words:?} in:\n{text}");

@@ -5,7 +5,7 @@ use record::{CpuList, Machine, units};
 
 use super::screen::Screen;
 use crate::contents::placement;
-use crate::contents::shape::{Part, tree};
+use crate::contents::shape::{self, Part};
 use crate::contents::summary::counts;
 use crate::paint::{Span, Tone};
 
@@ -14,9 +14,9 @@ const WIDE: usize = 64;
 /// So many members of a row are written out.
 const MEMBERS: usize = 32;
 
-/// The picture and the packages.
-pub(super) fn write(screen: &mut Screen, machine: &Machine) {
-    let root = tree(machine);
+/// The machine's shape as a picture, and how CPU numbers lie on packages, cores, siblings and nodes.
+pub fn tree(screen: &mut Screen, machine: &Machine) {
+    let root = shape::tree(machine);
     if root.cpus.is_empty() {
         screen.line(&[Span::plain("Nothing is known of this machine's CPUs.")]);
     } else {

@@ -1,23 +1,18 @@
 //! What `linespeed stat` says of several commands that were run in turn.
 
 use record::Record;
-use record::diagnosis::Bound;
 use record::in_turn::alone;
 use record::turns::Turns;
 
-use super::lines;
+use super::room::{ENDING, NOISE};
 use super::screen::Screen;
-use super::{Style, answer, report, stat};
+use super::{answer, report, stat};
 use crate::contents::conditions;
 use crate::contents::summary;
 use crate::contents::turns::{FEW, describe_rounds, table};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
 
-/// Lines of how noisy it was.
-const NOISE: usize = 2;
-/// Lines of what could not be seen and where the rest is.
-const ENDING: usize = 3;
 /// Columns of the table of many.
 const COLUMNS: usize = 6;
 /// Characters of a command in the table.
@@ -25,29 +20,24 @@ const NAME: usize = 20;
 
 /// Which is faster and what bounds each, on one screen. Above it, where `all` is asked for, the report of each command.
 pub(super) fn turns_answer(
+    screen: &mut Screen,
     record: &Record,
     turns: &Turns,
     all: bool,
     shown_by: Option<&str>,
-    style: &Style,
-) -> String {
-    let whole = |screen: &mut Screen| {
+) {
+    if all {
         for one in &turns.commands {
-            let own = alone(record, &one.workload);
             screen.paragraph(&[], Tone::Strong, &one.workload);
             if let Some(bound) = &one.bound {
                 screen.hanging("", "  ", format!("Bound by {}: {}", bound.by.name(), bound.says));
                 bound.advice.iter().for_each(|advice| screen.hanging("  Try: ", "    ", advice));
             }
-            report::figures(screen, &own);
+            report::figures(screen, &alone(record, &one.workload));
             screen.blank();
         }
-        report::write(screen, record, shown_by);
-    };
-    Screen::answer(style, all, whole, |screen| write_answer(screen, record, turns, shown_by))
-}
-
-fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: Option<&str>) {
+    }
+    report::above_answer(screen, record, all, shown_by);
     let many = turns.commands.len() > FEW;
     let against = || turns.commands.iter().filter_map(|one| one.against_first.as_ref());
     for one in against() {
@@ -56,7 +46,7 @@ fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: O
             false => screen.paragraph(&[], Tone::Strong, &one.says),
         }
     }
-    lines::cut(screen, &[Span::plain(describe_rounds(record))]);
+    screen.line(&[Span::plain(describe_rounds(record))]);
     if !many {
         if let Some(floor) = &turns.floor_says {
             screen.short(NOISE, "", "  ", floor);
@@ -64,7 +54,7 @@ fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: O
         screen.short(NOISE, "", "  ", summary::noise_in_a_line(record));
     }
     if let Some(quiet) = conditions::quiet(&record.conditions) {
-        lines::cut(screen, &[Span::plain(quiet)]);
+        screen.line(&[Span::plain(quiet)]);
     }
     screen.blank();
     let mut table = table(record, turns);
@@ -82,38 +72,15 @@ fn write_answer(screen: &mut Screen, record: &Record, turns: &Turns, shown_by: O
     if room > 1 {
         screen.blank();
     }
-    let explained = against().filter(|one| !one.explained.is_empty()).map(|one| {
-        let says: Vec<String> = one.explained.iter().map(ToString::to_string).collect();
-        says.join(" ")
+    let explained = against().filter(|one| !one.explained.is_empty());
+    let explained =
+        explained.map(|one| one.explained.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "));
+    let bounds = turns.commands.iter().enumerate().filter(|_| !many).filter_map(|(at, one)| {
+        let bound = one.bound.as_ref()?;
+        Some(format!("{}: bound by {}: {}", at + 1, bound.by.name(), bound.says))
     });
-    let explained: Vec<String> = explained.collect();
-    let bounds: Vec<(usize, &Bound)> = turns
-        .commands
-        .iter()
-        .enumerate()
-        .filter_map(|(at, one)| Some((at + 1, one.bound.as_ref().filter(|_| !many)?)))
-        .collect();
-    let whole = bounds
-        .iter()
-        .map(|(number, bound)| format!("{number}: bound by {}: {}", bound.by.name(), bound.says));
-    let named: Vec<String> =
-        bounds.iter().map(|(number, bound)| format!("{number} {}", bound.by.name())).collect();
-    let named: Vec<String> =
-        (!named.is_empty()).then(|| format!("Bound by: {}", named.join("; "))).into_iter().collect();
-    // A sentence that does not fit is left out, not cut.
-    let lines = |says: &str| screen.lines_of("", "  ", says);
-    let fits = |said: &[String]| said.iter().map(|says| lines(says)).sum::<usize>() <= room;
-    let mut said = [explained.clone(), whole.collect()].concat();
-    if !fits(&said) {
-        said = named;
-        for says in explained {
-            said.push(says);
-            if !fits(&said) {
-                said.pop();
-            }
-        }
-    }
-    said.iter().for_each(|says| screen.hanging("", "  ", says));
+    let said = explained.chain(bounds);
+    screen.clipped(room, |screen| said.for_each(|says| screen.hanging("", "  ", says)));
     let lost: Vec<(String, String)> = stat::lost(record).map(|of| (of.what.clone(), of.why())).collect();
     answer::unseen_why(screen, &lost, None, 2);
     answer::more(screen, record, shown_by, 0);
@@ -126,8 +93,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::terminal::record as shown_again;
-    use crate::terminal::screen::LINES;
+    use crate::terminal::room::LINES;
+    use crate::terminal::{Style, record as shown_again};
     use crate::text::width;
 
     /// Commands in turn: their names, what a round of each took, and how its last run ended.
@@ -155,7 +122,8 @@ mod tests {
     }
 
     fn shown(record: &Record, width: usize) -> String {
-        shown_again(record, false, ".", &Style { width, color: false, ..Style::default() })
+        let style = Style { width, color: false, ..Style::default() };
+        Screen::draw(&style, |screen| shown_again(screen, record, false, "."))
     }
 
     #[test]

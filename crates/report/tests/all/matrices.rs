@@ -12,7 +12,9 @@ fn plain(width: usize) -> Style {
 
 #[test]
 fn sixteen_nodes_are_a_map_with_figures_within_eighty_columns() {
-    let text = terminal::report(&support::named("nodes-16").unwrap(), &plain(80));
+    let text = terminal::Screen::draw(&plain(80), |screen| {
+        terminal::report(screen, &support::named("nodes-16").unwrap(), None)
+    });
     for part in [
         "makes 93.8 % of its accesses to remote",
         "Load latency, node to node, ns",
@@ -46,14 +48,16 @@ fn a_distance_that_the_firmware_tells_wrong_is_named() {
     assert_eq!(says.code(), Some("distances-reversed"));
     let says = says.to_string();
     assert!(says.contains("node 1 to 3 (287 ns)") && says.contains("node 1 to 2 (232 ns)"), "{says}");
-    assert!(terminal::report(&record, &plain(200)).contains(&says));
+    assert!(
+        terminal::Screen::draw(&plain(200), |screen| terminal::report(screen, &record, None)).contains(&says)
+    );
     assert!(report::page::html(&record).replace('\u{a0}', " ").contains(&says));
 }
 
 #[test]
 fn one_pair_of_cpus_is_a_line_and_two_steps_are_a_chart_on_the_page_alone() {
     let record = support::named("emulated").unwrap();
-    let text = terminal::report(&record, &plain(80));
+    let text = terminal::Screen::draw(&plain(80), |screen| terminal::report(screen, &record, None));
     let pair = text.lines().find(|line| line.contains("53.2 ns")).unwrap();
     assert!(pair.split_whitespace().take(3).eq(["0", "1", "0"]), "{pair}");
     assert!(text.contains("1.96×") && !text.contains("┤"), "{text}");
@@ -66,11 +70,18 @@ fn one_pair_of_cpus_is_a_line_and_two_steps_are_a_chart_on_the_page_alone() {
 fn figures_of_an_emulated_machine_are_never_taken_for_speed() {
     let banner = "Emulated machine: no figure here is a speed.";
     let record = support::named("emulated").unwrap();
-    assert_eq!(terminal::report(&record, &plain(80)).lines().next(), Some(banner));
+    assert_eq!(
+        terminal::Screen::draw(&plain(80), |screen| terminal::report(screen, &record, None)).lines().next(),
+        Some(banner)
+    );
     assert!(report::page::html(&record).contains(banner));
     for name in ["small", "nodes-4"] {
         let record = support::named(name).unwrap();
-        assert!(!terminal::report(&record, &plain(80)).contains(banner), "{name}");
+        assert!(
+            !terminal::Screen::draw(&plain(80), |screen| terminal::report(screen, &record, None))
+                .contains(banner),
+            "{name}"
+        );
         assert!(!report::page::html(&record).contains(banner), "{name}");
     }
 }
@@ -78,7 +89,7 @@ fn figures_of_an_emulated_machine_are_never_taken_for_speed() {
 #[test]
 fn scaling_tells_where_siblings_begin_and_shows_each_step() {
     let record = support::named("threads-104").unwrap();
-    let text = terminal::report(&record, &plain(80));
+    let text = terminal::Screen::draw(&plain(80), |screen| terminal::report(screen, &record, None));
     let mut said = record.diagnosis.scaling.iter().flat_map(|line| line.meaning.sentences());
     let knee = said.find(|says| says.code() == Some("scaling-knee-at-siblings")).unwrap();
     assert_eq!(knee.value("knee"), Some(&Value::Count(52)));
@@ -107,7 +118,8 @@ fn scaling_tells_where_siblings_begin_and_shows_each_step() {
 #[test]
 fn a_workload_keeps_the_main_report_short() {
     let mut record = support::named("threads-104").unwrap();
-    let long = terminal::report(&record, &plain(80)).lines().count();
+    let long =
+        terminal::Screen::draw(&plain(80), |screen| terminal::report(screen, &record, None)).lines().count();
     // Nine workloads more: their summary, and not their steps.
     let extra: Vec<_> = (0..9)
         .flat_map(|n| {
@@ -118,7 +130,8 @@ fn a_workload_keeps_the_main_report_short() {
         })
         .collect();
     record.diagnosis.scaling.extend(extra);
-    let longer = terminal::report(&record, &plain(80)).lines().count();
+    let longer =
+        terminal::Screen::draw(&plain(80), |screen| terminal::report(screen, &record, None)).lines().count();
     assert!(longer < long + 20, "{long} lines grew to {longer}");
 }
 

@@ -19,7 +19,7 @@ fn one_node() -> Record {
 /// The plan as it is printed.
 fn planned(record: &Record, request: &diagnose::PlanRequest) -> String {
     let plan = diagnose::plan(record, request).unwrap();
-    terminal::plan(&plan, &Style::default())
+    terminal::Screen::draw(&Style::default(), |screen| terminal::plan(screen, &plan))
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_plan_that_was_verified() {
     };
     diagnose::judge_verification(&mut verified, &plan, |round| round.is_multiple_of(2));
     plan.verification = Some(verified);
-    let text = terminal::plan(&plan, &Style::default());
+    let text = terminal::Screen::draw(&Style::default(), |screen| terminal::plan(screen, &plan));
     let (_, verified) = text.split_once("Verified\n").unwrap();
     insta::assert_snapshot!(verified.split_once("\nWhy").unwrap().0);
 }

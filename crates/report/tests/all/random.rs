@@ -372,17 +372,17 @@ proptest! {
     fn any_record_is_printed_within_the_width(record in record(), width in 1usize..180, color: bool) {
         let style = Style { width, color: false, ..Style::default() };
         for text in [
-            terminal::report(&record, &style),
-            terminal::inventory(&record, &style),
-            terminal::scale_answer(&record, true, None, &style),
-            terminal::tree(&record.machine, &style),
+            terminal::Screen::draw(&style, |screen| terminal::report(screen, &record, None)),
+            terminal::Screen::draw(&style, |screen| terminal::inventory(screen, &record)),
+            terminal::Screen::draw(&style, |screen| terminal::scale_answer(screen, &record, true, None)),
+            terminal::Screen::draw(&style, |screen| terminal::tree(screen, &record.machine)),
         ] {
             for line in text.lines() {
                 prop_assert!(line.width() <= width.max(20), "{} > {width}: {line:?}", line.width());
                 prop_assert!(!line.contains(|c: char| c.is_control()), "{line:?}");
             }
         }
-        let _ = terminal::report(&record, &Style { width, color, ..Style::default() });
+        let _ = terminal::Screen::draw(&Style { width, color, ..Style::default() }, |screen| terminal::report(screen, &record, None));
         let _ = (report::cyclictest::lines(&record), report::cyclictest::histogram(&record));
     }
 

@@ -9,7 +9,9 @@ use report::terminal::{self, Style};
 
 /// The text with one space between words, so that columns do not matter.
 fn reported(record: &Record) -> String {
-    let text = terminal::report(record, &Style { width: 220, color: false, ..Style::default() });
+    let text = terminal::Screen::draw(&Style { width: 220, color: false, ..Style::default() }, |screen| {
+        terminal::report(screen, record, None)
+    });
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -6,11 +6,17 @@ use report::terminal::{self, Style};
 #[test]
 fn two_published_machines_side_by_side() {
     let comparison: Comparison = serde_json::from_str(include_str!("records/compared.json")).unwrap();
-    insta::assert_snapshot!(terminal::comparison(&comparison, &Style::default()));
+    insta::assert_snapshot!(terminal::Screen::draw(&Style::default(), |screen| terminal::comparison_answer(
+        screen,
+        &comparison,
+        true
+    )));
 }
 
 #[test]
 fn one_routine_in_the_layers_of_a_virtual_machine() {
     let record = Record::from_json(include_bytes!("records/overhead.json")).unwrap();
-    insta::assert_snapshot!(terminal::overhead_answer(&record, true, None, &Style::default()));
+    insta::assert_snapshot!(terminal::Screen::draw(&Style::default(), |screen| terminal::overhead_answer(
+        screen, &record, true, None
+    )));
 }

@@ -2,27 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
-use import::{Imported, list_machines};
+use record::Record;
 
-use crate::commands::new_record;
 use crate::delivery::{is_named, output_file, to_standard_output};
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::{files, output};
 
 /// Where each record goes and whether the user named that very file; nowhere for standard output, and where the state folder
-/// cannot be written: the texts are still there.
+/// cannot be written: the texts are still there. `machines`: those of the text, by their names.
 pub(super) fn choose_destinations(
     options: &Options,
-    machines: &[Imported],
+    records: &[Record],
+    machines: &str,
 ) -> Result<Vec<(PathBuf, bool)>, Failure> {
-    let several = machines.len() > 1;
+    let several = records.len() > 1;
     let too_many = |way_out: &str| {
-        Failure::Usage(format!(
-            "the text is of {} machines ({}): {way_out}",
-            machines.len(),
-            list_machines(machines)
-        ))
+        Failure::Usage(format!("the text is of {} machines ({machines}): {way_out}", records.len()))
     };
     if several && (options.out.form().is_some() || to_standard_output(options)) {
         return Err(too_many("print one of them with --only NAME, or write all with --output FOLDER"));
@@ -30,13 +26,13 @@ pub(super) fn choose_destinations(
     if to_standard_output(options) && !is_named(options) {
         return Ok(Vec::new());
     }
-    let started = new_record().started;
     let own = |folder: &Path| -> Vec<(PathBuf, bool)> {
-        let name = |machine: &Imported| machine.machine.hostname.clone().or_else(|| machine.name.clone());
-        let file = |machine: &Imported| {
-            format!("{}.json", record::file_name::record_name(name(machine).as_deref(), &started))
+        let file = |record: &Record| {
+            let import = record.import.as_ref();
+            let name = record.machine.hostname.as_ref().or(import.and_then(|import| import.name.as_ref()));
+            record::file_name::record_name(name.map(String::as_str), &record.started) + ".json"
         };
-        machines.iter().map(|machine| (folder.join(file(machine)), false)).collect()
+        records.iter().map(|record| (folder.join(file(record)), false)).collect()
     };
     let destinations = match output_file(options).filter(|_| is_named(options)) {
         None => {

@@ -6,8 +6,8 @@ use ::live::Keeping;
 use record::Record;
 use record::phrase::visible;
 use record::redaction::Pseudonyms;
-use report::forms::Forms;
 use report::terminal;
+use report::view::View;
 
 use crate::delivery::{checked_output_file, is_named, keep, write_form};
 use crate::failure::Failure;
@@ -30,8 +30,7 @@ impl<'a> Kept<'a> {
     pub fn checked(options: &'a Options) -> Result<Self, Failure> {
         let file = checked_output_file(options)?;
         if options.out.label.is_some() && !is_named(options) {
-            let words = "--label names a record that is kept: write it with --output FILE";
-            return Err(Failure::Usage(words.to_owned()));
+            return Err(Failure::usage("--label names a record that is kept: write it with --output FILE"));
         }
         Ok(Self { options, file, until: None, said: false })
     }
@@ -72,9 +71,8 @@ impl<'a> Kept<'a> {
     }
 
     fn write(&self, record: &Record) -> Result<(), Failure> {
-        let report = |record: &Record, style: &_| {
-            terminal::record(record, self.options.out.all, record::source::HERE, style)
-        };
-        write_form(self.options, &Forms::of_record(record, None, report))
+        let all = self.options.out.all;
+        let draw = |screen: &mut _| terminal::record(screen, record, all, record::source::HERE);
+        write_form(self.options, &View::of_record(record, None, draw))
     }
 }

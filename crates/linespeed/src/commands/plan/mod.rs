@@ -8,8 +8,8 @@ use diagnose::{PlanError, PlanRequest};
 use machine::Root;
 use record::store::Entry;
 use record::{Record, RunMode, Text};
-use report::forms::Forms;
 use report::terminal;
+use report::view::View;
 
 use super::new_record;
 use crate::delivery::{hand_out, output_file};
@@ -22,34 +22,8 @@ const MOST_QUICK: usize = 10;
 
 /// Prints the plan.
 pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
-    if let (false, [first, ..]) = (plan.verify, plan.command.as_slice()) {
-        let first = first.to_string_lossy();
-        return Err(Failure::Usage(format!(
-            "to run a command both ways write linespeed plan --verify -- {first} …"
-        )));
-    }
-    if options.measuring.quiet_machine && !plan.verify {
-        return Err(Failure::Usage(
-            "--quiet-machine is for --verify: without it linespeed plan measures nothing".to_owned(),
-        ));
-    }
-    // A dot is this machine.
-    if let (true, Some(record)) = (plan.verify, plan.record.as_deref().filter(|record| *record != ".")) {
-        let record = record::phrase::visible(Path::new(record));
-        return Err(Failure::Usage(format!(
-            "--verify runs the command on this machine, so it takes no record: leave {record} out, or --verify and the command"
-        )));
-    }
-    if plan.verify && plan.tool.is_some() {
-        return Err(Failure::Usage(
-            "--verify prints what the layout gave and --as only lines to paste: leave one of them out"
-                .to_owned(),
-        ));
-    }
-    if plan.verify && plan.command.is_empty() {
-        return Err(Failure::Usage(
-            "nothing to run; write linespeed plan --verify -- COMMAND ({threads} in it is a process's threads)".to_owned(),
-        ));
+    if let Some(words) = wrong(options, plan) {
+        return Err(Failure::Usage(words));
     }
     let wish = PlanRequest {
         processes: plan.processes,
@@ -78,9 +52,35 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
         }
         code = verify::run(options, plan, &mut made)?;
     }
-    let forms =
-        Forms::new(|style| terminal::plan_answer(&made, options.out.all, style)).with_json(|| made.to_json());
-    hand_out(options, &forms).map(|()| code)
+    let forms = View::new(|screen| terminal::plan_answer(screen, &made, options.out.all));
+    hand_out(options, &forms.with_json(|| made.to_json())).map(|()| code)
+}
+
+/// What of the command line does not go together.
+fn wrong(options: &Options, plan: &Plan) -> Option<String> {
+    // A dot is this machine.
+    let named = plan.record.as_deref().filter(|record| *record != ".");
+    Some(match (plan.verify, plan.command.as_slice(), named) {
+        (false, [first, ..], _) => {
+            let first = first.to_string_lossy();
+            format!("to run a command both ways write linespeed plan --verify -- {first} …")
+        }
+        (false, ..) if options.measuring.quiet_machine => {
+            "--quiet-machine is for --verify: without it linespeed plan measures nothing".to_owned()
+        }
+        (false, ..) => return None,
+        (true, _, Some(record)) => {
+            let record = record::phrase::visible(Path::new(record));
+            format!("--verify runs the command on this machine, so it takes no record: leave {record} out, or --verify and the command")
+        }
+        (true, ..) if plan.tool.is_some() => {
+            "--verify prints what the layout gave and --as only lines to paste: leave one of them out".to_owned()
+        }
+        (true, [], _) => {
+            "nothing to run; write linespeed plan --verify -- COMMAND ({threads} in it is a process's threads)".to_owned()
+        }
+        _ => return None,
+    })
 }
 
 /// What is wrong: with a flag, or with the record.

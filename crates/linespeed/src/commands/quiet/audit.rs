@@ -18,7 +18,7 @@ use os::signals;
 use record::diagnosis::Severity;
 use record::metrics;
 use record::store::Entry;
-use report::forms::Forms;
+use report::view::View;
 
 use super::tuned_session;
 use crate::delivery::hand_out;
@@ -61,7 +61,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
         _ => Ok(None),
     };
     let json = || audit_json::audit(&rows, &noise, busy.as_ref(), quiet, left.as_ref());
-    let forms = Forms::new(|style| {
+    let forms = View::new(|screen| {
         let seen = Seen {
             rows: &rows,
             noise: &noise,
@@ -71,7 +71,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
             // Who names knobs wants to know of them alone.
             named: !names.is_empty(),
         };
-        draw(seen, options.out.all || options.out.verbose, style)
+        draw(screen, &seen, options.out.all || options.out.verbose);
     });
     hand_out(options, &forms.with_value(json()))?;
     let warned = options.measuring.failing_level().is_some_and(|level| Severity::Warning >= level);

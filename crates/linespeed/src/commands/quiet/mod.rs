@@ -12,7 +12,7 @@ use ::quiet::knobs::{KNOBS, find};
 use ::quiet::tuning_plan::{Purpose, Wanted};
 use machine::Root;
 use os::signals;
-use report::forms::{Form, Forms};
+use report::view::{Form, View};
 use serde_json::json;
 
 use crate::delivery::hand_out;
@@ -59,8 +59,9 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
         return Err(Failure::Usage(format!("{why}; redirect standard output: linespeed quiet … >FILE")));
     }
     if let (true, Some(Form::Markdown)) = (runs, options.out.form()) {
-        let why = "standard output is the command's: leave --markdown out, or write --json";
-        return Err(Failure::Usage(why.to_owned()));
+        return Err(Failure::usage(
+            "standard output is the command's: leave --markdown out, or write --json",
+        ));
     }
     // A proof of a command takes a CPU by itself.
     let proves = quiet.prove && quiet.command.is_empty();
@@ -100,7 +101,7 @@ fn dry_run(
     let plan = wanted.plan(root, &tree)?.plan;
     let mut reported = json::plan(&plan);
     reported["drop_caches"] = json!(quiet.drop_caches);
-    let forms = Forms::new(|style| knob_changes::knobs_planned(&plan, quiet.drop_caches, style));
+    let forms = View::new(|screen| knob_changes::knobs_planned(screen, &plan, quiet.drop_caches));
     hand_out(options, &forms.with_value(reported)).map(|()| 0)
 }
 
@@ -115,7 +116,7 @@ fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
     let outcomes = tuned.outcomes().to_vec();
     let stands = tuned.leave();
     let code = if !outcomes.iter().any(|outcome| outcome.is_missing()) { 0 } else { NOT_QUIET };
-    let forms = Forms::new(|style| knob_changes::knobs_applied(&outcomes, stands, style))
+    let forms = View::new(|screen| knob_changes::knobs_applied(screen, &outcomes, stands))
         .with_value(json!({"applied": json::outcomes(&outcomes), "stands": stands}));
     hand_out(options, &forms).inspect_err(|_| {
         if stands {
@@ -123,7 +124,7 @@ fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
         }
     })?;
     if !stands && code != 0 {
-        return Err(Failure::Cannot("nothing was set, for the reasons above".to_owned()));
+        return Err(Failure::cannot("nothing was set, for the reasons above"));
     }
     Ok(code)
 }

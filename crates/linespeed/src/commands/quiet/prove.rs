@@ -7,7 +7,7 @@ use experiment::proof_cache::ProofCache;
 use experiment::prove::{Proof, ProofError, ProofRequest, ProvenCommand, prove_command, prove_knobs};
 use os::signals;
 use record::phrase::count_noun;
-use report::forms::Forms;
+use report::view::View;
 
 use super::tuned_session;
 use crate::delivery::hand_out;
@@ -56,7 +56,7 @@ fn print(options: &Options, mut proof: Proof) -> Result<u8, Failure> {
         let after = count_noun(proof.rounds, "round");
         proof.remarks.push(format!("Interrupted by signal {signal} after {after}.").into());
     }
-    let forms = Forms::new(|style| ::drawn::proof::proof(&proof, style)).with_value(proof.to_json());
+    let forms = View::new(|screen| ::drawn::proof::proof(screen, &proof)).with_value(proof.to_json());
     hand_out(options, &forms)?;
     Ok(proof.interrupted.map_or(0, signal_code))
 }

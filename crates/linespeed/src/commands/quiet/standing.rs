@@ -6,7 +6,7 @@ use ::quiet::standing::Standing;
 use ::quiet::tuned_session::{read_boot_id, restore_leftover};
 use machine::Root;
 use os::signals;
-use report::forms::Forms;
+use report::view::View;
 use serde_json::json;
 
 use super::{NOT_QUIET, tuned_session};
@@ -26,7 +26,7 @@ pub(super) fn restore(options: &Options) -> Result<u8, Failure> {
         "gone_with_another_boot": restored.forgotten.as_ref().map(|contents| contents.header.changes.len()),
         "root": restored.root.as_ref().map(|session| session.to_json(&Tree::new(&root))),
     });
-    let forms = Forms::new(|style| knob_changes::knobs_restored(&restored, style));
+    let forms = View::new(|screen| knob_changes::knobs_restored(screen, &restored));
     hand_out(options, &forms.with_value(reported))?;
     if let Some(signal) = stop.signal() {
         return Ok(signal_code(signal));
@@ -50,7 +50,7 @@ pub(super) fn status(options: &Options) -> Result<u8, Failure> {
         status["state"] = json!("set by root");
     }
     status["root"] = json!(roots.as_ref().map(|roots| roots.to_json(&tree)));
-    let forms = Forms::new(|style| knob_changes::knobs_standing(&own, roots.as_ref(), &tree, style));
+    let forms = View::new(|screen| knob_changes::knobs_standing(screen, &own, roots.as_ref(), &tree));
     hand_out(options, &forms.with_value(status))?;
     Ok(if own.is_nothing() && roots.is_none() { 0 } else { NOT_QUIET })
 }

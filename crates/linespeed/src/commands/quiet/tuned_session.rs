@@ -7,6 +7,7 @@ use ::quiet::event::Event;
 use ::quiet::tuned_session::{Caller, TunedSession};
 use ::quiet::tuning_plan::{Purpose, Wanted};
 use record::KnobValue;
+use report::view::Screen;
 
 use crate::failure::Failure;
 use crate::options::Options;
@@ -75,10 +76,9 @@ pub fn tell(options: &Options, tuned: &TunedSession) {
     if options.out.quiet_output || options.out.json {
         return;
     }
-    let style = output::error_style(&options.out);
     if options.out.verbose {
-        output::print_error(&knob_changes::knobs_set(tuned.outcomes(), &style));
-        return;
+        let draw = |screen: &mut Screen| knob_changes::knobs_set(screen, tuned.outcomes());
+        return output::print_error(&Screen::draw(&output::error_style(&options.out), draw));
     }
     let missing: Vec<&str> =
         tuned.outcomes().iter().filter(|outcome| outcome.is_missing()).map(|outcome| outcome.knob).collect();

@@ -5,13 +5,14 @@ use experiment::rounds::Turn;
 use experiment::turns::{self, Extent, InTurn, InTurns, Observer, Request};
 use measure::command::{Job, Run};
 use os::child::{Exit, Guard, Hint, Process, SpawnError};
+use os::{pin, signals};
 use record::phrase::count_noun;
 use record::turns::Turns;
-use record::{CpuList, Ended, units};
+use record::{Ended, units};
 
-use super::{Begun, add_ceilings, deliver};
+use super::{add_ceilings, deliver};
 use crate::commands::gate;
-use crate::commands::measuring::{Measuring, Outcome};
+use crate::commands::measuring::{Measuring, Outcome, chosen_cpus};
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Stat};
 use crate::output;
@@ -25,7 +26,8 @@ pub(super) const SHORT_WAIT: f64 = 2.0;
 pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]]) -> Result<u8, Failure> {
     let terms = options.measuring.gate_terms()?;
     gate::check_junit(stat.junit.as_ref())?;
-    let Begun { stop, allowed, cpus } = Begun::new(options)?;
+    let (stop, cpus) = (signals::install(), options.measuring.cpus.as_ref());
+    let usable = chosen_cpus(options, pin::allowed())?.len().max(1);
     let mut measuring = Measuring::of_command(options, true, true)?;
     measuring.beside = None;
     // After the guardian, which has to outlive what this one ends.
@@ -52,7 +54,6 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
         Some((why, _)) => Ended::Failed { reason: why.to_string() },
         None => Ended::Complete,
     };
-    let usable = cpus.or(allowed.as_ref()).map_or(1, CpuList::len).max(1);
     let measured = turns::figures(&done, &request, usable);
     let mut outcome =
         Outcome { measurements: measured.measurements, coverage: measured.coverage, looks: None, ended };

@@ -116,10 +116,11 @@ impl Heat {
         fitting.copied().unwrap_or(steps[0])
     }
 
-    /// Every cell as it is written, with so many significant digits: `98.4`, `103`; empty where there is none.
-    pub(crate) fn written(&self, digits: usize) -> Vec<Vec<String>> {
+    /// Every cell as it is written: `98.4`, `103`; empty where there is none.
+    pub(crate) fn written(&self) -> Vec<Vec<String>> {
         let (scale, _) = self.written_in();
-        let text = |value: &Option<f64>| value.map_or(String::new(), |value| short(value / scale, digits));
+        let text =
+            |value: &Option<f64>| value.map_or(String::new(), |value| units::significant(value / scale));
         self.cells.iter().map(|row| row.iter().map(text).collect()).collect()
     }
 
@@ -160,7 +161,7 @@ impl Heat {
         let columns = self.columns.iter().map(|head| format!("#{}", head.name));
         let heads: Vec<String> = std::iter::once("#".to_owned()).chain(columns).collect();
         let mut table = Table::new(&self.heading(), None, heads);
-        for (head, row) in self.rows.iter().zip(self.written(3)) {
+        for (head, row) in self.rows.iter().zip(self.written()) {
             table.row(std::iter::once(head.name.clone()).chain(row).collect());
         }
         table
@@ -198,17 +199,6 @@ impl Shading {
             .map(|shade| if self.lower_is_better { shade } else { self.shades - 1 - shade })
             .map(|part| range(&figure(at(part)), &figure(at(part + 1))))
             .collect()
-    }
-}
-
-/// A value with so many significant digits and no unit; whole from 100 on.
-fn short(value: f64, digits: usize) -> String {
-    match digits {
-        3.. => units::significant(value),
-        // 9.95 and more would be written as 10.0.
-        2 if (0.095..9.95).contains(&value) => format!("{value:.1}"),
-        2 if value >= 9.95 => format!("{value:.0}"),
-        _ => units::significant(value),
     }
 }
 
@@ -285,7 +275,7 @@ pub(crate) mod tests {
         ] {
             let heat = of(cells);
             assert_eq!(
-                (heat.heading().as_str(), heat.written(3)[0].as_slice()),
+                (heat.heading().as_str(), heat.written()[0].as_slice()),
                 (heading, &written.map(str::to_owned)[..])
             );
         }
@@ -295,7 +285,6 @@ pub(crate) mod tests {
     fn bandwidths_share_one_unit() {
         let heat = Heat { unit: "B/s", cells: vec![vec![Some(1.13e11), Some(5.1e9)]; 2], ..example(2) };
         assert_eq!(heat.heading(), "Latency, GB/s");
-        assert_eq!(heat.written(3)[0], ["113", "5.10"]);
-        assert_eq!(heat.written(2)[0], ["113", "5.1"]);
+        assert_eq!(heat.written()[0], ["113", "5.10"]);
     }
 }

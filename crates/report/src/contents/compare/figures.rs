@@ -22,9 +22,7 @@ pub(super) fn blocks(c: &Comparison) -> Vec<Block> {
                 count if count <= COLUMNS || is_of_watches(c) => few(c, &title, &rows),
                 _ => many(c, &title, &rows),
             };
-            let mut block = Block::new(&title, None);
-            block.parts.push(Part::Table(table));
-            block
+            Block::new(&title, None, vec![Part::Table(table)])
         })
         .collect()
 }

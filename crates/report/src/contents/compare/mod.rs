@@ -5,6 +5,7 @@ mod forest;
 mod why;
 
 use record::comparison::{FactKind, Relation};
+use record::gate::Gate;
 use record::{Comparison, Text};
 
 use super::side_by_side::group_by;
@@ -108,27 +109,28 @@ pub(crate) fn subjects(c: &Comparison) -> Section {
 
 /// Everything below the top.
 pub(crate) fn blocks(c: &Comparison) -> Vec<Block> {
-    let mut blocks = Vec::new();
     if c.relation == Relation::SameRecord {
-        return blocks;
+        return Vec::new();
     }
-    blocks.extend(gate_block(c));
-    blocks.extend(why::orders(c));
-    blocks.extend(why::explanations(c));
-    blocks.extend(why::what_if(c));
-    blocks.extend(within(c));
-    blocks.extend(differences(c));
+    let within = c.within.iter().map(|says| Part::Says(says.to_string())).collect();
+    let mut blocks = vec![
+        gate_block(c),
+        why::orders(c),
+        why::explanations(c),
+        why::what_if(c),
+        Block::new("Within each", None, within),
+        differences(c),
+    ];
     blocks.extend(figures::blocks(c));
-    blocks.extend(refused(c));
+    blocks.push(refused(c));
+    blocks.retain(|block| !block.is_empty());
     blocks
 }
 
 /// What a gate held; a name stands where there are several records besides the baseline.
-fn gate_block(c: &Comparison) -> Option<Block> {
-    let gate = c.gate.as_ref()?;
-    let mut block = Block::new("Gate", Some("gate"));
-    block.parts.push(Part::Table(gate::table(gate, gate.held.iter(), record_names(c).as_deref())));
-    Some(block)
+fn gate_block(c: &Comparison) -> Block {
+    let table = |gate: &Gate| Part::Table(gate::table(gate, gate.held.iter(), record_names(c).as_deref()));
+    Block::new("Gate", Some("gate"), c.gate.iter().map(table).collect())
 }
 
 /// Names of records for a gate's table, where one has to be told from another.
@@ -136,35 +138,18 @@ pub(crate) fn record_names(c: &Comparison) -> Option<Box<dyn Fn(usize) -> String
     (c.subjects.len() > 2).then(|| Box::new(|index| label(c, index)) as Box<dyn Fn(usize) -> String + '_>)
 }
 
-/// What each says of itself alone.
-fn within(c: &Comparison) -> Option<Block> {
-    let mut block = Block::new("Within each", None);
-    block.parts.extend(c.within.iter().map(|says| Part::Says(says.to_string())));
-    (!c.within.is_empty()).then_some(block)
-}
-
 /// What differs in the inventory.
-fn differences(c: &Comparison) -> Option<Block> {
-    let title = if c.relation == Relation::SameMachine { "What changed" } else { "What differs" };
-    let mut block = Block::new(title, None);
-    if c.differences.is_empty() {
-        if c.subjects.len() > 1 && c.relation != Relation::SameRecord {
-            block.parts.push(Part::Says(
-                "No difference in hardware and settings, as far as both records show.".to_owned(),
-            ));
-            return Some(block);
-        }
-        return None;
+fn differences(c: &Comparison) -> Block {
+    let mut parts = Vec::new();
+    if c.differences.is_empty() && c.subjects.len() > 1 {
+        let same = "No difference in hardware and settings, as far as both records show.";
+        parts.push(Part::Says(same.to_owned()));
     }
     for (kind, title) in [
         (FactKind::Hardware, "Hardware"),
         (FactKind::Setting, "Software and settings"),
         (FactKind::State, "State during the run"),
     ] {
-        let of_kind: Vec<_> = c.differences.iter().filter(|difference| difference.kind == kind).collect();
-        if of_kind.is_empty() {
-            continue;
-        }
         let few = c.subjects.len() <= COLUMNS;
         let mut heads = vec![title.to_owned()];
         if few {
@@ -176,7 +161,7 @@ fn differences(c: &Comparison) -> Option<Block> {
         let heads: Vec<String> =
             heads.iter().map(|head| head.trim_start_matches(['#', '?']).to_owned()).collect();
         let mut table = Table::new(title, None, heads);
-        for difference in of_kind {
+        for difference in c.differences.iter().filter(|difference| difference.kind == kind) {
             let mut cells = vec![difference.what.to_string()];
             if few {
                 cells.extend(
@@ -187,9 +172,10 @@ fn differences(c: &Comparison) -> Option<Block> {
             }
             table.row(cells);
         }
-        block.parts.push(Part::Table(table.finished()));
+        parts.push(Part::Table(table.finished()));
     }
-    Some(block)
+    let title = if c.relation == Relation::SameMachine { "What changed" } else { "What differs" };
+    Block::new(title, None, parts)
 }
 
 /// Values of many subjects: each with how many say so, the rarest with names.
@@ -216,11 +202,7 @@ fn grouped(c: &Comparison, values: &[Option<String>]) -> String {
 }
 
 /// What is not comparable, and why.
-fn refused(c: &Comparison) -> Option<Block> {
-    if c.refused.is_empty() {
-        return None;
-    }
-    let mut block = Block::new("Not comparable", None);
+fn refused(c: &Comparison) -> Block {
     let mut section = Section::new("Not comparable");
     for refusal in c.refused.iter().take(MOST_REFUSALS) {
         let figures = count_noun(refusal.figures, "figure");
@@ -230,6 +212,5 @@ fn refused(c: &Comparison) -> Option<Block> {
     if c.refused.len() > MOST_REFUSALS {
         section.add("more", format!("{} more reasons in the JSON", c.refused.len() - MOST_REFUSALS));
     }
-    block.parts.push(Part::Facts(section));
-    Some(block)
+    Block::new("Not comparable", None, vec![Part::Facts(section)])
 }

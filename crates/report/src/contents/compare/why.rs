@@ -1,7 +1,7 @@
 //! Which differences explain the results, what each would do with another's best setting, and who stands where.
 
 use record::Comparison;
-use record::comparison::{Cause, Explanation};
+use record::comparison::{Cause, Explanation, WhatIf};
 
 use super::{COLUMNS, MOST_NAMES, name, names, paragraph};
 use crate::contents::figures::{figure_of, times};
@@ -17,29 +17,21 @@ const MOST_ORDERS: usize = 12;
 const MOST_RANKS: usize = 8;
 
 /// Why the results differ.
-pub(super) fn explanations(c: &Comparison) -> Option<Block> {
-    if c.explanations.is_empty() {
-        return None;
-    }
-    let mut block = Block::new("What explains it", None);
+pub(super) fn explanations(c: &Comparison) -> Block {
+    let mut parts = Vec::new();
     for explanation in c.explanations.iter().take(MOST) {
-        block.parts.push(Part::Says(paragraph(&explanation.says)));
-        if !explanation.causes.is_empty() {
-            block.parts.push(Part::Facts(causes(explanation)));
+        let mut claims = Section::new("Claims");
+        for claim in &explanation.claims {
+            claims.add(&claim.claim, format!("{}: {}", claim.support.word(), claim.why));
         }
-        if !explanation.claims.is_empty() {
-            let mut claims = Section::new("Claims");
-            for claim in &explanation.claims {
-                claims.add(claim.claim.clone(), format!("{}: {}", claim.support.word(), claim.why));
-            }
-            block.parts.push(Part::Facts(claims));
-        }
+        parts.push(Part::Says(paragraph(&explanation.says)));
+        parts.extend([Part::Facts(causes(explanation)), Part::Facts(claims)]);
     }
     if c.explanations.len() > MOST {
         let more = c.explanations.len() - MOST;
-        block.parts.push(Part::Says(format!("{more} more explanations in the JSON.")));
+        parts.push(Part::Says(format!("{more} more explanations in the JSON.")));
     }
-    Some(block)
+    Block::new("What explains it", None, parts)
 }
 
 /// Whether an explanation is from the baseline's side: that of the faster one, or of the more cores that do no more.
@@ -78,37 +70,25 @@ fn causes(explanation: &Explanation) -> Section {
 }
 
 /// What each would do with another's best setting.
-pub(super) fn what_if(c: &Comparison) -> Option<Block> {
-    if c.what_if.is_empty() {
-        return None;
-    }
-    let mut block = Block::new("With better settings (modelled, unless measured here)", None);
-    for what in c.what_if.iter().take(MOST_WHAT_IF) {
+pub(super) fn what_if(c: &Comparison) -> Block {
+    let says = c.what_if.iter().take(MOST_WHAT_IF).map(|what| {
         let most = if what.at_most { "at most " } else { "" };
-        block.parts.push(Part::Says(format!(
-            "{}, {} {} instead of {}: {} {most}{}. {}",
-            name(c, what.subject),
-            what.setting,
-            what.then,
-            what.now,
-            what.acts_on,
-            times(what.gain),
-            what.says
-        )));
-    }
-    if c.what_if.len() > MOST_WHAT_IF {
-        block.parts.push(Part::Says(format!("{} more in the JSON.", c.what_if.len() - MOST_WHAT_IF)));
-    }
-    Some(block)
+        let WhatIf { setting, then, now, acts_on, says, .. } = what;
+        let (name, gain) = (name(c, what.subject), times(what.gain));
+        format!("{name}, {setting} {then} instead of {now}: {acts_on} {most}{gain}. {says}")
+    });
+    let more = c.what_if.len().saturating_sub(MOST_WHAT_IF);
+    let more = (more > 0).then(|| format!("{more} more in the JSON."));
+    let title = "With better settings (modelled, unless measured here)";
+    Block::new(title, None, says.chain(more).map(Part::Says).collect())
 }
 
 /// Who stands where.
-pub(super) fn orders(c: &Comparison) -> Option<Block> {
+pub(super) fn orders(c: &Comparison) -> Block {
     // A single order is the answer already.
-    if c.orders.is_empty() || c.orders.len() == 1 && !c.answer.is_empty() {
-        return None;
+    if c.orders.len() == 1 && !c.answer.is_empty() {
+        return Block::default();
     }
-    let mut block = Block::new("In order, best first", None);
     let mut section = Section::new("Orders");
     // Of many records the orders in which somebody lies far from the others are what one looks for.
     let far = |order: &&record::comparison::Order| order.ranks.iter().any(|rank| rank.outlier);
@@ -144,6 +124,5 @@ pub(super) fn orders(c: &Comparison) -> Option<Block> {
     if more > 0 {
         section.add("more", format!("{more} more in the JSON"));
     }
-    block.parts.push(Part::Facts(section));
-    Some(block)
+    Block::new("In order, best first", None, vec![Part::Facts(section)])
 }

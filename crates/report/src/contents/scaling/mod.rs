@@ -34,8 +34,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
         return Vec::new();
     }
     let steps = Steps::from_record(record);
-    let mut summary = Block::new("How workloads scale", Some(metrics::WORKLOAD_THROUGHPUT.name()));
-    summary.parts.push(Part::Table(fits(&workloads, &steps)));
+    let mut summary = Block::from(fits(&workloads, &steps));
     let (many, few): (Vec<Workload>, Vec<Workload>) = workloads
         .into_iter()
         .take(WORKLOADS)
@@ -52,17 +51,15 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     }
     let mut blocks = vec![summary];
     for (name, lines) in many.into_iter().take(room.workloads) {
-        let mut block = Block::new(&format!("Scaling of {name}"), None);
-        block.is_of_a_workload = true;
         let mut meanings = Section::new("placements");
         for line in lines.iter().take(PLACEMENTS) {
             meanings.add(&line.placement, &line.meaning);
         }
-        block.parts.push(match &lines[..] {
+        let mut parts = vec![match &lines[..] {
             [line] => Part::Says(line.meaning.to_string()),
             _ => Part::Facts(meanings),
-        });
-        block.parts.extend(chart(record, name, &lines, room.steps).map(Part::Chart));
+        }];
+        parts.extend(chart(record, name, &lines, room.steps).map(Part::Chart));
         let all = lines.len();
         let reported: Vec<&Scaling> = lines.into_iter().take(room.placements).collect();
         let title = match &reported[..] {
@@ -78,8 +75,9 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
         if let Some(work) = work {
             table.note(&format!("unit of work: {work}"));
         }
-        block.parts.push(Part::Table(table));
-        blocks.push(block);
+        parts.push(Part::Table(table));
+        let title = format!("Scaling of {name}");
+        blocks.push(Block { is_of_a_workload: true, ..Block::new(&title, None, parts) });
     }
     blocks
 }
@@ -87,7 +85,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
 /// The first workload's steps in so many rows: of its first placement the first and the last, of each other the last.
 pub(crate) fn in_short(record: &Record, most: usize) -> Table {
     let Some((name, mut lines)) = workloads(record).into_iter().next() else {
-        return workloads::blocks(record, &Shown::default()).into_iter().next().unwrap_or_default();
+        return workloads::tables(record, &Shown::default()).next().unwrap_or_default();
     };
     lines.truncate(OTHERS + 1);
     let mut kept = Vec::new();
@@ -334,7 +332,9 @@ mod tests {
                 ..one.clone()
             });
         }
-        let text = crate::terminal::report(&record, &crate::terminal::Style::default());
+        let text = crate::terminal::Screen::draw(&crate::terminal::Style::default(), |screen| {
+            crate::terminal::report(screen, &record, None)
+        });
         let below = text.split("How workloads scale\n").nth(1).unwrap();
         let head = below.lines().next().unwrap();
         for column in ["workload", "placement", "threads", "speed-up", "efficiency", "knee"] {

@@ -1,11 +1,15 @@
 //! Watches as they are shown.
 
 use super::*;
-use crate::terminal::{Style, live_summary, record as show};
+use crate::terminal::{Screen, Style, live_summary, record as draw_record};
 use record::command_run::{Looks, Waits};
 use record::diagnosis::Bound;
 use record::live::{CpuTimes, Probe, Process, Service, Thread};
 use record::text;
+
+fn show(record: &Record, style: &Style) -> String {
+    Screen::draw(style, |screen| draw_record(screen, record, false, "watch.json"))
+}
 
 /// Minutes of a machine of four CPUs: it computes, then memory is full, then it idles.
 fn watched(minutes: u32, of: &str) -> Record {
@@ -65,7 +69,7 @@ fn a_watch_fits_any_width_and_nothing_in_it_acts_on_a_terminal() {
     for of in ["", "unit nginx.service"] {
         for width in [40, 80, 160] {
             let record = watched(60, of);
-            let text = show(&record, false, "watch.json", &Style { width, ..Style::default() });
+            let text = show(&record, &Style { width, ..Style::default() });
             assert!(text.lines().all(|line| crate::text::width(line) <= width), "{text}");
             assert!(!text.contains('\u{1b}'));
             let page = crate::page::html(&record);
@@ -78,9 +82,9 @@ fn a_watch_fits_any_width_and_nothing_in_it_acts_on_a_terminal() {
 fn show_begins_with_the_sentence_that_ended_the_watch() {
     let record = watched(3, "");
     let style = Style { width: 160, ..Style::default() };
-    let ended = live_summary(record.watch.as_ref().unwrap(), &style);
+    let ended = Screen::draw(&style, |screen| live_summary(screen, record.watch.as_ref().unwrap()));
     assert_eq!(ended.lines().count(), 1, "{ended}");
-    assert!(show(&record, false, "watch.json", &style).starts_with(&ended));
+    assert!(show(&record, &style).starts_with(&ended));
 }
 
 /// Whoever asks for a share of a verdict is told one, by show, by its page, by compare.
@@ -102,7 +106,8 @@ fn compare_has_the_shares_of_the_summary() {
         }
     }
     let style = Style::default();
-    let text = crate::terminal::comparison_answer(&c, false, &style);
+    let text =
+        crate::terminal::Screen::draw(&style, |screen| crate::terminal::comparison_answer(screen, &c, false));
     assert!(text.lines().all(|line| crate::text::width(line) <= style.width), "{text}");
     // Whatever bound them, a change is said to be one or not.
     let mut changes = text.lines().filter(|line| line.contains(" points "));
@@ -117,7 +122,7 @@ fn compare_has_the_shares_of_the_summary() {
 #[test]
 fn a_watch_reads_from_its_sentence_down() {
     let record = watched(12, "unit nginx.service");
-    let text = show(&record, false, "watch.json", &Style::default());
+    let text = show(&record, &Style::default());
     // Its curves are of the same figures; they are looked at by eye.
     let words: String = text
         .lines()
@@ -136,7 +141,7 @@ fn no_more_threads_are_said_to_wait_than_to_be_blocked() {
     }
     let watch = record.watch.as_ref().unwrap();
     assert_eq!(waits(watch).rows[0][1], "0.80");
-    let text = show(&record, false, "watch.json", &Style::default());
+    let text = show(&record, &Style::default());
     assert!(text.contains("looks, of the threads that the kernel counts as blocked"), "{text}");
 }
 
@@ -144,7 +149,7 @@ fn no_more_threads_are_said_to_wait_than_to_be_blocked() {
 fn a_record_of_no_moment_is_shown() {
     let mut record = watched(1, "");
     record.watch = Some(Watch::default());
-    let text = show(&record, true, "watch.json", &Style::default());
+    let text = Screen::draw(&Style::default(), |screen| draw_record(screen, &record, true, "watch.json"));
     assert!(text.starts_with("Watched 0 s."), "{text}");
     assert!(crate::page::html(&record).contains("Watched"));
     assert_eq!(crate::csv::record(&record).lines().count(), 1);

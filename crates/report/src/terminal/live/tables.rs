@@ -5,7 +5,6 @@ use record::units;
 
 use super::NARROW;
 use crate::paint::{Span, Tone};
-use crate::terminal::lines;
 use crate::terminal::screen::Screen;
 use crate::text::{cut, pad_left, pad_right, width};
 
@@ -120,7 +119,7 @@ pub(super) fn processes(screen: &mut Screen, interval: &Interval, look: &LastLoo
         format!("{gap}over {}", units::figure_to(look.seconds, "s", 2))
     };
     let heads = ["CPU %", "sys %", "threads"].map(str::to_owned);
-    lines::cut(screen, &[Span::quiet(columns.row("PID", "name", &heads, &over))]);
+    screen.line(&[Span::quiet(columns.row("PID", "name", &heads, &over))]);
     let percent = |of: f64| format!("{:.1}", of / look.seconds.max(1e-9) * 100.0);
     let others = look.others(room).filter(|_| room > 1).and_then(|_| look.others(room - 1));
     let rows = room.saturating_sub(usize::from(others.is_some()));
@@ -142,7 +141,7 @@ pub(super) fn processes(screen: &mut Screen, interval: &Interval, look: &LastLoo
         _ => {}
     }
     shown.resize(room, String::new());
-    shown.iter().for_each(|text| lines::cut(screen, &[Span::new(Tone::Plain, text)]));
+    shown.iter().for_each(|text| screen.line(&[Span::new(Tone::Plain, text)]));
 }
 
 fn line(columns: &Columns, process: &Process, percent: impl Fn(f64) -> String) -> String {
@@ -156,7 +155,7 @@ fn line(columns: &Columns, process: &Process, percent: impl Fn(f64) -> String) -
 pub(super) fn threads(screen: &mut Screen, interval: &Interval, room: usize) {
     let columns = Columns::new(screen, &[9, 12, 11, 7], 0);
     let heads = ["CPU %", "runnable %", "blocked %", "state"].map(str::to_owned);
-    lines::cut(screen, &[Span::quiet(columns.row("TID", "name", &heads, ""))]);
+    screen.line(&[Span::quiet(columns.row("TID", "name", &heads, ""))]);
     let service = interval.service.clone().unwrap_or_default();
     let seconds = if service.seconds > 0.0 { service.seconds } else { interval.seconds };
     // Clocks of several sources: no thread has more than all of the time.
@@ -175,5 +174,5 @@ pub(super) fn threads(screen: &mut Screen, interval: &Interval, room: usize) {
     });
     let mut shown: Vec<String> = all.into_iter().chain(single).take(room).collect();
     shown.resize(room, String::new());
-    shown.iter().for_each(|text| lines::cut(screen, &[Span::plain(text)]));
+    shown.iter().for_each(|text| screen.line(&[Span::plain(text)]));
 }

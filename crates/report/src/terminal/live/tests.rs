@@ -1,7 +1,12 @@
 //! What stands on the screen.
 
 use super::*;
+use crate::terminal::Style;
 use record::live::{CpuTimes, Probe, Process, Remote, Sensors, Service, Thread, Traffic};
+
+fn drawn(of: &Live, style: &Style) -> String {
+    Screen::draw(style, |screen| live(screen, of))
+}
 
 fn show(interval: &Interval, width: usize) -> String {
     show_with(interval, &looked_at(&[interval]), width)
@@ -35,7 +40,7 @@ fn show_with(interval: &Interval, look: &LastLook, width: usize) -> String {
         coverage: &[],
         goes_on: true,
     };
-    super::live(&live, &Style { width, ..Style::default() })
+    drawn(&live, &Style { width, ..Style::default() })
 }
 
 fn busy() -> Interval {
@@ -84,7 +89,7 @@ fn samples_have_a_line_where_no_counter_tells_and_a_single_screen_has_no_gap() {
         coverage: &[],
         goes_on: false,
     };
-    assert!(!super::live(&live, &Style::default()).contains("\n\n\n"));
+    assert!(!drawn(&live, &Style::default()).contains("\n\n\n"));
 }
 
 #[test]
@@ -285,7 +290,7 @@ fn of_what_cannot_be_seen_the_last_words_are_how_many_more_and_where_they_are() 
                 coverage: &all,
                 goes_on,
             };
-            let shown = super::live(&live, &Style { width, ..Style::default() });
+            let shown = drawn(&live, &Style { width, ..Style::default() });
             assert!(shown.trim_end().ends_with(" more (live --once --json)"), "{shown}");
             // The cursor has the last line of 24.
             assert!(shown.lines().count() <= 23, "{shown}");
@@ -378,7 +383,7 @@ fn a_narrow_screen_that_no_other_follows_has_rows_of_processes_and_of_the_others
         coverage: &[],
         goes_on: false,
     };
-    let shown = super::live(&live, &Style { width: 40, ..Style::default() });
+    let shown = drawn(&live, &Style { width: 40, ..Style::default() });
     assert!(shown.contains("cc1plus          90.0") && shown.contains("others           90.0"), "{shown}");
     assert!(shown.lines().count() <= 21, "{shown}");
 }

@@ -6,23 +6,6 @@ fn screen(width: usize) -> Screen {
 }
 
 #[test]
-fn what_does_not_fit_is_left_out_whole() {
-    let facts = ["CPUs used 1 of 2", "clock 3.2 GHz", "ceilings 27 GB/s"].map(str::to_owned);
-    for (width, most, said) in [
-        (80, 1, "CPUs used 1 of 2; clock 3.2 GHz; ceilings 27 GB/s"),
-        (40, 1, "CPUs used 1 of 2; clock 3.2 GHz"),
-        (20, 2, "CPUs used 1 of 2; clock 3.2 GHz"),
-        (20, 0, ""),
-    ] {
-        let mut screen = screen(width);
-        screen.items(most, "  ", &facts, "; ");
-        let text = screen.finish();
-        assert!(text.lines().count() <= most, "{text}");
-        assert_eq!(text.split_whitespace().collect::<Vec<_>>().join(" "), said);
-    }
-}
-
-#[test]
 fn figures_align_on_the_right_and_words_wrap() {
     let mut table = Table::new("T", None, ["#n", "words"]);
     table.row(vec!["5 ns".to_owned(), "some words that are too long for it".to_owned()]);
