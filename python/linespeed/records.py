@@ -1600,7 +1600,7 @@ class Shape:
     #: Each look's state, in order; absent for one that says nothing.
     states: Tuple[Optional[ShapeState], ...] = ()
     #: What Linux shows apart, and what is not.
-    told: Told = 'unknown'
+    topology: Topology = 'unknown'
 
 
 @dataclass(frozen=True)
@@ -1640,7 +1640,7 @@ class SharedCore:
     #: The CPUs.
     pair: Tuple[int, int]
     #: Whether Linux shows them as siblings.
-    told: bool
+    shown: bool
 
 
 @dataclass(frozen=True)
@@ -1869,10 +1869,6 @@ class Throttled:
     used: float = 0.0
 
 
-#: The topology that Linux shows, held against the looks.
-Told = Literal["unknown", "as-told", "finer", "coarser", "crossing"]
-
-
 @dataclass(frozen=True)
 class Tool:
     """The program that wrote a record."""
@@ -1881,6 +1877,10 @@ class Tool:
     name: str
     #: Its version.
     version: str
+
+
+#: The topology that Linux shows, held against the looks.
+Topology = Literal["unknown", "as-shown", "finer", "coarser", "crossing"]
 
 
 @dataclass(frozen=True)

@@ -183,8 +183,7 @@ fn withhold_differing(draft: &mut Draft) {
         let words = [detail::CLASS, detail::WITHIN, detail::ACCESS, detail::TRAFFIC];
         (words.map(|key| m.detail.get(key).map(str::to_owned)), m.detail.get(detail::PROCESSES))
     };
-    let place =
-        |m: &Measurement| (m.metric.clone(), format!("{:?} {:?} {:?}", m.labels, tool(m), settings(m)));
+    let place = |m: &Measurement| (m.metric, format!("{:?} {:?} {:?}", m.labels, tool(m), settings(m)));
     let mut found: BTreeMap<String, Contradiction> = BTreeMap::new();
     let mut first: BTreeMap<_, &Measurement> = BTreeMap::new();
     let mut twofold = BTreeSet::new();

@@ -302,8 +302,8 @@ fn hand_over(line: &Line, begins: bool) -> Option<f64> {
     let limit = Instant::now() + WAIT;
     let enough = || Instant::now() >= limit;
     let mut value = u64::from(!begins);
-    // SAFETY: the line is aligned and outlives the group of threads; only the two sides of its pair touch it, atomically.
     let mut rounds = |rounds: u64| {
+        // SAFETY: the line is aligned and outlives the group of threads; only the two sides of its pair touch it, atomically.
         let (done, waited) = unsafe { ping_pong(Handover::Store, line.0.as_ptr(), value, rounds, enough) };
         value += 2 * done;
         (done == rounds, waited)

@@ -49,6 +49,7 @@ pub mod regular_file;
 mod remedy;
 mod schema;
 pub mod shape;
+mod share;
 pub mod source;
 pub mod statistics;
 pub mod store;

@@ -12,9 +12,10 @@ mod hardware;
 mod said;
 mod sampled;
 
+pub use crate::share::Share;
 pub use hardware::{Cores, Remote, Traffic};
 pub use said::Said;
-pub use sampled::{KernelTime, MemoryLevel, Sampled, Share};
+pub use sampled::{KernelTime, MemoryLevel, Sampled};
 
 /// One interval of a watch. What Linux does not say is absent.
 #[skip_serializing_none]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::CpuList;
-use crate::live::Share;
+use crate::share::Share;
 
 /// Looks at the same CPUs, in the order in which they were taken.
 #[skip_serializing_none]
@@ -99,7 +99,7 @@ pub struct Shape {
     /// Whether loads from the same page take two different times: from the node's own memory, and from another's.
     pub memory: Option<TwoDistances>,
     /// What Linux shows apart, and what is not.
-    pub told: Told,
+    pub topology: Topology,
     /// Each look's state, in order; absent for one that says nothing.
     pub states: Vec<Option<ShapeState>>,
 }
@@ -141,7 +141,7 @@ pub struct SharedCore {
     /// In how many looks.
     pub looks: u32,
     /// Whether Linux shows them as siblings.
-    pub told: bool,
+    pub shown: bool,
 }
 
 /// Loads from one page by CPUs near its memory and far from it.
@@ -160,12 +160,12 @@ pub struct TwoDistances {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Told {
+pub enum Topology {
     /// Too few looks, or nothing to compare.
     #[default]
     Unknown,
     /// The looks show the domains that Linux shows.
-    AsTold,
+    AsShown,
     /// CPUs that Linux shows together lie apart.
     Finer,
     /// CPUs that Linux shows apart lie together.

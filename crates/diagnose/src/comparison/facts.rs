@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use record::comparison::{Difference, FactKind};
-use record::live::Share;
 use record::machine::{CacheKind, MemoryDevice};
-use record::shape::Motion;
 use record::units::{bytes, figure, percent_to};
 use record::{Record, Template, Text, text};
 use serde_json::Value as Json;
@@ -15,6 +13,7 @@ use super::commands::find_conditions;
 use super::explain::{clock_at_import, find_running};
 use crate::cpu_accounting::used_by_others;
 use crate::memory_channels::{channels, populated};
+use crate::shape::facts;
 
 /// What others took of the CPUs while a record was measured.
 pub(super) const OTHER_WORK: Template =
@@ -181,38 +180,10 @@ fn list_state() -> Vec<Row> {
 /// Where the CPUs were. How often is another figure each time.
 fn list_shape() -> Vec<Row> {
     vec![
-        (text!("comparison-fact-cpus-move", "CPUs move"), "motion", Of(cpus_move)),
-        (text!("comparison-fact-shared-cores", "Cores shared unseen"), "sharing", Of(cores_shared)),
-        (text!("comparison-fact-hidden-domains", "Packages or dies not shown"), "split", Of(domains_hidden)),
+        (text!("comparison-fact-cpus-move", "CPUs move"), "motion", Of(facts::cpus_move)),
+        (text!("comparison-fact-shared-cores", "Cores shared unseen"), "sharing", Of(facts::cores_shared)),
+        (text!("comparison-fact-hidden-dies", "Hidden packages or dies"), "split", Of(facts::domains_hidden)),
     ]
-}
-
-fn cpus_move(record: &Record) -> Option<String> {
-    match record.diagnosis.shape.as_ref()?.motion {
-        Motion::Floating => Some("yes".to_owned()),
-        Motion::Pinned => Some("no".to_owned()),
-        Motion::Unknown => None,
-    }
-}
-
-fn cores_shared(record: &Record) -> Option<String> {
-    let shape = record.diagnosis.shape.as_ref().filter(|shape| shape.motion != Motion::Unknown)?;
-    Some(seen_in([shape.sharing, shape.sharing_busy]))
-}
-
-fn domains_hidden(record: &Record) -> Option<String> {
-    let shape = record.diagnosis.shape.as_ref().filter(|shape| shape.motion != Motion::Unknown)?;
-    Some(seen_in([shape.split, None]))
-}
-
-fn seen_in(shares: [Option<Share>; 2]) -> String {
-    let most = shares.into_iter().flatten().map(|share| share.share).fold(0.0, f64::max);
-    match most {
-        0.0 => "never",
-        1.0 => "always",
-        _ => "at times",
-    }
-    .to_owned()
 }
 
 /// A fact that can matter for speed.

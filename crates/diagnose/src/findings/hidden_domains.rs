@@ -1,6 +1,6 @@
 //! CPUs that lie in several packages or dies which Linux does not show, and those that it shows and that are none.
 
-use record::shape::Told;
+use record::shape::Topology;
 
 use super::prelude::*;
 
@@ -15,8 +15,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let split = shape.split.filter(|split| split.count >= LEAST);
     let apart = split.zip(shape.distances.last()).map(|(split, far)| {
         let domains = shape.states.iter().flatten().filter_map(|state| state.domains.last()).map(Vec::len).max();
-        let what = match shape.told {
-            Told::Finer => text!(
+        let what = match shape.topology {
+            Topology::Finer => text!(
                 "hidden-domains-fixed",
                 "the CPUs lie in {domains} packages or dies that Linux does not show",
                 domains = domains.unwrap_or(2)
@@ -35,7 +35,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             .advise(text!("on the host (whoever runs it): pin the guest to one node, or show it the nodes (libvirt: <vcpupin>, <numa>)"))
             .advise(text!("here: a process for each domain, as far as its CPUs stay there: linespeed plan"))
     });
-    let told = (!shape.siblings_not_confirmed.is_empty()).then(|| {
+    let shown = (!shape.siblings_not_confirmed.is_empty()).then(|| {
         let pairs = shape.siblings_not_confirmed.len();
         let what = text!(
             "siblings-not-confirmed",
@@ -50,7 +50,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             )
             .advise(text!("count them as cores of their own; in the hypervisor: threads=1"))
     });
-    Some(apart.into_iter().chain(told).collect())
+    Some(apart.into_iter().chain(shown).collect())
 }
 
 #[cfg(test)]
@@ -74,8 +74,8 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_visits_another_package_is_told_with_its_share() {
-        let visits = |look: u32, cpu: u32| (u32::from(cpu == 3 && look % 3 == 0), 0, cpu);
+    fn a_cpu_that_visits_another_package_has_its_share() {
+        let visits = |look: u32, cpu: u32| (u32::from(cpu == 3 && look.is_multiple_of(3)), 0, cpu);
         let finding = &found(&record_with(machine(8), looks_at(8, 12, visits)), RULE)[0];
         assert_eq!(finding.what.code(), Some("hidden-domains"));
     }

@@ -16,7 +16,7 @@ const OFTEN: f64 = 0.1;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let shape = case.shape()?;
-    let hidden: Vec<_> = shape.shared_cores.iter().filter(|pair| !pair.told).collect();
+    let hidden: Vec<_> = shape.shared_cores.iter().filter(|pair| !pair.shown).collect();
     let of = |states: &Option<record::live::Share>| {
         states.map_or((0, 0.0), |share| (share.count as usize, share.share))
     };
@@ -67,13 +67,13 @@ mod tests {
     use crate::shape::samples::{looks_at, record_with};
 
     #[test]
-    fn hidden_siblings_are_found_and_told_ones_are_not() {
+    fn hidden_siblings_are_found_and_those_that_linux_shows_are_not() {
         let hidden = record_with(machine(8), looks_at(8, 12, |_, cpu| (0, 0, cpu / 2)));
         let finding = &found(&hidden, RULE)[0];
         assert_eq!((finding.what.code(), finding.severity), (Some("shared-cores"), Severity::Warning));
-        let mut told = hidden.clone();
-        told.machine.cpus.iter_mut().for_each(|cpu| cpu.core = Some(cpu.id / 2));
-        assert_eq!(found(&told, RULE), []);
+        let mut shown = hidden.clone();
+        shown.machine.cpus.iter_mut().for_each(|cpu| cpu.core = Some(cpu.id / 2));
+        assert_eq!(found(&shown, RULE), []);
         let apart = record_with(machine(8), looks_at(8, 12, |_, cpu| (0, 0, cpu)));
         assert_eq!(found(&apart, RULE), []);
         assert_eq!(missing(&machine(8), RULE), Some("looks at where the CPUs are (linespeed run)"));
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn cpus_that_share_now_and_then_are_said_to() {
-        let place = |look: u32, cpu: u32| (0, 0, if look % 4 == 0 && cpu == 5 { 2 } else { cpu });
+        let place = |look: u32, cpu: u32| (0, 0, if look.is_multiple_of(4) && cpu == 5 { 2 } else { cpu });
         let finding = &found(&record_with(machine(8), looks_at(8, 24, place)), RULE)[0];
         assert_eq!(finding.what.code(), Some("shared-cores-at-times"));
         // Once is no finding.

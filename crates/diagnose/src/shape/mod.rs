@@ -2,6 +2,7 @@
 
 mod classes;
 mod domains;
+pub(crate) mod facts;
 pub(crate) mod noise;
 #[cfg(test)]
 pub(crate) mod samples;
@@ -12,13 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::Summary;
 use record::live::Share;
-use record::shape::{Distance, Look, Looks, Motion, Shape, ShapeState, SharedCore, Told, TwoDistances};
+use record::shape::{Distance, Look, Looks, Motion, Shape, ShapeState, SharedCore, Topology, TwoDistances};
 use record::{CpuList, Machine, Record};
 
 use classes::{LINES_APART, LOADS_APART, bounds, class_of};
 use domains::{Domains, partition};
 
-/// Beside each other two loops took this many times as long as alone: they shared an execution unit. Between the two it is not told.
+/// Beside each other two loops took this many times as long as alone: they shared an execution unit. Between the two it is not shown.
 const ONE_CORE: f64 = 1.5;
 /// Up to this they did not.
 const OWN_CORES: f64 = 1.3;
@@ -60,7 +61,7 @@ pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
     let split: Vec<Option<Vec<Domains>>> =
         series.map(|look| line_bounds.iter().map(|bound| partition(&series, look, *bound)).collect());
     // A bound that never divides the CPUs is noise.
-    let told = ToldDomains::new(machine, &looks.cpus);
+    let shown = ShownDomains::new(machine, &looks.cpus);
     let divides: Vec<usize> = (0..line_bounds.len())
         .filter(|at| {
             split.iter().flatten().any(|levels| levels[*at].as_ref().is_some_and(|domains| domains.len() > 1))
@@ -85,14 +86,14 @@ pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
         })
         .collect();
     let known: Vec<&ShapeState> = states.iter().flatten().collect();
-    let shares = |state: &ShapeState| state.cores.iter().any(|core| !told.is_core(core));
+    let shares = |state: &ShapeState| state.cores.iter().any(|core| !shown.is_core(core));
     let share_of = |is: &dyn Fn(usize) -> bool| {
         let chosen: Vec<usize> = (0..states.len()).filter(|at| states[*at].is_some() && is(*at)).collect();
         let count = chosen.iter().filter(|at| states[**at].as_ref().is_some_and(shares)).count();
         (!chosen.is_empty()).then(|| Share::of(count as u64, chosen.len() as u64, 0))
     };
     let has_hidden =
-        |state: &&&ShapeState| state.domains.iter().any(|domains| domains.len() > 1 && !told.has(domains));
+        |state: &&&ShapeState| state.domains.iter().any(|domains| domains.len() > 1 && !shown.has(domains));
     let hidden = known.iter().filter(has_hidden).count();
     Some(Shape {
         looked_at: None,
@@ -101,13 +102,13 @@ pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
         distances: distances(&lines, &line_bounds),
         motion: motion(&known),
         changes: known.windows(2).filter(|pair| pair[0] != pair[1]).count() as u32,
-        shared_cores: shared_cores(&known, &told),
+        shared_cores: shared_cores(&known, &shown),
         sharing: share_of(&|at| !looks.looks[at].busy),
         sharing_busy: share_of(&|at| looks.looks[at].busy),
-        siblings_not_confirmed: series.siblings_without_effect(&told),
+        siblings_not_confirmed: series.siblings_without_effect(&shown),
         split: Some(Share::of(hidden as u64, known.len() as u64, 0)),
         memory: load_bound.and_then(|bound| two_distances(&loads, bound)),
-        told: told.judge(&known),
+        topology: shown.judge(&known),
         states,
     })
 }
@@ -175,16 +176,16 @@ impl Series<'_> {
     }
 
     /// Siblings that Linux shows and that never took anything from each other, as often as they were asked.
-    fn siblings_without_effect(&self, told: &ToldDomains) -> Vec<(u32, u32)> {
+    fn siblings_without_effect(&self, shown: &ShownDomains) -> Vec<(u32, u32)> {
         let mut slowest: BTreeMap<(u32, u32), f64> = BTreeMap::new();
         for one in self.known().flat_map(|look| &look.contended) {
             let least = slowest.entry(one.pair).or_insert(0.0);
             *least = least.max(one.slowdown);
         }
-        let is_told = |pair: &(u32, u32)| told.is_core(&[pair.0, pair.1].into_iter().collect());
+        let is_shown = |pair: &(u32, u32)| shown.is_core(&[pair.0, pair.1].into_iter().collect());
         slowest
             .into_iter()
-            .filter(|(pair, most)| *most <= OWN_CORES && is_told(pair))
+            .filter(|(pair, most)| *most <= OWN_CORES && is_shown(pair))
             .map(|(pair, _)| pair)
             .collect()
     }
@@ -223,7 +224,7 @@ fn motion(states: &[&ShapeState]) -> Motion {
     }
 }
 
-fn shared_cores(states: &[&ShapeState], told: &ToldDomains) -> Vec<SharedCore> {
+fn shared_cores(states: &[&ShapeState], shown: &ShownDomains) -> Vec<SharedCore> {
     let mut counts: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     for core in states.iter().flat_map(|state| &state.cores) {
         let cpus: Vec<u32> = core.iter().collect();
@@ -231,15 +232,15 @@ fn shared_cores(states: &[&ShapeState], told: &ToldDomains) -> Vec<SharedCore> {
             cpus[at + 1..].iter().for_each(|b| *counts.entry((*a, *b)).or_default() += 1);
         }
     }
-    let is_told = |pair: (u32, u32)| told.is_core(&[pair.0, pair.1].into_iter().collect());
+    let is_shown = |pair: (u32, u32)| shown.is_core(&[pair.0, pair.1].into_iter().collect());
     let mut shared: Vec<SharedCore> =
-        counts.into_iter().map(|(pair, looks)| SharedCore { pair, looks, told: is_told(pair) }).collect();
+        counts.into_iter().map(|(pair, looks)| SharedCore { pair, looks, shown: is_shown(pair) }).collect();
     shared.sort_by_key(|one| (std::cmp::Reverse(one.looks), one.pair));
     shared
 }
 
 /// The domains that Linux shows, of the CPUs that were looked at.
-struct ToldDomains {
+struct ShownDomains {
     cores: BTreeMap<u32, u32>,
     /// Clusters, caches, dies, nodes and packages, each with at least two domains.
     each: Vec<Vec<CpuList>>,
@@ -247,7 +248,7 @@ struct ToldDomains {
     far: Vec<Vec<CpuList>>,
 }
 
-impl ToldDomains {
+impl ShownDomains {
     fn new(machine: &Machine, cpus: &[u32]) -> Self {
         let by = |of: &dyn Fn(&record::machine::Cpu) -> Option<u32>| {
             let mut domains: BTreeMap<u32, CpuList> = BTreeMap::new();
@@ -283,13 +284,13 @@ impl ToldDomains {
     }
 
     fn has(&self, domains: &[CpuList]) -> bool {
-        self.each.iter().any(|told| told == domains)
+        self.each.iter().any(|shown| shown == domains)
     }
 
     /// The looks' domains against these.
-    fn judge(&self, states: &[&ShapeState]) -> Told {
+    fn judge(&self, states: &[&ShapeState]) -> Topology {
         if states.len() < LEAST_OTHER {
-            return Told::Unknown;
+            return Topology::Unknown;
         }
         let domains =
             |state: &&ShapeState| state.domains.iter().filter(|of| of.len() > 1).cloned().collect::<Vec<_>>();
@@ -297,17 +298,17 @@ impl ToldDomains {
         let is_strange = |of: &&Vec<CpuList>| !self.has(of);
         let strange: Vec<&Vec<CpuList>> = all.iter().flatten().filter(is_strange).collect();
         let looks = all.iter().filter(|of| of.iter().any(|of| !self.has(of))).count();
-        let unseen = self.far.iter().any(|told| !all.iter().flatten().any(|seen| seen == told));
+        let unseen = self.far.iter().any(|shown| !all.iter().flatten().any(|seen| seen == shown));
         let is_within = |domain: &CpuList| {
-            self.far.iter().all(|told| told.iter().any(|one| domain.iter().all(|cpu| one.contains(cpu))))
+            self.far.iter().all(|shown| shown.iter().any(|one| domain.iter().all(|cpu| one.contains(cpu))))
         };
         // The same domains in each look.
         let stays = looks == states.len() && all.windows(2).all(|pair| pair[0] == pair[1]);
         match (looks >= LEAST_OTHER, unseen) {
-            (true, _) if !stays || !strange.iter().all(|of| of.iter().all(is_within)) => Told::Crossing,
-            (true, _) => Told::Finer,
-            (false, true) => Told::Coarser,
-            (false, false) => Told::AsTold,
+            (true, _) if !stays || !strange.iter().all(|of| of.iter().all(is_within)) => Topology::Crossing,
+            (true, _) => Topology::Finer,
+            (false, true) => Topology::Coarser,
+            (false, false) => Topology::AsShown,
         }
     }
 }

@@ -7,7 +7,7 @@ use record::shape::Contended;
 use super::samples::{jitter, looks_at as series};
 
 /// A machine as Linux shows it: the core and the package of each CPU.
-fn told(n: u32, core: impl Fn(u32) -> u32, package: impl Fn(u32) -> u32) -> Machine {
+fn shown(n: u32, core: impl Fn(u32) -> u32, package: impl Fn(u32) -> u32) -> Machine {
     let mut machine = Machine::default();
     machine.cpus.extend((0..n).map(|id| record::machine::Cpu {
         id,
@@ -22,7 +22,7 @@ fn told(n: u32, core: impl Fn(u32) -> u32, package: impl Fn(u32) -> u32) -> Mach
 }
 
 fn flat(n: u32) -> Machine {
-    told(n, |cpu| cpu, |_| 0)
+    shown(n, |cpu| cpu, |_| 0)
 }
 
 fn list(cpus: &str) -> CpuList {
@@ -34,7 +34,7 @@ fn hidden_siblings_that_stay_are_pinned_and_shared() {
     let shape = shape(&series(8, 12, |_, cpu| (0, 0, cpu / 2)), &flat(8)).unwrap();
     assert_eq!((shape.motion, shape.changes), (Motion::Pinned, 0));
     assert_eq!(
-        shape.shared_cores.iter().map(|one| (one.pair, one.looks, one.told)).collect::<Vec<_>>(),
+        shape.shared_cores.iter().map(|one| (one.pair, one.looks, one.shown)).collect::<Vec<_>>(),
         [(0, 1), (2, 3), (4, 5), (6, 7)].map(|pair| (pair, 12, false))
     );
     assert_eq!(shape.sharing.unwrap().count, 12);
@@ -43,10 +43,11 @@ fn hidden_siblings_that_stay_are_pinned_and_shared() {
 
 #[test]
 fn siblings_as_told_are_no_news() {
-    let shape = shape(&series(8, 12, |_, cpu| (cpu / 4, 0, cpu / 2)), &told(8, |cpu| cpu / 2, |cpu| cpu / 4))
-        .unwrap();
-    assert_eq!((shape.motion, shape.told), (Motion::Pinned, Told::AsTold));
-    assert!(shape.shared_cores.iter().all(|one| one.told));
+    let shape =
+        shape(&series(8, 12, |_, cpu| (cpu / 4, 0, cpu / 2)), &shown(8, |cpu| cpu / 2, |cpu| cpu / 4))
+            .unwrap();
+    assert_eq!((shape.motion, shape.topology), (Motion::Pinned, Topology::AsShown));
+    assert!(shape.shared_cores.iter().all(|one| one.shown));
     assert_eq!((shape.sharing.unwrap().count, shape.split.unwrap().count), (0, 0));
 }
 
@@ -54,7 +55,7 @@ fn siblings_as_told_are_no_news() {
 fn told_siblings_that_do_not_contend_are_named() {
     let mut looks = series(4, 6, |_, cpu| (0, 0, cpu));
     looks.looks.iter_mut().for_each(|look| look.contended.push(Contended { pair: (0, 1), slowdown: 1.02 }));
-    let shape = shape(&looks, &told(4, |cpu| cpu / 2, |_| 0)).unwrap();
+    let shape = shape(&looks, &shown(4, |cpu| cpu / 2, |_| 0)).unwrap();
     assert_eq!(shape.siblings_not_confirmed, [(0, 1)]);
     assert_eq!(shape.shared_cores, []);
 }
@@ -64,12 +65,12 @@ fn cpus_that_float_over_cores_and_packages_are_seen() {
     // Each look another pair shares a core, and another CPU is in the other package.
     let place = |look: u32, cpu: u32| {
         let core = if cpu == (look * 5 + 3) % 16 { (look * 5) % 16 } else { cpu };
-        (u32::from(cpu == (look * 7 + 9) % 16 && look % 3 == 0), 0, core)
+        (u32::from(cpu == (look * 7 + 9) % 16 && look.is_multiple_of(3)), 0, core)
     };
     let shape = shape(&series(16, 20, place), &flat(16)).unwrap();
     assert_eq!(shape.motion, Motion::Floating);
     assert!(shape.changes >= 18, "{}", shape.changes);
-    assert_eq!(shape.told, Told::Crossing);
+    assert_eq!(shape.topology, Topology::Crossing);
     assert!((5..=7).contains(&shape.split.unwrap().count), "{:?}", shape.split);
     assert!(shape.sharing.unwrap().count >= 14, "{:?}", shape.sharing);
     let away = shape.states[0].as_ref().unwrap();
@@ -91,7 +92,7 @@ fn two_cpus_whose_pair_changes_float() {
 #[test]
 fn two_hidden_packages_are_finer_than_told() {
     let shape = shape(&series(16, 10, |_, cpu| (cpu / 8, 0, cpu)), &flat(16)).unwrap();
-    assert_eq!((shape.motion, shape.told), (Motion::Pinned, Told::Finer));
+    assert_eq!((shape.motion, shape.topology), (Motion::Pinned, Topology::Finer));
     assert_eq!(shape.states[3].as_ref().unwrap().domains, [[list("0-7"), list("8-15")]]);
     let memory = shape.memory.unwrap();
     assert!(memory.near_ns < 110.0 && memory.far_ns > 140.0 && memory.far.count == 80, "{memory:?}");
@@ -116,8 +117,8 @@ fn uneven_domains_are_found() {
 
 #[test]
 fn packages_that_are_not_apart_are_coarser_than_told() {
-    let shape = shape(&series(8, 8, |_, cpu| (0, 0, cpu)), &told(8, |cpu| cpu, |cpu| cpu)).unwrap();
-    assert_eq!((shape.told, shape.motion), (Told::Coarser, Motion::Pinned));
+    let shape = shape(&series(8, 8, |_, cpu| (0, 0, cpu)), &shown(8, |cpu| cpu, |cpu| cpu)).unwrap();
+    assert_eq!((shape.topology, shape.motion), (Topology::Coarser, Motion::Pinned));
 }
 
 #[test]
@@ -130,7 +131,7 @@ fn a_cpu_that_is_taken_away_within_a_look_moves_nobody() {
     }
     looks.looks[4].memory_ns[3] = None;
     let shape = shape(&looks, &flat(8)).unwrap();
-    assert_eq!((shape.motion, shape.told), (Motion::Pinned, Told::AsTold));
+    assert_eq!((shape.motion, shape.topology), (Motion::Pinned, Topology::AsShown));
     assert!(shape.distances.last().unwrap().high_ns < LOST_NS);
 }
 
@@ -195,7 +196,7 @@ proptest! {
             look.contended.iter_mut().for_each(|one| one.pair = (turn(one.pair.1), turn(one.pair.0)));
         }
         let (one, other) = (shape(&looks, &flat(n as u32)), shape(&turned, &flat(n as u32)));
-        let gist = |shape: &Option<Shape>| shape.as_ref().map(|s| (s.motion, s.told, s.changes, s.looks, s.sharing, s.split, s.memory, s.shared_cores.len()));
+        let gist = |shape: &Option<Shape>| shape.as_ref().map(|s| (s.motion, s.topology, s.changes, s.looks, s.sharing, s.split, s.memory, s.shared_cores.len()));
         prop_assert_eq!(gist(&one), gist(&other));
     }
 

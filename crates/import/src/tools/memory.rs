@@ -157,7 +157,7 @@ pub(super) fn is_speed(mt_s: f64) -> bool {
 
 /// Says that no memory has such a speed.
 pub(super) fn withhold_speed(mt_s: impl Display, field: &str, origin: Origin, sink: &mut Sink) {
-    sink.withhold_at(&path(field, sink), format!("{mt_s} MT/s is not a speed that memory has"), origin);
+    sink.withhold_at(path(field, sink), format!("{mt_s} MT/s is not a speed that memory has"), origin);
 }
 
 /// Says that a value which begins as a number is not read.

@@ -76,7 +76,7 @@ impl Reader for NumastatReader {
             let sum = sums.last().map_or(f64::INFINITY, |(_, sum, _)| *sum);
             if (sum - all).abs() > ROUNDED_BY * (nodes.len() + 1) as f64 {
                 let why = format!("the nodes have {all:.2} MB together, which no sum behind them says");
-                sink.withhold(&format!("machine.nodes[].{field}"), why, line.line());
+                sink.withhold(format!("machine.nodes[].{field}"), why, line.line());
                 continue;
             }
             for (node, value, line) in nodes {

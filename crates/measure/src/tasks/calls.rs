@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::FileExt;
 
 /// What is waited for. In this order: where several threads of a command wait, the first of these is what holds it, since
 /// the others wait for the threads in it.
@@ -97,53 +96,6 @@ impl Machine {
             (b"\x7fELF\x02", 183) => Some(Self::Arm),
             _ => None,
         }
-    }
-}
-
-/// A section that Go's linker writes, stripped or not.
-const GO: &[u8] = b".go.buildinfo";
-/// Bytes of names that are read.
-const MOST_NAMES: u64 = 64 << 10;
-
-/// What tells what the calls of a program's threads mean.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Program {
-    machine: Option<Machine>,
-    is_go: bool,
-}
-
-impl Program {
-    pub(super) fn of_process(pid: i32) -> Self {
-        Self { machine: Machine::of_process(pid), is_go: Self::is_go(pid) }
-    }
-
-    /// What a thread of it waits for, as [`super::waiting::find_reason`] has it.
-    pub(super) fn find_reason(self, pid: i32, tid: i32, state: char) -> Option<Waiting> {
-        let waiting = super::waiting::find_reason(pid, tid, state, self.machine)?;
-        Some(if self.is_go && waiting == Waiting::Lock { Waiting::Unknown } else { waiting })
-    }
-
-    /// Whether a process's program is one of Go, by the names of its file's sections. Its goroutines wait where the kernel does not see it,
-    /// and its threads park on a futex while there is no work for them: that is no lock.
-    fn is_go(pid: i32) -> bool {
-        let names = || {
-            let file = File::open(format!("/proc/{pid}/exe")).ok()?;
-            let mut head = [0; 64];
-            file.read_exact_at(&mut head, 0).ok()?;
-            let number = |at: usize, bytes: usize| {
-                head[at..at + bytes].iter().rev().fold(0, |number: u64, byte| number << 8 | u64::from(*byte))
-            };
-            // e_shoff, e_shentsize and e_shstrndx (elf(5)); sh_offset and sh_size of the section of names.
-            let mut section = [0; 16];
-            let at = number(40, 8).checked_add(number(58, 2) * number(62, 2))?.checked_add(24)?;
-            file.read_exact_at(&mut section, at).ok()?;
-            let [offset, size] = [&section[..8], &section[8..]]
-                .map(|bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()));
-            let mut names = vec![0; size.min(MOST_NAMES) as usize];
-            file.read_exact_at(&mut names, offset).ok()?;
-            Some(names)
-        };
-        names().is_some_and(|names| names.windows(GO.len()).any(|part| part == GO))
     }
 }
 
@@ -274,6 +226,5 @@ mod tests {
         assert_eq!((head(2, 62), head(2, 183)), (Some(Machine::X86), Some(Machine::Arm)));
         assert_eq!((head(1, 62), head(1, 3), head(1, 40), head(2, 3)), (None, None, None, None));
         assert_eq!(Machine::of_process(i32::MAX), None);
-        assert!(!Program::of_process(std::process::id() as i32).is_go);
     }
 }

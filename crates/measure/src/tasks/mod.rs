@@ -5,6 +5,7 @@
 //! could not be read.
 
 mod calls;
+mod program;
 mod sampler;
 mod seen;
 mod spells;

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::command_run::{LockWaits, Looks, Waits};
 
-use super::calls::{Program, Waiting};
+use super::calls::Waiting;
+use super::program::Program;
 use super::thread::Thread;
 
 /// A thread that waits, at one look.

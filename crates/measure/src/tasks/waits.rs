@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use record::command_run::{Looks, ThreadWaits};
 
-use super::calls::{Program, Waiting};
+use super::calls::Waiting;
+use super::program::Program;
 use super::seen::{Seen, Sleeper};
 use super::spells::{self, Spells};
 use super::thread::{list_threads, look_at_state};

@@ -2,13 +2,13 @@
 
 use record::live::Share;
 use record::phrase::count_noun;
-use record::shape::{Distance, Motion, Shape, ShapeState, Told};
+use record::shape::{Distance, Motion, Shape, ShapeState, Topology};
 use record::{CpuList, Record, units};
 
 use super::block::{Block, Part};
 use crate::table::{Field, Table};
 
-/// Spells that are told; the rest is in the record.
+/// Spells that are shown; the rest is in the record.
 const MOST: usize = 24;
 
 /// The block; nothing where nobody looked.
@@ -102,12 +102,12 @@ fn says(shape: &Shape) -> String {
         }
         Motion::Unknown => format!("{looks}: too few to say whether CPUs move."),
     };
-    let told = match shape.told {
-        Told::AsTold => "They lie as Linux shows them.",
-        Told::Finer => "They lie in domains that Linux does not show.",
-        Told::Coarser => "Linux shows packages or nodes that are not apart.",
-        Told::Crossing => "They lie otherwise than Linux shows.",
-        Told::Unknown => "",
+    let shown = match shape.topology {
+        Topology::AsShown => "They lie as Linux shows them.",
+        Topology::Finer => "They lie in domains that Linux does not show.",
+        Topology::Coarser => "Linux shows packages or nodes that are not apart.",
+        Topology::Crossing => "They lie otherwise than Linux shows.",
+        Topology::Unknown => "",
     };
     let share = |share: Option<Share>, when: &str| {
         let share = share.filter(|share| share.count > 0)?;
@@ -128,7 +128,7 @@ fn says(shape: &Shape) -> String {
     });
     let parts = [
         Some(motion),
-        Some(told.to_owned()).filter(|told| !told.is_empty()),
+        Some(shown.to_owned()).filter(|shown| !shown.is_empty()),
         share(shape.sharing, "between measurements"),
         share(shape.sharing_busy, "after all had worked"),
         memory,

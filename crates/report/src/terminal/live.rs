@@ -101,7 +101,7 @@ pub fn live(screen: &mut Screen, live: &Live) {
     };
     machine.iter().for_each(|fact| write(screen, fact));
     screen.line(&[]);
-    // What is told of a service stands with its threads, below what is the machine's.
+    // What is shown of a service stands with its threads, below what is the machine's.
     own.iter().for_each(|fact| write(screen, fact));
     let below = interval.service.as_ref().map_or(0, |service| service.below);
     let room = (PROCESSES - fewer - usize::from(lines > 1) - usize::from(below > 0)).saturating_sub(taken);
@@ -157,7 +157,7 @@ fn share(value: Option<&f64>) -> String {
 
 type Facts = Vec<(&'static str, String)>;
 
-/// What is told of the machine, and what of the service that is watched.
+/// What is shown of the machine, and what of the service that is watched.
 fn facts(live: &Live) -> (Facts, Facts) {
     let interval = live.interval;
     let runnable = interval.runnable.map_or_else(|| "-".to_owned(), |threads| format!("{threads:.1}"));
@@ -238,7 +238,7 @@ fn facts(live: &Live) -> (Facts, Facts) {
         facts.push(("Sensors", format!("  {}", all.into_iter().flatten().collect::<Vec<_>>().join(", "))));
     }
     let cost = interval.own_seconds / interval.seconds.max(1e-9);
-    // As told and at rest is no news.
+    // As shown and at rest is no news.
     let shape = interval
         .shape
         .as_ref()

@@ -1,0 +1,50 @@
+//! A share of what was counted, with its interval.
+
+use serde::{Deserialize, Serialize};
+
+/// A share of samples: so many of them, and the interval that holds the share of the time with 95 % confidence (Wilson, 1927), which
+/// no count of zero makes zero.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Share {
+    /// Samples.
+    pub count: u64,
+    /// Their share of all that were decoded.
+    pub share: f64,
+    /// The ends of its interval, in which those that could not be told may or may not be part of it.
+    pub low: f64,
+    /// The upper one.
+    pub high: f64,
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Self::of(0, 0, 0)
+    }
+}
+
+impl Share {
+    /// Of `all` samples `count` are such, and `untold` others may be.
+    pub fn of(count: u64, all: u64, untold: u64) -> Self {
+        let whole = count.saturating_add(untold).min(all.max(count));
+        let share = if all == 0 { 0.0 } else { count as f64 / all as f64 };
+        let low = if count == 0 { 0.0 } else { wilson(count, all).0 };
+        Self { count, share, low, high: wilson(whole, all).1 }
+    }
+}
+
+/// The standard normal's quantile of 95 %, both sides.
+const Z: f64 = 1.959_964;
+
+/// Wilson's interval of a share.
+fn wilson(count: u64, all: u64) -> (f64, f64) {
+    if all == 0 {
+        return (0.0, 1.0);
+    }
+    let (n, share) = (all as f64, (count as f64 / all as f64).min(1.0));
+    let middle = share + Z * Z / (2.0 * n);
+    let half = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+    let scale = 1.0 + Z * Z / n;
+    (((middle - half) / scale).max(0.0), ((middle + half) / scale).min(1.0))
+}
