@@ -6,6 +6,7 @@ use record::{Label, Labels, Measurement, Record, Snapshot, detail, metrics};
 
 use super::*;
 use crate::samples::{add_cache, add_curve, machine, measured, sizes, steps};
+use crate::shape::samples::looks_at;
 use record::diagnosis::Relevance;
 
 /// A machine of eight cores with two channels, set up as one would wish, with every input that a rule reads.
@@ -101,6 +102,7 @@ fn good() -> Record {
     }
     record.measurements.push(measured("cost.clock_read", Labels::new().with_label(Label::Cpu, 0u32), 20.0));
     record.measurements.push(measured("cost.syscall", Labels::new().with_label(Label::Cpu, 0u32), 90.0));
+    record.looks = Some(looks_at(8, 12, |_, cpu| (0, 0, cpu)));
     record
 }
 
@@ -146,6 +148,7 @@ fn good_with_two_packages() -> Record {
     let mut others = machine.memory_devices.clone();
     others.iter_mut().for_each(|device| device.node = Some(1));
     machine.memory_devices.extend(others);
+    record.looks = Some(looks_at(8, 12, |_, cpu| (cpu / 4, 0, cpu / 2)));
     record.conditions.before.numa_balancing = Some(0);
     for m in &mut record.measurements {
         if m.metric == "memory.bandwidth" {
