@@ -153,7 +153,10 @@ class Started:
         return self
 
     def pids(self):
-        """The program, or its copies."""
+        """The program, or its copies; of a server that left its session, all processes of that name."""
+        if server := self.case.program.get("server"):
+            found = subprocess.run(["pgrep", "-x", server], stdout=subprocess.PIPE, text=True, check=False).stdout.split()
+            return [int(pid) for pid in found]
         if self.case.copies == 1:
             return [self.process.pid]
         return [int(pid) for pid in pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()]

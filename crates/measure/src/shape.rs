@@ -21,6 +21,8 @@ const BLOCKS: u64 = 4;
 const WARM_UP: u64 = 5;
 /// How long a side waits for the other, which may not be running: a hundred times a pair's own time.
 const WAIT: Duration = Duration::from_micros(400);
+/// The same of all rounds together, where they are few: a thread that begins late loses no pair then.
+const WAIT_OF_ALL: Duration = Duration::from_millis(8);
 /// Rounds of the tournament at most. Of more CPUs a sample of the pairs is looked at, in which each CPU has as many.
 const MOST_ROUNDS: usize = 127;
 /// Distance of the lines of the page that all CPUs load from. Neighbours of 64 bytes are fetched in pairs.
@@ -182,6 +184,7 @@ impl Looker {
         let first = self.len() % n;
         let (rounds, lines, page) =
             (&self.rounds, &self.lines, self.page.as_ref().map(|page| page.start() as usize));
+        let wait = WAIT.max(WAIT_OF_ALL / rounds.len().max(1) as u32);
         let seen = self.run(&self.looks.cpus, |member| {
             member.wait();
             let mut times = Vec::with_capacity(rounds.len());
@@ -189,7 +192,7 @@ impl Looker {
                 let Some(other) = partner(*round, member.index, n) else { continue };
                 let pair = (member.index.min(other), member.index.max(other));
                 let Some(at) = index(pair) else { continue };
-                let time = hand_over(&lines[at], member.index < other);
+                let time = hand_over(&lines[at], member.index < other, wait);
                 if member.index < other {
                     times.push((at, time));
                 }
@@ -298,8 +301,8 @@ fn partner(round: usize, one: usize, n: usize) -> Option<usize> {
 }
 
 /// One side of a pair; ns one way to the side that begins.
-fn hand_over(line: &Line, begins: bool) -> Option<f64> {
-    let limit = Instant::now() + WAIT;
+fn hand_over(line: &Line, begins: bool, wait: Duration) -> Option<f64> {
+    let limit = Instant::now() + wait;
     let enough = || Instant::now() >= limit;
     let mut value = u64::from(!begins);
     let mut rounds = |rounds: u64| {

@@ -20,6 +20,8 @@ const NOTICE: Duration = Duration::from_millis(50);
 
 /// Processes above which the children of each are not asked for: a service of many has them all named.
 const MOST_WITH_CHILDREN: usize = 32;
+/// Processes below one that are asked.
+const MOST_IN_TREE: usize = 256;
 
 /// A process that runs already. Its number may be another's later: when it started tells it apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,17 +75,6 @@ impl Attached {
             .is_some_and(|stat| stat.started == self.started && !stat.has_ended())
     }
 
-    /// Its children, and what each has had until now.
-    fn children(&self) -> Vec<(i32, u64, (u64, u64))> {
-        let tids = thread::list_threads(self.pid);
-        let pids = tids.into_iter().flat_map(|tid| thread::children(self.pid, tid));
-        let had = |pid| {
-            let Stat { started, ticks, ended_ticks, .. } = Stat::read(pid)?;
-            Some((pid, started, add(ticks, ended_ticks)))
-        };
-        pids.filter_map(had).collect()
-    }
-
     /// What the kernel accounts for it now; `None` when it has ended.
     fn account(&self) -> Option<Account> {
         if self.is_there() { Account::read(self.pid) } else { None }
@@ -94,17 +85,15 @@ impl Attached {
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
     ticks: (u64, u64),
-    /// Of children that have ended, over their whole lives.
-    ended_ticks: (u64, u64),
     faults: (u64, u64),
     rss: u64,
 }
 
 impl Account {
     fn read(pid: i32) -> Option<Self> {
-        let Stat { ticks, ended_ticks, faults, .. } = Stat::read(pid)?;
+        let Stat { ticks, faults, .. } = Stat::read(pid)?;
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        Some(Self { ticks, ended_ticks, faults, rss: bytes_field(&status, "VmHWM").unwrap_or(0) })
+        Some(Self { ticks, faults, rss: bytes_field(&status, "VmHWM").unwrap_or(0) })
     }
 }
 
@@ -115,26 +104,26 @@ struct Watched {
     first: Account,
     last: Account,
     there: bool,
-    /// The children that it had at first, when each was started, and what it had had.
-    children: Vec<(i32, u64, (u64, u64))>,
+    /// What it, all below it and all of these that ended had had at first, where that is asked for.
+    of_tree: Option<(u64, u64)>,
 }
 
 impl Watched {
     fn new(process: Attached) -> Self {
         let first = process.account();
         let (there, first) = (first.is_some(), first.unwrap_or_default());
-        let children = process.children();
-        Self { process, first, last: first, there, children }
+        Self { process, first, last: first, there, of_tree: None }
     }
 
-    /// The ticks that it and children that came and went had since the first look: what no look at threads sees of these.
-    fn ticks(&self) -> (u64, u64) {
-        let gone = |(pid, started, _): &&(i32, u64, (u64, u64))| {
-            Stat::read(*pid).is_none_or(|stat| stat.started != *started)
-        };
-        let before = self.children.iter().filter(gone).fold((0, 0), |sum, (.., had)| add(sum, *had));
-        let ended = less(less(self.last.ended_ticks, self.first.ended_ticks), before);
-        add(less(self.last.ticks, self.first.ticks), ended)
+    /// Ticks since the first look: its own, and those of what it started, whatever of that came and went.
+    fn ticks(&self, named: &[i32]) -> (u64, u64) {
+        let own = less(self.last.ticks, self.first.ticks);
+        let now = self
+            .of_tree
+            .filter(|_| self.is_there())
+            .map(|first| less(tree_ticks(self.process.pid, named), first));
+        // One that left the tree alive takes its time with it.
+        now.map_or(own, |tree| std::cmp::max_by_key(tree, own, |ticks| ticks.0.saturating_add(ticks.1)))
     }
 
     fn is_there(&self) -> bool {
@@ -183,6 +172,7 @@ impl Watching {
                 self.sampler.forget(gone.process.pid);
             }
         }
+        self.begin_trees();
     }
 
     /// The processes.
@@ -269,13 +259,25 @@ impl Watching {
         let wall = now - std::mem::replace(&mut self.since, now);
         let involuntary = self.sampler.involuntary_switches();
         let seen = self.sampler.take();
-        let usage = usage(&self.all, &seen.0, involuntary);
-        let few = self.all.len() <= MOST_WITH_CHILDREN;
+        let usage = usage(&self.all, &self.named(), &seen.0, involuntary);
         for one in &mut self.all {
-            one.first = one.last;
-            one.children = if few { one.process.children() } else { Vec::new() };
+            (one.first, one.of_tree) = (one.last, None);
         }
+        self.begin_trees();
         (wall, usage, seen)
+    }
+
+    fn named(&self) -> Vec<i32> {
+        self.all.iter().map(|one| one.process.pid).collect()
+    }
+
+    /// From now on what all below them have counts.
+    fn begin_trees(&mut self) {
+        let named = self.named();
+        let few = named.len() <= MOST_WITH_CHILDREN;
+        for one in self.all.iter_mut().filter(|one| one.there && one.of_tree.is_none()) {
+            one.of_tree = few.then(|| tree_ticks(one.process.pid, &named));
+        }
     }
 
     /// Looks at their threads and accounts, and says when to look again.
@@ -308,6 +310,22 @@ pub fn watch(
     watching.watch(limit, stop)
 }
 
+/// Ticks that a process and all below it have had, and all of these that ended and were waited for: whoever ends within goes on
+/// counting. Those that are named themselves count for themselves.
+fn tree_ticks(pid: i32, named: &[i32]) -> (u64, u64) {
+    let (mut todo, mut sum) = (vec![pid], (0, 0));
+    let mut left = MOST_IN_TREE;
+    while let Some(pid) = todo.pop().filter(|_| left > 0) {
+        left -= 1;
+        let Some(stat) = Stat::read(pid) else { continue };
+        sum = add(sum, add(stat.ticks, stat.ended_ticks));
+        let tids = thread::list_threads(pid).into_iter().take(MOST_IN_TREE);
+        let children = tids.flat_map(|tid| thread::children(pid, tid));
+        todo.extend(children.filter(|child| !named.contains(child)));
+    }
+    sum
+}
+
 fn add(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
     (one.0.saturating_add(other.0), one.1.saturating_add(other.1))
 }
@@ -317,13 +335,13 @@ fn less(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
 }
 
 /// What they used: the CPU time of their threads, which is exact, told apart by ticks.
-fn usage(all: &[Watched], seen: &Seen, involuntary: u64) -> Usage {
+fn usage(all: &[Watched], named: &[i32], seen: &Seen, involuntary: u64) -> Usage {
     let grown = |of: fn(&Account) -> u64| {
         all.iter().map(|one| of(&one.last).saturating_sub(of(&one.first))).sum::<u64>()
     };
     // The accounts are those of the processes that were named and of children that ended; what they started and still runs is in its
     // threads. Whichever saw more: threads and children may have come and gone between two looks.
-    let of_processes = all.iter().fold((0, 0), |sum, one| add(sum, one.ticks()));
+    let of_processes = all.iter().fold((0, 0), |sum, one| add(sum, one.ticks(named)));
     let of_threads = seen.threads.iter().fold((0, 0), |sum, thread| add(sum, thread.ticks));
     let sum = |ticks: (u64, u64)| ticks.0.saturating_add(ticks.1);
     let (user, system) = std::cmp::max_by_key(of_processes, of_threads, |ticks| sum(*ticks));
