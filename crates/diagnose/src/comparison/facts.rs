@@ -13,7 +13,7 @@ use super::commands::find_conditions;
 use super::explain::{clock_at_import, find_running};
 use crate::cpu_accounting::used_by_others;
 use crate::memory_channels::{channels, populated};
-use crate::shape::facts;
+use crate::shape::facts as seen;
 
 /// What others took of the CPUs while a record was measured.
 pub(super) const OTHER_WORK: Template =
@@ -180,9 +180,9 @@ fn list_state() -> Vec<Row> {
 /// Where the CPUs were. How often is another figure each time.
 fn list_shape() -> Vec<Row> {
     vec![
-        (text!("comparison-fact-cpus-move", "CPUs move"), "motion", Of(facts::cpus_move)),
-        (text!("comparison-fact-shared-cores", "Cores shared unseen"), "sharing", Of(facts::cores_shared)),
-        (text!("comparison-fact-hidden-dies", "Hidden packages or dies"), "split", Of(facts::domains_hidden)),
+        (text!("comparison-fact-cpus-move", "CPUs move"), "motion", Of(seen::cpus_move)),
+        (text!("comparison-fact-shared-cores", "Cores shared unseen"), "sharing", Of(seen::cores_shared)),
+        (text!("comparison-fact-hidden-dies", "Hidden packages or dies"), "split", Of(seen::domains_hidden)),
     ]
 }
 
