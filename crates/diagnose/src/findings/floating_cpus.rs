@@ -1,5 +1,6 @@
 //! Virtual CPUs that a hypervisor moves between cores and packages while the machine works.
 
+use record::phrase::count_noun;
 use record::shape::Motion;
 
 use super::prelude::*;
@@ -12,19 +13,15 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let (near, far) = (shape.distances.first()?, shape.distances.last()?);
     let ns = |ns: f64| Value::Figure(ns, "ns");
     let what = text!(
-        "vCPUs move between cores or packages: {changes} changes in {looks} looks",
-        changes = shape.changes,
+        "vCPUs move between cores or packages: {changes} in {looks} looks",
+        changes = count_noun(u64::from(shape.changes), "change"),
         looks = shape.looks
     );
     let cost = text!(
         "each move leaves caches behind, and memory may become remote: latency, its tail and what threads share vary by it"
     );
     let mut finding = RULE.report_fact(Severity::Warning, cost, what).felt_by(Relevance::Some).cite(
-        text!(
-            "{looks} looks, {changes} times another state than the one before",
-            looks = shape.looks,
-            changes = shape.changes
-        ),
+        text!("{changes} times another state than in the look before", changes = shape.changes),
         "diagnosis.shape.changes",
     );
     if shape.distances.len() > 1 {
