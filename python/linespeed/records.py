@@ -1895,7 +1895,7 @@ class Traffic:
     doubtful: Optional[bool] = None
     #: Those read, where they are counted apart.
     read: Optional[float] = None
-    #: Where it comes from: `uncore_imc`, `amd_umc`, `resctrl`…
+    #: Where it comes from: `uncore_imc`, `amd_umc`…
     source: str = ''
     #: Those written.
     written: Optional[float] = None

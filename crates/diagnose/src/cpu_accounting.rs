@@ -74,7 +74,7 @@ const NOISY: f64 = 0.1;
 /// Names a cause of noise where the figures' own marks show none: that the CPUs were elsewhere, or else that other programs ran. That
 /// nobody was there is not said of a run beside which somebody was.
 pub fn explain_noise(record: &mut Record) {
-    let states = crate::shape::of_record(record).map(|shape| shape.states).unwrap_or_default();
+    let states = shape::of_record(record).map(|shape| shape::moved(&shape).to_vec()).unwrap_or_default();
     for m in record.measurements.iter_mut().filter(|m| m.doubt.is_some()) {
         let explained =
             shape::noise::explain(m, &states).and_then(|cause| m.doubt.as_ref()?.explained_by(cause));

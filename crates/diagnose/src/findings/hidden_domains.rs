@@ -12,7 +12,9 @@ const LEAST: u64 = 2;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let shape = case.shape()?;
-    let split = shape.split.filter(|split| split.count >= LEAST);
+    // Where no hypervisor moves CPUs, domains that come and go are none.
+    let can_be = case.record.machine.is_virtual() || shape.topology == Topology::Finer;
+    let split = shape.split.filter(|split| can_be && split.count >= LEAST);
     let apart = split.zip(shape.distances.last()).map(|(split, far)| {
         let domains = shape.states.iter().flatten().filter_map(|state| state.domains.last()).map(Vec::len).max();
         let what = match shape.topology {

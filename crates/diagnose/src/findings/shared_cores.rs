@@ -15,7 +15,8 @@ const NAMED: usize = 3;
 const OFTEN: f64 = 0.1;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    let shape = case.shape()?;
+    // What firmware says of its own cores is so.
+    let shape = case.shape().filter(|_| case.record.machine.is_virtual())?;
     let hidden: Vec<_> = shape.shared_cores.iter().filter(|pair| !pair.shown).collect();
     let of = |states: &Option<record::live::Share>| {
         states.map_or((0, 0.0), |share| (share.count as usize, share.share))

@@ -10,7 +10,7 @@ use super::{Headline, MEMORY_BANDWIDTH, MEMORY_LATENCY, doubt, reached};
 use crate::figures::{RESOLUTION, has_labels};
 use crate::memory_channels;
 use crate::record_index::RecordIndex;
-use crate::shape::noise;
+use crate::shape::{moved, noise};
 
 /// Bandwidths as STREAM counts bytes, whose arrays were mostly memory. The bus carried at least as many bytes, whatever regular
 /// stores read first.
@@ -120,7 +120,7 @@ pub(super) fn latency(index: &RecordIndex) -> Option<Headline> {
         source: Some(CeilingSource::Measured),
         delivered: small.value(),
         share: Some(ceiling / small.value()),
-        beside: index.shape().and_then(|shape| noise::explain(small, &shape.states)),
+        beside: index.shape().and_then(|shape| noise::explain(small, moved(shape))),
         doubt: doubt([small, huge]),
         ..Resource::default()
     };

@@ -25,9 +25,9 @@ pub(crate) fn domains_hidden(record: &Record) -> Option<String> {
 fn seen_in(shares: [Option<Share>; 2]) -> String {
     let most = shares.into_iter().flatten().map(|share| share.share).fold(0.0, f64::max);
     match most {
-        0.0 => "never",
-        1.0 => "always",
-        _ => "at times",
+        0.0 => "not seen",
+        1.0 => "in all looks",
+        _ => "in some looks",
     }
     .to_owned()
 }

@@ -39,6 +39,11 @@ pub(crate) fn of_record(record: &Record) -> Option<Shape> {
     Some(shape)
 }
 
+/// The states between which CPUs moved; none where they did not.
+pub(crate) fn moved(shape: &Shape) -> &[Option<ShapeState>] {
+    if shape.motion == Motion::Floating { &shape.states } else { &[] }
+}
+
 /// What looks at CPUs of this machine say; `None` where none says something.
 pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
     let positions = looks.positions();
@@ -100,7 +105,7 @@ pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
         looks: known.len() as u32,
         cost: None,
         distances: distances(&lines, &line_bounds),
-        motion: motion(&known),
+        motion: motion(&known, machine.is_virtual()),
         changes: known.windows(2).filter(|pair| pair[0] != pair[1]).count() as u32,
         shared_cores: shared_cores(&known, &shown),
         sharing: share_of(&|at| !looks.looks[at].busy),
@@ -213,12 +218,14 @@ fn two_distances(loads: &[f64], bound: f64) -> Option<TwoDistances> {
     })
 }
 
-fn motion(states: &[&ShapeState]) -> Motion {
+/// Only a hypervisor moves CPUs. Where there is none, states that differ are those of a clock between the cores that moves.
+fn motion(states: &[&ShapeState], is_virtual: bool) -> Motion {
     let mut counts: BTreeMap<&ShapeState, usize> = BTreeMap::new();
     states.iter().for_each(|state| *counts.entry(state).or_default() += 1);
     let usual = counts.values().copied().max().unwrap_or(0);
     match states.len() {
-        n if n - usual >= LEAST_OTHER => Motion::Floating,
+        n if n - usual >= LEAST_OTHER && is_virtual => Motion::Floating,
+        n if n - usual >= LEAST_OTHER => Motion::Unknown,
         n if n < LEAST_LOOKS => Motion::Unknown,
         _ => Motion::Pinned,
     }

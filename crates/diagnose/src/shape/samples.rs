@@ -43,8 +43,9 @@ pub(crate) fn looks_at(n: u32, looks: u32, place: impl Fn(u32, u32) -> Place) ->
     Looks { cpus: (0..n).collect(), pairs: None, looks: (0..looks).map(at).collect() }
 }
 
-/// A record with these looks.
+/// A record of a virtual machine with these looks.
 pub(crate) fn record_with(mut record: Record, looks: Looks) -> Record {
     record.looks = Some(looks);
+    record.machine.virtualization.hypervisor = Some("kvm".to_owned());
     record
 }

@@ -9,6 +9,7 @@ use super::samples::{jitter, looks_at as series};
 /// A machine as Linux shows it: the core and the package of each CPU.
 fn shown(n: u32, core: impl Fn(u32) -> u32, package: impl Fn(u32) -> u32) -> Machine {
     let mut machine = Machine::default();
+    machine.virtualization.hypervisor = Some("kvm".to_owned());
     machine.cpus.extend((0..n).map(|id| record::machine::Cpu {
         id,
         online: true,
@@ -87,6 +88,21 @@ fn two_cpus_whose_pair_changes_float() {
         "{shape:?}"
     );
     assert_eq!(shape.split.unwrap().count, 7);
+}
+
+#[test]
+fn without_a_hypervisor_nothing_moves_and_nothing_is_explained_by_it() {
+    // The clock of what lies between the cores is slow for a while.
+    let looks = series(8, 20, |look, cpu| (0, if (6..12).contains(&look) { cpu } else { 0 }, cpu));
+    let mut record = crate::samples::machine(8);
+    record.looks = Some(looks);
+    let shape = of_record(&record).unwrap();
+    assert_eq!((shape.motion, moved(&shape)), (Motion::Unknown, &[][..]));
+    let found: Vec<String> =
+        crate::diagnose(&record).findings.into_iter().map(|finding| finding.rule).collect();
+    assert_eq!(found, Vec::<String>::new());
+    record.machine.virtualization.hypervisor = Some("kvm".to_owned());
+    assert_eq!(of_record(&record).unwrap().motion, Motion::Floating);
 }
 
 #[test]

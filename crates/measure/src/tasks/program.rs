@@ -1,5 +1,6 @@
 //! Programs whose threads are looked at: what their calls mean, and whether their threads park.
 
+use std::cell::OnceCell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -12,21 +13,23 @@ const GO: &[u8] = b".go.buildinfo";
 const MOST_NAMES: u64 = 64 << 10;
 
 /// What tells what the calls of a program's threads mean.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Program {
     machine: Option<Machine>,
-    is_go: bool,
+    /// Whether it is one of Go, once that was asked.
+    is_go: OnceCell<bool>,
 }
 
 impl Program {
     pub(super) fn of_process(pid: i32) -> Self {
-        Self { machine: Machine::of_process(pid), is_go: Self::is_go(pid) }
+        Self { machine: Machine::of_process(pid), is_go: OnceCell::new() }
     }
 
     /// What a thread of it waits for, as [`find_reason`] has it.
-    pub(super) fn find_reason(self, pid: i32, tid: i32, state: char) -> Option<Waiting> {
+    pub(super) fn find_reason(&self, pid: i32, tid: i32, state: char) -> Option<Waiting> {
         let waiting = find_reason(pid, tid, state, self.machine)?;
-        Some(if self.is_go && waiting == Waiting::Lock { Waiting::Unknown } else { waiting })
+        let is_go = || *self.is_go.get_or_init(|| Self::is_go(pid));
+        Some(if waiting == Waiting::Lock && is_go() { Waiting::Unknown } else { waiting })
     }
 
     /// Whether a process's program is one of Go, by the names of its file's sections. Its goroutines wait where the kernel does not see it,
@@ -59,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_program_of_rust_is_none_of_go() {
-        assert!(!Program::of_process(std::process::id() as i32).is_go);
-        assert!(!Program::of_process(i32::MAX).is_go);
+        assert!(!Program::is_go(std::process::id() as i32));
+        assert!(!Program::is_go(i32::MAX));
     }
 }

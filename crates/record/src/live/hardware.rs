@@ -38,7 +38,7 @@ pub struct Traffic {
     pub written: Option<f64>,
     /// Share of the time for which the memory's buses carried data, where that is counted.
     pub bus: Option<f64>,
-    /// Where it comes from: `uncore_imc`, `amd_umc`, `resctrl`…
+    /// Where it comes from: `uncore_imc`, `amd_umc`…
     pub source: String,
     /// Whether that source is known to be off.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -72,7 +72,7 @@ fn lists(of: &[CpuList]) -> String {
 /// The answer in a few words, with the day of the looks where that was another run's.
 pub(crate) fn brief(shape: &Shape) -> Option<String> {
     let motion = match shape.motion {
-        Motion::Pinned => "no".to_owned(),
+        Motion::Pinned => format!("not seen in {}", count_noun(u64::from(shape.looks), "look")),
         Motion::Floating => format!(
             "yes: {} in {}",
             count_noun(u64::from(shape.changes), "change"),
