@@ -200,9 +200,29 @@ class Clock:
 
 
 @dataclass(frozen=True)
+class ClockHolders:
+    """What may hold a clock down beside the settings of cpufreq."""
+
+    #: Cooling by lower clocks that the kernel does now.
+    cooling: Tuple[Cooling, ...] = ()
+    #: What has held them since the processor's log was cleared, mostly at boot.
+    held_before: Tuple[HeldBy, ...] = ()
+    #: What the processor said at this moment holds its clocks.
+    holding: Tuple[HeldBy, ...] = ()
+    #: The firmware's profile: `performance`, `balanced`, `low-power`, `quiet`, `cool`…
+    platform_profile: Optional[str] = None
+    #: Power limits of processor packages, one an interface and window.
+    power_limits: Tuple[PowerLimit, ...] = ()
+    #: Clocks of the parts outside the cores (mesh, last cache, memory controllers), one a die.
+    uncore: Tuple[UncoreClock, ...] = ()
+
+
+@dataclass(frozen=True)
 class ClockSetting:
     """Clock settings of a group of CPUs."""
 
+    #: Upper limit that the firmware sets (`bios_limit`), Hz.
+    bios_hz: Optional[int] = None
     #: The CPUs.
     cpus: CpuList = ()
     #: Range of the current clocks of these CPUs in Hz, by the kernel.
@@ -269,6 +289,18 @@ class Contradiction:
     origins: Tuple[Origin, ...]
     #: What contradicts what, and which of them the record follows, one or two sentences.
     says: str
+
+
+@dataclass(frozen=True)
+class Cooling:
+    """A cooling device that lowers clocks."""
+
+    #: Its highest step.
+    highest_step: int = 0
+    #: What it is: `Processor`, `cpufreq-cpu0`, `intel_powerclamp`.
+    kind: str = ''
+    #: Its step now, above 0.
+    step: int = 0
 
 
 @dataclass(frozen=True)
@@ -548,6 +580,11 @@ class Held:
     seconds: float
 
 
+#: What a processor says holds its clock (Intel SDM volume 4: IA32_THERM_STATUS, IA32_PACKAGE_THERM_STATUS,
+#: MSR_CORE_PERF_LIMIT_REASONS).
+HeldBy = Literal["prochot", "heat", "average-heat", "regulator-heat", "regulator-current", "current", "long-power", "short-power"]
+
+
 @dataclass(frozen=True)
 class HugePages:
     """Reserved huge pages of one size."""
@@ -718,7 +755,7 @@ class Knob:
 
 
 #: A knob of `linespeed quiet` that remedies set, by its name there.
-KnobName = Literal["boost", "governor", "epp", "epb", "clock-range", "idle-states", "guest-halt", "smt", "numa-balancing", "thp"]
+KnobName = Literal["boost", "governor", "epp", "epb", "clock-range", "power-limit", "idle-states", "guest-halt", "smt", "numa-balancing", "thp"]
 
 
 @dataclass(frozen=True)
@@ -1233,6 +1270,26 @@ Policy = Literal["default", "bind", "interleave"]
 
 
 @dataclass(frozen=True)
+class PowerLimit:
+    """A power limit of a package (powercap, RAPL)."""
+
+    #: Who sets it: `intel-rapl` (MSR), `intel-rapl-mmio` (firmware, thermald). The lowest wins.
+    interface: str = ''
+    #: The file that sets it.
+    limit_file: str = ''
+    #: The package's rated power, W.
+    rated_watts: Optional[float] = None
+    #: The limit, W.
+    watts: float = 0.0
+    #: Its window: `long_term` (PL1), `short_term` (PL2), `peak_power` (PL4).
+    window: str = ''
+    #: Over how long it holds, seconds.
+    window_seconds: Optional[float] = None
+    #: The package: `package-0`.
+    zone: str = ''
+
+
+@dataclass(frozen=True)
 class Probe:
     """The probe's readings of one interval."""
 
@@ -1687,6 +1744,8 @@ class Snapshot:
     boost: Optional[bool] = None
     #: The file that said so.
     boost_source: Optional[str] = None
+    #: What may hold clocks down beside the settings of cpufreq.
+    clock_holders: Optional[ClockHolders] = None
     #: Clock settings, one entry for each group of CPUs with the same ones.
     clocks: Tuple[ClockSetting, ...] = ()
     #: Current clock source of the kernel, and those available.
@@ -1924,6 +1983,18 @@ class TwoDistances:
     far_ns: float
     #: A load by a near CPU, median, ns.
     near_ns: float
+
+
+@dataclass(frozen=True)
+class UncoreClock:
+    """The clock outside the cores of a die (`intel_uncore_frequency`)."""
+
+    #: Its folder: `package_00_die_00`.
+    domain: str = ''
+    #: The highest that the firmware allowed at boot, Hz.
+    initial_max_hz: int = 0
+    #: The highest that is allowed, Hz.
+    max_hz: int = 0
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,7 @@ pub(crate) fn policies(root: &Root) -> Policies {
             epp: file("energy_performance_preference").as_deref().and_then(text::name),
             min_hz: file("scaling_min_freq").and_then(khz),
             max_hz: file("scaling_max_freq").and_then(khz),
+            bios_hz: file("bios_limit").and_then(khz),
             ..ClockSetting::default()
         };
         if index % step == 0 {
@@ -137,11 +138,11 @@ pub fn hz_in_name(name: &str) -> Option<u64> {
 /// The clock settings in groups of CPUs with the same ones; where there is no cpufreq, one group with the clocks
 /// that `/proc/cpuinfo` tells, or none.
 pub(crate) fn settings(root: &Root, policies: &Policies) -> Vec<ClockSetting> {
-    type Key = (Option<String>, Option<String>, Option<String>, Option<u32>, Option<u64>, Option<u64>);
+    type Key = (Option<String>, Option<String>, Option<String>, Option<u32>, [Option<u64>; 3]);
     let mut groups: BTreeMap<Key, ClockSetting> = BTreeMap::new();
     for Policy { cpus, setting, current_hz, .. } in &policies.0 {
         let s = setting.clone();
-        let key = (s.driver, s.governor, s.epp, s.epb, s.min_hz, s.max_hz);
+        let key = (s.driver, s.governor, s.epp, s.epb, [s.min_hz, s.max_hz, s.bios_hz]);
         let group = groups.entry(key).or_insert_with(|| setting.clone());
         for cpu in cpus.iter() {
             group.cpus.insert(cpu);

@@ -9,6 +9,7 @@
 
 mod caches;
 pub mod cgroups;
+mod clock_holders;
 mod clocks;
 mod cpuinfo;
 mod cpus;

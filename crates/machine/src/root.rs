@@ -170,6 +170,19 @@ impl Root {
         self.read(path, max).ok()
     }
 
+    /// The eight bytes at `offset` of a file, or what a device says there, as `/dev/cpu/0/msr` of its registers.
+    pub fn word_at(&self, path: &str, offset: u64) -> Option<u64> {
+        use std::os::unix::fs::FileExt;
+        let (real, metadata) = self.locate(path).ok()?;
+        // In a captured tree a device is this machine's.
+        (self.live || metadata.is_file()).then_some(())?;
+        let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(real).ok()?;
+        let mut word = [0; 8];
+        file.read_exact_at(&mut word, offset).ok()?;
+        Some(u64::from_le_bytes(word))
+    }
+
     /// The number that a file consists of.
     pub fn number<T: FromStr>(&self, path: &str) -> Option<T> {
         self.text(path)?.parse().ok()

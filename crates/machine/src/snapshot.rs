@@ -61,6 +61,7 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
         temperatures: sensors::temperatures(root),
         throttled: sensors::throttled(root),
         quota_throttled: quota_throttled(root),
+        clock_holders: crate::clock_holders::read(root),
         power_supply: sensors::power_supply(root),
         uptime_seconds: seconds(
             root.text("/proc/uptime").unwrap_or_default().split(' ').next().unwrap_or(""),

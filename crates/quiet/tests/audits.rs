@@ -368,3 +368,37 @@ fn a_guests_halt_is_held_off_when_that_is_named_and_no_deep_state_is_reported_of
     let rows = support::rows(&root, "0-1");
     assert!(matches!(row(&rows, "guest-halt").inspection.state, State::Absent(_)));
 }
+
+#[test]
+fn a_power_limit_is_raised_where_it_is_lower_and_nowhere_else() {
+    let folder = temporary();
+    for (zone, name, microwatts) in [
+        ("intel-rapl:0", "package-0", "35000000"),
+        ("intel-rapl-mmio:0", "package-0", "15000000"),
+        ("intel-rapl:1", "psys", "1"),
+    ] {
+        for (file, text) in
+            [("name", name), ("constraint_0_name", "long_term"), ("constraint_0_power_limit_uw", microwatts)]
+        {
+            put(folder.path(), &format!("sys/class/powercap/{zone}/{file}"), text);
+        }
+    }
+    let root = Root::captured(folder.path()).unwrap();
+    assert_eq!(row(&rows(&root, ""), "power-limit").inspection.now, "15 W, 35 W".into());
+    let files = Tree::new(&root);
+    let context = support::context(&files, &online("0"), "");
+    let wanted = record::KnobValue::new(record::KnobName::PowerLimit, "35000000");
+    let Adjustment::Write(changes) =
+        KNOBS.iter().find(|knob| knob.name == "power-limit").unwrap().set_to(&context, &wanted).adjustment
+    else {
+        panic!("nothing to write")
+    };
+    let written: Vec<_> = changes
+        .iter()
+        .map(|change| (change.path.as_str(), change.old.as_str(), change.new.as_str()))
+        .collect();
+    assert_eq!(
+        written,
+        [("/sys/class/powercap/intel-rapl-mmio:0/constraint_0_power_limit_uw", "15000000", "35000000")]
+    );
+}

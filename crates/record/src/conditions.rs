@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use crate::clock_holders::ClockHolders;
 use crate::live::Process;
 
 /// The machine's state around the measurements.
@@ -111,6 +112,9 @@ pub struct Snapshot {
     pub throttled: Option<u64>,
     /// Periods in which the cgroup was throttled by its quota, since it was made.
     pub quota_throttled: Option<u64>,
+    /// What may hold clocks down beside the settings of cpufreq.
+    #[serde(skip_serializing_if = "ClockHolders::is_empty")]
+    pub clock_holders: ClockHolders,
     /// Power supply: `mains`, `battery`; absent where there is none to ask.
     pub power_supply: Option<String>,
     /// Uptime in seconds.
@@ -137,6 +141,8 @@ pub struct ClockSetting {
     pub min_hz: Option<u64>,
     /// Upper limit set, Hz.
     pub max_hz: Option<u64>,
+    /// Upper limit that the firmware sets (`bios_limit`), Hz.
+    pub bios_hz: Option<u64>,
     /// Range of the current clocks of these CPUs in Hz, by the kernel.
     pub current_hz: Option<(u64, u64)>,
 }

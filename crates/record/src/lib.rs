@@ -10,6 +10,7 @@ pub mod baseline;
 mod bound;
 mod bus_bytes;
 pub mod check;
+pub mod clock_holders;
 pub mod command_line;
 pub mod command_run;
 pub mod comparison;

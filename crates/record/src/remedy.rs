@@ -27,6 +27,8 @@ pub enum KnobName {
     Epb,
     /// The highest clock that each policy allows, kHz.
     ClockRange,
+    /// The long power limit of each package, µW.
+    PowerLimit,
     /// Deep idle states.
     IdleStates,
     /// What a guest does before it halts.
@@ -77,9 +79,12 @@ impl KnobValue {
     /// that do not ask for them.
     pub fn metric_of_gain(&self) -> Option<Metric> {
         match self.knob {
-            KnobName::Boost | KnobName::Governor | KnobName::Epp | KnobName::Epb | KnobName::ClockRange => {
-                Some(metrics::CORE_CLOCK)
-            }
+            KnobName::Boost
+            | KnobName::Governor
+            | KnobName::Epp
+            | KnobName::Epb
+            | KnobName::ClockRange
+            | KnobName::PowerLimit => Some(metrics::CORE_CLOCK),
             KnobName::IdleStates | KnobName::GuestHalt => Some(metrics::WAKEUP_LATENCY),
             KnobName::Thp if self.value.as_deref() == Some("madvise") => Some(metrics::LOAD_LATENCY),
             KnobName::Thp | KnobName::Smt | KnobName::NumaBalancing => None,

@@ -48,10 +48,7 @@ fn remedy(case: &Case) -> Vec<Remedy> {
             "the host allots less than full cores: choose another instance type or a dedicated host"
         ))];
     }
-    vec![
-        Remedy::advice(text!("check heat and power limits: cooling, fans, the firmware's power profile")),
-        Remedy::both(text!("a power cap"), "grep . /sys/class/powercap/*/constraint_*_power_limit_uw"),
-    ]
+    vec![Remedy::advice(text!("check heat and power limits: cooling, fans, the firmware's power profile"))]
 }
 
 /// The CPUs that are too slow, what they are held against, and what that says.

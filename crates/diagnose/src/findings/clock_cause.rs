@@ -2,19 +2,8 @@
 
 use record::conditions::{ClockSetting, Snapshot};
 
+use super::clock_holders::{self, Cause};
 use super::prelude::*;
-
-/// A cause with what speaks for it and what to do.
-#[derive(Default)]
-pub(super) struct Cause {
-    /// In a few words: `a frequency limit is set`.
-    pub what: Text,
-    pub evidence: Vec<Evidence>,
-    pub remedy: Vec<Remedy>,
-    pub undo: Vec<Remedy>,
-    /// Whether a setting says so; otherwise it is what is left.
-    pub is_set: bool,
-}
 
 /// A setting of cpufreq that holds the clock down.
 struct Setting<'a> {
@@ -62,8 +51,8 @@ impl Setting<'_> {
     }
 }
 
-/// Why a CPU may run below `promised` Hz: the first of a limit, boost, the energy preference, the governor, the energy
-/// bias, the hypervisor, the battery.
+/// Why a CPU may run below `promised` Hz: the first of a limit, what holds the clock beside cpufreq, boost, the energy preference,
+/// the governor, the energy bias, the hypervisor, the battery, what the processor logged.
 pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
     let snapshot = &case.record.conditions.before;
     let only = snapshot.clocks.len() == 1;
@@ -72,11 +61,13 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
     let setting = setting.map(|(at, setting)| Setting { at, setting, only });
     let by_setting = |find: fn(&Setting, f64) -> Option<Cause>| find(setting.as_ref()?, promised);
     by_setting(limited)
+        .or_else(|| clock_holders::cause(case, cpu, promised))
         .or_else(|| no_boost(snapshot))
         .or_else(|| by_setting(saving))
         .or_else(|| by_setting(biased))
         .or_else(|| decided_by_host(case))
         .or_else(|| on_battery(snapshot))
+        .or_else(|| clock_holders::suspect(case))
         .unwrap_or_else(unexplained)
 }
 
@@ -104,10 +95,7 @@ fn unexplained() -> Cause {
         what: text!("no setting explains it: likely heat, a power limit or other load"),
         remedy: vec![
             Remedy::advice(text!("measure again on an idle machine")),
-            Remedy::both(
-                text!("check temperatures and power limits"),
-                "grep . /sys/class/hwmon/hwmon*/temp*_input /sys/class/powercap/*/constraint_*_power_limit_uw",
-            ),
+            Remedy::both(text!("check temperatures"), "grep . /sys/class/hwmon/hwmon*/temp*_input"),
         ],
         ..Cause::default()
     }

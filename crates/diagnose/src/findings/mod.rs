@@ -8,6 +8,8 @@ mod boost_off;
 mod busy_stalled;
 mod cache_smaller;
 mod clock_cause;
+mod clock_held;
+mod clock_holders;
 mod clock_limit;
 mod clocksource;
 mod counter_not_invariant;
@@ -122,6 +124,7 @@ pub const RULES: &[Rule] = &[
     boost_off::RULE,
     busy_stalled::RULE,
     cache_smaller::RULE,
+    clock_held::RULE,
     clock_limit::RULE,
     clocksource::RULE,
     counter_not_invariant::RULE,

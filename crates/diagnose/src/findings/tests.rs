@@ -1,6 +1,7 @@
 //! The rules together: silent on a well set-up machine, ordered by loss, and steady whatever a record holds.
 
 use proptest::prelude::*;
+use record::clock_holders::{ClockHolders, PowerLimit};
 use record::machine::{MemoryDevice, Node};
 use record::{Label, Labels, Measurement, Record, Snapshot, detail, metrics};
 
@@ -54,6 +55,16 @@ fn good() -> Record {
         memory_available_bytes: Some(60 << 30),
         throttled: Some(0),
         quota_throttled: Some(0),
+        clock_holders: ClockHolders {
+            power_limits: vec![PowerLimit {
+                zone: "package-0".to_owned(),
+                window: "long_term".to_owned(),
+                watts: 65.0,
+                rated_watts: Some(65.0),
+                ..PowerLimit::default()
+            }],
+            ..ClockHolders::default()
+        },
         ..Snapshot::default()
     };
     record.conditions.before = state.clone();

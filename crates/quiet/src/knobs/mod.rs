@@ -6,6 +6,7 @@ mod clock_range;
 mod found;
 mod idle_states;
 mod kernel_settings;
+mod power_limit;
 mod preferences;
 mod priority;
 mod quiet_cpus;
@@ -30,6 +31,7 @@ pub const KNOBS: &[Knob] = &[
     preferences::EPB,
     clock_range::KNOB,
     boost::KNOB,
+    power_limit::KNOB,
     idle_states::KNOB,
     idle_states::GUEST_HALT,
     quiet_cpus::INTERRUPTS,

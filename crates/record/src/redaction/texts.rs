@@ -51,7 +51,7 @@ const TEXTS: &[(Holds, &str)] = &[
         Technical,
         "
         .detail.attached_ended .detail.attached_to .architecture .bank .board .boost_source .bound .by
-        .channel .class .clocksource .clocksources[] .code .container .days.* .distribution .doubt_code .driver
+        .channel .class .clock_holders.* .clocksource .clocksources[] .code .container .days.* .distribution .doubt_code .driver
         .epp .features[] .firmware .firmware_name .form .governor .hypervisor .idle_states[].name
         .interrupts .kind .knobs[].name .layer .level .levels[].name .locator .metric .microarchitecture .microcode
         .mitigations.* .model_name .own_policy .part .placement .power_supply .preemption .product .release

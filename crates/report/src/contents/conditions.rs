@@ -1,5 +1,8 @@
 //! The state that a machine was measured in, before and after.
 
+use std::collections::BTreeMap;
+
+use record::clock_holders::{Cooling, HeldBy, PowerLimit};
 use record::{Conditions, Record, Snapshot, units};
 
 use super::section::{Section, listed};
@@ -109,6 +112,7 @@ fn snapshot(state: &Snapshot) -> Section {
             setting.epp.as_ref().map(|epp| format!("EPP {epp}")),
             setting.epb.map(|epb| format!("EPB {epb}")),
             limits,
+            setting.bios_hz.map(|limit| format!("firmware allows {}", hz(limit))),
             setting.current_hz.map(|(low, high)| format!("now {}", range(&hz(low), &hz(high)))),
         ]);
         let key = if state.clocks.len() == 1 {
@@ -123,6 +127,26 @@ fn snapshot(state: &Snapshot) -> Section {
         None => boost.to_owned(),
     });
     section.add_some("Boost", boost);
+    let holders = &state.clock_holders;
+    let mut limits: BTreeMap<(&str, &str), Vec<Option<String>>> = BTreeMap::new();
+    for PowerLimit { interface, zone, window, watts, .. } in &holders.power_limits {
+        let says = format!("{} ({interface})", units::figure(*watts, "W"));
+        limits.entry((zone, window)).or_default().push(Some(says));
+    }
+    for ((zone, window), says) in limits {
+        section.add(format!("Power limit, {zone} {}", window.replace('_', " ")), listed(says));
+    }
+    let names = |held: &[HeldBy]| listed(held.iter().map(|held| Some(held.to_string())));
+    section.add("Clock held by", names(&holders.holding));
+    section.add("Clock held since boot by", names(&holders.held_before));
+    for clock in &holders.uncore {
+        let [limit, most] = [clock.max_hz, clock.initial_max_hz].map(|hz| units::figure(hz as f64, "Hz"));
+        section.add(format!("Uncore clock, {}", clock.domain), format!("at most {limit} of {most}"));
+    }
+    for Cooling { kind, step, highest_step } in &holders.cooling {
+        section.add(format!("Cooling, {kind}"), format!("step {step} of {highest_step}"));
+    }
+    section.add_some("Platform profile", holders.platform_profile.as_ref());
     section.add_some("SMT", state.smt.as_deref().map(smt));
     let clocksource = state.clocksource.as_ref().map(|current| {
         let others: Vec<&str> =

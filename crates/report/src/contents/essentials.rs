@@ -16,7 +16,7 @@ const ABOVE: [(&str, &str); 6] = [
     ("Processor", "{Identity}, microcode {Microcode}, {Vendor}"),
     (
         "Clock",
-        "base {Base clock}, at least {Lowest clock}, up to {Highest clock}, cycle counter {Cycle counter}, {Clock}, boost {Boost}",
+        "base {Base clock}, at least {Lowest clock}, up to {Highest clock}, cycle counter {Cycle counter}, {Clock}, boost {Boost}, power limit {Power limit}, held by {Clock held by}",
     ),
     ("Hypervisor", "{Hypervisor}, container {Container}"),
     (

@@ -1,0 +1,246 @@
+//! What holds clocks down beside the settings of cpufreq: power limits, firmware, a pin of the board, heat.
+
+use record::clock_holders::{ClockHolders, PowerLimit};
+
+use super::clock_holders::{Cause, HOLDERS, Held, by_cooling, by_processor, firmware_limit, power_limit};
+use super::clock_limit;
+use super::prelude::*;
+use crate::resources::CORE;
+
+/// Limits below what the package is rated for or another interface allows, firmware's limits, and what the processor, the kernel's
+/// cooling or the firmware's profile says holds the clock. Where a clock was measured too low, `clock-limit` and `all-core-clock`
+/// name these as causes, with what it costs.
+pub(super) const RULE: Rule = Rule {
+    name: "clock-held",
+    resource: Some(CORE),
+    needs: &[Need::new("what holds the clock (powercap, cpufreq, thermal)", |case| {
+        let snapshot = &case.record.conditions.before;
+        case.record.machine.is_virtual() || !snapshot.clock_holders.is_empty() || !snapshot.clocks.is_empty()
+    })],
+    find,
+};
+
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    if case.record.machine.is_virtual() {
+        return None;
+    }
+    let holders = &case.record.conditions.before.clock_holders;
+    let mut findings = Vec::new();
+    let unknown = || text!("no clock was measured beside it: linespeed run");
+    let mut report = |severity, what: Text, cause: Cause| {
+        let finding = RULE.report_fact(severity, unknown(), what).cite_all(cause.evidence);
+        findings.push(finding.mend(cause.remedy).undo(cause.undo));
+    };
+    if let Some(held) = power_limit(holders).filter(Held::is_lowered) {
+        let (cause, reached) = held.cause(case);
+        let PowerLimit { zone, interface, .. } = held.limit;
+        let [limit, allowed] = [held.limit.watts, held.allowed].map(|watts| Value::Figure(watts, "W"));
+        let what = text!("power-limited", "{zone} may draw {limit} of {allowed} for long ({interface})");
+        report(if reached { Severity::Warning } else { Severity::Note }, what, cause);
+    }
+    // Their clock, measured too low, is reported with what it costs, and with this as its cause.
+    let is_measured = !clock_limit::RULE.findings(case).is_empty();
+    if !is_measured {
+        let most = case.record.machine.processor.max_hz.map(|hz| hz as f64);
+        if let Some((most, (hz, cause))) = most.zip(firmware_limit(case, |_| true))
+            && let Some(loss) = modelled(1.0 - hz / most)
+        {
+            let [limit, most] = [hz, most].map(|hz| Value::Figure(hz, "Hz"));
+            let what = text!("firmware-limited", "the firmware limits the clock to {limit} of {most}");
+            findings.push(RULE.report_model(loss, what).cite_all(cause.evidence).mend(cause.remedy));
+        }
+        let mut report = |what: Text, cause: Cause| {
+            let finding = RULE.report_fact(Severity::Warning, unknown(), what).cite_all(cause.evidence);
+            findings.push(finding.mend(cause.remedy));
+        };
+        if let Some(cause) = by_processor(case) {
+            report(
+                text!(
+                    "processor-held",
+                    "the processor's clock is held down: {cause}",
+                    cause = cause.what.clone()
+                ),
+                cause,
+            );
+        } else if let Some(cause) = by_cooling(holders) {
+            report(
+                text!(
+                    "cooling-held",
+                    "the processor's clock is held down: {cause}",
+                    cause = cause.what.clone()
+                ),
+                cause,
+            );
+        }
+    }
+    findings.extend(uncore_limit(holders));
+    findings.extend(profile(holders));
+    Some(findings)
+}
+
+/// The clock of mesh, last cache and memory controllers below what the firmware allowed at boot.
+fn uncore_limit(holders: &ClockHolders) -> Option<Finding> {
+    let ratio =
+        |clock: &record::clock_holders::UncoreClock| clock.max_hz as f64 / clock.initial_max_hz.max(1) as f64;
+    let (at, clock) =
+        holders.uncore.iter().enumerate().min_by(|(_, a), (_, b)| ratio(a).total_cmp(&ratio(b)))?;
+    (ratio(clock) < 1.0 - RESOLUTION).then_some(())?;
+    let [limit, most] = [clock.max_hz, clock.initial_max_hz].map(|hz| Value::Figure(hz as f64, "Hz"));
+    let domain = &clock.domain;
+    let folder = "/sys/devices/system/cpu/intel_uncore_frequency";
+    let write = |hz: u64| {
+        let path = format!("{folder}/{}/max_freq_khz", pasteable(domain)?);
+        Some(Remedy::command(write_command(&(hz / 1000).to_string(), &path)))
+    };
+    let reason = text!("memory latency and bandwidth follow this clock; by how much is not modelled");
+    let what =
+        text!("uncore-limited", "the clock of mesh and memory controllers may reach {limit} of {most}");
+    let finding = RULE.report_fact(Severity::Warning, reason, what).locate(text!("{domain}"));
+    let finding = finding.cite(text!("limit of {domain}"), format!("{HOLDERS}.uncore[{at}].max_hz"));
+    Some(finding.mend(write(clock.initial_max_hz)).undo(write(clock.max_hz)))
+}
+
+/// A profile of the firmware that saves power or noise.
+fn profile(holders: &ClockHolders) -> Option<Finding> {
+    let name =
+        holders.platform_profile.as_deref().filter(|name| matches!(*name, "low-power" | "quiet" | "cool"))?;
+    let file = "/sys/firmware/acpi/platform_profile";
+    let reason = text!("what the profile lowers is the firmware's own affair");
+    let what = text!("profile-saves", "the firmware's profile is {name}");
+    let finding = RULE.report_fact(Severity::Note, reason, what);
+    let finding = finding.cite(text!("platform profile {name}"), format!("{HOLDERS}.platform_profile"));
+    Some(
+        finding
+            .mend([Remedy::command(write_command("performance", file))])
+            .undo([restore_command(name, file)]),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::share_of;
+    use crate::findings::invariants::found;
+    use crate::samples::{figure_in, machine, measured};
+    use record::clock_holders::{Cooling, HeldBy, UncoreClock};
+    use record::conditions::ClockSetting;
+    use record::{Labels, Record};
+
+    fn limit(interface: &str, watts: f64, rated: Option<f64>) -> PowerLimit {
+        PowerLimit {
+            interface: interface.to_owned(),
+            zone: "package-0".to_owned(),
+            window: "long_term".to_owned(),
+            watts,
+            rated_watts: rated,
+            window_seconds: Some(28.0),
+            limit_file: format!("/sys/class/powercap/{interface}:0/constraint_0_power_limit_uw"),
+        }
+    }
+
+    fn record_with(limits: Vec<PowerLimit>) -> Record {
+        let mut record = machine(1);
+        record.machine.processor.max_hz = Some(4_000_000_000);
+        record.conditions.before.clock_holders.power_limits = limits;
+        record
+    }
+
+    fn draw(record: &mut Record, watts: f64) {
+        let place = Labels::new().with_label(Label::Workload, "flops").with_label(Label::Scope, "packages");
+        record.measurements.push(measured("power.package", place, watts));
+    }
+
+    #[test]
+    fn the_lower_of_two_interfaces_is_the_one_that_holds() {
+        let mut record = record_with(vec![
+            limit("intel-rapl", 35.0, Some(28.0)),
+            limit("intel-rapl-mmio", 15.0, Some(28.0)),
+        ]);
+        let finding = &found(&record, RULE)[0];
+        assert_eq!((finding.what.code(), finding.severity), (Some("power-limited"), Severity::Note));
+        assert_eq!([figure_in(&finding.what, "limit"), figure_in(&finding.what, "allowed")], [15.0, 35.0]);
+        let raised = KnobValue::new(KnobName::PowerLimit, "35000000");
+        assert_eq!(finding.remedy[0].sets, Some(raised));
+        assert!(finding.undo[0].to_string().starts_with("echo 15000000 |"));
+        draw(&mut record, 14.9);
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Warning);
+    }
+
+    #[test]
+    fn a_server_at_its_rated_power_and_what_is_not_rated_are_silence() {
+        let server = |rated| record_with(vec![limit("intel-rapl", 250.0, rated)]);
+        for rated in [Some(250.0), Some(1.0), Some(0.0), None, Some(1e9)] {
+            let mut record = server(rated);
+            draw(&mut record, 249.0);
+            assert_eq!(found(&record, RULE), [], "{rated:?}");
+        }
+        let mut guest = server(Some(500.0));
+        guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
+        assert_eq!(found(&guest, RULE), []);
+    }
+
+    #[test]
+    fn firmware_pin_cooling_mesh_and_profile_are_each_found() {
+        let mut record = record_with(Vec::new());
+        record.conditions.before.clocks = vec![ClockSetting {
+            cpus: (0..4).collect(),
+            bios_hz: Some(1_000_000_000),
+            ..ClockSetting::default()
+        }];
+        let by_firmware = &found(&record, RULE)[0];
+        assert_eq!(by_firmware.what.code(), Some("firmware-limited"));
+        assert!((share_of(&by_firmware.loss) - 0.75).abs() < 1e-9);
+
+        let holders = &mut record.conditions.before.clock_holders;
+        holders.holding = vec![HeldBy::LongPower, HeldBy::Prochot];
+        holders.uncore = vec![UncoreClock {
+            domain: "package_00_die_00".to_owned(),
+            max_hz: 1_400_000_000,
+            initial_max_hz: 2_400_000_000,
+        }];
+        holders.platform_profile = Some("low-power".to_owned());
+        record.conditions.before.clocks.clear();
+        let findings = found(&record, RULE);
+        let codes: Vec<_> = findings.iter().map(|finding| finding.what.code()).collect();
+        assert_eq!(codes, [Some("processor-held"), Some("uncore-limited"), Some("profile-saves")]);
+
+        let holders = &mut record.conditions.before.clock_holders;
+        *holders = ClockHolders::default();
+        holders.cooling = vec![Cooling { kind: "cpufreq-cpu0".to_owned(), step: 3, highest_step: 12 }];
+        assert_eq!(found(&record, RULE)[0].what.code(), Some("cooling-held"));
+    }
+
+    #[test]
+    fn a_profile_of_performance_and_a_power_limit_once_reached_are_none() {
+        let mut record = record_with(Vec::new());
+        let holders = &mut record.conditions.before.clock_holders;
+        holders.platform_profile = Some("balanced".to_owned());
+        holders.holding = vec![HeldBy::LongPower, HeldBy::ShortPower];
+        holders.held_before = vec![HeldBy::Prochot, HeldBy::LongPower];
+        holders.uncore = vec![UncoreClock { domain: "d".to_owned(), max_hz: 24, initial_max_hz: 24 }];
+        assert_eq!(found(&record, RULE), []);
+    }
+
+    #[test]
+    fn a_low_clock_is_explained_by_what_holds_it() {
+        let place = Labels::new()
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Active, "one")
+            .with_label(Label::Vector, "scalar");
+        let cause_of = |record: &Record| match found(record, clock_limit::RULE)[0].what.value("cause") {
+            Some(Value::Sentence(cause)) => cause.code().map(str::to_owned),
+            _ => None,
+        };
+        let mut record = record_with(vec![limit("intel-rapl-mmio", 15.0, Some(28.0))]);
+        record.measurements.push(measured("core.clock", place, 1.9e9));
+        assert_eq!(cause_of(&record).as_deref(), Some("clock-cause-power-limit"));
+        draw(&mut record, 15.1);
+        let finding = &found(&record, clock_limit::RULE)[0];
+        assert_eq!(finding.confidence, Confidence::High);
+        record.conditions.before.clock_holders.holding = vec![HeldBy::Prochot];
+        assert_eq!(cause_of(&record).as_deref(), Some("clock-cause-processor"));
+        record.conditions.before.clock_holders = ClockHolders::default();
+        record.conditions.before.clock_holders.held_before = vec![HeldBy::RegulatorHeat];
+        assert_eq!(cause_of(&record).as_deref(), Some("clock-cause-logged"));
+    }
+}

@@ -1,0 +1,223 @@
+//! Who holds a clock down beside the settings of cpufreq, each as a cause.
+
+use std::collections::BTreeSet;
+
+use record::clock_holders::{ClockHolders, HeldBy, PowerLimit};
+
+use super::prelude::*;
+
+/// A cause with what speaks for it and what to do.
+#[derive(Default)]
+pub(super) struct Cause {
+    /// In a few words: `a frequency limit is set`.
+    pub what: Text,
+    pub evidence: Vec<Evidence>,
+    pub remedy: Vec<Remedy>,
+    pub undo: Vec<Remedy>,
+    /// Whether a setting says so; otherwise it is what is left.
+    pub is_set: bool,
+}
+
+pub(super) const HOLDERS: &str = "conditions.before.clock_holders";
+/// A package whose draw is this near to its limit is held by it.
+const AT_LIMIT: f64 = 0.95;
+/// Limits of two interfaces that differ by less are one.
+const ALIKE: f64 = 0.95;
+
+/// The long power limits of a package: the lowest, which holds it, and what it could have.
+pub(super) struct Held<'a> {
+    at: usize,
+    pub limit: &'a PowerLimit,
+    /// The highest that another interface allows or the package is rated for, W.
+    pub allowed: f64,
+}
+
+/// The long limit of the package that its limits hold down most.
+pub(super) fn power_limit(holders: &ClockHolders) -> Option<Held<'_>> {
+    let long = || holders.power_limits.iter().enumerate().filter(|(_, limit)| limit.window == "long_term");
+    let held = long().filter_map(|(at, limit)| {
+        let of_zone = || long().map(|(_, other)| other).filter(|other| other.zone == limit.zone);
+        let is_lowest = of_zone().all(|other| limit.watts <= other.watts);
+        // Rated power that some firmware gives as one watt, or as thousands, is none.
+        let rated =
+            of_zone().filter_map(|other| other.rated_watts).filter(|watts| (3.0..2000.0).contains(watts));
+        let allowed = of_zone().map(|other| other.watts).chain(rated).fold(0.0, f64::max);
+        is_lowest.then_some(Held { at, limit, allowed })
+    });
+    held.min_by(|a, b| (a.limit.watts / a.allowed).total_cmp(&(b.limit.watts / b.allowed)))
+}
+
+/// What a package drew at most under known work: the highest of all work, over packages.
+fn most_drawn<'a>(case: &Case<'a>) -> Option<(&'a Measurement, f64)> {
+    let holders = &case.record.conditions.before.clock_holders;
+    let zones: BTreeSet<&str> = holders.power_limits.iter().map(|l| l.zone.as_str()).collect();
+    let drawn =
+        case.figures_of(metrics::POWER_PACKAGE).filter(|m| has_labels(m, &[(Label::Scope, "packages")]));
+    let most = drawn.max_by(|a, b| a.value().total_cmp(&b.value()))?;
+    Some((most, most.value() / zones.len().max(1) as f64))
+}
+
+impl Held<'_> {
+    /// The limit as a cause, with what was drawn; whether that reaches it.
+    pub(super) fn cause(&self, case: &Case) -> (Cause, bool) {
+        let PowerLimit { interface, watts, zone, limit_file, .. } = self.limit;
+        let limit = Value::Figure(*watts, "W");
+        let mut evidence = vec![cite_fact(
+            text!("{interface} limits {zone} to {limit}", limit = limit.clone()),
+            format!("{HOLDERS}.power_limits[{}].watts", self.at),
+        )];
+        let drawn = most_drawn(case).filter(|(_, watts)| watts / self.limit.watts >= AT_LIMIT);
+        evidence.extend(drawn.map(|(of, watts)| {
+            cite_fact(text!("drew {watts} a package under load", watts = Value::Figure(watts, "W")), of)
+        }));
+        let (mut remedy, mut undo) = (Vec::new(), Vec::new());
+        if let Some(file) = pasteable_file(limit_file).filter(|_| self.is_lowered()) {
+            let microwatts = |watts: f64| ((watts * 1e6).round() as u64).to_string();
+            let raised = microwatts(self.allowed);
+            remedy.push(
+                Remedy::command(write_command(&raised, file))
+                    .sets(KnobValue::new(KnobName::PowerLimit, &*raised)),
+            );
+            undo.push(Remedy::command(write_command(&microwatts(*watts), file)));
+        }
+        remedy.push(Remedy::advice(text!(
+            "firmware, thermald or a management controller sets it: raise it there (cTDP, power profile)"
+        )));
+        let what = text!("clock-cause-power-limit", "a power limit of {limit} ({interface})");
+        (Cause { what, evidence, remedy, undo, is_set: drawn.is_some() }, drawn.is_some())
+    }
+
+    /// Whether it stands below what the package could have.
+    pub(super) fn is_lowered(&self) -> bool {
+        self.limit.watts < self.allowed * ALIKE
+    }
+}
+
+/// A file of powercap, whose names hold a colon.
+fn pasteable_file(file: &str) -> Option<&str> {
+    let rest = file.strip_prefix("/sys/class/powercap/")?;
+    pasteable(&rest.replace(':', "_")).map(|_| file)
+}
+
+/// The holder that explains a clock below `promised` Hz: the firmware's limit, what the processor says now, a power limit that the
+/// package reaches, the kernel's cooling.
+pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Option<Cause> {
+    let holders = &case.record.conditions.before.clock_holders;
+    firmware_limit(case, |cpus| cpus.contains(cpu))
+        .filter(|(hz, _)| *hz < promised * (1.0 - RESOLUTION))
+        .map(|(_, cause)| cause)
+        .or_else(|| by_processor(case))
+        .or_else(|| {
+            power_limit(holders).map(|held| held.cause(case)).filter(|(_, reached)| *reached).map(|(c, _)| c)
+        })
+        .or_else(|| by_cooling(holders))
+}
+
+/// A limit that stands below what the package could have, where nothing was drawn to show whether it holds; then what the processor
+/// logged.
+pub(super) fn suspect(case: &Case) -> Option<Cause> {
+    let holders = &case.record.conditions.before.clock_holders;
+    let lowered = power_limit(holders).filter(Held::is_lowered).map(|held| held.cause(case).0);
+    lowered.or_else(|| {
+        let logged = holders.held_before.first()?;
+        Some(Cause {
+            what: text!(
+                "clock-cause-logged",
+                "likely {logged}, which the processor logged",
+                logged = logged.to_string()
+            ),
+            evidence: vec![cite_fact(
+                text!("logged since boot: {all}", all = names(&holders.held_before)),
+                format!("{HOLDERS}.held_before"),
+            )],
+            remedy: vec![advise_for(*logged)],
+            ..Cause::default()
+        })
+    })
+}
+
+fn names(held: &[HeldBy]) -> String {
+    held.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn advise_for(held: HeldBy) -> Remedy {
+    Remedy::advice(match held {
+        HeldBy::Prochot => text!(
+            "check what pulls the pin: power supply or charger, voltage regulators, the board's controller"
+        ),
+        HeldBy::Heat | HeldBy::AverageHeat => {
+            text!("check fans, airflow, dust and the firmware's cooling profile")
+        }
+        HeldBy::RegulatorHeat => text!("check airflow over the voltage regulators"),
+        HeldBy::RegulatorCurrent | HeldBy::Current => {
+            text!("the board's current limit holds it: firmware settings")
+        }
+        HeldBy::LongPower | HeldBy::ShortPower => {
+            text!("raise the power limit in the firmware or by powercap")
+        }
+    })
+}
+
+/// The firmware's limit of these CPUs, Hz.
+pub(super) fn firmware_limit(case: &Case, concerns: impl Fn(&CpuList) -> bool) -> Option<(f64, Cause)> {
+    let settings = case.record.conditions.before.clocks.iter().enumerate();
+    let limited = settings.filter(|(_, setting)| concerns(&setting.cpus));
+    let (at, hz) =
+        limited.filter_map(|(at, setting)| Some((at, setting.bios_hz?))).min_by_key(|(_, hz)| *hz)?;
+    let limit = Value::Figure(hz as f64, "Hz");
+    let cause = Cause {
+        what: text!("clock-cause-firmware", "the firmware limits it to {limit}", limit = limit.clone()),
+        evidence: vec![cite_fact(
+            text!("firmware limit {limit}"),
+            format!("conditions.before.clocks[{at}].bios_hz"),
+        )],
+        remedy: vec![Remedy::advice(text!(
+            "raise the firmware's limit: its power profile, power cap, or a power supply that it counts as too weak"
+        ))],
+        is_set: true,
+        ..Cause::default()
+    };
+    Some((hz as f64, cause))
+}
+
+/// What the processor says holds it: heat, a pin, a regulator. That it is at a power limit is said with the limit.
+pub(super) fn by_processor(case: &Case) -> Option<Cause> {
+    let conditions = &case.record.conditions;
+    let snapshots =
+        [Some((&conditions.before, "before")), conditions.after.as_ref().map(|after| (after, "after"))];
+    let mut held = snapshots
+        .into_iter()
+        .flatten()
+        .flat_map(|(snapshot, when)| snapshot.clock_holders.holding.iter().map(move |held| (*held, when)));
+    let (held, when) = held.find(|(held, _)| !matches!(held, HeldBy::LongPower | HeldBy::ShortPower))?;
+    let name = held.to_string();
+    Some(Cause {
+        what: text!("clock-cause-processor", "{name} holds it", name = name.clone()),
+        evidence: vec![cite_fact(
+            text!("the processor reports {name}"),
+            format!("conditions.{when}.clock_holders.holding"),
+        )],
+        remedy: vec![advise_for(held)],
+        is_set: true,
+        ..Cause::default()
+    })
+}
+
+/// Cooling of the kernel, the strongest.
+pub(super) fn by_cooling(holders: &ClockHolders) -> Option<Cause> {
+    let (at, cooling) = holders.cooling.iter().enumerate().max_by_key(|(_, cooling)| cooling.step)?;
+    let (kind, step, most) = (&cooling.kind, u64::from(cooling.step), u64::from(cooling.highest_step));
+    Some(Cause {
+        what: text!(
+            "clock-cause-cooling",
+            "the kernel cools by lower clocks ({kind}, step {step} of {most})"
+        ),
+        evidence: vec![cite_fact(
+            text!("{kind} at step {step} of {most}"),
+            format!("{HOLDERS}.cooling[{at}]"),
+        )],
+        remedy: vec![advise_for(HeldBy::Heat)],
+        is_set: true,
+        ..Cause::default()
+    })
+}

@@ -1,0 +1,234 @@
+//! Reads what may hold a clock down beside the settings of cpufreq.
+
+use record::CpuList;
+use record::clock_holders::{ClockHolders, Cooling, HeldBy, PowerLimit, UncoreClock};
+
+use crate::{Root, text};
+
+const POWERCAP: &str = "/sys/class/powercap";
+const UNCORE: &str = "/sys/devices/system/cpu/intel_uncore_frequency";
+const THERMAL: &str = "/sys/class/thermal";
+/// Most zones, dies and devices looked at.
+const MAX_DEVICES: usize = 64;
+/// Most packages whose registers are read.
+const MAX_PACKAGES: usize = 16;
+
+/// Bits of a register that name a holder; the log of each stands `log` bits above it.
+struct Register {
+    address: u64,
+    log: u32,
+    bits: &'static [(u32, HeldBy)],
+}
+
+/// Intel SDM volume 4: IA32_THERM_STATUS and IA32_PACKAGE_THERM_STATUS of all processors, MSR_CORE_PERF_LIMIT_REASONS at 64FH
+/// since Skylake and at 690H before. That power and current limits were reached is logged on every machine at boot.
+const REGISTERS: [Register; 4] = [
+    Register { address: 0x19c, log: 1, bits: &[(0, HeldBy::Heat), (2, HeldBy::Prochot)] },
+    Register { address: 0x1b1, log: 1, bits: &[(0, HeldBy::Heat), (2, HeldBy::Prochot)] },
+    Register { address: 0x64f, log: 16, bits: REASONS },
+    Register { address: 0x690, log: 16, bits: EARLY_REASONS },
+];
+const REASONS: &[(u32, HeldBy)] = &[
+    (0, HeldBy::Prochot),
+    (1, HeldBy::Heat),
+    (5, HeldBy::AverageHeat),
+    (6, HeldBy::RegulatorHeat),
+    (7, HeldBy::RegulatorCurrent),
+    (8, HeldBy::Current),
+    (10, HeldBy::LongPower),
+    (11, HeldBy::ShortPower),
+];
+const EARLY_REASONS: &[(u32, HeldBy)] = &[
+    (0, HeldBy::Prochot),
+    (1, HeldBy::Heat),
+    (6, HeldBy::RegulatorHeat),
+    (8, HeldBy::Current),
+    (10, HeldBy::LongPower),
+    (11, HeldBy::ShortPower),
+];
+
+/// What holds the clocks now, as far as this process may read it: registers are root's alone.
+pub(crate) fn read(root: &Root) -> ClockHolders {
+    let (holding, held_before) = registers(root);
+    ClockHolders {
+        power_limits: power_limits(root),
+        holding,
+        held_before,
+        uncore: uncore(root),
+        cooling: cooling(root),
+        platform_profile: root.text("/sys/firmware/acpi/platform_profile").as_deref().and_then(text::name),
+    }
+}
+
+/// Limits of packages that are in force; those of their parts, of memory and of the platform are left out. A limit of 0 is none
+/// (Documentation/power/powercap/powercap.rst).
+fn power_limits(root: &Root) -> Vec<PowerLimit> {
+    let mut limits = Vec::new();
+    for zone in root.list(POWERCAP).into_iter().take(MAX_DEVICES) {
+        let Some((interface, number)) = zone.split_once(':') else { continue };
+        let folder = format!("{POWERCAP}/{zone}");
+        let name = root.text(&format!("{folder}/name")).as_deref().and_then(text::name).unwrap_or_default();
+        let is_off = || root.text(&format!("{folder}/enabled")).as_deref() == Some("0");
+        if number.contains(':') || !name.starts_with("package-") || is_off() {
+            continue;
+        }
+        for constraint in 0..4 {
+            let file = |name: &str| format!("{folder}/constraint_{constraint}_{name}");
+            let watts = |name: &str| {
+                root.number::<u64>(&file(name)).filter(|uw| *uw > 0).map(|microwatts| microwatts as f64 / 1e6)
+            };
+            let Some(limit) = watts("power_limit_uw") else { continue };
+            limits.push(PowerLimit {
+                interface: interface.to_owned(),
+                zone: name.clone(),
+                window: root.text(&file("name")).as_deref().and_then(text::name).unwrap_or_default(),
+                watts: limit,
+                rated_watts: watts("max_power_uw"),
+                window_seconds: root.number::<u64>(&file("time_window_us")).map(|us| us as f64 / 1e6),
+                limit_file: file("power_limit_uw"),
+            });
+        }
+    }
+    limits
+}
+
+/// What the first CPU of each package says holds its clock now, and has held it since its log was cleared.
+fn registers(root: &Root) -> (Vec<HeldBy>, Vec<HeldBy>) {
+    let (mut now, mut before) = (Vec::new(), Vec::new());
+    let mut seen = CpuList::default();
+    let cpus = root.numbered("/dev/cpu", "");
+    for cpu in (0..MAX_PACKAGES).map_while(|_| next_not_in(&cpus, &mut seen, root)) {
+        for register in &REGISTERS {
+            let file = format!("/dev/cpu/{cpu}/msr");
+            let Some(value) = root.word_at(&file, register.address) else { continue };
+            let has = |bit: u32| value >> bit & 1 == 1;
+            now.extend(register.bits.iter().filter(|(bit, _)| has(*bit)).map(|(_, held)| *held));
+            before.extend(
+                register.bits.iter().filter(|(bit, _)| has(bit + register.log)).map(|(_, held)| *held),
+            );
+        }
+    }
+    for held in [&mut now, &mut before] {
+        held.sort_unstable();
+        held.dedup();
+    }
+    (now, before)
+}
+
+/// The first CPU whose package was not seen; all CPUs of its package are seen then.
+fn next_not_in(cpus: &CpuList, seen: &mut CpuList, root: &Root) -> Option<u32> {
+    let cpu = cpus.iter().find(|cpu| !seen.contains(*cpu))?;
+    let folder = format!("/sys/devices/system/cpu/cpu{cpu}/topology");
+    let file = |name: &str| root.cpu_list(&format!("{folder}/{name}"));
+    let siblings = file("package_cpus_list").or_else(|| file("core_siblings_list")).unwrap_or_default();
+    siblings.iter().chain([cpu]).for_each(|sibling| seen.insert(sibling));
+    Some(cpu)
+}
+
+/// Clocks outside the cores, of dies that tell what they had at boot.
+fn uncore(root: &Root) -> Vec<UncoreClock> {
+    let dies = root.list(UNCORE).into_iter().take(MAX_DEVICES);
+    let clock = |domain: String| {
+        let hz =
+            |file: &str| Some(root.number::<u64>(&format!("{UNCORE}/{domain}/{file}"))?.checked_mul(1000)?);
+        let (max_hz, initial_max_hz) = (hz("max_freq_khz")?, hz("initial_max_freq_khz")?);
+        Some(UncoreClock { domain: text::name(&domain)?, max_hz, initial_max_hz })
+    };
+    dies.filter_map(clock).collect()
+}
+
+/// Devices that cool by lower clocks, above their first step (Documentation/driver-api/thermal/sysfs-api.rst).
+fn cooling(root: &Root) -> Vec<Cooling> {
+    let devices = root.numbered(THERMAL, "cooling_device");
+    let device = |number: u32| {
+        let file = |name: &str| format!("{THERMAL}/cooling_device{number}/{name}");
+        let kind = root.text(&file("type")).as_deref().and_then(text::name)?;
+        let lowers = kind == "Processor" || kind == "intel_powerclamp" || kind.contains("cpufreq");
+        let step = root.number(&file("cur_state")).filter(|step| lowers && *step > 0)?;
+        Some(Cooling { kind, step, highest_step: root.number(&file("max_state")).unwrap_or(step) })
+    };
+    devices.iter().take(MAX_DEVICES).filter_map(device).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::Tree;
+
+    /// A register of a file that is sparse, as the device answers at its address.
+    fn msr(registers: &[(usize, u64)]) -> Vec<u8> {
+        let mut bytes = vec![0; 0x700];
+        for (address, value) in registers {
+            bytes[*address..*address + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        bytes
+    }
+
+    #[test]
+    fn both_interfaces_of_a_laptop_and_what_its_board_pulls_are_read() {
+        let zone = |microwatts: &'static str| {
+            [
+                ("name", "package-0\n"),
+                ("enabled", "1\n"),
+                ("constraint_0_name", "long_term\n"),
+                ("constraint_0_power_limit_uw", microwatts),
+                ("constraint_0_time_window_us", "27983872\n"),
+                ("constraint_0_max_power_uw", "28000000\n"),
+                ("constraint_1_name", "short_term\n"),
+                ("constraint_1_power_limit_uw", "0\n"),
+            ]
+        };
+        let tree = Tree::new()
+            .files("sys/class/powercap/intel-rapl:0", &zone("35000000\n"))
+            .files(
+                "sys/class/powercap/intel-rapl:0:0",
+                &[("name", "core\n"), ("constraint_0_power_limit_uw", "1\n")],
+            )
+            .files("sys/class/powercap/intel-rapl-mmio:0", &zone("15000000\n"))
+            .files(
+                "sys/class/powercap/intel-rapl:1",
+                &[("name", "psys\n"), ("constraint_0_power_limit_uw", "1\n")],
+            )
+            .file("sys/devices/system/cpu/cpu0/topology/package_cpus_list", "0-1\n")
+            .file("dev/cpu/0/msr", msr(&[(0x19c, 0b1100), (0x64f, 1 << 26 | 1)]))
+            .file("dev/cpu/1/msr", msr(&[(0x19c, 0b11)]))
+            .files(
+                "sys/class/thermal/cooling_device3",
+                &[("type", "Processor\n"), ("cur_state", "2\n"), ("max_state", "10\n")],
+            )
+            .files("sys/class/thermal/cooling_device4", &[("type", "Fan\n"), ("cur_state", "1\n")])
+            .file("sys/firmware/acpi/platform_profile", "low-power\n");
+        let holders = read(&tree.root());
+        let limits: Vec<(&str, f64, Option<f64>)> =
+            holders.power_limits.iter().map(|l| (l.interface.as_str(), l.watts, l.rated_watts)).collect();
+        assert_eq!(limits, [("intel-rapl-mmio", 15.0, Some(28.0)), ("intel-rapl", 35.0, Some(28.0))]);
+        assert_eq!(holders.holding, [HeldBy::Prochot]);
+        assert_eq!(holders.held_before, [HeldBy::Prochot, HeldBy::LongPower]);
+        assert_eq!(holders.cooling, [Cooling { kind: "Processor".to_owned(), step: 2, highest_step: 10 }]);
+        assert_eq!(holders.platform_profile.as_deref(), Some("low-power"));
+    }
+
+    #[test]
+    fn the_clock_outside_the_cores_is_read_with_what_it_was_at_boot() {
+        let tree = Tree::new().files(
+            "sys/devices/system/cpu/intel_uncore_frequency/package_01_die_00",
+            &[("max_freq_khz", "1400000\n"), ("initial_max_freq_khz", "2400000\n")],
+        );
+        let clock = UncoreClock {
+            domain: "package_01_die_00".to_owned(),
+            max_hz: 1_400_000_000,
+            initial_max_hz: 2_400_000_000,
+        };
+        assert_eq!(read(&tree.root()).uncore, [clock]);
+    }
+
+    #[test]
+    fn a_machine_that_tells_nothing_holds_nothing() {
+        assert!(read(&Tree::new().root()).is_empty());
+        let off = Tree::new().files(
+            "sys/class/powercap/intel-rapl:0",
+            &[("name", "package-0\n"), ("enabled", "0\n"), ("constraint_0_power_limit_uw", "9\n")],
+        );
+        assert!(read(&off.root()).is_empty());
+    }
+}

@@ -1,0 +1,53 @@
+//! How much a processor package may draw for long.
+
+use std::collections::BTreeSet;
+
+use crate::knob::{Inspection, Knob, KnobClass, KnobContext, Seen, SetWhen};
+use record::CpuList;
+
+/// `constraint_N_power_limit_uw` of each package whose window is `long_term`, of every interface, MSR and MMIO, of which the lower
+/// wins (Documentation/power/powercap/powercap.rst). Nothing is steadier: it is brought to a value that a finding names.
+pub(super) const KNOB: Knob = Knob {
+    name: "power-limit",
+    class: KnobClass::Clock,
+    set: SetWhen::Named,
+    effect: "the core clock falls after some seconds of work that draws more than the limit",
+    absent: "no power limit of a package is visible",
+    set_to: Some(set_to),
+    ..Knob::looked_at(inspect)
+};
+
+const FOLDER: &str = "/sys/class/powercap";
+
+/// The files of long limits above 0, with their values, µW.
+fn long_limits(context: &KnobContext) -> Vec<(String, u64)> {
+    let zones = context.files.list(FOLDER).into_iter().filter(|zone| zone.split(':').count() == 2);
+    let folders = zones.map(|zone| format!("{FOLDER}/{zone}")).filter(|folder| {
+        context.text(&format!("{folder}/name")).is_some_and(|name| name.starts_with("package-"))
+            && context.text(&format!("{folder}/enabled")).as_deref() != Some("0")
+    });
+    let of_zone = |folder: String| {
+        let is_long =
+            |n: &u32| context.text(&format!("{folder}/constraint_{n}_name")).as_deref() == Some("long_term");
+        let file = format!("{folder}/constraint_{}_power_limit_uw", (0..4).find(is_long)?);
+        Some((context.number(&file).filter(|microwatts| *microwatts > 0)?, file))
+    };
+    folders.filter_map(of_zone).map(|(microwatts, file)| (file, microwatts)).collect()
+}
+
+fn inspect(_: &Knob, context: &KnobContext) -> Seen {
+    let watts: BTreeSet<u64> = long_limits(context).into_iter().map(|(_, microwatts)| microwatts).collect();
+    let words: Vec<String> =
+        watts.iter().map(|microwatts| format!("{} W", *microwatts as f64 / 1e6)).collect();
+    Ok((!words.is_empty()).then(|| Inspection::steady(words.join(", "))))
+}
+
+/// Limits below `microwatts` are raised to it; none is lowered.
+fn set_to(knob: &Knob, context: &KnobContext, microwatts: &str, _: Option<&CpuList>) -> Seen {
+    let Ok(wanted) = microwatts.parse::<u64>() else { return Ok(None) };
+    let limits = long_limits(context);
+    let Some(lowest) = limits.iter().map(|(_, limit)| *limit).min() else { return Ok(None) };
+    let low = limits.into_iter().filter(|(_, limit)| *limit < wanted).map(|(file, _)| file);
+    let changes = knob.plan_words(context, low, microwatts)?.changes;
+    Ok(Some(Inspection::towards(lowest.to_string(), microwatts, changes)))
+}

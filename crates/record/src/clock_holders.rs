@@ -1,0 +1,128 @@
+//! What may hold a clock down beside the settings of cpufreq: power limits, firmware, heat.
+
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+
+/// What may hold a clock down beside the settings of cpufreq.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ClockHolders {
+    /// Power limits of processor packages, one an interface and window.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub power_limits: Vec<PowerLimit>,
+    /// What the processor said at this moment holds its clocks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub holding: Vec<HeldBy>,
+    /// What has held them since the processor's log was cleared, mostly at boot.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub held_before: Vec<HeldBy>,
+    /// Clocks of the parts outside the cores (mesh, last cache, memory controllers), one a die.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncore: Vec<UncoreClock>,
+    /// Cooling by lower clocks that the kernel does now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cooling: Vec<Cooling>,
+    /// The firmware's profile: `performance`, `balanced`, `low-power`, `quiet`, `cool`…
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub platform_profile: Option<String>,
+}
+
+impl ClockHolders {
+    /// Whether nothing was seen.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A power limit of a package (powercap, RAPL).
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct PowerLimit {
+    /// Who sets it: `intel-rapl` (MSR), `intel-rapl-mmio` (firmware, thermald). The lowest wins.
+    pub interface: String,
+    /// The package: `package-0`.
+    pub zone: String,
+    /// Its window: `long_term` (PL1), `short_term` (PL2), `peak_power` (PL4).
+    pub window: String,
+    /// The limit, W.
+    pub watts: f64,
+    /// The package's rated power, W.
+    pub rated_watts: Option<f64>,
+    /// Over how long it holds, seconds.
+    pub window_seconds: Option<f64>,
+    /// The file that sets it.
+    pub limit_file: String,
+}
+
+/// What a processor says holds its clock (Intel SDM volume 4: IA32_THERM_STATUS, IA32_PACKAGE_THERM_STATUS,
+/// MSR_CORE_PERF_LIMIT_REASONS).
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::IntoStaticStr,
+)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum HeldBy {
+    /// A pin that another part of the board pulls: charger, voltage regulator, management controller.
+    #[strum(to_string = "PROCHOT")]
+    Prochot,
+    /// The processor's own temperature.
+    #[strum(to_string = "heat")]
+    Heat,
+    /// The average temperature that the firmware allows.
+    #[strum(to_string = "average temperature limit")]
+    AverageHeat,
+    /// The voltage regulator's temperature.
+    #[strum(to_string = "voltage regulator heat")]
+    RegulatorHeat,
+    /// The voltage regulator's current.
+    #[strum(to_string = "voltage regulator current")]
+    RegulatorCurrent,
+    /// The package's current.
+    #[strum(to_string = "current limit")]
+    Current,
+    /// The long power limit.
+    #[strum(to_string = "power limit PL1")]
+    LongPower,
+    /// The short power limit.
+    #[strum(to_string = "power limit PL2")]
+    ShortPower,
+}
+
+/// The clock outside the cores of a die (`intel_uncore_frequency`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct UncoreClock {
+    /// Its folder: `package_00_die_00`.
+    pub domain: String,
+    /// The highest that is allowed, Hz.
+    pub max_hz: u64,
+    /// The highest that the firmware allowed at boot, Hz.
+    pub initial_max_hz: u64,
+}
+
+/// A cooling device that lowers clocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Cooling {
+    /// What it is: `Processor`, `cpufreq-cpu0`, `intel_powerclamp`.
+    pub kind: String,
+    /// Its step now, above 0.
+    pub step: u32,
+    /// Its highest step.
+    pub highest_step: u32,
+}
