@@ -19,7 +19,6 @@ pub mod competitor;
 pub mod context;
 pub mod counters;
 mod cycle;
-pub mod file_trace;
 pub mod fill_order;
 pub mod interrupts;
 pub mod list;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use machine::Root;
 use record::{CpuList, KnobValue, Text, text};
+use serde::Deserialize;
 
 use crate::change::Change;
 use crate::compound_change::CompoundChange;
@@ -13,12 +14,16 @@ use crate::process_settings::process::{ProcessAttributes, read_attributes};
 use crate::value_syntax::ValueSyntax;
 
 /// One thing that makes measurements differ from run to run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Knob {
     /// Its name on the command line.
     pub name: &'static str,
     /// By what it moves figures, and so what bounds its worth.
+    #[serde(default)]
     pub class: KnobClass,
     /// When it is set.
+    #[serde(default)]
     pub set: SetWhen,
     /// What it is known to do to measurements, one sentence.
     pub effect: &'static str,
@@ -27,9 +32,8 @@ pub struct Knob {
     /// What a machine without it lacks.
     pub absent: &'static str,
     /// How it is looked at.
+    #[serde(default)]
     pub inspect: Inspect,
-    /// How it is brought to a value that is named; `None` where that follows from how it is looked at.
-    pub set_to: Option<SetTo>,
 }
 
 /// Its state, and what brings it to this value, of these CPUs where some are named.
@@ -39,41 +43,68 @@ pub type SetTo = fn(&Knob, &KnobContext, &str, Option<&CpuList>) -> Seen;
 pub type Seen = Result<Option<Inspection>, Refusal>;
 
 /// How a knob is looked at.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case", bound = "'de: 'static")]
 pub enum Inspect {
     /// One file with one value.
     File(FileValue),
     /// Several files with one word.
     Words(WordFiles),
-    /// In its own way.
-    With(fn(&Knob, &KnobContext) -> Seen),
+    /// In its own way; how it is brought to a value that is named, where it has another than the steadier one.
+    #[serde(skip)]
+    With(fn(&Knob, &KnobContext) -> Seen, Option<SetTo>),
+    /// In no way: no machine has it.
+    #[default]
+    Unknown,
 }
 
 /// Files that all have the same word.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WordFiles {
-    /// The files, those of these CPUs alone where some are named.
-    pub files: fn(&KnobContext, Option<&CpuList>) -> Vec<String>,
+    /// What each file is of.
+    pub of: FileOf,
+    /// The file, below the folder of what it is of.
+    pub file: &'static str,
     /// The file beside each that lists what it takes, where there is one.
     pub choices: Option<&'static str>,
     /// What is steadier.
     pub steadier: &'static str,
 }
 
+/// What has a file of its own.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileOf {
+    /// Each CPU.
+    Cpu,
+    /// Each policy of cpufreq.
+    Policy,
+}
+
 /// A file with a value, and the one that is steadier.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FileValue {
     /// The file.
     pub path: &'static str,
     /// How it is spelled.
+    #[serde(default)]
     pub syntax: ValueSyntax,
     /// What is steadier.
     pub steadier: &'static str,
-    /// Other values that are as steady.
-    pub as_steady: fn(&str) -> bool,
+    /// Another value that is as steady.
+    pub as_steady: Option<&'static str>,
+    /// Numbers from this one on are as steady.
+    pub as_steady_from: Option<u32>,
 }
 
 /// When a knob is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SetWhen {
     /// With all others.
+    #[default]
     Always,
     /// Only when it is named: it takes something from the machine that others may need.
     Named,
@@ -81,30 +112,14 @@ pub enum SetWhen {
     CpusNamed,
 }
 
+impl FileValue {
+    fn is_steady(&self, value: &str) -> bool {
+        let is_enough = |least| value.parse::<u32>().is_ok_and(|number| number >= least);
+        self.as_steady == Some(value) || self.as_steady_from.is_some_and(is_enough)
+    }
+}
+
 impl Knob {
-    /// What most knobs have; name, effect, absence and look are each one's own.
-    pub const ORDINARY: Self = Self {
-        name: "",
-        class: KnobClass::Other,
-        set: SetWhen::Always,
-        effect: "",
-        disputed: None,
-        absent: "",
-        inspect: Inspect::With(|_, _| Ok(None)),
-        set_to: None,
-    };
-
-    /// What most knobs have, looked at in its own way.
-    pub const fn looked_at(inspect: fn(&Knob, &KnobContext) -> Seen) -> Self {
-        Self { inspect: Inspect::With(inspect), ..Self::ORDINARY }
-    }
-
-    /// A setting of the kernel: a file with a word or number, of which one alone is steady.
-    pub const fn of_file(path: &'static str, steadier: &'static str) -> Self {
-        let file = FileValue { path, syntax: ValueSyntax::Word, steadier, as_steady: |_| false };
-        Self { class: KnobClass::Kernel, inspect: Inspect::File(file), ..Self::ORDINARY }
-    }
-
     /// Whether it is set only when it is named.
     pub fn only_when_named(&self) -> bool {
         self.set == SetWhen::Named
@@ -114,16 +129,14 @@ impl Knob {
     pub fn inspect(&self, context: &KnobContext) -> Inspection {
         let inspection = self.conclude(match &self.inspect {
             Inspect::File(file) => self.file_towards(context, file, file.steadier).map(|seen| {
-                seen.map(|seen| match (file.as_steady)(&seen.now.to_string()) {
+                seen.map(|seen| match file.is_steady(&seen.now.to_string()) {
                     true => Inspection::steady(seen.now),
                     false => seen,
                 })
             }),
-            Inspect::Words(words) => {
-                let files = (words.files)(context, None);
-                inspect_words(self, context, files, words.steadier, words.choices)
-            }
-            Inspect::With(inspect) => inspect(self, context),
+            Inspect::Words(words) => self.words_towards(context, words, words.steadier, None),
+            Inspect::With(inspect, _) => inspect(self, context),
+            Inspect::Unknown => Ok(None),
         });
         // What speaks against setting it concerns nobody where it is not to be set.
         match self.disputed.filter(|_| inspection.steadier.is_some()) {
@@ -137,14 +150,12 @@ impl Knob {
     pub fn set_to(&self, context: &KnobContext, wanted: &KnobValue) -> Inspection {
         let Some(value) = &wanted.value else { return self.inspect(context) };
         let cpus = wanted.cpus.as_ref();
-        self.conclude(match (&self.inspect, self.set_to) {
-            (_, Some(set_to)) => set_to(self, context, value, cpus),
-            (Inspect::File(file), None) => self.file_towards(context, file, value),
-            (Inspect::Words(words), None) => {
-                inspect_words(self, context, (words.files)(context, cpus), value, words.choices)
-            }
+        self.conclude(match &self.inspect {
+            Inspect::File(file) => self.file_towards(context, file, value),
+            Inspect::Words(words) => self.words_towards(context, words, value, cpus),
+            Inspect::With(_, Some(set_to)) => set_to(self, context, value, cpus),
             // These have no other value than the steadier one.
-            (Inspect::With(_), None) => return self.inspect(context),
+            Inspect::With(_, None) | Inspect::Unknown => return self.inspect(context),
         })
     }
 
@@ -195,35 +206,42 @@ impl Knob {
         }
         Ok(planned)
     }
-}
 
-/// A word that all these files are to have. `choices` is the file beside each that lists what it takes, where there is one.
-fn inspect_words(
-    knob: &Knob,
-    context: &KnobContext,
-    paths: impl IntoIterator<Item = String>,
-    steadier: &str,
-    choices: Option<&str>,
-) -> Seen {
-    let mut planned = knob.plan_words(context, paths, steadier)?;
-    if planned.now.is_empty() {
-        return Ok(None);
+    /// A word that all these files are to have.
+    fn words_towards(
+        &self,
+        context: &KnobContext,
+        words: &WordFiles,
+        steadier: &str,
+        cpus: Option<&CpuList>,
+    ) -> Seen {
+        let paths = match words.of {
+            FileOf::Policy => context.policy_files(cpus, words.file),
+            FileOf::Cpu => {
+                let file = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/{}", words.file);
+                cpus.unwrap_or(&context.online).iter().map(file).collect()
+            }
+        };
+        let mut planned = self.plan_words(context, paths, steadier)?;
+        if planned.now.is_empty() {
+            return Ok(None);
+        }
+        let now = planned.now.into_iter().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
+        if planned.changes.is_empty() {
+            return Ok(Some(Inspection::steady(now)));
+        }
+        planned.changes.retain(|change| {
+            let folder = change.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let listed = words.choices.and_then(|choices| context.text(&format!("{folder}/{choices}")));
+            listed.is_none_or(|all| all.split_ascii_whitespace().any(|word| word == steadier))
+        });
+        let adjustment = if planned.changes.is_empty() {
+            Adjustment::Manual(text!("the driver here has no {steadier}", steadier = steadier.to_owned()))
+        } else {
+            Adjustment::Write(planned.changes)
+        };
+        Ok(Some(Inspection::noisy(now, steadier.to_owned(), adjustment)))
     }
-    let now = planned.now.into_iter().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
-    if planned.changes.is_empty() {
-        return Ok(Some(Inspection::steady(now)));
-    }
-    planned.changes.retain(|change| {
-        let folder = change.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let listed = choices.and_then(|choices| context.text(&format!("{folder}/{choices}")));
-        listed.is_none_or(|all| all.split_ascii_whitespace().any(|word| word == steadier))
-    });
-    let adjustment = if planned.changes.is_empty() {
-        Adjustment::Manual(text!("the driver here has no {steadier}", steadier = steadier.to_owned()))
-    } else {
-        Adjustment::Write(planned.changes)
-    };
-    Ok(Some(Inspection::noisy(now, steadier.to_owned(), adjustment)))
 }
 
 /// What files hold that are all to have one word.
@@ -236,7 +254,8 @@ pub struct PlannedWords {
 }
 
 /// By what a knob moves figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum KnobClass {
     /// The core clock.
     Clock,
@@ -249,8 +268,11 @@ pub enum KnobClass {
     /// How long a sleeping CPU takes to wake.
     WakeUp,
     /// None of these.
+    #[default]
     Other,
 }
+
+const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
 
 /// What a knob may inspect.
 pub struct KnobContext<'a> {
@@ -312,6 +334,20 @@ impl<'a> KnobContext<'a> {
     /// The text of a file, `None` where it is not there or cannot be read.
     pub fn text(&self, path: &str) -> Option<String> {
         self.files.read(path).ok()
+    }
+
+    /// A file of each policy; of those alone that one of these CPUs belongs to, where some are named.
+    pub fn policy_files(&self, cpus: Option<&CpuList>, file: &str) -> Vec<String> {
+        let concerns = |policy: &&String| {
+            policy.strip_prefix("policy").is_some_and(|number| number.parse::<u32>().is_ok())
+                && cpus.is_none_or(|cpus| {
+                    let related = self.text(&format!("{POLICIES}/{policy}/related_cpus")).unwrap_or_default();
+                    let mut named = related.split_ascii_whitespace().filter_map(|cpu| cpu.parse().ok());
+                    named.any(|cpu| cpus.contains(cpu))
+                })
+        };
+        let policies = self.files.list(POLICIES);
+        policies.iter().filter(concerns).map(|policy| format!("{POLICIES}/{policy}/{file}")).collect()
     }
 
     /// The number that a file says.

@@ -1,9 +1,6 @@
 //! The page cache before a command: dropped.
 
-use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::path::PathBuf;
 
 const DROP: &str = "/proc/sys/vm/drop_caches";
 
@@ -15,16 +12,6 @@ pub fn drop_all() -> Result<(), PageCacheError> {
         Some(libc::EACCES | libc::EPERM | libc::EROFS) => PageCacheError::MayNotDrop,
         _ => PageCacheError::Drop(error),
     })
-}
-
-/// Drops what the kernel keeps of these files, and of no others: it needs no root. What was not written yet is written first, since
-/// only clean pages can be dropped; pages that a running program has mapped stay. Files that cannot be opened are passed over.
-pub fn drop_files(files: &[PathBuf]) {
-    for file in files.iter().filter_map(|path| File::open(path).ok()) {
-        let _ = file.sync_data();
-        // SAFETY: a descriptor that is open; a length of 0 means to the end.
-        unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
-    }
 }
 
 /// Why the page cache cannot be dropped.

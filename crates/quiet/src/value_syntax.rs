@@ -4,10 +4,11 @@ use record::CpuList;
 use serde::{Deserialize, Serialize};
 
 /// The spelling of a file's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ValueSyntax {
     /// One word or number, as it stands.
+    #[default]
     Word,
     /// All choices, the one in force in brackets: `always [madvise] never`.
     Chosen,

@@ -1,12 +1,10 @@
 //! A command's own time before and after: boost, affinity, priority, page cache.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use machine::Root;
 use measure::command::{self, Job, Run, SharedInput};
-use measure::file_trace;
 use os::child::{Exit, Guard, Process};
 use os::pin;
 use quiet::files::Tree;
@@ -16,7 +14,6 @@ use quiet::page_cache;
 use quiet::process_settings::{self, process};
 use quiet::tuning_plan::Purpose;
 use record::difference::Scale;
-use record::phrase::count_noun;
 use record::text::Value;
 use record::{CpuList, Text, text};
 
@@ -52,15 +49,6 @@ const FIGURES: [FigureOf<Figures>; 4] = [
     (compared(names::MIGRATIONS, Unit::Count, Scale::Count, true), |all| all[3]),
 ];
 
-/// What the page cache is to lack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cold {
-    /// The files that the command opens.
-    Files,
-    /// All files of the machine.
-    Machine,
-}
-
 /// How the command is run.
 #[derive(Clone, Debug, Default)]
 struct Setting {
@@ -69,7 +57,8 @@ struct Setting {
     cpus: Option<CpuList>,
     /// What it begins with beside that.
     setting: Option<ProcessSetting>,
-    cold: Option<Cold>,
+    /// Whether the machine's page cache is empty when it begins.
+    cold: bool,
 }
 
 /// The command in two settings.
@@ -79,6 +68,7 @@ type Comparison = super::comparison::Comparison<Setting, Figures>;
 const BOOST: &str = "boost";
 const AFFINITY: &str = "affinity";
 const PRIORITY: &str = "nice";
+const COLD: &str = "cold cache";
 /// What the command alone is given, and a proof without a command cannot turn.
 const THE_COMMANDS: [&str; 3] = ["fifo", "ionice", "aslr"];
 /// The command as it is, against itself.
@@ -87,19 +77,13 @@ const TWICE: &str = "as it is, twice";
 /// Runs the command in all settings in turn.
 pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Proof, ProofError> {
     let stop = request.stop;
-    let (mut comparisons, mut missing) = plan_comparisons(request, command)?;
-    let mut runner = Runner { request, command, clock: None, files: Vec::new(), cold_reads: Vec::new() };
+    let (mut comparisons, missing) = plan_comparisons(request, command)?;
+    let mut runner = Runner { request, command, clock: None, cold_reads: Vec::new() };
     let began = Instant::now();
     // Also what warms the caches.
-    let seconds = runner.run_once(&Setting::default())?.and_then(|figures| figures[0]).unwrap_or(0.0);
+    runner.run_once(&Setting::default())?;
     // With what is before and after the command's own time.
     let each = began.elapsed().as_secs_f64();
-    if request.names.is_empty() && !command.drop_caches && stop.signal().is_none() {
-        match runner.trace_files(seconds) {
-            Ok(()) => comparisons.push(compare_cold(Cold::Files)),
-            Err(why) => missing.push((COLD.into(), why)),
-        }
-    }
     let rounds = fit_rounds(request.rounds, comparisons.len(), each);
     let what = "runs in turn, their output dropped";
     let done = run_rounds(request, &mut comparisons, (rounds, each), what, |one| runner.run_once(one))?;
@@ -113,11 +97,8 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     };
     let sets_nice = |one: &Comparison| matches!(one.after.setting, Some(ProcessSetting::Nice(_)));
     let nice_limit = comparisons.iter().any(sets_nice).then(|| nice_scope_limit(&Tree::new(&Root::live())));
-    for comparison in comparisons.iter_mut().filter(|one| one.before.cold == Some(Cold::Files)) {
-        comparison.refused = comparison.refused.take().or_else(|| runner.why_not_cold());
-    }
     found.judge(comparisons, &FIGURES);
-    found.remarks.extend(runner.describe_files());
+    found.remarks.extend(runner.describe_cold());
     let nice_limit = nice_limit.flatten();
     found.remarks.extend(nice_limit.map(|limit| text!("Nice: {limit}.")));
     found.remarks.extend(runner.clock.map(|how| text!("Core clock: {how}.")));
@@ -194,7 +175,10 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
         missing.extend(left);
     }
     if command.drop_caches {
-        all.push(compare_cold(Cold::Machine));
+        let name = text!("cold cache of the machine, then warm");
+        all.push(Comparison::new(name, Setting { cold: true, ..plain() }, plain()));
+    } else if names.is_empty() {
+        missing.push((COLD.into(), text!("--drop-caches drops the machine's page cache as root")));
     }
     Ok((all, missing))
 }
@@ -205,80 +189,25 @@ fn choose_cpus(quiet: Option<&CpuList>) -> Option<CpuList> {
     quiet.cloned().or_else(|| Some(allowed.iter().last().into_iter().collect()))
 }
 
-/// The command with a page cache that lacks something, then with it.
-fn compare_cold(what: Cold) -> Comparison {
-    let name = match what {
-        Cold::Files => text!("cold cache of its files, then warm"),
-        Cold::Machine => text!("cold cache of the machine, then warm"),
-    };
-    Comparison::new(name, Setting { cold: Some(what), ..Setting::default() }, Setting::default())
-}
-
 /// Runs the command.
 struct Runner<'a> {
     request: ProofRequest<'a>,
     command: ProvenCommand<'a>,
     /// How the clock is known.
     clock: Option<&'static str>,
-    /// The files that the command opens.
-    files: Vec<PathBuf>,
     /// Bytes that cold runs read from disks.
     cold_reads: Vec<f64>,
 }
 
-/// The comparison that is about the page cache, where it is not made.
-const COLD: &str = "cold cache";
-/// A run that is followed takes longer than one that is not: so many seconds at least are waited for, and so many times as long.
-const FOLLOWED: (f64, f64) = (30.0, 20.0);
-
 impl Runner<'_> {
-    /// Runs the command once more to see which files it opens. An error says why there is nothing to drop.
-    fn trace_files(&mut self, seconds: f64) -> Result<(), Text> {
-        let limit = Duration::from_secs_f64(FOLLOWED.0 + FOLLOWED.1 * seconds);
-        self.files = file_trace::list_opened_files(self.command.argv, limit, self.request.stop).map_err(|why| {
-            text!(
-                "cannot see which files the command opens: {why}; --drop-caches drops the machine's page cache as root",
-                why = why.to_string()
-            )
-        })?;
-        if self.files.is_empty() {
-            return Err(text!("the command opens no file on a disk"));
-        }
-        Ok(())
-    }
-
-    /// Why runs were not cold though the cache was dropped; `None` where they read from a disk.
-    fn why_not_cold(&self) -> Option<Text> {
-        let any = self.cold_reads.is_empty() || self.cold_reads.iter().any(|bytes| *bytes > 0.0);
-        (!any).then(|| {
-            text!(
-                "nothing was read from a disk after its files were dropped from the cache: running programs have them \
-                 mapped, or they lie in memory"
-            )
+    /// What a run with a cold cache read.
+    fn describe_cold(&mut self) -> Option<Text> {
+        self.cold_reads.sort_by(f64::total_cmp);
+        let bytes = record::statistics::median_of_sorted(&self.cold_reads) as u64;
+        (!self.cold_reads.is_empty()).then(|| {
+            let read = Value::Bytes(bytes);
+            text!("Cold: page cache of the whole machine dropped; a run then read {read} from disks.")
         })
-    }
-
-    /// Which files were dropped.
-    fn describe_files(&self) -> Option<Text> {
-        if self.cold_reads.is_empty() {
-            return None;
-        }
-        let mut reads = self.cold_reads.clone();
-        reads.sort_by(f64::total_cmp);
-        let read = Value::Bytes(record::statistics::median_of_sorted(&reads) as u64);
-        if self.files.is_empty() {
-            return Some(text!(
-                "Cold: page cache of the whole machine dropped; a run then read {read} from disks."
-            ));
-        }
-        let bytes = self.files.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|data| data.len());
-        Some(text!(
-            "Cold: the command's {files} ({size}) dropped from the page cache, except what running programs have mapped; \
-             a run then read {read} from disks. Folders and other files stay cached: --drop-caches drops all, of the whole \
-             machine.",
-            files = count_noun(self.files.len(), "file"),
-            size = Value::Bytes(bytes.sum())
-        ))
     }
 
     /// One run in a setting; `None` where a signal ended it or the command failed, an error where the setting cannot be had.
@@ -286,10 +215,8 @@ impl Runner<'_> {
         if self.request.stop.signal().is_some() {
             return Ok(None);
         }
-        match setting.cold {
-            Some(Cold::Machine) => page_cache::drop_all()?,
-            Some(Cold::Files) => page_cache::drop_files(&self.files),
-            None => {}
+        if setting.cold {
+            page_cache::drop_all()?;
         }
         let tuned = setting.knob.map(|name| (self.request.begin_session)(&[name])).transpose()?;
         let guard = Guard::new(None);
@@ -317,7 +244,7 @@ impl Runner<'_> {
         if run.ended.exit != Exit::Code(0) {
             return Err(ProofError::CommandFailed(run.ended.exit));
         }
-        if setting.cold.is_some() {
+        if setting.cold {
             self.cold_reads.push(run.ended.usage.read_bytes as f64);
         }
         Ok(Some(self.read_figures(&run)))

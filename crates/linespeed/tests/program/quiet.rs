@@ -114,7 +114,7 @@ fn the_table_names_every_knob_and_needs_nothing() {
         let done = run(command);
         assert_eq!(done.code, Some(0), "{}", done.stderr);
         assert!(done.stdout.lines().all(|line| line.chars().count() <= columns), "{}", done.stdout);
-        for knob in quiet::knobs::KNOBS {
+        for knob in quiet::knobs::KNOBS.iter() {
             assert!(done.stdout.contains(knob.name), "no {} in\n{}", knob.name, done.stdout);
         }
     }

@@ -6,40 +6,23 @@ use super::code::Site;
 use crate::counters::Sample;
 use crate::tasks::{Machine, Waiting, find_by_call};
 
-/// Calls by what they are for, beside those in which threads wait: their numbers on x86-64 and aarch64, -1 where there is none
-/// (linux/arch/x86/entry/syscalls/syscall_64.tbl and linux/scripts/syscall.tbl).
-const CALLS: [(BoundKind, &[(i64, i64)]); 5] = [
+/// Calls by what they are for, beside those in which threads wait: their numbers on x86-64, and those on aarch64, which has
+/// not all of them (linux/arch/x86/entry/syscalls/syscall_64.tbl and linux/scripts/syscall.tbl).
+const CALLS: [(BoundKind, &[i64], &[i64]); 5] = [
     // clone, fork, vfork, execve, execveat, exit, exit_group, clone3
-    (
-        BoundKind::ProcessCreation,
-        &[(56, 220), (57, -1), (58, -1), (59, 221), (322, 281), (60, 93), (231, 94), (435, 435)],
-    ),
+    (BoundKind::ProcessCreation, &[56, 57, 58, 59, 322, 60, 231, 435], &[220, 221, 281, 93, 94, 435]),
     // mmap, mprotect, munmap, brk, mremap, madvise
-    (BoundKind::MemoryMapping, &[(9, 222), (10, 226), (11, 215), (12, 214), (25, 216), (28, 233)]),
+    (BoundKind::MemoryMapping, &[9, 10, 11, 12, 25, 28], &[222, 226, 215, 214, 216, 233]),
     // setitimer, timer_settime, timerfd_settime
-    (BoundKind::Timers, &[(38, 103), (223, 110), (286, 86)]),
+    (BoundKind::Timers, &[38, 223, 286], &[103, 110, 86]),
     // open, openat, close, stat, fstat, newfstatat, statx, getdents64, lseek, access, faccessat, unlink, unlinkat, rename
     (
         BoundKind::FileIo,
-        &[
-            (2, -1),
-            (257, 56),
-            (3, 57),
-            (4, -1),
-            (5, 80),
-            (262, 79),
-            (332, 291),
-            (217, 61),
-            (8, 62),
-            (21, -1),
-            (269, 48),
-            (87, -1),
-            (263, 35),
-            (82, -1),
-        ],
+        &[2, 257, 3, 4, 5, 262, 332, 217, 8, 21, 269, 87, 263, 82],
+        &[56, 57, 80, 79, 291, 61, 62, 48, 35],
     ),
     // sched_yield
-    (BoundKind::ContextSwitches, &[(24, 124)]),
+    (BoundKind::ContextSwitches, &[24], &[124]),
 ];
 
 /// What a sample of the kernel is for; `None` where that is not known. `link`: the name of a file that its process has open.
@@ -55,9 +38,9 @@ pub(super) fn kind(site: &Site, sample: &Sample, link: impl Fn(u64) -> Option<St
         Machine::Arm => (register(8) as i64, register(0), register(1), register(2)),
         Machine::X86 => (site.number?, register(7), register(6), register(2)),
     };
-    let of_machine = |(x86, arm): &(i64, i64)| if machine == Machine::Arm { *arm } else { *x86 };
-    let own = CALLS.iter().find(|(_, numbers)| numbers.iter().any(|pair| of_machine(pair) == number));
-    own.map(|(kind, _)| kind.clone()).or_else(|| {
+    let of_machine = |x86: &'static [i64], arm| if machine == Machine::Arm { arm } else { x86 };
+    let own = CALLS.iter().find(|(_, x86, arm)| of_machine(x86, arm).contains(&number));
+    own.map(|(kind, ..)| kind.clone()).or_else(|| {
         Some(match find_by_call(machine, (number, first, second, third), link)? {
             Waiting::Network => BoundKind::Network,
             Waiting::Disk | Waiting::Fsync | Waiting::Terminal | Waiting::Uninterruptible => {

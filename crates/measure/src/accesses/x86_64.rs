@@ -185,6 +185,26 @@ fn condition(code: ConditionCode) -> Condition {
     Condition::Of(test, is)
 }
 
+/// What a core does not do in a few cycles: division, roots, transcendental functions.
+const LONG: &[Mnemonic] = {
+    use Mnemonic::*;
+    &[
+        Div, Idiv, Divss, Divsd, Divps, Divpd, Sqrtss, Sqrtsd, Sqrtps, Sqrtpd, Vdivss, Vdivsd, Vdivps,
+        Vdivpd, Vsqrtss, Vsqrtsd, Vsqrtps, Vsqrtpd, Fdiv, Fdivp, Fdivr, Fdivrp, Fsqrt, Fsin, Fcos, Fsincos,
+        Fptan, Fpatan, F2xm1, Fyl2x,
+    ]
+};
+
+/// What adds, subtracts or multiplies floating-point numbers, beside the fused ones.
+const FLOAT: &[Mnemonic] = {
+    use Mnemonic::*;
+    &[
+        Addss, Addsd, Addps, Addpd, Subss, Subsd, Subps, Subpd, Mulss, Mulsd, Mulps, Mulpd, Vaddss, Vaddsd,
+        Vaddps, Vaddpd, Vsubss, Vsubsd, Vsubps, Vsubpd, Vmulss, Vmulsd, Vmulps, Vmulpd, Fadd, Faddp, Fsub,
+        Fsubp, Fmul, Fmulp,
+    ]
+};
+
 fn kind(one: &iced_x86::Instruction, writes: bool) -> Kind {
     use Mnemonic as M;
     match one.mnemonic() {
@@ -192,36 +212,7 @@ fn kind(one: &iced_x86::Instruction, writes: bool) -> Kind {
         M::Syscall => Kind::System,
         M::Clflush | M::Clflushopt | M::Clwb => Kind::Flush,
         M::Mfence | M::Lfence | M::Sfence | M::Cpuid | M::Rdtscp | M::Serialize => Kind::Atomic,
-        M::Div
-        | M::Idiv
-        | M::Divss
-        | M::Divsd
-        | M::Divps
-        | M::Divpd
-        | M::Sqrtss
-        | M::Sqrtsd
-        | M::Sqrtps
-        | M::Sqrtpd
-        | M::Vdivss
-        | M::Vdivsd
-        | M::Vdivps
-        | M::Vdivpd
-        | M::Vsqrtss
-        | M::Vsqrtsd
-        | M::Vsqrtps
-        | M::Vsqrtpd
-        | M::Fdiv
-        | M::Fdivp
-        | M::Fdivr
-        | M::Fdivrp
-        | M::Fsqrt
-        | M::Fsin
-        | M::Fcos
-        | M::Fsincos
-        | M::Fptan
-        | M::Fpatan
-        | M::F2xm1
-        | M::Fyl2x => Kind::Long,
+        mnemonic if LONG.contains(&mnemonic) => Kind::Long,
         // What an exchange names is locked, with or without the prefix.
         mnemonic if writes && (one.has_lock_prefix() || mnemonic == M::Xchg) => Kind::Atomic,
         _ if is_of_floats(one) => Kind::Float,
@@ -231,44 +222,12 @@ fn kind(one: &iced_x86::Instruction, writes: bool) -> Kind {
 
 /// Whether it adds or multiplies floating-point numbers.
 fn is_of_floats(one: &iced_x86::Instruction) -> bool {
-    use Mnemonic as M;
-    matches!(
-        one.mnemonic(),
-        M::Addss
-            | M::Addsd
-            | M::Addps
-            | M::Addpd
-            | M::Subss
-            | M::Subsd
-            | M::Subps
-            | M::Subpd
-            | M::Mulss
-            | M::Mulsd
-            | M::Mulps
-            | M::Mulpd
-            | M::Vaddss
-            | M::Vaddsd
-            | M::Vaddps
-            | M::Vaddpd
-            | M::Vsubss
-            | M::Vsubsd
-            | M::Vsubps
-            | M::Vsubpd
-            | M::Vmulss
-            | M::Vmulsd
-            | M::Vmulps
-            | M::Vmulpd
-            | M::Fadd
-            | M::Faddp
-            | M::Fsub
-            | M::Fsubp
-            | M::Fmul
-            | M::Fmulp
-    ) || one.op0_register().is_vector_register() && {
-        let name = one.mnemonic() as u32;
-        // All of VFMADD, VFMSUB, VFNMADD and VFNMSUB stand together.
-        (M::Vfmadd132pd as u32..=M::Vfnmsubss as u32).contains(&name)
-    }
+    FLOAT.contains(&one.mnemonic())
+        || one.op0_register().is_vector_register() && {
+            let name = one.mnemonic() as u32;
+            // All of VFMADD, VFMSUB, VFNMADD and VFNMSUB stand together.
+            (Mnemonic::Vfmadd132pd as u32..=Mnemonic::Vfnmsubss as u32).contains(&name)
+        }
 }
 
 /// What an operand holds.

@@ -2,26 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::boost::policy_files;
-use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, Seen};
+use crate::knob::{Adjustment, Inspection, Knob, KnobContext, Seen};
 use record::CpuList;
 
-/// `scaling_min_freq` and `scaling_max_freq` of each policy, in kHz (Documentation/admin-guide/pm/cpufreq.rst). The nominal
-/// clock is `base_frequency`; without it the highest that the policy allows stands, and only the lowest is raised.
-pub(super) const KNOB: Knob = Knob {
-    name: "clock-range",
-    class: KnobClass::Clock,
-    effect: "the core clock moves within its range: a run that begins on an idle core waits until the clock has risen",
-    absent: "no clock can be set here: the firmware or the host controls it",
-    set_to: Some(set_to),
-    ..Knob::looked_at(inspect)
-};
-
-fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     let mut changes = Vec::new();
     let mut ranges = BTreeSet::new();
     let mut nominals = BTreeSet::new();
-    for max_file in policy_files(context, None, "scaling_max_freq") {
+    for max_file in context.policy_files(None, "scaling_max_freq") {
         let file = |name: &str| max_file.replace("scaling_max_freq", name);
         let Some(max) = context.number(&max_file) else { continue };
         let Some(min) = context.number(&file("scaling_min_freq")) else { continue };
@@ -47,10 +35,10 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
 }
 
 /// The highest clock that may be chosen, kHz: the one that is wanted, or the highest that the policy has.
-fn set_to(knob: &Knob, context: &KnobContext, khz: &str, cpus: Option<&CpuList>) -> Seen {
+pub(super) fn set_to(knob: &Knob, context: &KnobContext, khz: &str, cpus: Option<&CpuList>) -> Seen {
     let Ok(wanted) = khz.parse::<u64>() else { return Ok(None) };
     let (mut any, mut changes) = (false, Vec::new());
-    for path in policy_files(context, cpus, "scaling_max_freq") {
+    for path in context.policy_files(cpus, "scaling_max_freq") {
         let most = context.number(&path.replace("scaling_max_freq", "cpuinfo_max_freq")).unwrap_or(wanted);
         let planned = knob.plan_words(context, [path], &wanted.min(most).to_string())?;
         any |= !planned.now.is_empty();

@@ -1,21 +1,14 @@
 //! What is found and told, and not set: it is somebody's own, or nobody here can set it.
 
+use machine::text::bytes_field;
 use record::text;
 use record::text::Value;
 
-use super::CGROUP_UNKNOWN;
-use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, Seen};
+use crate::compound_change::CompoundChange;
+use crate::compound_change::swap::SwapAreas;
+use crate::knob::{Adjustment, Inspection, Knob, KnobContext, Seen};
 
-/// `irqbalance` moves interrupts back to CPUs that were cleared of them.
-pub(super) const IRQBALANCE: Knob = Knob {
-    name: "irqbalance",
-    class: KnobClass::Kernel,
-    effect: "the daemon may move IRQs every ten seconds, also onto the measured CPUs",
-    absent: "no processes are visible",
-    ..Knob::looked_at(inspect_irqbalance)
-};
-
-fn inspect_irqbalance(_: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect_irqbalance(_: &Knob, context: &KnobContext) -> Seen {
     let processes: Vec<String> =
         context.files.list("/proc").into_iter().filter(|name| name.parse::<u32>().is_ok()).collect();
     let is_it = |pid: &&String| context.text(&format!("/proc/{pid}/comm")).as_deref() == Some("irqbalance");
@@ -28,19 +21,10 @@ fn inspect_irqbalance(_: &Knob, context: &KnobContext) -> Seen {
     })
 }
 
-/// The load average of the last minute. What runs is somebody's, so nothing is stopped.
-pub(super) const OTHERS: Knob = Knob {
-    name: "others",
-    class: KnobClass::OtherTasks,
-    effect: "other tasks take CPU time, cache capacity, memory bandwidth and clock",
-    absent: "no load average is visible",
-    ..Knob::looked_at(inspect_others)
-};
-
 /// Load that a machine at rest shows.
 const AT_REST: f64 = 0.3;
 
-fn inspect_others(_: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect_others(_: &Knob, context: &KnobContext) -> Seen {
     let load = context.text("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
     Ok(load.filter(|load| load.is_finite() && *load >= 0.0).map(|load| {
         let now = format!("load average {load:.2}");
@@ -52,35 +36,17 @@ fn inspect_others(_: &Knob, context: &KnobContext) -> Seen {
     }))
 }
 
-/// A CPU quota stops whoever has used it up until the next period (Documentation/scheduler/sched-bwc.rst).
-pub(super) const QUOTA: Knob = Knob {
-    name: "quota",
-    class: KnobClass::OtherTasks,
-    effect: "a command that has used up its quota is throttled for the rest of the period",
-    absent: CGROUP_UNKNOWN,
-    ..Knob::looked_at(inspect_quota)
-};
-
-fn inspect_quota(_: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect_quota(_: &Knob, context: &KnobContext) -> Seen {
     let Some(cpus) = context.quota else { return Ok(context.live.then(|| Inspection::steady("none"))) };
     let now = if cpus == 1.0 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") };
     let remove = text!("run outside of the container, or remove its CPU limit");
     Ok(Some(Inspection::noisy(now, "none", Adjustment::Manual(remove))))
 }
 
-/// Stolen ticks since boot, from `/proc/stat`.
-pub(super) const STEAL: Knob = Knob {
-    name: "steal",
-    class: KnobClass::Hypervisor,
-    effect: "the hypervisor runs other guests on the CPU while the clock goes on (steal time)",
-    absent: "no steal time is visible",
-    ..Knob::looked_at(inspect_steal)
-};
-
 /// Below this share it does not show in a median: of a time since boot, and no difference ([`record::difference`]).
 const HIDDEN: f64 = 0.001;
 
-fn inspect_steal(_: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect_steal(_: &Knob, context: &KnobContext) -> Seen {
     let stat = context.text("/proc/stat").unwrap_or_default();
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu ")).unwrap_or_default();
     let ticks: Vec<u64> = line.split_ascii_whitespace().take(8).map_while(|word| word.parse().ok()).collect();
@@ -95,16 +61,7 @@ fn inspect_steal(_: &Knob, context: &KnobContext) -> Seen {
     Ok(Some(Inspection::noisy(now, "none", Adjustment::Manual(dedicated))))
 }
 
-/// `thermal_throttle` of each CPU counts how often heat lowered its clock since boot.
-pub(super) const THROTTLING: Knob = Knob {
-    name: "throttling",
-    class: KnobClass::Clock,
-    effect: "a processor that is too hot lowers its clock: long runs are slower than short ones",
-    absent: "no throttle counts are visible",
-    ..Knob::looked_at(inspect_throttling)
-};
-
-fn inspect_throttling(_: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect_throttling(_: &Knob, context: &KnobContext) -> Seen {
     let file = |cpu, name| format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{name}");
     // The last is the name before Linux 2.6.31.
     let counts = ["core_throttle_count", "package_throttle_count", "count"];
@@ -119,17 +76,9 @@ fn inspect_throttling(_: &Knob, context: &KnobContext) -> Seen {
     }))
 }
 
-/// `/sys/class/power_supply`: on battery, firmware lowers clocks.
-pub(super) const POWER: Knob = Knob {
-    name: "power",
-    effect: "on battery the firmware and the governor lower the clock, more so as the battery empties",
-    absent: "no power supply is visible (server or virtual machine)",
-    ..Knob::looked_at(inspect_power)
-};
-
 const FOLDER: &str = "/sys/class/power_supply";
 
-fn inspect_power(_: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect_power(_: &Knob, context: &KnobContext) -> Seen {
     let file = |name: &str, file: &str| context.text(&format!("{FOLDER}/{name}/{file}"));
     let mut supplies = context.files.list(FOLDER);
     supplies.retain(|name| matches!(file(name, "type").as_deref(), Some("Mains" | "USB")));
@@ -137,5 +86,19 @@ fn inspect_power(_: &Knob, context: &KnobContext) -> Seen {
     Ok((!supplies.is_empty()).then(|| match supplies.iter().any(is_online) {
         true => Inspection::steady("mains"),
         false => Inspection::noisy("battery", "mains", Adjustment::Manual("plug it in".into())),
+    }))
+}
+
+pub(super) fn inspect_swap(_: &Knob, context: &KnobContext) -> Seen {
+    let Some(meminfo) = context.text("/proc/meminfo") else { return Ok(None) };
+    Ok(Some(match ["SwapTotal", "SwapFree"].map(|key| bytes_field(&meminfo, key)) {
+        [Some(0), _] => Inspection::steady("none"),
+        [Some(all), Some(free)] if free < all => {
+            let areas = SwapAreas::parse(&context.text("/proc/swaps").unwrap_or_default());
+            let now = format!("{} in use", record::units::bytes(all - free));
+            Inspection::noisy(now, "off", Adjustment::Compound(CompoundChange::Swap(areas)))
+        }
+        [Some(_), Some(_)] => Inspection::steady("none in use"),
+        _ => Inspection::absent(text!("the kernel does not show how much swap is in use")),
     }))
 }

@@ -1,19 +1,8 @@
 //! Idle states: the deeper a core sleeps, the longer it takes to wake.
 
-use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, Seen, SetWhen};
+use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting, Seen};
 use record::text::Value;
 use record::{Template, Text, text};
-
-/// Deeper states than the first halt are held off: for the whole machine through `/dev/cpu_dma_latency`, for as long as it
-/// stays open (Documentation/power/pm_qos_interface.rst), for some CPUs, or to stay, through each CPU's
-/// `pm_qos_resume_latency_us` (Documentation/ABI/testing/sysfs-devices-power).
-pub(super) const KNOB: Knob = Knob {
-    name: "idle-states",
-    class: KnobClass::WakeUp,
-    effect: "the wake-up latency of a core depends on the depth of its C-state, and the depth on the idle time before",
-    absent: "the kernel shows no C-states: the host has them, or idle=poll",
-    ..Knob::looked_at(inspect)
-};
 
 /// States that take no longer to leave do not count: polling, and the halt instruction.
 const SHALLOW_US: u64 = 2;
@@ -68,7 +57,7 @@ fn latency_limit(context: &KnobContext, cpu: u32) -> Option<u64> {
     }
 }
 
-fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     let cpus = context.targets();
     let Some(cpu) = cpus.first() else {
         return Ok(Some(Inspection::absent(text!("no CPU is known"))));
@@ -108,33 +97,13 @@ fn hold_off(knob: &Knob, context: &KnobContext, open: Vec<u32>, now: Text, limit
     Ok(Some(Inspection::noisy(now, "held off", adjustment)))
 }
 
-/// Where the guest's idle driver is `haltpoll` (Documentation/virt/guest-halt-polling.rst), its one state below polling is a
-/// halt, which the driver says takes 1 µs to leave (drivers/cpuidle/cpuidle-haltpoll.c). That is no figure of the machine's:
-/// the host takes the CPU back, and its own idle states and scheduler decide when the guest goes on. A latency of 0 leaves
-/// polling alone.
-///
-/// Only when it is named: a CPU that polls is never idle for the host, which counts it, may bill it, and gives a sibling of
-/// it less.
-pub(super) const GUEST_HALT: Knob = Knob {
-    name: "guest-halt",
-    class: KnobClass::WakeUp,
-    set: SetWhen::Named,
-    effect: "an idle virtual CPU halts: it exits to the host, and its wake-up waits for the host's",
-    disputed: Some(
-        "experts disagree: polling takes the host's wake-up out of every latency, but makes the guest look busy to the \
-                host, the bill and the SMT sibling",
-    ),
-    absent: "the kernel shows no idle driver",
-    ..Knob::looked_at(inspect_halt)
-};
-
 pub(crate) const NOT_A_GUESTS: Template = Template {
     code: "quiet-guest-halt-other-driver",
     words: "the idle driver is {driver}, not the guest's (haltpoll)",
 };
 const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 
-fn inspect_halt(knob: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect_halt(knob: &Knob, context: &KnobContext) -> Seen {
     let Some(driver) = context.text(DRIVER) else { return Ok(None) };
     if driver != "haltpoll" {
         return Ok(Some(Inspection::absent(text!(NOT_A_GUESTS, driver))));

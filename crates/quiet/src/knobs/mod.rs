@@ -1,67 +1,70 @@
-//! All knobs, a file each, but for those that are alike: one file of the kernel with one value, words of the clock's policies,
-//! what concerns the CPUs that are to be quiet, and what is found and not set.
+//! All knobs: a table of what they are, and how those are looked at that are more than files with one value or word.
 
 mod boost;
 mod clock_range;
 mod found;
 mod idle_states;
-mod kernel_settings;
 mod power_limit;
-mod preferences;
-mod priority;
+mod process;
 mod quiet_cpus;
 mod smt;
-mod swap;
 
 pub(crate) use boost::NO_TURBO;
 pub(crate) use idle_states::NOT_A_GUESTS;
-pub use priority::{lowest_nice_value, nice_scope_limit};
+pub use process::{lowest_nice_value, nice_scope_limit};
 
-use crate::knob::Knob;
+use std::sync::LazyLock;
 
-const COMMAND_UNKNOWN: &str = "a captured tree does not show what a command would have";
-const CGROUP_UNKNOWN: &str = "a captured tree does not show the cgroup of a command";
+use serde::Deserialize;
 
-/// In the order in which they are written: setting a governor resets `no_turbo`, so boost comes after it; without boost the
-/// upper end of the clocks' range cannot be read or put back as it was, so the range comes before it. They are put back in
-/// reverse.
-pub const KNOBS: &[Knob] = &[
-    preferences::GOVERNOR,
-    preferences::EPP,
-    preferences::EPB,
-    clock_range::KNOB,
-    boost::KNOB,
-    power_limit::KNOB,
-    idle_states::KNOB,
-    idle_states::GUEST_HALT,
-    quiet_cpus::INTERRUPTS,
-    quiet_cpus::WORKQUEUES,
-    smt::KNOB,
-    kernel_settings::NMI_WATCHDOG,
-    kernel_settings::TIMER_MIGRATION,
-    kernel_settings::STAT_INTERVAL,
-    kernel_settings::NUMA_BALANCING,
-    kernel_settings::KSM,
-    kernel_settings::THP,
-    kernel_settings::COMPACTION,
-    kernel_settings::PERF_SAMPLE_RATE,
-    kernel_settings::PERF_CPU_TIME,
-    kernel_settings::RT_RUNTIME,
-    quiet_cpus::SHIELD,
-    quiet_cpus::AFFINITY,
-    priority::NICE,
-    priority::FIFO,
-    priority::IONICE,
-    kernel_settings::ASLR,
-    quiet_cpus::ISOLATION,
-    found::IRQBALANCE,
-    found::OTHERS,
-    found::QUOTA,
-    found::STEAL,
-    found::THROTTLING,
-    found::POWER,
-    swap::KNOB,
-];
+use crate::knob::{Inspect, Knob};
+
+const TABLE: &str = include_str!("knobs.toml");
+
+#[derive(Deserialize)]
+#[serde(bound = "'de: 'static")]
+struct Table {
+    knob: Vec<Knob>,
+}
+
+/// All knobs, in the order in which they are written. They are put back in reverse.
+pub static KNOBS: LazyLock<Vec<Knob>> = LazyLock::new(|| {
+    let table = toml::from_str(TABLE);
+    let mut knobs = table.map(|table: Table| table.knob).unwrap_or_default();
+    for knob in knobs.iter_mut().filter(|knob| matches!(knob.inspect, Inspect::Unknown)) {
+        knob.inspect = inspect_by_code(knob.name);
+    }
+    knobs
+});
+
+/// How those are looked at, and brought to a value that is named, that are not just files.
+fn inspect_by_code(name: &str) -> Inspect {
+    match name {
+        "clock-range" => Inspect::With(clock_range::inspect, Some(clock_range::set_to)),
+        "boost" => Inspect::With(boost::inspect, Some(boost::set_to)),
+        "power-limit" => Inspect::With(power_limit::inspect, Some(power_limit::set_to)),
+        "smt" => Inspect::With(smt::inspect, Some(smt::set_to)),
+        "idle-states" => Inspect::With(idle_states::inspect, None),
+        "guest-halt" => Inspect::With(idle_states::inspect_halt, None),
+        "interrupts" => Inspect::With(quiet_cpus::inspect_interrupts, None),
+        "workqueues" => Inspect::With(quiet_cpus::inspect_workqueues, None),
+        "shield" => Inspect::With(quiet_cpus::inspect_shield, None),
+        "affinity" => Inspect::With(quiet_cpus::inspect_affinity, None),
+        "isolation" => Inspect::With(quiet_cpus::inspect_isolation, None),
+        "nice" => Inspect::With(process::inspect_nice, None),
+        "fifo" => Inspect::With(process::inspect_fifo, None),
+        "ionice" => Inspect::With(process::inspect_io, None),
+        "aslr" => Inspect::With(process::inspect_aslr, None),
+        "irqbalance" => Inspect::With(found::inspect_irqbalance, None),
+        "others" => Inspect::With(found::inspect_others, None),
+        "quota" => Inspect::With(found::inspect_quota, None),
+        "steal" => Inspect::With(found::inspect_steal, None),
+        "throttling" => Inspect::With(found::inspect_throttling, None),
+        "power" => Inspect::With(found::inspect_power, None),
+        "swap" => Inspect::With(found::inspect_swap, None),
+        _ => Inspect::Unknown,
+    }
+}
 
 /// What knobs are, in the form of [`record::glossary`]; those of them that the inventory explains are left out.
 pub const GLOSSARY: &str = include_str!("glossary.md");

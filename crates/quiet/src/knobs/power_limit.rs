@@ -1,21 +1,10 @@
-//! How much a processor package may draw for long.
+//! How much a processor package may draw for long: `constraint_N_power_limit_uw` of each package whose window is `long_term`, of every
+//! interface, MSR and MMIO, of which the lower wins (Documentation/power/powercap/powercap.rst).
 
 use std::collections::BTreeSet;
 
-use crate::knob::{Inspection, Knob, KnobClass, KnobContext, Seen, SetWhen};
+use crate::knob::{Inspection, Knob, KnobContext, Seen};
 use record::CpuList;
-
-/// `constraint_N_power_limit_uw` of each package whose window is `long_term`, of every interface, MSR and MMIO, of which the lower
-/// wins (Documentation/power/powercap/powercap.rst). Nothing is steadier: it is brought to a value that a finding names.
-pub(super) const KNOB: Knob = Knob {
-    name: "power-limit",
-    class: KnobClass::Clock,
-    set: SetWhen::Named,
-    effect: "the core clock falls after some seconds of work that draws more than the limit",
-    absent: "no power limit of a package is visible",
-    set_to: Some(set_to),
-    ..Knob::looked_at(inspect)
-};
 
 const FOLDER: &str = "/sys/class/powercap";
 
@@ -35,7 +24,8 @@ fn long_limits(context: &KnobContext) -> Vec<(String, u64)> {
     folders.filter_map(of_zone).map(|(microwatts, file)| (file, microwatts)).collect()
 }
 
-fn inspect(_: &Knob, context: &KnobContext) -> Seen {
+/// Nothing is steadier: it is brought to a value that a finding names.
+pub(super) fn inspect(_: &Knob, context: &KnobContext) -> Seen {
     let watts: BTreeSet<u64> = long_limits(context).into_iter().map(|(_, microwatts)| microwatts).collect();
     let words: Vec<String> =
         watts.iter().map(|microwatts| format!("{} W", *microwatts as f64 / 1e6)).collect();
@@ -43,7 +33,7 @@ fn inspect(_: &Knob, context: &KnobContext) -> Seen {
 }
 
 /// Limits below `microwatts` are raised to it; none is lowered.
-fn set_to(knob: &Knob, context: &KnobContext, microwatts: &str, _: Option<&CpuList>) -> Seen {
+pub(super) fn set_to(knob: &Knob, context: &KnobContext, microwatts: &str, _: Option<&CpuList>) -> Seen {
     let Ok(wanted) = microwatts.parse::<u64>() else { return Ok(None) };
     let limits = long_limits(context);
     let Some(lowest) = limits.iter().map(|(_, limit)| *limit).min() else { return Ok(None) };

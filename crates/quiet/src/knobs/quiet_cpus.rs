@@ -2,21 +2,11 @@
 
 use record::{CpuList, text};
 
-use super::{CGROUP_UNKNOWN, COMMAND_UNKNOWN};
 use crate::compound_change::CompoundChange;
-use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, Seen, SetWhen};
+use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting, Seen};
 use crate::value_syntax::{ValueSyntax, name_cpus};
 
-/// The command bound to the quiet CPUs (sched_setaffinity(2)).
-pub(super) const AFFINITY: Knob = Knob {
-    name: "affinity",
-    set: SetWhen::CpusNamed,
-    effect: "a task that migrates to another CPU finds cold caches there, and its memory may be remote",
-    absent: COMMAND_UNKNOWN,
-    ..Knob::looked_at(inspect_affinity)
-};
-
-fn inspect_affinity(_: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect_affinity(_: &Knob, context: &KnobContext) -> Seen {
     let quiet = &context.quiet;
     if quiet.is_empty() {
         return Ok(Some(
@@ -34,17 +24,7 @@ fn inspect_affinity(_: &Knob, context: &KnobContext) -> Seen {
     }))
 }
 
-/// A cpuset for the command, and everybody else on the other CPUs.
-pub(super) const SHIELD: Knob = Knob {
-    name: "shield",
-    class: KnobClass::OtherTasks,
-    set: SetWhen::CpusNamed,
-    effect: "other tasks of the machine run on the command's CPUs too",
-    absent: CGROUP_UNKNOWN,
-    ..Knob::looked_at(inspect_shield)
-};
-
-fn inspect_shield(_: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect_shield(_: &Knob, context: &KnobContext) -> Seen {
     let shield = match &context.shield {
         None if !context.live => return Ok(None),
         None => {
@@ -65,17 +45,7 @@ fn inspect_shield(_: &Knob, context: &KnobContext) -> Seen {
     Ok(Some(Inspection::noisy("everybody's", "the command's", adjustment).note(how)))
 }
 
-/// What was isolated at boot. At run time a cpuset partition does the same for as long as it stands.
-pub(super) const ISOLATION: Knob = Knob {
-    name: "isolation",
-    class: KnobClass::OtherTasks,
-    set: SetWhen::CpusNamed,
-    effect: "other tasks, the tick and RCU callbacks run on the measured CPU",
-    absent: "the kernel does not show which CPUs are isolated",
-    ..Knob::looked_at(inspect_isolation)
-};
-
-fn inspect_isolation(_: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect_isolation(_: &Knob, context: &KnobContext) -> Seen {
     let list = |path: &str| context.text(path).map(|text| text.parse::<CpuList>().unwrap_or_default());
     let Some(isolated) = list("/sys/devices/system/cpu/isolated") else { return Ok(None) };
     let tickless = list("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
@@ -93,19 +63,9 @@ fn inspect_isolation(_: &Knob, context: &KnobContext) -> Seen {
     }))
 }
 
-/// `/sys/devices/virtual/workqueue/cpumask` (Documentation/core-api/workqueue.rst).
-pub(super) const WORKQUEUES: Knob = Knob {
-    name: "workqueues",
-    class: KnobClass::Kernel,
-    set: SetWhen::CpusNamed,
-    effect: "deferred kernel work (writeback, networking, drivers) runs on any CPU, also on a measured one",
-    absent: "the kernel does not show the CPUs of its work queues",
-    ..Knob::looked_at(inspect_workqueues)
-};
-
 const WORKQUEUE_CPUS: &str = "/sys/devices/virtual/workqueue/cpumask";
 
-fn inspect_workqueues(knob: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect_workqueues(knob: &Knob, context: &KnobContext) -> Seen {
     if context.quiet.is_empty() {
         context.files.read(WORKQUEUE_CPUS)?;
         return Ok(Some(
@@ -121,19 +81,9 @@ fn inspect_workqueues(knob: &Knob, context: &KnobContext) -> Seen {
     }))
 }
 
-/// `/proc/irq/N/smp_affinity_list`, and `default_smp_affinity` for interrupts that come later (Documentation/core-api/irq).
-pub(super) const INTERRUPTS: Knob = Knob {
-    name: "interrupts",
-    class: KnobClass::Kernel,
-    set: SetWhen::CpusNamed,
-    effect: "a device's IRQ interrupts the task on the CPU that handles it",
-    absent: "no interrupts are visible",
-    ..Knob::looked_at(inspect_interrupts)
-};
-
 const INTERRUPTS_FOLDER: &str = "/proc/irq";
 
-fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
     let numbers: Vec<String> = context
         .files
         .list(INTERRUPTS_FOLDER)
@@ -232,7 +182,7 @@ mod tests {
         let files = Tree::new(&root);
         let context = KnobContext::new(&root, &files, "1".parse().unwrap());
         let context = KnobContext { online: "0-1".parse().unwrap(), ..context };
-        let inspection = INTERRUPTS.inspect(&context);
+        let inspection = crate::knobs::find("interrupts").unwrap().inspect(&context);
         let Adjustment::Write(changes) = &inspection.adjustment else { panic!("{inspection:?}") };
         let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
         assert_eq!(paths, ["/proc/irq/7/smp_affinity_list"]);

@@ -2,24 +2,13 @@
 
 use record::{CpuList, text};
 
-use crate::knob::{Adjustment, Inspection, Knob, KnobContext, Seen, SetWhen};
+use crate::knob::{Adjustment, Inspection, Knob, KnobContext, Seen};
 use crate::value_syntax::{ValueSyntax, name_cpus};
-
-/// `smt/control` for all cores, or, where CPUs are to be quiet, those siblings of theirs that are not (Documentation/ABI
-/// sysfs-devices-system-cpu).
-pub(super) const KNOB: Knob = Knob {
-    name: "smt",
-    set: SetWhen::Named,
-    effect: "a task on the SMT sibling takes part of the core, and how much depends on that task",
-    absent: "no SMT siblings are listed",
-    set_to: Some(set_to),
-    ..Knob::looked_at(inspect)
-};
 
 const CONTROL: &str = "/sys/devices/system/cpu/smt/control";
 const ACTIVE: &str = "/sys/devices/system/cpu/smt/active";
 
-fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     let pairs: Vec<(u32, CpuList)> =
         context.online.iter().filter_map(|cpu| Some((cpu, siblings(context, cpu)?))).collect();
     let shared = pairs.iter().filter(|(_, siblings)| siblings.len() > 1).count();
@@ -73,7 +62,7 @@ fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     Ok(Some(inspection.note(text!("the kernel keeps {cpus} online"))))
 }
 
-fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<&CpuList>) -> Seen {
+pub(super) fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<&CpuList>) -> Seen {
     let change = knob.plan(context, CONTROL, ValueSyntax::Word, value)?;
     let now = change.as_ref().map(|change| change.old.clone()).unwrap_or_default();
     // `notsupported`, `notimplemented`, `forceoff`: the kernel takes no word for these.

@@ -94,3 +94,11 @@ fn every_knob_of_a_remedy_is_one_of_quiets() {
         assert!(find(name.name()).is_some(), "{name:?}");
     }
 }
+
+#[test]
+fn every_knob_of_the_table_is_looked_at() {
+    assert!(KNOBS.len() > 30, "the table is not read: {:?}", toml::from_str::<Table>(TABLE).err());
+    for knob in KNOBS.iter() {
+        assert!(!matches!(knob.inspect, Inspect::Unknown), "{}", knob.name);
+    }
+}

@@ -1,41 +1,9 @@
-//! The command before others: nice, SCHED_FIFO, ionice.
+//! What a command alone is given: nice, SCHED_FIFO, ionice, fixed addresses.
 
-use super::COMMAND_UNKNOWN;
 use crate::files::Files;
-use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, Seen, SetWhen};
+use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting, Seen};
 use crate::process_settings::process::ProcessAttributes;
 use record::{Text, text};
-
-/// The command's nice value (nice(7)).
-pub(super) const NICE: Knob = Knob {
-    name: "nice",
-    class: KnobClass::OtherTasks,
-    effect: "other tasks that want the CPU take turns with the command",
-    absent: COMMAND_UNKNOWN,
-    ..Knob::looked_at(inspect_nice)
-};
-
-/// The command under SCHED_FIFO (sched(7)).
-pub(super) const FIFO: Knob = Knob {
-    name: "fifo",
-    class: KnobClass::OtherTasks,
-    set: SetWhen::Named,
-    effect: "under SCHED_FIFO only the kernel and other real-time threads take the CPU from the command",
-    disputed: Some(
-        "a command that never sleeps keeps the CPU from all others, kernel threads included, except for the share of \
-                rt-runtime: some machines stall then",
-    ),
-    absent: COMMAND_UNKNOWN,
-    ..Knob::looked_at(inspect_fifo)
-};
-
-/// The command's input and output (ioprio_set(2)).
-pub(super) const IONICE: Knob = Knob {
-    name: "ionice",
-    effect: "where the I/O scheduler has priorities (bfq, mq-deadline), other tasks' reads may come before the command's",
-    absent: COMMAND_UNKNOWN,
-    ..Knob::looked_at(inspect_io)
-};
 
 /// The lowest there is: the most weight.
 const NICEST: i32 = -20;
@@ -90,7 +58,7 @@ fn group_of_its_own(files: &dyn Files) -> Option<String> {
     }
 }
 
-fn inspect_nice(_: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect_nice(_: &Knob, context: &KnobContext) -> Seen {
     let Some(own) = &context.own else { return Ok(None) };
     if own.nice == NICEST {
         return Ok(Some(Inspection::steady(NICEST.to_string())));
@@ -105,7 +73,7 @@ fn inspect_nice(_: &Knob, context: &KnobContext) -> Seen {
 /// Above all that is not real-time, and below what else is: the kernel's own threads of this class have 50 and more.
 const PRIORITY: i32 = 1;
 
-fn inspect_fifo(_: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect_fifo(_: &Knob, context: &KnobContext) -> Seen {
     Ok(context.own.as_ref().map(|own| match own.policy {
         libc::SCHED_FIFO | libc::SCHED_RR => Inspection::steady("real-time"),
         _ => {
@@ -114,7 +82,7 @@ fn inspect_fifo(_: &Knob, context: &KnobContext) -> Seen {
     }))
 }
 
-fn inspect_io(_: &Knob, context: &KnobContext) -> Seen {
+pub(super) fn inspect_io(_: &Knob, context: &KnobContext) -> Seen {
     let Some((class, level)) = context.own.as_ref().and_then(|own| own.io) else { return Ok(None) };
     let now = match class {
         0 => "none".to_owned(),
@@ -126,5 +94,16 @@ fn inspect_io(_: &Knob, context: &KnobContext) -> Seen {
     Ok(Some(match (class, level) {
         (1, _) | (2, 0) => Inspection::steady(now),
         _ => Inspection::noisy(now, "best effort 0", setting),
+    }))
+}
+
+pub(super) fn inspect_aslr(_: &Knob, context: &KnobContext) -> Seen {
+    Ok(context.text("/proc/sys/kernel/randomize_va_space").map(|value| match value.as_str() {
+        "0" => Inspection::steady(text!("off for all programs")),
+        _ => Inspection::noisy(
+            "on",
+            text!("off for the command"),
+            Adjustment::ProcessSetting(ProcessSetting::FixedAddresses),
+        ),
     }))
 }
