@@ -3,10 +3,11 @@
 
 use record::diagnosis::{Evidence, Relevance, Severity};
 use record::difference::Verdict;
+use record::machine::Cpu;
 use record::statistics::{Summary, median_of_sorted};
 use record::text::Value;
 use record::units::digits_of_share;
-use record::{Better, CpuList, Label, Measurement, Metric, Remedy, Snapshot, Text, text};
+use record::{Better, CpuList, Label, Machine, Measurement, Metric, Remedy, Snapshot, Text, text};
 
 /// Below this share nothing is called a loss: two runs of the same measurement on an idle machine may differ by as
 /// much, and the two clock chains may disagree by as much.
@@ -149,6 +150,27 @@ pub(crate) fn locate_figure(measurement: &Measurement) -> String {
         }
     }
     text
+}
+
+/// The machine's base clock, Hz. None where only a name that firmware gives the processor tells one: it may be of another model.
+pub(crate) fn base_hz(machine: &Machine) -> Option<u64> {
+    let processor = &machine.processor;
+    let tells = |name: &Option<String>| name.as_ref().is_some_and(|name| name.contains('@'));
+    let is_of_cpu = |hz: u64| machine.cpus.iter().any(|cpu| cpu.base_hz == Some(hz));
+    let only_firmware = tells(&processor.firmware_name) && !tells(&processor.model_name);
+    processor.base_hz.filter(|hz| !only_firmware || is_of_cpu(*hz))
+}
+
+/// What tells kinds of cores apart: cores of two kinds promise two clocks.
+pub(crate) fn kind_of(cpu: &Cpu) -> (Option<&str>, Option<u64>, Option<u32>, usize) {
+    (cpu.kind.as_deref(), cpu.max_hz, cpu.capacity, cpu.siblings.len())
+}
+
+/// A clock that is told of the machine as a whole, where its cores are of one kind; of several it is that of the fastest.
+pub(crate) fn of_every_core<T>(machine: &Machine, clock: Option<T>) -> Option<T> {
+    let mut kinds = machine.cpus.iter().filter(|cpu| cpu.online).map(kind_of);
+    let first = kinds.next();
+    clock.filter(|_| first.is_none_or(|first| kinds.all(|kind| kind == first)))
 }
 
 /// Whether the keys of a measurement's place have these words.

@@ -68,13 +68,37 @@ pub(crate) fn is_flash(device: &MemoryDevice) -> bool {
     ["flash", "rom", "non-volatile"].iter().any(|word| kind.contains(word))
 }
 
-/// The channels of a machine. `None` unless every device tells its channel and its configured speed: a sum with
-/// holes would be a ceiling that is too low. Devices of one channel share it, so it counts once, at the slowest's
+/// The least MT/s of each kind (JEDEC): firmware that reports less reports the clock, half the rate.
+const SLOWEST: [(&str, u32); 4] = [("DDR2", 400), ("DDR3", 800), ("DDR4", 1600), ("DDR5", 3200)];
+
+/// The rate at which a device runs, MT/s. `None` where the firmware may have reported the clock in its place: exactly half of
+/// the rated speed, or less than its kind has.
+pub(crate) fn running_mt_s(device: &MemoryDevice) -> Option<u32> {
+    let configured = device.configured_mt_s.filter(|speed| *speed > 0)?;
+    let is_half = device.rated_mt_s.is_some_and(|rated| rated.abs_diff(configured.saturating_mul(2)) <= 2);
+    let slowest = SLOWEST.iter().find(|(kind, _)| device.kind.as_deref() == Some(*kind));
+    (!is_half && slowest.is_none_or(|(_, least)| configured >= *least)).then_some(configured)
+}
+
+/// Whether the list of devices is whole: it holds all the memory that the machine reports, and a device for each slot. A text
+/// may be cut.
+pub(crate) fn is_whole(machine: &Machine) -> bool {
+    let sizes: Option<Vec<u64>> = populated(machine).map(|device| device.bytes).collect();
+    let listed = sizes.map(|sizes| sizes.into_iter().fold(0, u64::saturating_add));
+    let is_all = listed.zip(machine.memory_bytes).is_none_or(|(listed, all)| all / 17 * 16 <= listed);
+    is_all && machine.memory_slots.is_none_or(|slots| slots as usize <= machine.memory_devices.len())
+}
+
+/// The channels of a machine. `None` unless the list of devices is whole and every device tells its channel and its
+/// configured speed: a sum with holes would be a ceiling that is too low. Devices of one channel share it, so it counts once, at the slowest's
 /// speed.
 pub(crate) fn channels(machine: &Machine) -> Option<Channels> {
     let mut channels: BTreeMap<(Option<u32>, &str), Channel> = BTreeMap::new();
+    if !is_whole(machine) {
+        return None;
+    }
     for device in populated(machine) {
-        let configured = device.configured_mt_s.filter(|speed| *speed > 0)?;
+        let configured = running_mt_s(device)?;
         let bits = device.data_bits.filter(|bits| *bits > 0).unwrap_or(CHANNEL_BITS);
         // A device can run above what it is rated for.
         let rated = device.rated_mt_s.filter(|rated| *rated > 0).map(|rated| rated.max(configured));

@@ -55,8 +55,9 @@ fn remedy(case: &Case) -> Vec<Remedy> {
 type TooSlow<'a> = (Vec<Below<'a>>, Evidence, Text);
 
 fn below_base<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
-    let of_all = case.record.machine.processor.base_hz;
-    let found = below(case, "all", |cpu| cpu.and_then(|cpu| cpu.base_hz).or(of_all).map(|hz| hz as f64));
+    let machine = &case.record.machine;
+    let of_all = of_every_core(machine, base_hz(machine));
+    let found = below(case, "all", |_, cpu| cpu.and_then(|cpu| cpu.base_hz).or(of_all).map(|hz| hz as f64));
     let Below { measured: is, promised, cpu, .. } = *found.first()?;
     let base = Value::Figure(promised, "Hz");
     let says = text!("base clock {base}", base = base.clone());
@@ -68,13 +69,18 @@ fn below_base<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
 
 fn below_one<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     let machine = &case.record.machine;
-    if machine.processor.base_hz.or(machine.cpus.iter().find_map(|cpu| cpu.base_hz)).is_some() {
+    if base_hz(machine).or(machine.cpus.iter().find_map(|cpu| cpu.base_hz)).is_some() {
         return None;
     }
-    let alone = middle(case.clocks("scalar", "one"))?;
-    let mut found = below(case, "all", |_| Some(alone.value()));
-    found.retain(|below| below.measured.value() < alone.value() * (1.0 - TURBO));
-    let is = found.first()?.measured;
+    // The same core, or another one of the only kind.
+    let usual = of_every_core(machine, middle(case.clocks("scalar", "one")));
+    let own =
+        |cpu: u32| case.clocks("scalar", "one").find(|m| m.labels.count(Label::Cpu) == Some(cpu.into()));
+    let alone = |cpu: u32| own(cpu).or(usual);
+    let mut found = below(case, "all", |cpu, _| Some(alone(cpu)?.value()));
+    found.retain(|below| below.measured.value() < below.promised * (1.0 - TURBO));
+    let Below { measured: is, cpu, .. } = *found.first()?;
+    let alone = alone(cpu)?;
     let against = cite_fact(text!("one core alone runs at {alone}"), alone);
     let what = text!("all-core-clock-below-one", "all cores together run at {is}, one core alone at {alone}");
     Some((found, against, what))
@@ -114,6 +120,20 @@ mod tests {
         let finding = &found(&record_with(4.0e9, 2.0e9, None), RULE)[0];
         assert_eq!(finding.what.code(), Some("all-core-clock-below-one"));
         assert_eq!([figure_in(&finding.what, "is"), figure_in(&finding.what, "alone")], [2.0e9, 4.0e9]);
+    }
+
+    #[test]
+    fn slow_cores_of_a_hybrid_processor_are_held_against_themselves() {
+        let mut record = record_with(5.0e9, 4.5e9, None);
+        let mut slow = record_with(3.0e9, 2.9e9, None);
+        slow.measurements.iter_mut().for_each(|m| m.labels = m.labels.clone().with_label(Label::Cpu, 1u32));
+        record.measurements.extend(slow.measurements);
+        let cpu = record::machine::Cpu { id: 1, online: true, capacity: Some(446), ..Default::default() };
+        record.machine.cpus.push(cpu);
+        assert_eq!(found(&record, RULE), []);
+        // Nor against the base clock of the fast ones.
+        record.machine.processor.base_hz = Some(3_200_000_000);
+        assert_eq!(found(&record, RULE), []);
     }
 
     #[test]

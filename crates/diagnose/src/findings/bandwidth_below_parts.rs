@@ -21,10 +21,18 @@ pub(super) const RULE: Rule = Rule {
 /// stacked cache, triad); two generations of dual Xeon reach 80 and 86 % reading.
 const USUAL: f64 = 0.7;
 
-/// A part of the CPUs, or a virtual machine, has a part of the channels: the sum over all is no ceiling for it.
+/// A part of the CPUs, of their time or of the nodes, or a virtual machine, has a part of the channels: the sum over all is
+/// no ceiling for it. Nodes whose CPUs are all offline have memory that no thread is near.
 fn whole(case: &Case) -> bool {
-    let counts = &case.record.machine.counts;
-    !case.record.machine.is_virtual() && counts.cpus_allowed == counts.cpus_online
+    let machine = &case.record.machine;
+    let (counts, limits, nodes) = (&machine.counts, &machine.limits, &machine.nodes);
+    let online = machine.cpus.iter().filter(|cpu| cpu.online).count();
+    !machine.is_virtual()
+        && counts.cpus_allowed == counts.cpus_online
+        && counts.cores.or(counts.cpus_online).is_some_and(|cores| cores as usize <= online.max(1))
+        && limits.cpu_quota.is_none()
+        && (limits.memory_nodes.is_empty() || nodes.iter().all(|node| limits.memory_nodes.contains(node.id)))
+        && nodes.iter().all(|node| !node.cpus.is_empty() || node.bytes.unwrap_or(0) == 0)
 }
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

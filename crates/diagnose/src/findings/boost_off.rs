@@ -30,7 +30,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         return None;
     }
     let processor = &case.record.machine.processor;
-    let (base, most) = (processor.base_hz.map(|hz| hz as f64), processor.max_hz.map(|hz| hz as f64));
+    let base = base_hz(&case.record.machine).map(|hz| hz as f64);
+    let most = processor.max_hz.map(|hz| hz as f64);
     let clocks = case.figures_of(metrics::CORE_CLOCK).filter(|m| has_labels(m, &[(Label::Vector, "scalar")]));
     let best = clocks.map(Measurement::value).filter(|hz| hz.is_finite()).fold(0.0, f64::max);
     // It boosts all the same.
@@ -95,6 +96,16 @@ mod tests {
         let inventory = &found(&record_with(Some(false), 3_500_000_000, None), RULE)[0];
         assert!((share_of(&inventory.loss) - 2.0 / 7.0).abs() < 1e-9, "{inventory:?}");
         assert_eq!([figure_in(&inventory.what, "base"), figure_in(&inventory.what, "most")], [2.5e9, 3.5e9]);
+    }
+
+    /// Boards name a clock beside the processor that may be another model's.
+    #[test]
+    fn a_clock_in_firmware_s_name_is_no_base_clock() {
+        let mut record = record_with(Some(false), 3_500_000_000, None);
+        record.machine.processor.firmware_name = Some("Some SoC CPU @ 2.5GHz".to_owned());
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Note);
+        record.machine.processor.model_name = Some("Some SoC CPU @ 2.50GHz".to_owned());
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Serious);
     }
 
     #[test]

@@ -71,8 +71,8 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
         many = Value::Figure(many.value(), ""),
         one = Value::Figure(one.value(), "")
     );
-    // One of our own loops shares nothing between its threads: what slows it is the machine.
-    let own = workload != COMMAND;
+    // One of our own loops shares nothing between its threads: what slows it is the machine. Another tool's figure is of a program.
+    let own = workload != COMMAND && many.origin.is_none();
     let finding = RULE
         .report_loss(loss, what)
         .felt_by(Relevance::Some)

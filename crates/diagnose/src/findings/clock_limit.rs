@@ -14,10 +14,14 @@ pub(super) const RULE: Rule = Rule {
     name: "clock-limit",
     resource: Some(CORE),
     needs: &[
-        needs::CORE_CLOCK,
+        Need::new(needs::CORE_CLOCK.what, |case| {
+            needs::CORE_CLOCK.is_met(case) || find_limited(case).is_some()
+        }),
         Need::new("the advertised maximum clock of the cores", |case| {
             let machine = &case.record.machine;
-            machine.processor.max_hz.is_some() || machine.cpus.iter().any(|cpu| cpu.max_hz.is_some())
+            machine.processor.max_hz.is_some()
+                || machine.cpus.iter().any(|cpu| cpu.max_hz.is_some())
+                || find_limited(case).is_some()
         }),
     ],
     find,
@@ -42,12 +46,12 @@ pub(super) struct Below<'a> {
 pub(super) fn below<'a>(
     case: &Case<'a>,
     active: &str,
-    promised: impl Fn(Option<&Cpu>) -> Option<f64>,
+    promised: impl Fn(u32, Option<&Cpu>) -> Option<f64>,
 ) -> Vec<Below<'a>> {
     let known: HashMap<u32, &Cpu> = case.record.machine.cpus.iter().map(|cpu| (cpu.id, cpu)).collect();
     let measure_shortfall = |measured: &'a Measurement| {
         let cpu = u32::try_from(measured.labels.count(Label::Cpu)?).ok()?;
-        let promised = promised(known.get(&cpu).copied()).filter(|hz| *hz > 0.0)?;
+        let promised = promised(cpu, known.get(&cpu).copied()).filter(|hz| *hz > 0.0)?;
         let loss = costs(shortfall(&measured.summary, promised))?;
         Some(Below { measured, cpu, promised, loss })
     };
@@ -56,9 +60,20 @@ pub(super) fn below<'a>(
     found
 }
 
+/// The highest clock that a CPU advertises, Hz.
+fn advertised(case: &Case, cpu: Option<&Cpu>) -> Option<f64> {
+    let machine = &case.record.machine;
+    let own = cpu.and_then(|cpu| cpu.max_hz);
+    own.or_else(|| of_every_core(machine, machine.processor.max_hz)).map(|hz| hz as f64)
+}
+
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    let of_all = case.record.machine.processor.max_hz;
-    let found = below(case, "one", |cpu| cpu.and_then(|cpu| cpu.max_hz).or(of_all).map(|hz| hz as f64));
+    let measured = find_slow(case);
+    Some(measured.or_else(|| find_limited(case)).into_iter().collect())
+}
+
+fn find_slow(case: &Case) -> Option<Finding> {
+    let found = below(case, "one", |_, cpu| advertised(case, cpu));
     let Below { measured: worst, cpu, promised, ref loss } = *found.first()?;
     let cause = cause(case, cpu, promised);
     let promised = Value::Figure(promised, "Hz");
@@ -77,7 +92,49 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .mend(cause.remedy)
         .undo(cause.undo);
     let confidence = if cause.is_set { Confidence::High } else { Confidence::Medium };
-    Some(vec![Finding { confidence, ..finding }])
+    Some(Finding { confidence, ..finding })
+}
+
+/// CPUs whose limit lies so far below that of others have one that was set, whatever kinds of cores there are.
+const FAR_BELOW: f64 = 1.0 / 3.0;
+
+/// Limits of the clock below what the CPUs advertise, or far below that of others, where no clock was measured.
+///
+/// Modelled: 1 − limit ÷ advertised clock. With boost off drivers may lower the limit, and that is another finding.
+fn find_limited(case: &Case) -> Option<Finding> {
+    let (machine, before) = (&case.record.machine, &case.record.conditions.before);
+    if before.boost == Some(false) || machine.is_virtual() {
+        return None;
+    }
+    let measured = cpus_of(case.clocks("scalar", "one"));
+    let highest = before.clocks.iter().filter_map(|setting| setting.max_hz).max()? as f64;
+    let limits = before.clocks.iter().filter_map(|setting| {
+        let cpu =
+            setting.cpus.iter().next().filter(|_| setting.cpus.iter().all(|cpu| !measured.contains(cpu)))?;
+        let limit = setting.max_hz? as f64;
+        let own = advertised(case, machine.cpu(cpu));
+        let could_be = own.unwrap_or(if limit < highest * FAR_BELOW { highest } else { limit });
+        Some((cpu, own.is_some(), could_be, &setting.cpus, modelled(1.0 - limit / could_be)?))
+    });
+    let limits: Vec<_> = limits.collect();
+    let (cpu, is_own, could_be, _, loss) =
+        limits.iter().max_by(|a, b| share_of(&a.4).total_cmp(&share_of(&b.4)))?.clone();
+    let cause = cause(case, cpu, could_be);
+    let could_be = Value::Figure(could_be, "Hz");
+    let cpus: CpuList = limits.iter().flat_map(|limit| limit.3.iter()).collect();
+    let (says, from) = match is_own {
+        true => (
+            text!("it advertises {could_be}", could_be = could_be.clone()),
+            hz_reported(case, cpu, "max_hz", |cpu| cpu.max_hz),
+        ),
+        false => (
+            text!("other CPUs may reach {could_be}", could_be = could_be.clone()),
+            "conditions.before.clocks[].max_hz".to_owned(),
+        ),
+    };
+    let what = text!("clock-limit-set", "a frequency limit keeps CPU {cpu} below {could_be}");
+    let finding = RULE.report_model(loss, what).locate_cpus(&cpus).cite(says, from);
+    Some(finding.cite_all(cause.evidence).mend(cause.remedy).undo(cause.undo))
 }
 
 #[cfg(test)]
@@ -174,6 +231,28 @@ mod tests {
             "{finding:?}"
         );
         assert!(finding.undo[0].to_string().starts_with("for cpu in 0; do echo powersave |"), "{finding:?}");
+    }
+
+    #[test]
+    fn a_limit_is_found_where_no_clock_was_measured() {
+        let mut record = record_with(4.0e9);
+        record.measurements.clear();
+        set(&mut record, "powersave", 400_000_000);
+        let limit = &found(&record, RULE)[0];
+        assert_eq!((limit.what.code(), limit.severity), (Some("clock-limit-set"), Severity::Serious));
+        assert!((share_of(&limit.loss) - 0.9).abs() < 1e-9 && !limit.measured, "{limit:?}");
+        assert!(limit.remedy[0].to_string().starts_with("echo 4000000 |"), "{limit:?}");
+        set(&mut record, "powersave", 4_000_000_000);
+        assert_eq!(found(&record, RULE), []);
+        // Of cores of two kinds the machine's highest clock is that of the fast ones.
+        record.machine.cpus.push(record::machine::Cpu {
+            id: 1,
+            online: true,
+            capacity: Some(446),
+            ..Default::default()
+        });
+        set(&mut record, "powersave", 2_000_000_000);
+        assert_eq!(found(&record, RULE), []);
     }
 
     #[test]

@@ -15,7 +15,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// Clocksources that the vDSO cannot read (kernel: clocksources without an archdata/vdso mode).
-const SLOW: [&str; 6] = ["hpet", "acpi_pm", "xen", "jiffies", "refined-jiffies", "pit"];
+/// Xen's is left out: whether the vDSO reads it depends on the host.
+const SLOW: [&str; 5] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
 
 /// Clocksources that it reads.
 const FAST: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
@@ -47,6 +48,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .report_model(loss, what)
         .cite_all(read.map(|read| cite_read(read, known_slow)))
         .cite_all(source.map(cite_source));
+    let least = if known_slow && read.is_none() { Severity::Warning } else { Severity::Note };
+    let finding = Finding { severity: finding.severity.max(least), ..finding };
     let fast = FAST.into_iter().find(|fast| {
         source != Some(*fast) && snapshot.clocksources.iter().any(|available| available == fast)
     });
@@ -119,6 +122,8 @@ mod tests {
         assert!(matches!(finding.loss, Verdict::Costs { share, .. } if share > 0.9));
         let unmeasured = &found(&record_with(Some("hpet"), None, 100.0), RULE)[0];
         assert!(matches!(unmeasured.loss, Verdict::NotMeasurable { .. }));
+        assert_eq!(unmeasured.severity, Severity::Warning);
+        assert_eq!(found(&record_with(Some("xen"), None, 100.0), RULE), [], "the host decides");
     }
 
     const DOUBT: &str = "too few samples (2) for an interval";

@@ -19,21 +19,26 @@ pub(super) const RULE: Rule = Rule {
         needs::MEMORY_DEVICES,
         Need::new("channels or nodes of memory devices", |case| {
             let slots = &case.record.machine.memory_devices;
-            slots.iter().any(|slot| slot.channel.is_some() || slot.node.is_some())
+            case.record.machine.is_virtual()
+                || slots.iter().any(|slot| slot.channel.is_some() || slot.node.is_some())
         }),
     ],
     find,
 };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    let slots = case.record.machine.memory_devices.iter();
-    let slots: Vec<&MemoryDevice> = slots.filter(|device| !memory_channels::is_flash(device)).collect();
-    if slots.iter().all(|slot| size_of(slot) == 0) {
+    let machine = &case.record.machine;
+    let is_memory = |device: &&MemoryDevice| {
+        !memory_channels::is_flash(device) && !device.kind.as_deref().unwrap_or("").starts_with("HBM")
+    };
+    let slots: Vec<&MemoryDevice> = machine.memory_devices.iter().filter(is_memory).collect();
+    let is_known = !machine.is_virtual() && memory_channels::is_whole(machine);
+    if !is_known || slots.iter().all(|slot| size_of(slot) == 0) {
         return None;
     }
     let channels = channels(&slots).unwrap_or_default();
     let of_nodes = channels.iter().filter_map(|(node, channels)| find_uneven_channels(*node, channels));
-    Some(of_nodes.chain(find_uneven_nodes(&slots)).collect())
+    Some(of_nodes.chain(find_uneven_nodes(machine, &slots)).collect())
 }
 
 fn size_of(slot: &MemoryDevice) -> u64 {
@@ -51,16 +56,51 @@ fn uneven(sizes: impl Iterator<Item = u64>) -> f64 {
 }
 
 /// Bytes of each channel, by node.
-type Channels<'a> = BTreeMap<Option<u32>, BTreeMap<&'a str, u64>>;
+type Channels = BTreeMap<Option<u32>, BTreeMap<String, u64>>;
 
 /// `None` where one slot has no channel: what looks empty then may not be.
-fn channels<'a>(slots: &[&'a MemoryDevice]) -> Option<Channels<'a>> {
+fn channels(slots: &[&MemoryDevice]) -> Option<Channels> {
     let mut nodes = Channels::new();
-    for slot in slots {
-        let sum = nodes.entry(slot.node).or_default().entry(slot.channel.as_deref()?).or_insert(0);
+    for slot in slots.iter().filter(|slot| is_a_slot(slots, slot)) {
+        let channel = match controller(slot) {
+            Some(controller) if slots.iter().any(|other| fills(other, controller)) => controller,
+            _ => slot.channel.as_deref()?,
+        };
+        let sum = nodes.entry(slot.node).or_default().entry(channel.to_owned()).or_insert(0);
         *sum = sum.saturating_add(size_of(slot));
     }
+    // No processor has an odd number of channels beyond three: a name was read wrong.
+    nodes.retain(|_, channels| channels.len() <= 3 || channels.len().is_multiple_of(2));
     Some(nodes)
+}
+
+/// The controller in the name of a channel where no package stands before it: `MC0` of `MC0 CHANNEL B`. Clients' firmware
+/// names four channels of 16 or 32 bits there also where the memory fitted is 64 bits wide and fills the controller.
+fn controller(slot: &MemoryDevice) -> Option<&str> {
+    let (controller, _) = slot.channel.as_deref()?.split_once(" CHANNEL ")?;
+    (slot.node.is_none() && controller.starts_with("MC")).then_some(controller)
+}
+
+/// Whether a device is as wide as a controller whose name begins like this one's.
+fn fills(device: &MemoryDevice, of: &str) -> bool {
+    let is_alike = controller(device).is_some_and(|controller| controller.len() == of.len());
+    is_alike && size_of(device) > 0 && device.data_bits.is_none_or(|bits| bits >= 64)
+}
+
+/// Whether an empty entry of the firmware's table is a slot: it is named as those are that hold memory, and a client's
+/// controller has one only where its form is told.
+fn is_a_slot(slots: &[&MemoryDevice], slot: &MemoryDevice) -> bool {
+    let letters = |word: &str| word.chars().filter(char::is_ascii_alphabetic).count();
+    let shape = |device: &MemoryDevice| -> Option<Vec<usize>> {
+        let words = device.locator.as_deref()?.split(|c: char| !c.is_ascii_alphanumeric());
+        Some(words.map(letters).collect())
+    };
+    let mut filled = slots.iter().filter(|other| size_of(other) > 0);
+    size_of(slot) > 0
+        || filled.any(|other| {
+            let is_named_alike = shape(slot).zip(shape(other)).is_none_or(|(slot, other)| slot == other);
+            is_named_alike && (controller(slot).is_none() || slot.form.is_some() && slot.form == other.form)
+        })
 }
 
 /// Amounts with the names of what holds them.
@@ -71,7 +111,7 @@ fn list_sizes<N: ToString>(sizes: &BTreeMap<N, u64>) -> Text {
     text!("{sizes}", sizes = sizes.iter().map(amount).collect::<Vec<Text>>())
 }
 
-fn find_uneven_channels(node: Option<u32>, channels: &BTreeMap<&str, u64>) -> Option<Finding> {
+fn find_uneven_channels(node: Option<u32>, channels: &BTreeMap<String, u64>) -> Option<Finding> {
     let loss = modelled(uneven(channels.values().copied()))?;
     let empty: Vec<Text> =
         channels.iter().filter(|(_, size)| **size == 0).map(|(name, _)| quote_name(name)).collect();
@@ -91,24 +131,32 @@ fn find_uneven_channels(node: Option<u32>, channels: &BTreeMap<&str, u64>) -> Op
         (Some(node), 1) => Some(text!("node or package {node}, channel {empty}")),
         (Some(node), _) => Some(text!("node or package {node}, channels {empty}")),
     };
+    // What lies beyond the smallest channel's share is narrower, and only programs that use as much feel it.
+    let relevance = if channels.values().all(|size| *size > 0) { Relevance::Some } else { Relevance::All };
     let finding = RULE
         .report_model(loss, what)
+        .felt_by(relevance)
         .locate(place)
         .advise(text!("fit the same amount of memory, in equal devices, on every channel"));
     Some(finding.cite(list_sizes(channels), "machine.memory_devices[].channel and .bytes"))
 }
 
-fn find_uneven_nodes(slots: &[&MemoryDevice]) -> Option<Finding> {
+fn find_uneven_nodes(machine: &Machine, slots: &[&MemoryDevice]) -> Option<Finding> {
     let mut nodes: BTreeMap<u32, u64> = BTreeMap::new();
     for slot in slots {
         let sum = nodes.entry(slot.node?).or_insert(0);
         *sum = sum.saturating_add(size_of(slot));
     }
+    // A board has slots for processors that are not there.
+    if machine.counts.packages.or(machine.counts.nodes).is_none_or(|there| (there as usize) < nodes.len()) {
+        nodes.retain(|_, size| *size > 0);
+    }
     let loss = modelled(uneven(nodes.values().copied()))?;
     let what = text!("memory-population-uneven-nodes", "nodes or sockets hold different amounts of memory");
     let advice = text!("fit the same amount of memory on every node or socket");
     let seen = cite_fact(list_sizes(&nodes), "machine.memory_devices[].node and .bytes");
-    Some(RULE.report_model(loss, what).cite_all([seen]).advise(advice))
+    let relevance = if nodes.values().any(|size| *size == 0) { Relevance::All } else { Relevance::Some };
+    Some(RULE.report_model(loss, what).felt_by(relevance).cite_all([seen]).advise(advice))
 }
 
 #[cfg(test)]
@@ -141,6 +189,56 @@ mod tests {
         record.machine.memory_devices = vec![device("A", "A", 64), device("B", "A", 32)];
         record.machine.memory_devices[1].node = Some(1);
         assert_eq!(found(&record, RULE)[0].what.code(), Some("memory-population-uneven-nodes"));
+    }
+
+    /// A board with two sockets' slots and one processor.
+    #[test]
+    fn slots_of_an_empty_socket_are_no_node() {
+        let mut record = machine(1);
+        record.machine.memory_devices = vec![device("A", "A", 16), device("B", "A", 0)];
+        record.machine.memory_devices[1].node = Some(1);
+        assert_eq!(found(&record, RULE), [], "how many sockets there are is not known");
+        record.machine.counts.packages = Some(1);
+        assert_eq!(found(&record, RULE), []);
+        record.machine.counts.packages = Some(2);
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Serious);
+    }
+
+    #[test]
+    fn a_list_that_is_cut_says_nothing() {
+        let mut record = machine(1);
+        record.machine.memory_devices = vec![device("A", "A", 16), device("B", "B", 0)];
+        assert_eq!(found(&record, RULE).len(), 1);
+        record.machine.memory_bytes = Some(128 << 30);
+        assert_eq!(found(&record, RULE), []);
+        record.machine.memory_bytes = Some(15 << 30);
+        record.machine.memory_slots = Some(4);
+        assert_eq!(found(&record, RULE), []);
+    }
+
+    #[test]
+    fn a_client_s_controller_is_one_channel_where_its_memory_is_as_wide() {
+        let slot = |locator: &str, channel: &str, gib| {
+            let mut slot = device(locator, channel, gib);
+            (slot.node, slot.data_bits) = (None, Some(64));
+            slot
+        };
+        let mut record = machine(1);
+        record.machine.memory_devices = vec![
+            slot("Controller0-ChannelA", "MC0 CHANNEL A", 8),
+            slot("Controller0-ChannelB-DIMM0", "MC0 CHANNEL B", 0),
+            slot("Controller1-ChannelA", "MC1 CHANNEL A", 8),
+            slot("Controller1-ChannelB-DIMM0", "MC1 CHANNEL B", 0),
+        ];
+        assert_eq!(found(&record, RULE), []);
+        // A processor with one controller, in whose table another stands.
+        record.machine.memory_devices[2].bytes = Some(0);
+        record.machine.memory_devices[2].locator = Some("Controller1-ChannelA-DIMM0".to_owned());
+        assert_eq!(found(&record, RULE), []);
+        // A server's are channels, seven of which no processor has.
+        let named = |name: &&str| device(name, name, if *name == "G" { 0 } else { 16 });
+        record.machine.memory_devices = ["A", "B", "C", "D", "E", "F", "G"].iter().map(named).collect();
+        assert_eq!(found(&record, RULE), []);
     }
 
     #[test]

@@ -25,12 +25,14 @@ mod memory_mixed;
 mod memory_population;
 mod memory_pressure;
 mod memory_speed;
+mod memoryless_nodes;
 mod mitigations;
 mod needs;
 mod numa_balancing;
 mod numa_distances;
 mod numa_latency;
 mod numa_off;
+mod off_cpu;
 mod offline_cpus;
 mod other_load;
 mod outlier_cores;
@@ -51,6 +53,7 @@ mod timer_slack;
 mod timer_tick;
 mod vector_clock;
 mod virtual_topology;
+mod wakeup_outlier;
 
 use std::collections::HashSet;
 use std::ops::Deref;
@@ -138,11 +141,13 @@ pub const RULES: &[Rule] = &[
     memory_population::RULE,
     memory_pressure::RULE,
     memory_speed::RULE,
+    memoryless_nodes::RULE,
     mitigations::RULE,
     numa_balancing::RULE,
     numa_distances::RULE,
     numa_latency::RULE,
     numa_off::RULE,
+    off_cpu::RULE,
     offline_cpus::RULE,
     other_load::RULE,
     outlier_cores::RULE,
@@ -160,6 +165,7 @@ pub const RULES: &[Rule] = &[
     timer_tick::RULE,
     vector_clock::RULE,
     virtual_topology::RULE,
+    wakeup_outlier::RULE,
 ];
 
 /// Rules that see one cause from different sides, the widest view first.

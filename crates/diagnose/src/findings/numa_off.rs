@@ -1,8 +1,11 @@
 //! Several packages shown as one node: memory is interleaved over them, and no program can stay local.
 
+use std::collections::BTreeSet;
+
 use record::machine::Processor;
 
 use super::prelude::*;
+use crate::memory_channels;
 use crate::resources::MEMORY_LATENCY;
 
 /// One node and two packages or more, on a real machine.
@@ -20,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// Latency to another package over the local one: the least and the most published for two packages.
-const REMOTE: (f64, f64) = (1.5, 1.8);
+pub(super) const REMOTE: (f64, f64) = (1.5, 1.8);
 
 /// Whether all packages reach all memory over one bus: processors before AMD's K8 (family 15) and Intel's Nehalem (family 6,
 /// model 26), and Dunnington (29), have no memory controller of their own, and so no nodes to be switched off.
@@ -33,10 +36,24 @@ fn share_a_bus(processor: &Processor) -> bool {
     }
 }
 
+/// Whether the packages that Linux counts are processors of their own. On x86 they are; elsewhere older kernels and lscpu
+/// call clusters so, and memory devices of several packages have to show it.
+fn are_sockets(machine: &Machine) -> bool {
+    let vendors = ["GenuineIntel", "AuthenticAMD", "HygonGenuine"];
+    let is_x86 = machine.architecture.starts_with("x86")
+        || machine.processor.vendor.as_deref().is_some_and(|vendor| vendors.contains(&vendor));
+    let packages: BTreeSet<_> =
+        memory_channels::populated(machine).filter_map(|device| device.node).collect();
+    is_x86 || packages.len() > 1
+}
+
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let machine = &case.record.machine;
     let packages = machine.counts.packages.filter(|packages| *packages > 1)?;
-    if machine.counts.nodes != Some(1) || case.record.machine.is_virtual() || share_a_bus(&machine.processor)
+    if machine.counts.nodes != Some(1)
+        || machine.is_virtual()
+        || share_a_bus(&machine.processor)
+        || !are_sockets(machine)
     {
         return None;
     }
@@ -80,11 +97,12 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{code_of, machine};
+    use crate::samples::{code_of, device, machine};
 
     #[test]
     fn two_packages_in_one_node_are_found() {
         let mut record = machine(8);
+        record.machine.architecture = "x86_64".to_owned();
         record.machine.counts.packages = Some(2);
         assert_eq!(missing(&record, RULE), Some("counts of packages and nodes"));
         record.machine.counts.nodes = Some(1);
@@ -123,6 +141,18 @@ mod tests {
             ),
             (1, 1, 1)
         );
+    }
+
+    /// Older lscpu counts clusters of an Arm chip as sockets.
+    #[test]
+    fn clusters_are_no_sockets_unless_memory_of_several_shows_it() {
+        let mut record = machine(6);
+        record.machine.architecture = "aarch64".to_owned();
+        (record.machine.counts.packages, record.machine.counts.nodes) = (Some(2), Some(1));
+        assert_eq!(found(&record, RULE), []);
+        record.machine.memory_devices = vec![device("A0", "A", 32), device("A1", "A", 32)];
+        record.machine.memory_devices[1].node = Some(1);
+        assert_eq!(found(&record, RULE).len(), 1);
     }
 
     #[test]

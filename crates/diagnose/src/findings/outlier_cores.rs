@@ -47,7 +47,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     // Cores that promise different clocks are kinds of their own.
     let mut kinds: BTreeMap<_, Vec<&Measurement>> = BTreeMap::new();
     for (m, cpu) in &clocks {
-        let kind = cpu.map_or((None, None), |cpu| (cpu.kind.as_deref(), cpu.max_hz));
+        let kind = cpu.map(kind_of);
         kinds.entry(kind).or_default().push(m);
     }
     let many = kinds.values().filter(|clocks| clocks.len() >= FEWEST);

@@ -31,6 +31,7 @@ fn timer_slack_and_idle_states() {
         add_wakeups(&mut record, policy, "as-is", [as_is; 2]);
         add_wakeups(&mut record, policy, "tuned", [tuned; 2]);
     }
+    record.measurements.iter_mut().for_each(|m| m.detail.set(record::detail::TIMER_SLACK_NS, 1e6));
     assert_snapshot!(read(&record, timer_slack::RULE));
 }
 

@@ -249,6 +249,7 @@ fn siblings_are_used_when_they_are_worth_it() {
 fn nodes_that_the_firmware_hides_are_named_with_what_they_would_gain() {
     let mut record = many(1, 4, 1);
     assert!(!says(&default(&record).cautions, "plan-numa-off"));
+    record.machine.architecture = "x86_64".to_owned();
     (record.machine.counts.packages, record.machine.counts.nodes) = (Some(2), Some(1));
     let plan = default(&record);
     let Value::Share(share) = value(&plan.cautions, "plan-numa-off", "share") else { panic!("{plan:?}") };

@@ -1,0 +1,86 @@
+//! Nodes that have CPUs and no memory: all that their CPUs touch lies on other nodes.
+
+use record::machine::Node;
+
+use super::numa_latency::has_nodes;
+use super::numa_off::REMOTE;
+use super::prelude::*;
+use crate::resources::MEMORY_LATENCY;
+
+/// Nodes without memory beside nodes with some.
+///
+/// Modelled: what runs on their CPUs waits 1.5 to 1.8 times as long for memory, as between two packages by published figures.
+/// In a guest the host may have put the memory anywhere.
+pub(super) const RULE: Rule = Rule {
+    name: "memoryless-nodes",
+    resource: Some(MEMORY_LATENCY),
+    needs: &[Need::new("the memory of each node", |case| {
+        !has_nodes(case) || case.record.machine.nodes.iter().any(|node| node.bytes.is_some())
+    })],
+    find,
+};
+
+fn find(case: &Case) -> Option<Vec<Finding>> {
+    let machine = &case.record.machine;
+    let has_memory = |node: &Node| node.bytes.is_some_and(|bytes| bytes > 0);
+    let is_empty = |node: &&Node| node.bytes == Some(0) && !node.cpus.is_empty();
+    let empty: Vec<&Node> = machine.nodes.iter().filter(is_empty).collect();
+    if empty.is_empty() || !machine.nodes.iter().any(has_memory) {
+        return None;
+    }
+    let cpus: CpuList = empty.iter().flat_map(|node| node.cpus.iter()).collect();
+    let all: usize = machine.nodes.iter().map(|node| node.cpus.len()).sum();
+    let share = |factor: f64| (1.0 - 1.0 / factor) * cpus.len() as f64 / all.max(1) as f64;
+    let loss = verdict(share((REMOTE.0 + REMOTE.1) / 2.0), (share(REMOTE.0), share(REMOTE.1)));
+    let nodes: CpuList = empty.iter().map(|node| node.id).collect();
+    let what =
+        text!("nodes without memory: {nodes}; their CPUs use other nodes' memory alone", nodes = &nodes);
+    let finding = match machine.is_virtual() {
+        true => {
+            RULE.report_fact(Severity::Note, text!("where the host put the memory is not reported"), what)
+        }
+        false => RULE.report_model(loss, what),
+    };
+    Some(vec![
+        finding
+            .locate_cpus(&cpus)
+            .cite(text!("memory of nodes {nodes}: none"), "machine.nodes[].bytes and .cpus")
+            .advise(text!("fit memory on each node (on the host: give each node of the guest its part)"))
+            .suggest(
+                text!("until then, keep work that needs memory off these CPUs"),
+                "numactl --cpunodebind=N --membind=N COMMAND",
+            ),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::nodes;
+
+    #[test]
+    fn cpus_whose_node_has_no_memory_are_found_and_memory_without_cpus_is_no_fault() {
+        let mut record =
+            nodes(2, |a, b| if a == b { 10 } else { 21 }, |a, b| if a == b { 100.0 } else { 150.0 });
+        let set = |record: &mut record::Record, sizes: [Option<u64>; 2]| {
+            for (node, bytes) in record.machine.nodes.iter_mut().zip(sizes) {
+                node.bytes = bytes;
+            }
+        };
+        set(&mut record, [Some(64 << 30), Some(0)]);
+        let finding = &found(&record, RULE)[0];
+        assert!((crate::figures::share_of(&finding.loss) - 0.197).abs() < 0.01, "{finding:?}");
+        record.machine.virtualization.hypervisor = Some("kvm".to_owned());
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Note);
+        record.machine.virtualization.hypervisor = None;
+        // Memory of accelerators and of CXL; then sizes that nobody reports.
+        let cpus = std::mem::take(&mut record.machine.nodes[1].cpus);
+        assert_eq!(found(&record, RULE), []);
+        record.machine.nodes[1].cpus = cpus;
+        set(&mut record, [Some(64 << 30), None]);
+        assert_eq!(found(&record, RULE), []);
+        set(&mut record, [None, None]);
+        assert_eq!(missing(&record, RULE), Some("the memory of each node"));
+    }
+}

@@ -1,0 +1,82 @@
+//! A serious finding on a healthy machine costs all trust: texts and captures of machines on which there is none.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use import::{Importer, Split};
+use machine::{Root, inspect};
+use record::Record;
+use record::diagnosis::Severity;
+
+/// What is seriously wrong, by the end of the text's name and the rule.
+const SERIOUS: [(&str, &str); 1] = [("dmidecode-lshw-dimm.txt", "memory-speed")];
+
+fn below(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut all: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    all.sort();
+    all
+}
+
+fn empty() -> Record {
+    Record::new("0.0.0", "2026-01-01T00:00:00Z".to_owned(), Vec::new())
+}
+
+/// The records of a text; none where import refuses it.
+fn records_of(text: &Path) -> Vec<Record> {
+    let mut importer = Importer::new(Split::Files);
+    importer.read(&text.display().to_string(), fs::File::open(text).unwrap()).unwrap();
+    let machines = importer.finish().unwrap_or_default();
+    machines.into_iter().map(|machine| machine.into_record(empty())).collect()
+}
+
+fn assert_healthy(name: &Path, record: &Record) {
+    for finding in diagnose::diagnose(record).findings {
+        let known = SERIOUS.iter().any(|(end, rule)| name.ends_with(end) && finding.rule == *rule);
+        assert!(finding.severity < Severity::Serious || known, "{}: {}", name.display(), finding.what);
+    }
+}
+
+#[test]
+fn texts_of_healthy_machines_have_no_serious_finding() {
+    for text in below("tests/healthy") {
+        let records = records_of(&text);
+        assert!(!records.is_empty(), "{}: nothing was read", text.display());
+        records.iter().for_each(|record| assert_healthy(&text, record));
+    }
+}
+
+#[test]
+fn neither_have_the_texts_that_import_reads_nor_the_reference_machines() {
+    let folders = ["texts", "real/debian-12", "real/debian-13", "real/debian-sid"];
+    let texts = folders.iter().flat_map(|folder| below(&format!("../import/tests/{folder}")));
+    let mut read = 0;
+    for text in texts.chain(below("../../reference/machines")) {
+        for record in records_of(&text) {
+            assert_healthy(&text, &record);
+            read += 1;
+        }
+    }
+    assert!(read > 150, "{read} texts were read");
+}
+
+#[test]
+fn captured_machines_have_no_serious_finding() {
+    let archives = below("../machine/tests/machines").into_iter();
+    let archives: Vec<PathBuf> =
+        archives.filter(|path| path.extension().is_some_and(|end| end == "bz2")).collect();
+    assert!(archives.len() >= 4);
+    for archive in archives {
+        let folder = tempfile::tempdir().unwrap();
+        let done =
+            Command::new("tar").arg("xjf").arg(&archive).arg("-C").arg(folder.path()).status().unwrap();
+        assert!(done.success(), "tar could not unpack {}", archive.display());
+        let inspection = inspect(&Root::captured(folder.path()).unwrap());
+        let mut record = empty();
+        record.machine = inspection.machine;
+        record.conditions.before = inspection.snapshot;
+        assert_healthy(&archive, &record);
+    }
+}
