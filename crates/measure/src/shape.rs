@@ -344,6 +344,9 @@ impl Looker {
     }
 }
 
+/// Two CPUs, by their positions.
+type Pair = (usize, usize);
+
 /// Whom each meets in a round.
 type Round = Vec<Option<usize>>;
 
@@ -357,7 +360,7 @@ fn ordered(one: usize, other: usize) -> (usize, usize) {
 }
 
 /// Pairs that have no CPU in common, the first of these first, and the rest.
-fn disjoint(pairs: Vec<(usize, usize)>) -> (Vec<(usize, usize)>, Vec<(usize, usize)>) {
+fn disjoint(pairs: Vec<Pair>) -> (Vec<Pair>, Vec<Pair>) {
     let mut taken = BTreeSet::new();
     pairs.into_iter().partition(|(a, b)| {
         let free = !taken.contains(a) && !taken.contains(b);
@@ -570,6 +573,17 @@ mod tests {
     #[test]
     fn one_cpu_has_nothing_to_look_at() {
         assert!(Looker::new(&Machine::default(), &[3].into_iter().collect()).is_none());
+    }
+
+    #[test]
+    fn cpus_that_are_not_there_have_no_answer_and_nobody_waits_long() {
+        let machine = machine::inspect(&machine::Root::live()).machine;
+        let Some(here) = machine.allowed_cpus().first() else { return };
+        // Offline, or taken away by a cpuset since: threads cannot be pinned there.
+        let mut looker = Looker::new(&machine, &[here, 4000, 4001].into_iter().collect()).unwrap();
+        let look = looker.look(false);
+        assert_eq!((look.line_ns, look.contended), (vec![None; 3], Vec::new()));
+        assert!(look.memory_ns.iter().skip(1).all(Option::is_none));
     }
 
     #[test]

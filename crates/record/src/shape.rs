@@ -112,14 +112,27 @@ impl Shape {
         Self { looked_at: Some(started.to_owned()), ..self }
     }
 
+    /// Whether Linux shows cores of their own for these CPUs, which shared one.
+    pub fn hides(&self, core: &CpuList) -> bool {
+        let inside = |one: &&SharedCore| core.contains(one.pair.0) && core.contains(one.pair.1);
+        self.shared_cores.iter().filter(inside).any(|one| !one.shown)
+    }
+
     /// How many cores these CPUs had: for each number in how many looks, the fewest first.
     pub fn cores_of(&self, cpus: &CpuList) -> BTreeMap<usize, usize> {
         let mut counts = BTreeMap::new();
         for state in self.states.iter().flatten() {
-            let shared = state.cores.iter().map(|core| core.intersection(cpus).len().saturating_sub(1));
-            *counts.entry(cpus.len().saturating_sub(shared.sum())).or_default() += 1;
+            *counts.entry(state.cores_of(cpus)).or_default() += 1;
         }
         counts
+    }
+}
+
+impl ShapeState {
+    /// How many cores these CPUs had.
+    pub fn cores_of(&self, cpus: &CpuList) -> usize {
+        let shared = self.cores.iter().map(|core| core.intersection(cpus).len().saturating_sub(1));
+        cpus.len().saturating_sub(shared.sum())
     }
 }
 
