@@ -8,6 +8,7 @@ use record::difference::MUCH;
 use record::{Better, Metric, Record, metrics};
 
 use crate::class::{facts, tell_facts};
+use crate::comparison::facts::SHAPE;
 use crate::comparison::name_alone;
 use crate::cpu_accounting::used_by_others;
 
@@ -164,6 +165,8 @@ fn hold(here: &Record, baseline: &Record) -> Held {
         match (here_says, baseline_says) {
             // Nor a cache of a level that no machine has.
             (None, None) if limit || fact.from == CACHES => {}
+            // Nor where the CPUs are, while nobody looks.
+            (None, _) if fact.from.starts_with(SHAPE) => {}
             (None, None) => held.neither.push(off(None, None)),
             (here @ Some(_), there @ Some(_)) if here == there || alike => held.agree.push(off(here, there)),
             (here @ Some(_), None) if limit => held.differ.push(off(here, None)),

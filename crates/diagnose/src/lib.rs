@@ -56,7 +56,7 @@ pub use comparison::{
 };
 pub use cpu_accounting::{DISTURBED, explain_noise, used_by_others};
 pub use findings::{Case, GLOSSARY, Need, RULES, Rule, takes_cpu_time, takes_from_tail};
-pub use history::{HEADLINES, Past, lines};
+pub use history::{HEADLINES, Past, lines, since};
 pub use kept_ceilings::{Identity, KeptCeilings};
 pub use levels::levels;
 pub use numa::numa;

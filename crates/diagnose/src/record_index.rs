@@ -7,7 +7,7 @@ use std::slice::Iter;
 
 use record::diagnosis::CurvePlace;
 use record::shape::Shape;
-use record::{Label, Level, Measurement, Metric, Record, metrics};
+use record::{Label, Level, Measurement, Metric, Record, Text, metrics};
 
 use crate::figures::labels_without;
 use crate::latency_curve::LatencyCurve;
@@ -71,6 +71,11 @@ impl<'a> RecordIndex<'a> {
     /// Where the machine's CPUs really are.
     pub(crate) fn shape(&self) -> Option<&Shape> {
         self.shape.get_or_init(|| crate::shape::of_record(self.record)).as_ref()
+    }
+
+    /// What moved while this was measured.
+    pub(crate) fn moved_during(&self, m: &Measurement) -> Option<Text> {
+        crate::shape::noise::moved_during(m, crate::shape::moved(self.shape()?))
     }
 
     /// The measurements of one metric that have a figure, in the record's order.

@@ -37,7 +37,7 @@ const KERNEL: &[Family] = &[KernelCosts, WakeUp, AllCpus, CoreToCore];
 const ANY: &[Family] = Family::ALL;
 
 /// Of facts that explain a machine equally well the first is named: what decides stands before what follows from it.
-const RULES: [Rule; 31] = [
+const RULES: [Rule; 34] = [
     rule("machine.limits.cpu_quota", &[AllCpus, Core, MemoryBandwidth], ANY),
     rule("machine.memory_devices", MEMORY, MEMORY),
     rule("machine.memory_devices[].configured_mt_s", MEMORY, MEMORY),
@@ -48,6 +48,9 @@ const RULES: [Rule; 31] = [
     rule("machine.counts.cpus_online", CPUS, CPUS),
     rule("machine.counts.cores", CPUS, CPUS),
     rule("machine.counts.cpus_allowed", CPUS, CPUS),
+    rule("diagnosis.shape.sharing", &[AllCpus, CoreToCore, WakeUp], CLOCK),
+    rule("diagnosis.shape.split", &[MemoryLatency, CoreToCore, AllCpus], CLOCK),
+    rule("diagnosis.shape.motion", &[MemoryLatency, CoreToCore, WakeUp, AllCpus], CLOCK),
     rule("conditions.before.clocks[].governor", &[Core], CLOCK),
     rule("conditions.before.clocks[].max_hz", &[Core], CLOCK),
     rule("conditions.before.boost", &[Core], CLOCK),

@@ -70,6 +70,7 @@ pub fn read_history(
         tool,
         machine: hosts.into_iter().next().unwrap_or_default(),
         lines: diagnose::lines(&past),
+        places: diagnose::since(&past),
         records: past.into_iter().map(|one| one.moment).collect(),
         others,
         older: files.len() - at,

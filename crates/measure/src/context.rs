@@ -73,6 +73,8 @@ pub struct Context<'a> {
     pub(crate) kept_arrays: Option<Arrays>,
     /// Who looks where the CPUs are; `None` where nobody does.
     pub(crate) looker: Option<Looker>,
+    /// How many looks there were before all that was measured since and is not left yet.
+    looked: u32,
     /// The lead CPU's clock as seen beside the samples of longer measurements, Hz, in order.
     pub(crate) clocks_seen: Vec<f64>,
     memory_used_before: u64,
@@ -104,6 +106,7 @@ impl<'a> Context<'a> {
             kept_cycle: None,
             kept_arrays: None,
             looker: None,
+            looked: 0,
             clocks_seen: Vec::new(),
             memory_used_before: os::memory_used().unwrap_or(0),
             hurried: depth == Depth::Quick,
@@ -115,6 +118,7 @@ impl<'a> Context<'a> {
     /// Starts the clock of a measurement.
     pub(crate) fn begin(&mut self, name: &str, seconds: f64) {
         self.deadline = Instant::now() + Duration::from_secs_f64(seconds);
+        self.looked = self.next_look();
         self.progress.begin(name, seconds);
     }
 
@@ -160,6 +164,12 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// The same where everything measured so far is left: what follows is of after this look.
+    pub(crate) fn look_between(&mut self, busy: bool) {
+        self.look(busy);
+        self.looked = self.next_look();
+    }
+
     /// The number of the look that comes next, for samples that know between which looks they were taken.
     pub(crate) fn next_look(&self) -> u32 {
         self.looker.as_ref().map_or(0, |looker| looker.len() as u32)
@@ -182,9 +192,13 @@ impl<'a> Context<'a> {
 
     /// Takes a finished measurement. A figure outside its metric's physical bounds is withheld, and the coverage
     /// says so.
-    pub fn push(&mut self, measurement: Measurement) {
+    pub fn push(&mut self, mut measurement: Measurement) {
         if measurement.summary.n == 0 {
             return;
+        }
+        // All samples lie between the same two looks.
+        if measurement.looks.is_empty() && self.looked > 0 && self.looked == self.next_look() {
+            measurement.looks = vec![self.looked];
         }
         match find_implausible(&measurement) {
             None => self.measurements.push(measurement),

@@ -81,7 +81,11 @@ pub fn run(
     let machine = &found.machine;
     let mut context = Context::new(machine, &found.snapshot, depth, cpus.clone(), stop, progress);
     context.wakeups = wakeups;
-    context.looker = Looker::new(machine, cpus);
+    let seconds = chosen
+        .iter()
+        .map(|m| m.budget(machine, cpus, depth_of(m, chosen, machine, cpus, depth)).seconds)
+        .sum();
+    context.looker = Looker::new(machine, cpus).map(|looker| looker.planned(seconds));
     let mut interrupted = None;
     if cpus.iter().next().and_then(|cpu| thread_group::run_on(cpu, |member| member.pinned)) == Some(false) {
         context.degrade_with_remedy(

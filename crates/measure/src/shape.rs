@@ -1,7 +1,7 @@
 //! Looks at which CPUs are near each other, a few milliseconds each, between and within all other measurements: a hypervisor may
 //! place vCPUs on one core or in different packages, and place them anew every second.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -22,9 +22,15 @@ const WARM_UP: u64 = 5;
 /// How long a side waits for the other, which may not be running: a hundred times a pair's own time.
 const WAIT: Duration = Duration::from_micros(400);
 /// The same of all rounds together, where they are few: a thread that begins late loses no pair then.
-const WAIT_OF_ALL: Duration = Duration::from_millis(8);
-/// Rounds of the tournament at most. Of more CPUs a sample of the pairs is looked at, in which each CPU has as many.
+const WAIT_OF_ALL: Duration = Duration::from_millis(6);
+/// Rounds of the tournament at most. Of more CPUs a sample of the pairs is looked at, in which each CPU has as many, and then those
+/// that it makes suspicious.
 const MOST_ROUNDS: usize = 127;
+/// Distances in number at which a sample shows near pairs, the most frequent first, and CPUs of such pairs, that are looked into.
+const MOST_STEPS: usize = 3;
+const MOST_SUSPECTS: usize = 24;
+/// Suspicious pairs that are added to a sample, for each CPU.
+const MOST_ADDED: usize = 4;
 /// Distance of the lines of the page that all CPUs load from. Neighbours of 64 bytes are fetched in pairs.
 const LINE: usize = 128;
 /// Times that each CPU loads them, of which the least counts.
@@ -48,8 +54,8 @@ const TURNS: u32 = 3;
 /// these loops on one core take nearly twice as long.
 const NUMBERS: (u64, u64) = (100_003, 100_035);
 
-/// The share of the time since the first look that looks may take.
-const MOST_COST: f64 = 0.01;
+/// The share of the time since its begin that looks may take of a run.
+const MOST_COST: f64 = 0.015;
 /// Least time between two looks.
 const APART: Duration = Duration::from_millis(400);
 /// The same, and the share of one CPU's time that they take, while a machine at work is watched.
@@ -57,8 +63,11 @@ const APART_BESIDE: Duration = Duration::from_secs(10);
 const MOST_BESIDE: f64 = 0.0004;
 /// CPUs that are this much in use are not idle.
 const IDLE: f64 = 0.2;
-/// How long threads have to start there: they spin until then. One that is late loses its pairs.
-const LEAD: (Duration, Duration) = (Duration::from_micros(300), Duration::from_micros(30));
+/// How long threads have to start, and the same there: they spin until then. One that is late loses its pairs.
+const LEAD: Duration = Duration::from_micros(600);
+const LEAD_BESIDE: Duration = Duration::from_micros(300);
+/// So much more for each.
+const LEAD_EACH: Duration = Duration::from_micros(30);
 /// Looks that are kept there.
 const MOST_KEPT: usize = 120;
 
@@ -72,7 +81,11 @@ pub struct Looker {
     began: Instant,
     spent: Duration,
     last: Option<Instant>,
-    rounds: Vec<usize>,
+    /// How long the run will last.
+    planned: Duration,
+    rounds: Vec<Round>,
+    /// Each pair's place among the looks' pairs, and its line.
+    at: BTreeMap<(usize, usize), usize>,
     lines: Vec<Line>,
     /// The page that all CPUs load from, where lines can be flushed, a cycle through all its lines.
     page: Option<Mapping>,
@@ -97,24 +110,25 @@ impl Looker {
         }
         let all = rounds_of(cpus.len());
         let most = all.min(MOST_ROUNDS);
-        let rounds: Vec<usize> = (0..most).map(|at| at * all / most).collect();
-        let mut positions: BTreeSet<(usize, usize)> = BTreeSet::new();
-        for round in &rounds {
-            let pairs = (0..cpus.len()).filter_map(|a| Some((a, partner(*round, a, cpus.len())?)));
-            positions.extend(pairs.filter(|(a, b)| a < b));
-        }
+        let of_round = |at| (0..cpus.len()).map(|one| partner(at * all / most, one, cpus.len())).collect();
+        let rounds: Vec<Round> = (0..most).map(of_round).collect();
+        let pairs = rounds.iter().flat_map(pairs_of).collect::<BTreeSet<(usize, usize)>>();
+        let at: BTreeMap<(usize, usize), usize> =
+            pairs.into_iter().enumerate().map(|(at, pair)| (pair, at)).collect();
         let core: Vec<Option<u32>> =
             cpus.iter().map(|cpu| machine.cpu(*cpu).and_then(|cpu| cpu.core)).collect();
         let core = &core;
         let later = |a: usize| (a + 1..core.len()).filter(move |b| core[a].is_some() && core[a] == core[*b]);
         let siblings = (0..cpus.len()).flat_map(|a| later(a).map(move |b| (a, b))).collect();
-        let pairs = (most < all).then(|| positions.iter().map(|(a, b)| (*a as u32, *b as u32)).collect());
-        let lines = std::iter::repeat_with(Line::default).take(positions.len()).collect();
+        let pairs = (most < all).then(|| at.keys().map(|(a, b)| (*a as u32, *b as u32)).collect());
+        let lines = std::iter::repeat_with(Line::default).take(at.len()).collect();
         Some(Self {
             began: Instant::now(),
             spent: Duration::ZERO,
             last: None,
+            planned: Duration::ZERO,
             rounds,
+            at,
             lines,
             page: kernels::flush::available().then(make_page).flatten(),
             siblings,
@@ -146,10 +160,13 @@ impl Looker {
 
     /// Runs on these CPUs at the same time.
     fn run<T: Send>(&self, cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Option<T>> {
-        match self.is_beside {
-            true => thread_group::run_after(LEAD.0 + LEAD.1 * cpus.len() as u32, cpus, work),
-            false => thread_group::run(cpus, work),
-        }
+        let lead = if self.is_beside { LEAD_BESIDE } else { LEAD };
+        thread_group::run_after(lead + LEAD_EACH * cpus.len() as u32, cpus, work)
+    }
+
+    /// The same for a run that will last so long: it begins with a look.
+    pub fn planned(self, seconds: f64) -> Self {
+        Self { planned: Duration::from_secs_f64(seconds.clamp(0.0, 1e6)), ..self }
     }
 
     /// The looks so far.
@@ -158,15 +175,24 @@ impl Looker {
     }
 
     /// How many looks there are.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.looks.looks.len()
     }
 
-    /// Takes a look unless the last is just over, or looks took their share of the time.
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.looks.looks.is_empty()
+    }
+
+    /// Takes a look unless the last is just over, or looks would take more than their share of the time.
     pub fn look_when_due(&mut self, busy: bool) {
         let elapsed = self.began.elapsed();
+        let (next, of) = match self.len() as u32 {
+            0 => (longest(self.looks.cpus.len()), elapsed.max(self.planned)),
+            n => (self.spent / n, elapsed),
+        };
         let is_due = self.last.is_none_or(|last| last.elapsed() >= APART)
-            && (self.len() < 2 || self.spent.as_secs_f64() <= MOST_COST * elapsed.as_secs_f64());
+            && (self.spent + next).as_secs_f64() <= MOST_COST * of.as_secs_f64();
         if is_due {
             self.keep_look(busy);
         }
@@ -175,31 +201,47 @@ impl Looker {
     /// Takes a look now. All CPUs spin while it is taken.
     pub fn look(&mut self, busy: bool) -> Look {
         let began = Instant::now();
+        let mut look = Look {
+            at_seconds: thousandths(began.duration_since(self.began).as_secs_f64()),
+            busy,
+            line_ns: vec![None; self.lines.len()],
+            ..Look::default()
+        };
+        let page = self.page.as_ref().map(|page| page.start() as usize);
+        self.meet(&self.rounds, page, &mut look);
+        let more = self.add_suspicious(&look);
+        look.line_ns.resize(self.lines.len(), None);
+        if !more.is_empty() {
+            self.meet(&more, None, &mut look);
+            self.rounds.extend(more);
+        }
+        look.contended = self.contend(&look);
+        look.took_ms = thousandths(began.elapsed().as_secs_f64() * 1e3);
+        look
+    }
+
+    /// The pairs of these rounds hand lines over, then each CPU loads from the page.
+    fn meet(&self, rounds: &[Round], page: Option<usize>, look: &mut Look) {
         let n = self.looks.cpus.len();
         self.lines.iter().for_each(|line| line.0.store(0, Ordering::Relaxed));
-        let positions = self.looks.positions();
-        let index = |pair: (usize, usize)| positions.binary_search(&pair).ok();
         let turn = AtomicUsize::new(0);
         // Who is asked last changes: where a CPU does not run, those behind it have no answer.
         let first = self.len() % n;
-        let (rounds, lines, page) =
-            (&self.rounds, &self.lines, self.page.as_ref().map(|page| page.start() as usize));
-        let wait = WAIT.max(WAIT_OF_ALL / rounds.len().max(1) as u32);
+        let wait = wait_of(rounds.len());
         let seen = self.run(&self.looks.cpus, |member| {
             member.wait();
             let mut times = Vec::with_capacity(rounds.len());
             for round in rounds.iter().filter(|_| member.pinned) {
-                let Some(other) = partner(*round, member.index, n) else { continue };
-                let pair = (member.index.min(other), member.index.max(other));
-                let Some(at) = index(pair) else { continue };
-                let time = hand_over(&lines[at], member.index < other, wait);
+                let Some(other) = round[member.index] else { continue };
+                let Some(at) = self.at.get(&ordered(member.index, other)).copied() else { continue };
+                let time = hand_over(&self.lines[at], member.index < other, wait);
                 if member.index < other {
                     times.push((at, time));
                 }
             }
             let order = (member.index + n - first) % n;
-            let limit = Instant::now() + WAIT * (2 + n as u32 / 4);
-            while turn.load(Ordering::Acquire) < order && Instant::now() < limit {
+            let limit = Instant::now() + wait_for_loads(n);
+            while page.is_some() && turn.load(Ordering::Acquire) < order && Instant::now() < limit {
                 std::hint::spin_loop();
             }
             let in_turn = turn.load(Ordering::Acquire) == order;
@@ -207,52 +249,74 @@ impl Looker {
             turn.fetch_max(order + 1, Ordering::AcqRel);
             (times, load)
         });
-        let mut look = Look {
-            at_seconds: thousandths(began.duration_since(self.began).as_secs_f64()),
-            busy,
-            line_ns: vec![None; positions.len()],
-            ..Look::default()
-        };
         for (times, load) in seen.into_iter().map(Option::unwrap_or_default) {
             times.into_iter().for_each(|(at, time)| look.line_ns[at] = time.map(three_digits));
-            if self.page.is_some() {
+            if page.is_some() {
                 look.memory_ns.push(load.map(three_digits));
             }
         }
-        look.contended = self.contend(&positions, &look);
-        look.took_ms = thousandths(began.elapsed().as_secs_f64() * 1e3);
-        look
     }
 
-    /// Asks pairs that may share a core.
-    fn contend(&self, positions: &[(usize, usize)], look: &Look) -> Vec<Contended> {
+    /// Pairs that may be on one core, the nearest first.
+    fn near(&self, look: &Look) -> Vec<(usize, usize)> {
         let known: Vec<f64> = look.line_ns.iter().flatten().copied().collect();
         let median = Summary::from_samples(&known).median;
         let least = known.iter().copied().fold(f64::INFINITY, f64::min);
         let is_near = |ns: f64| ns < NEAR_NS || ns < NEAR * median && ns < AS_NEAR * least;
-        let mut asked: Vec<(f64, (usize, usize))> = positions
-            .iter()
-            .zip(&look.line_ns)
-            .filter_map(|(pair, ns)| Some(((*ns)?, *pair)))
-            .filter(|(ns, _)| positions.len() <= FEW_PAIRS && !self.is_beside || is_near(*ns))
-            .collect();
+        let timed = self.at.iter().filter_map(|(pair, at)| Some((look.line_ns[*at]?, *pair)));
+        let mut near: Vec<(f64, (usize, usize))> = timed.filter(|(ns, _)| is_near(*ns)).collect();
+        near.sort_by(|a, b| a.0.total_cmp(&b.0));
+        near.into_iter().map(|(_, pair)| pair).collect()
+    }
+
+    /// Adds to a sample of the pairs those that it makes suspicious: as far apart by number as near ones, and all of the CPUs of near
+    /// ones. The rounds in which they meet.
+    fn add_suspicious(&mut self, look: &Look) -> Vec<Round> {
+        let n = self.looks.cpus.len();
+        let sampled = self.looks.pairs.as_ref().map_or(usize::MAX, Vec::len);
+        let room = (MOST_ADDED * n + n * MOST_ROUNDS / 2).saturating_sub(sampled);
+        let near = if room > 0 { self.near(look) } else { Vec::new() };
+        let mut steps: BTreeMap<usize, usize> = BTreeMap::new();
+        near.iter().for_each(|(a, b)| *steps.entry(b - a).or_default() += 1);
+        let mut steps: Vec<(usize, usize)> = steps.into_iter().map(|(step, times)| (times, step)).collect();
+        steps.sort_by(|a, b| b.cmp(a));
+        let alike =
+            steps.iter().take(MOST_STEPS).flat_map(|(_, step)| (0..n - step).map(move |a| (a, a + step)));
+        let suspects: BTreeSet<usize> = near.iter().flat_map(|(a, b)| [*a, *b]).take(MOST_SUSPECTS).collect();
+        let among = suspects.iter().flat_map(|a| suspects.range(a + 1..).map(move |b| (*a, *b)));
+        let new: BTreeSet<(usize, usize)> =
+            alike.chain(among).filter(|pair| !self.at.contains_key(pair)).take(room).collect();
+        for (a, b) in &new {
+            self.at.insert((*a, *b), self.lines.len());
+            self.lines.push(Line::default());
+            self.looks.pairs.iter_mut().for_each(|pairs| pairs.push((*a as u32, *b as u32)));
+            self.looks.looks.iter_mut().for_each(|look| look.line_ns.push(None));
+        }
+        let mut rounds = Vec::new();
+        let mut left: Vec<(usize, usize)> = new.into_iter().collect();
+        while !left.is_empty() {
+            let mut round = vec![None; n];
+            let (now, later) = disjoint(left);
+            now.into_iter().for_each(|(a, b)| (round[a], round[b]) = (Some(b), Some(a)));
+            rounds.push(round);
+            left = later;
+        }
+        rounds
+    }
+
+    /// Asks pairs that may share a core.
+    fn contend(&self, look: &Look) -> Vec<Contended> {
+        let few = self.lines.len() <= FEW_PAIRS && !self.is_beside;
+        let mut asked: Vec<(usize, usize)> =
+            if few { self.at.keys().copied().collect() } else { self.near(look) };
         // What Linux shows as siblings is asked now and then, too.
         if self.len().is_multiple_of(4) {
-            let missing = self.siblings.iter().filter(|pair| !asked.iter().any(|(_, other)| other == *pair));
-            let missing: Vec<_> = missing.map(|pair| (f64::INFINITY, *pair)).collect();
-            asked.extend(missing);
+            let known: BTreeSet<(usize, usize)> = asked.iter().copied().collect();
+            asked.extend(self.siblings.iter().filter(|pair| !known.contains(pair)));
         }
-        asked.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut contended = Vec::new();
         for _ in 0..MOST_BATCHES {
-            let mut taken = BTreeSet::new();
-            let (batch, rest): (Vec<_>, Vec<_>) = asked.into_iter().partition(|(_, (a, b))| {
-                let free = !taken.contains(a) && !taken.contains(b);
-                if free {
-                    taken.extend([*a, *b]);
-                }
-                free
-            });
+            let (batch, rest) = disjoint(asked);
             asked = rest;
             if batch.is_empty() {
                 break;
@@ -262,9 +326,9 @@ impl Looker {
         contended
     }
 
-    fn contend_at_once(&self, pairs: &[(f64, (usize, usize))]) -> Vec<Contended> {
+    fn contend_at_once(&self, pairs: &[(usize, usize)]) -> Vec<Contended> {
         let cpus: Vec<u32> =
-            pairs.iter().flat_map(|(_, (a, b))| [self.looks.cpus[*a], self.looks.cpus[*b]]).collect();
+            pairs.iter().flat_map(|(a, b)| [self.looks.cpus[*a], self.looks.cpus[*b]]).collect();
         let rates = self.run(&cpus, compute_in_turns);
         let ratio = |pair: &[Option<Option<(f64, f64)>>]| {
             let [Some(Some(one)), Some(Some(other))] = pair else { return None };
@@ -278,6 +342,53 @@ impl Looker {
             })
             .collect()
     }
+}
+
+/// Two CPUs, by their positions.
+type Pair = (usize, usize);
+
+/// Whom each meets in a round.
+type Round = Vec<Option<usize>>;
+
+/// The pairs of a round, the lower one first.
+fn pairs_of(round: &Round) -> impl Iterator<Item = (usize, usize)> + '_ {
+    round.iter().enumerate().filter_map(|(one, other)| Some((one, (*other)?))).filter(|(a, b)| a < b)
+}
+
+fn ordered(one: usize, other: usize) -> (usize, usize) {
+    (one.min(other), one.max(other))
+}
+
+/// Pairs that have no CPU in common, the first of these first, and the rest.
+fn disjoint(pairs: Vec<Pair>) -> (Vec<Pair>, Vec<Pair>) {
+    let mut taken = BTreeSet::new();
+    pairs.into_iter().partition(|(a, b)| {
+        let free = !taken.contains(a) && !taken.contains(b);
+        if free {
+            taken.extend([*a, *b]);
+        }
+        free
+    })
+}
+
+/// How long a side waits for the other in each of so many rounds.
+fn wait_of(rounds: usize) -> Duration {
+    WAIT.max(WAIT_OF_ALL / rounds.max(1) as u32)
+}
+
+/// How long a CPU waits for its turn to load.
+fn wait_for_loads(cpus: usize) -> Duration {
+    WAIT * (2 + cpus as u32 / 4)
+}
+
+/// What a look at so many CPUs takes at most, whoever does not run meanwhile: starts, rounds, loads, and pairs that compute.
+fn longest(cpus: usize) -> Duration {
+    let rounds = rounds_of(cpus).min(MOST_ROUNDS);
+    let starts = (LEAD + LEAD_EACH * cpus as u32) * (1 + MOST_BATCHES as u32);
+    starts
+        + wait_of(rounds) * rounds as u32
+        + wait_for_loads(cpus)
+        + WINDOW * (3 * TURNS + 1) * MOST_BATCHES as u32
 }
 
 /// Rounds in which each of `n` meets each other once.
@@ -465,11 +576,86 @@ mod tests {
     }
 
     #[test]
+    fn cpus_that_are_not_there_have_no_answer_and_nobody_waits_long() {
+        let machine = machine::inspect(&machine::Root::live()).machine;
+        let Some(here) = machine.allowed_cpus().first() else { return };
+        // Offline, or taken away by a cpuset since: threads cannot be pinned there.
+        let mut looker = Looker::new(&machine, &[here, 4000, 4001].into_iter().collect()).unwrap();
+        let look = looker.look(false);
+        assert_eq!((look.line_ns, look.contended), (vec![None; 3], Vec::new()));
+        assert!(look.memory_ns.iter().skip(1).all(Option::is_none));
+    }
+
+    #[test]
     fn of_many_cpus_a_sample_covers_each() {
         let looker = Looker::new(&Machine::default(), &(0..512).collect()).unwrap();
         let positions = looker.looks.positions();
         assert_eq!(positions.len(), 127 * 256);
         let of = |cpu: usize| positions.iter().filter(|(a, b)| *a == cpu || *b == cpu).count();
         assert!((0..512).all(|cpu| of(cpu) == 127));
+    }
+
+    #[test]
+    fn near_pairs_of_a_sample_lead_to_all_that_are_alike() {
+        for (n, step) in [(512, 1), (512, 256), (300, 150), (160, 80)] {
+            let mut looker = Looker::new(&Machine::default(), &(0..n as u32).collect()).unwrap();
+            let on_one = |(a, b): (usize, usize)| if step == 1 { a / 2 == b / 2 } else { b - a == step };
+            let line_ns = |looker: &Looker| {
+                let times = |pair| Some(if on_one(pair) { 9.0 } else { 90.0 });
+                looker.looks.positions().into_iter().map(times).collect::<Vec<_>>()
+            };
+            let sampled = Look { line_ns: line_ns(&looker), ..Look::default() };
+            looker.looks.looks.push(sampled.clone());
+            let rounds = looker.add_suspicious(&sampled);
+            let positions: BTreeSet<(usize, usize)> = looker.looks.positions().into_iter().collect();
+            let hidden = (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b))).filter(|pair| on_one(*pair));
+            assert!(hidden.clone().all(|pair| positions.contains(&pair)), "{n} {step}");
+            assert!(
+                positions.len() <= n * 127 / 2 + 4 * n && rounds.len() < 40,
+                "{n} {step}: {}",
+                rounds.len()
+            );
+            assert!(rounds.iter().flat_map(pairs_of).all(|pair| positions.contains(&pair)));
+            // Looks of before have no time of what was added, and each pair has a line and a place of its own.
+            assert_eq!(looker.looks.looks[0].line_ns.len(), looker.lines.len());
+            let look = Look { line_ns: line_ns(&looker), ..Look::default() };
+            assert_eq!(looker.near(&look).len(), n / 2);
+            assert!(looker.add_suspicious(&look).len() <= 40);
+        }
+        // Where all pairs are looked at there is nothing to add.
+        let mut all = Looker::new(&Machine::default(), &(0..8).collect()).unwrap();
+        let look = Look { line_ns: vec![Some(9.0); 28], ..Look::default() };
+        assert!(all.add_suspicious(&look).is_empty());
+    }
+
+    #[test]
+    fn a_look_has_a_bound_whoever_does_not_run() {
+        let ms = |cpus| longest(cpus).as_secs_f64() * 1e3;
+        assert!(ms(16) <= 15.0 && ms(128) <= 100.0, "{} and {}", ms(16), ms(128));
+        assert!((2..128).all(|cpus| ms(cpus) <= ms(cpus + 1)), "more CPUs take no less");
+        // A pair's blocks, all between packages, take less than the wait for a side that does not run.
+        assert!(Duration::from_nanos(250) * (2 * (WARM_UP + ROUNDS * BLOCKS)) as u32 <= WAIT);
+    }
+
+    #[test]
+    fn looks_keep_to_their_share_of_a_run() {
+        let machine = machine::inspect(&machine::Root::live()).machine;
+        let Some(looker) = Looker::new(&machine, &machine.allowed_cpus().iter().take(2).collect()) else {
+            return;
+        };
+        // A run that is just beginning and about which nothing is known has no time for one.
+        let mut looker = looker;
+        looker.look_when_due(false);
+        assert!(looker.is_empty());
+        let mut looker = looker.planned(10.0);
+        looker.look_when_due(false);
+        assert_eq!(looker.len(), 1);
+        // A second one so soon would be more than its share.
+        looker.last = None;
+        looker.look_when_due(false);
+        assert_eq!(looker.len(), 1);
+        looker.began -= Duration::from_secs(60);
+        looker.look_when_due(true);
+        assert_eq!(looker.len(), 2);
     }
 }

@@ -29,6 +29,9 @@ pub struct History {
     pub records: Vec<Moment>,
     /// A line a figure.
     pub lines: Vec<Line>,
+    /// Where the CPUs are, and since when, where that was otherwise in earlier records.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<Text>,
     /// Records of other machines beside them, which were not read.
     pub others: usize,
     /// Older records of this machine, which were not read.

@@ -1,6 +1,8 @@
 //! The true shape of a machine: which CPUs are near each other, in looks of a few milliseconds between all other measurements,
 //! and what a series of them says.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -102,6 +104,36 @@ pub struct Shape {
     pub topology: Topology,
     /// Each look's state, in order; absent for one that says nothing.
     pub states: Vec<Option<ShapeState>>,
+}
+
+impl Shape {
+    /// As what it is of another record, which was begun then.
+    pub fn looked_on(self, started: &str) -> Self {
+        Self { looked_at: Some(started.to_owned()), ..self }
+    }
+
+    /// Whether Linux shows cores of their own for these CPUs, which shared one.
+    pub fn hides(&self, core: &CpuList) -> bool {
+        let inside = |one: &&SharedCore| core.contains(one.pair.0) && core.contains(one.pair.1);
+        self.shared_cores.iter().filter(inside).any(|one| !one.shown)
+    }
+
+    /// How many cores these CPUs had: for each number in how many looks, the fewest first.
+    pub fn cores_of(&self, cpus: &CpuList) -> BTreeMap<usize, usize> {
+        let mut counts = BTreeMap::new();
+        for state in self.states.iter().flatten() {
+            *counts.entry(state.cores_of(cpus)).or_default() += 1;
+        }
+        counts
+    }
+}
+
+impl ShapeState {
+    /// How many cores these CPUs had.
+    pub fn cores_of(&self, cpus: &CpuList) -> usize {
+        let shared = self.cores.iter().map(|core| core.intersection(cpus).len().saturating_sub(1));
+        cpus.len().saturating_sub(shared.sum())
+    }
 }
 
 /// A class of distances.

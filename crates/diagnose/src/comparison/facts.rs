@@ -52,9 +52,12 @@ fn list_facts() -> [Group; 7] {
         (FactKind::Setting, "machine.", list_limits()),
         (FactKind::Setting, "", list_run()),
         (FactKind::State, "conditions.", list_state()),
-        (FactKind::State, "diagnosis.shape.", list_shape()),
+        (FactKind::Setting, SHAPE, list_shape()),
     ]
 }
+
+/// Where facts of looks at the CPUs stand.
+pub(crate) const SHAPE: &str = "diagnosis.shape.";
 
 /// How a command was run.
 fn list_run() -> Vec<Row> {
@@ -177,7 +180,7 @@ fn list_state() -> Vec<Row> {
     ]
 }
 
-/// Where the CPUs were. How often is another figure each time.
+/// Where the CPUs were, as the host sets it up. How often is another figure each time.
 fn list_shape() -> Vec<Row> {
     vec![
         (text!("comparison-fact-cpus-move", "CPUs move"), "motion", Of(seen::cpus_move)),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::prelude::*;
 use super::{other_load, steal_time};
 use crate::cpu_accounting::{DISTURBED, used_by_others};
+use record::phrase::join_list;
 
 /// Instructions a cycle of the same work on many cores against one; and of a command, by the core's own account, the
 /// issue slots that waited.
@@ -79,8 +80,9 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
         .locate(text!("{workload} on {threads} threads"))
         .cite(text!("{many} on {threads} threads, a core each"), many)
         .cite(text!("{one} on one thread"), one);
-    let finding = match own {
-        true => advise_own(case, finding),
+    let shared = shared_after(case, many);
+    let finding = match own || shared.is_some() {
+        true => advise_own(case, finding, shared),
         false => finding
             .advise(text!(
                 "a shared resource may be saturated (memory bandwidth, last-level cache, node interconnect): bind a process \
@@ -94,8 +96,22 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
     Some(Finding { confidence: if declared { Confidence::Medium } else { Confidence::High }, ..finding })
 }
 
+/// Cores that CPUs which Linux shows apart shared in the look right after this was measured.
+fn shared_after(case: &Case, m: &Measurement) -> Option<Text> {
+    let after = case.shape()?.states.get(*m.looks.last()? as usize)?.as_ref()?;
+    let hidden = |core: &&CpuList| case.shape().is_some_and(|shape| shape.hides(core));
+    let cores: Vec<String> = after.cores.iter().filter(hidden).map(ToString::to_string).collect();
+    (!cores.is_empty())
+        .then(|| text!("CPUs {cpus} shared a core in the look right after it", cpus = join_list(&cores)))
+}
+
 /// What to do about a loop that shares nothing between its threads: its CPUs share something.
-fn advise_own(case: &Case, finding: Finding) -> Finding {
+fn advise_own(case: &Case, finding: Finding, shared: Option<Text>) -> Finding {
+    if let Some(says) = shared {
+        return finding
+            .cite(says, "diagnosis.shape.states")
+            .advise(text!("its CPUs shared cores of the host: count two such CPUs as one"));
+    }
     let busy = case.shape().and_then(|shape| shape.sharing_busy);
     match busy {
         Some(share) if share.count > 0 => finding
@@ -181,6 +197,33 @@ mod tests {
             record.measurements.push(measured("core.ipc", place, ipc));
         }
         record
+    }
+
+    #[test]
+    fn a_shared_core_seen_in_the_same_second_explains_it() {
+        let of_own = |one, many, look: Option<u32>| {
+            let mut record = scaled(one, many);
+            for m in &mut record.measurements {
+                m.labels = m.labels.clone().with_label(Label::Workload, "primes");
+                m.looks = look.into_iter().collect();
+            }
+            record
+        };
+        // CPUs share cores in the second half of the looks alone.
+        let place = |look: u32, cpu: u32| (0, 0, if look < 6 { cpu } else { cpu / 2 });
+        let looks = crate::shape::samples::looks_at(8, 12, place);
+        let cites = |record: &Record| {
+            let finding = found(record, RULE).remove(0);
+            assert!(!finding.remedy.iter().any(|one| format!("{one:?}").contains("c2c")), "{finding:?}");
+            finding.evidence.iter().any(|of| of.from == "diagnosis.shape.states")
+        };
+        let with = |look| crate::shape::samples::record_with(of_own(2.0, 1.05, look), looks.clone());
+        assert!(cites(&with(Some(8))) && !cites(&with(Some(2))) && !cites(&with(None)));
+        assert!(!cites(&of_own(2.0, 1.05, None)));
+        // A command's is explained by it, too, before locks are suspected.
+        let mut command = crate::shape::samples::record_with(scaled(2.0, 1.05), looks.clone());
+        command.measurements.iter_mut().for_each(|m| m.looks = vec![8]);
+        assert!(cites(&command));
     }
 
     #[test]

@@ -198,6 +198,20 @@ mod tests {
     }
 
     #[test]
+    fn three_hundred_mib_of_which_a_cpu_gets_six_are_found() {
+        let mut record = machine(2);
+        for (level, bytes, cpus) in [(1, 48 << 10, 1), (2, 2 << 20, 1), (3, 300 << 20, 2)] {
+            add_cache(&mut record, level, bytes, cpus);
+        }
+        let curve = [(48 << 10, 1.6), (2 << 20, 5.0), (6 << 20, 30.0), (u64::MAX, 135.0)];
+        add_curve(&mut record, "2MiB", &steps(&sizes(4 << 10, 1 << 30), &curve));
+        record.machine.virtualization.hypervisor = Some("kvm".to_owned());
+        let finding = &found(&record, RULE)[0];
+        let mib = ["seen", "size"].map(|name| figure_in(&finding.what, name) / f64::from(1 << 20));
+        assert!((5.0..=6.0).contains(&mib[0]) && mib[1] == 300.0, "{mib:?}");
+    }
+
+    #[test]
     fn a_cache_of_which_nothing_shows_is_found() {
         let none = |largest: u64| {
             let mut record = machine(2);

@@ -65,16 +65,20 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
         .or_else(|| no_boost(snapshot))
         .or_else(|| by_setting(saving))
         .or_else(|| by_setting(biased))
-        .or_else(|| decided_by_host(case))
+        .or_else(|| decided_by_host(case, cpu))
         .or_else(|| on_battery(snapshot))
         .or_else(|| clock_holders::suspect(case))
         .unwrap_or_else(unexplained)
 }
 
-fn decided_by_host(case: &Case) -> Option<Cause> {
+fn decided_by_host(case: &Case, cpu: u32) -> Option<Cause> {
+    let mut clocks =
+        case.figures_of(metrics::CORE_CLOCK).filter(|m| has_labels(m, &[(Label::Cpu, &cpu.to_string())]));
+    let moved = clocks.find_map(|m| Some(cite_fact(case.moved_during(m)?, m)));
     let from_outside = text!("none from inside: compare instance types, or choose a dedicated host");
     case.record.machine.is_virtual().then(|| Cause {
         what: text!("the hypervisor decides"),
+        evidence: moved.into_iter().collect(),
         remedy: vec![Remedy::advice(from_outside)],
         ..Cause::default()
     })

@@ -11,7 +11,13 @@ pub(super) const RULE: Rule =
     Rule { name: "stolen-below", resource: None, needs: &[steal_time::SHARE, steal_time::CAUSE], find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    let found = find_share(case).or_else(|| find_gaps(case))?;
+    let mut found = find_share(case).or_else(|| find_gaps(case))?;
+    // A CPU that is moved stands still meanwhile.
+    let gaps = case.figures_of(metrics::STOLEN_GAP).chain(case.figures_of(metrics::STOLEN_SHARE));
+    let moved = |m| Some((case.moved_during(m)?, m));
+    if let Some((says, m)) = gaps.filter_map(moved).next() {
+        found = found.cite(says, m);
+    }
     Some(vec![found.mend(remedy(case))])
 }
 

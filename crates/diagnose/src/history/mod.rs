@@ -10,7 +10,7 @@ use record::fleet::Family;
 use record::history::{Change, HEADLINE, Line, Moment, Point};
 use record::{Better, Labels, Measurement, Record, Text, text};
 
-use crate::comparison::facts::{difference, facts, tell_facts};
+use crate::comparison::facts::{SHAPE, difference, facts, tell_facts};
 use crate::figures::median;
 use crate::{Figure, RowFigure};
 use change_points::{Value, find_cuts, least_values};
@@ -177,6 +177,28 @@ fn interval(before: &[Value], after: &[Value], ratio: f64) -> Option<(f64, f64)>
     let (low, high) = level(after).minus(level(before)).interval(1)?;
     let at = |end: f64| (ratio + end * std::f64::consts::FRAC_PI_2.sqrt()).exp();
     Some((at(low), at(high))).filter(|(low, high)| low.is_finite() && high.is_finite())
+}
+
+/// Where the CPUs are, as the newest records that tell it have it, and since when, where it was otherwise before.
+pub fn since(records: &[Past]) -> Vec<Text> {
+    let of_fact = |(at, fact): (usize, &crate::Fact)| {
+        let value = |past: &'_ Past| past.facts.get(at).cloned().flatten();
+        let mut told = records.iter().rev().filter_map(|past| Some((value(past)?, past)));
+        let (now, newest) = told.next()?;
+        let mut first = newest;
+        let before = told.find_map(|(value, past)| {
+            let is_other = value != now;
+            first = if is_other { first } else { past };
+            is_other.then_some(value)
+        })?;
+        let day = first.moment.started.get(..10).unwrap_or_default().to_owned();
+        Some(text!(
+            "history-since",
+            "{what}: {now} since {day}, {before} until then",
+            what = fact.what.clone()
+        ))
+    };
+    facts().iter().enumerate().filter(|(_, fact)| fact.from.starts_with(SHAPE)).filter_map(of_fact).collect()
 }
 
 /// What differs between two records, hardware first: no state that a machine happened to be in.

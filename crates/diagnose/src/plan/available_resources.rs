@@ -7,6 +7,7 @@ use record::{CpuList, Record};
 
 use super::error::PlanError;
 use super::numbering::{self, Numbering};
+use super::places::Places;
 use crate::node_costs::{Costs, MOST_NODES, nodes_of_cpus};
 
 /// A node with CPUs that may be used.
@@ -24,7 +25,7 @@ pub(super) struct Seat {
     pub bytes: Option<u64>,
     /// Whether its CPUs here are all that the node has online.
     pub whole: bool,
-    /// Its usable CPUs by last-level cache, where it has several that cores share.
+    /// Its usable CPUs by last-level cache, where it has several that cores share, or by domains that looks found.
     pub domains: Vec<CpuList>,
 }
 
@@ -84,12 +85,19 @@ pub(super) struct AvailableResources {
     pub last_level: u32,
     /// Whether the request, or the plan, leaves usable CPUs out.
     pub narrowed: bool,
+    /// Where looks found the CPUs.
+    pub places: Places,
 }
 
 impl AvailableResources {
     /// All usable CPUs.
     pub(super) fn cpus(&self) -> CpuList {
         self.seats.iter().flat_map(|seat| seat.cores.iter().flatten().copied()).collect()
+    }
+
+    /// Whether the CPUs of a node lie in domains that Linux does not show.
+    pub(super) fn splits(&self) -> bool {
+        self.cpus_known && self.places.domain_of(&self.cpus()).is_some_and(|of| of.values().any(|at| *at > 0))
     }
 
     /// Threads that there is room for.
@@ -103,9 +111,10 @@ pub(super) fn survey(
     record: &Record,
     costs: &Costs,
     wanted: Option<&CpuList>,
+    places: Places,
 ) -> Result<AvailableResources, PlanError> {
     let machine = &record.machine;
-    let mut available = AvailableResources { quota: quota(machine), ..AvailableResources::default() };
+    let mut available = AvailableResources { quota: quota(machine), places, ..AvailableResources::default() };
     if machine.cpus.is_empty() && machine.nodes.iter().all(|node| node.cpus.is_empty()) {
         return by_counts(record, costs, wanted, available);
     }
@@ -123,9 +132,11 @@ pub(super) fn survey(
         *online.entry(on_node.get(&cpu.id).copied().unwrap_or(0)).or_default() += 1;
     }
     // By all CPUs, also those that may not be used: they show how CPUs are numbered.
-    let (core_of, numbering) = numbering::cores(machine, &on_node);
+    let (mut core_of, numbering) = numbering::cores(machine, &on_node);
+    available.places.correct(&mut core_of);
     available.numbering = numbering;
-    let domain_of = domains(machine, &usable, &core_of);
+    let found = available.places.domain_of(&usable);
+    let domain_of = found.unwrap_or_else(|| domains(machine, &usable, &core_of));
     for (node, cpus) in by_node {
         let mut own: BTreeMap<usize, CpuList> = BTreeMap::new();
         for cpu in &cpus {

@@ -50,6 +50,9 @@ pub(super) fn lay_out(
     let processes = match (request.processes, threads) {
         (Some(processes), _) => processes,
         (None, Some(threads)) => fitting(available, siblings, threads, layout.by_quota),
+        (None, None) if available.splits() => {
+            available.seats.iter().map(|seat| seat.domains.len().max(1) as u32).sum()
+        }
         (None, None) => seats,
     };
     let groups = if processes >= seats {
@@ -117,15 +120,25 @@ fn shared(available: &AvailableResources, siblings: bool, processes: u32) -> Vec
     }
     let mut groups = Vec::new();
     for (seat, count) in available.seats.iter().zip(counts) {
-        for part in split(&seat.cores, count as usize) {
+        for part in split(seat, count as usize) {
             groups.push(vec![(seat, part)]);
         }
     }
     groups
 }
 
-/// Cores in so many even parts, neighbours together. With more parts than cores, siblings go to different ones.
-fn split(cores: &[Vec<u32>], parts: usize) -> Vec<Vec<Vec<u32>>> {
+/// A seat's cores by its domains where there are as many, else in so many even parts, neighbours together. With more parts than
+/// cores, siblings go to different ones.
+fn split(seat: &Seat, parts: usize) -> Vec<Vec<Vec<u32>>> {
+    let cores = &seat.cores;
+    if parts == seat.domains.len() {
+        let is_in = |core: &&Vec<u32>, of: &CpuList| core.first().is_some_and(|cpu| of.contains(*cpu));
+        return seat
+            .domains
+            .iter()
+            .map(|of| cores.iter().filter(|core| is_in(core, of)).cloned().collect())
+            .collect();
+    }
     if parts == 0 {
         return Vec::new();
     }

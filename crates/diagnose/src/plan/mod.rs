@@ -6,6 +6,7 @@ mod error;
 mod gains;
 mod layout;
 mod numbering;
+mod places;
 mod siblings;
 mod snippets;
 mod sources;
@@ -23,6 +24,7 @@ use crate::record_index::RecordIndex;
 use available_resources::AvailableResources;
 pub use error::PlanError;
 use numbering::Numbering;
+use places::Places;
 pub use snippets::TOOLS;
 pub use sources::{describe_source, merge_records, plan_needs};
 pub use verified::judge_verification;
@@ -47,7 +49,8 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
     let record = index.record;
     let mut costs = Costs::from_index(index);
     costs.latency = costs.latency.or_else(|| single_figures(index.record));
-    let mut available = available_resources::survey(record, &costs, request.cpus.as_ref())?;
+    let places = Places::find(index.shape().or(record.diagnosis.shape.as_ref()));
+    let mut available = available_resources::survey(record, &costs, request.cpus.as_ref(), places)?;
     available.narrowed = request.cpus.is_some();
     let siblings = siblings::choose(index, &available);
     let use_them = siblings.as_ref().is_none_or(|siblings| siblings.used);
@@ -81,10 +84,11 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
         plan.cautions.insert(0, throttled);
     }
     plan.cautions.extend(siblings_not_reported(&available, &layout.processes));
-    plan.cautions.extend(layout.cautions);
+    plan.cautions.extend(layout.cautions.into_iter().chain(available.places.cautions()));
+    plan.sources.extend(available.places.source(record));
     plan.processes = layout.processes;
     sources::tell_doubts(&mut plan, record);
-    plan.summary = summary(&plan);
+    plan.summary = summary(&plan, available.splits());
     if available.seats.len() == 1 {
         plan.cautions.extend(numa_off(index));
     }
@@ -134,7 +138,7 @@ fn threads_each(processes: &[Process]) -> Text {
     }
 }
 
-fn summary(plan: &Plan) -> Text {
+fn summary(plan: &Plan, splits: bool) -> Text {
     let threads = threads_each(&plan.processes);
     let nodes = plan.nodes;
     if let [process] = plan.processes.as_slice() {
@@ -160,7 +164,9 @@ fn summary(plan: &Plan) -> Text {
     }
     let processes = plan.processes.len();
     let within_nodes = plan.processes.iter().all(|process| process.nodes.len() == 1);
-    let mut says = if nodes < 2 {
+    let mut says = if nodes < 2 && splits {
+        text!("{processes} processes with {threads} each, by the domains in which the CPUs were found.")
+    } else if nodes < 2 {
         text!("{processes} processes with {threads} each, on separate CPUs.")
     } else if within_nodes && processes == nodes as usize {
         text!(
@@ -181,7 +187,7 @@ fn summary(plan: &Plan) -> Text {
             program = &gain.program,
             factor = Value::Factor(gain.factor)
         )),
-        None if nodes < 2 => says.push(text!(ONE_NODE)),
+        None if nodes < 2 && !splits => says.push(text!(ONE_NODE)),
         None => {}
     }
     says
@@ -197,6 +203,10 @@ fn caches(
         available.seats.iter().flat_map(|seat| seat.domains.iter().cloned()).collect();
     if domains.is_empty() {
         return None;
+    }
+    if available.splits() {
+        let says = available.places.domains_say();
+        return Some(CacheDomains { domains, says, ..CacheDomains::default() });
     }
     let of_cpu: std::collections::HashMap<u64, usize> = domains
         .iter()

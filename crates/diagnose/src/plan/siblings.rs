@@ -51,6 +51,11 @@ pub(super) fn choose(index: &RecordIndex, available: &AvailableResources) -> Opt
                 siblings.why.push(if siblings.used { text!("So they are used.") } else { text!(ONE_A_CORE) });
                 return Some(siblings);
             }
+            if let Some(why) = available.places.one_a_core() {
+                (siblings.used, siblings.measured) = (false, true);
+                siblings.why = Text::sequence([why, text!(ONE_A_CORE)]);
+                return Some(siblings);
+            }
             siblings.why = text!(
                 "The yield of SMT siblings is not measured, so all CPUs are used, as the kernel does without a plan; the \
                  alternative is one thread per core."

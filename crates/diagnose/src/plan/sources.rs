@@ -146,6 +146,9 @@ pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Vec<Te
         figures.extend(best.figures.into_iter().cloned());
     }
     record.measurements.extend(figures);
+    let looked = others.iter().find_map(|(_, other)| Some((other.diagnosis.shape.as_ref()?, other)));
+    let alike = looked.filter(|(_, other)| other.machine.allowed_cpus() == record.machine.allowed_cpus());
+    record.diagnosis.shape = alike.map(|(shape, of)| shape.clone().looked_on(&of.started));
     let source = |taken: Taken| {
         let (name, other) = others.get(taken.at)?;
         let template = if taken.in_doubt { DOUBTFUL_SOURCE } else { SOURCE };

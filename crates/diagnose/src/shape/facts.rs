@@ -13,21 +13,88 @@ pub(crate) fn cpus_move(record: &Record) -> Option<String> {
 }
 
 pub(crate) fn cores_shared(record: &Record) -> Option<String> {
-    let shape = record.diagnosis.shape.as_ref().filter(|shape| shape.motion != Motion::Unknown)?;
-    Some(seen_in([shape.sharing, shape.sharing_busy]))
+    let shape = record.diagnosis.shape.as_ref()?;
+    seen_in([shape.sharing, shape.sharing_busy], shape.motion)
 }
 
 pub(crate) fn domains_hidden(record: &Record) -> Option<String> {
-    let shape = record.diagnosis.shape.as_ref().filter(|shape| shape.motion != Motion::Unknown)?;
-    Some(seen_in([shape.split, None]))
+    let shape = record.diagnosis.shape.as_ref()?;
+    seen_in([shape.split, None], shape.motion)
 }
 
-fn seen_in(shares: [Option<Share>; 2]) -> String {
-    let most = shares.into_iter().flatten().map(|share| share.share).fold(0.0, f64::max);
-    match most {
-        0.0 => "not seen",
-        1.0 => "in all looks",
-        _ => "in some looks",
+/// Looks in which it must be seen: once is a disturbance, and says nothing either way.
+const LEAST: u64 = 2;
+
+fn seen_in(shares: [Option<Share>; 2], motion: Motion) -> Option<String> {
+    let shares = || shares.iter().flatten().filter(|_| motion != Motion::Unknown);
+    let most = shares().max_by(|a, b| a.share.total_cmp(&b.share))?;
+    let says = match shares().map(|share| share.count).sum::<u64>() {
+        0 => "not seen",
+        _ if most.share == 1.0 => "in all looks",
+        LEAST.. => "in some looks",
+        _ => return None,
+    };
+    Some(says.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::facts::SHAPE;
+    use crate::samples::machine;
+    use crate::shape::samples::{Place, looks_at, record_with};
+    use record::text::Value;
+
+    /// A guest of eight CPUs that was looked at on this day.
+    fn seen(day: u32, place: impl Fn(u32, u32) -> Place) -> Record {
+        let mut record = record_with(machine(8), looks_at(8, 12, place));
+        record.started = format!("2026-11-{day:02}T10:00:00Z");
+        record.diagnosis = crate::diagnose(&record);
+        record
     }
-    .to_owned()
+
+    fn pinned(day: u32) -> Record {
+        seen(day, |_, cpu| (0, 0, cpu))
+    }
+
+    fn floating(day: u32) -> Record {
+        seen(day, |look, cpu| (0, 0, if cpu == 1 && look.is_multiple_of(3) { 0 } else { cpu }))
+    }
+
+    fn off(here: &Record, baseline: &Record) -> Vec<String> {
+        let check = crate::check(here, baseline, None, &[]);
+        check.facts.into_iter().chain(check.not_seen).map(|fact| fact.code).collect()
+    }
+
+    #[test]
+    fn a_check_tells_that_a_guest_began_to_move() {
+        assert_eq!(
+            off(&floating(2), &pinned(1)),
+            ["comparison-fact-cpus-move", "comparison-fact-shared-cores"]
+        );
+        assert_eq!(off(&floating(2), &floating(1)), [""; 0]);
+        // One that only looks at its settings says nothing of it, nor does one look in which something was odd.
+        assert_eq!(off(&record_with(machine(8), record::shape::Looks::default()), &pinned(1)), [""; 0]);
+        let once = seen(2, |look, cpu| (0, 0, if cpu == 1 && look == 3 { 0 } else { cpu }));
+        assert_eq!((cores_shared(&once), off(&once, &pinned(1))), (None, Vec::new()));
+    }
+
+    #[test]
+    fn a_history_tells_since_when_it_moves() {
+        let past = |record: Record| crate::Past::from_record(&record, "x".into(), &[]).unwrap();
+        let days =
+            |says: Vec<record::Text>| says.iter().map(|one| one.value("day").cloned()).collect::<Vec<_>>();
+        let since =
+            |records: Vec<Record>| days(crate::since(&records.into_iter().map(past).collect::<Vec<_>>()));
+        let third = Some(Value::from("2026-11-03"));
+        let unknown = machine(8);
+        let all = [pinned(1), pinned(2), floating(3), floating(5)].to_vec();
+        assert_eq!(since(all.clone()), [third.clone(), third.clone()]);
+        assert_eq!(
+            since([all, vec![Record { started: "2026-11-09T00:00:00Z".to_owned(), ..unknown }]].concat()),
+            [third.clone(), third]
+        );
+        assert_eq!((since(vec![floating(1), floating(2)]), since(Vec::new())), (Vec::new(), Vec::new()));
+        assert!(crate::facts().iter().any(|fact| fact.from.starts_with(SHAPE)));
+    }
 }

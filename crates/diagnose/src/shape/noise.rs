@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::difference::WORTH_TELLING;
 use record::shape::ShapeState;
 use record::text::Value;
-use record::{Label, Measurement, Summary, Text, text};
+use record::{CpuList, Label, Measurement, Summary, Text, detail, text};
 
 /// Samples of a state, for an interval.
 const LEAST: usize = 6;
@@ -18,6 +18,31 @@ fn state(states: &[Option<ShapeState>], look: u32) -> Option<&ShapeState> {
         Some(next) => next.as_ref().filter(|next| *next == before),
         None => Some(before),
     }
+}
+
+/// What moved while this was measured, between the looks before and after it: its CPU, to another package or die or away from the memory, or
+/// the number of cores that its CPUs had. `None` where nothing did, or nobody knows.
+pub(crate) fn moved_during(m: &Measurement, states: &[Option<ShapeState>]) -> Option<Text> {
+    let (first, last) = (*m.looks.first()? as usize, *m.looks.last()? as usize);
+    let span: Vec<&ShapeState> =
+        states.get(first.checked_sub(1)?..=last.min(states.len() - 1))?.iter().flatten().collect();
+    let differs = |of: &dyn Fn(&ShapeState) -> usize| span.windows(2).any(|pair| of(pair[0]) != of(pair[1]));
+    let Some(cpu) = m.labels.count(Label::Cpu).and_then(|cpu| u32::try_from(cpu).ok()) else {
+        let shared = |state: &ShapeState| state.cores.iter().map(|core| core.len() - 1).sum();
+        return differs(&shared)
+            .then(|| text!("moved-cores", "meanwhile CPUs began or ceased to share cores"));
+    };
+    if differs(&|state| usize::from(state.far_from_memory.contains(cpu))) {
+        return Some(text!(
+            "moved-from-memory",
+            "meanwhile CPU {cpu} moved to another node: the memory was near it and far from it"
+        ));
+    }
+    let with = |state: &ShapeState| {
+        let own = state.domains.last().and_then(|of| of.iter().find(|domain| domain.contains(cpu)));
+        own.map_or(0, |own| own.iter().fold(1, |all, cpu| all * 31 + cpu as usize))
+    };
+    differs(&with).then(|| text!("moved-domain", "meanwhile CPU {cpu} moved to another package or die"))
 }
 
 /// Says that a figure is one in one state of the CPUs and another in another, where its samples show that.
@@ -45,6 +70,29 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
             cpu = cpu.unwrap_or(0),
             far = figure(&other),
             share = Value::Share(other.n as f64 / (one.n + other.n) as f64)
+        ));
+    }
+    // Of a program on several CPUs the number of their cores counts, whichever they are.
+    let cpus: Option<CpuList> = m.detail.get(detail::CPUS).and_then(|cpus| cpus.parse().ok());
+    let mut by_cores = BTreeMap::<usize, Vec<f64>>::new();
+    for (value, look) in m.samples.iter().zip(&m.looks) {
+        let state = states.get(*look as usize).and_then(Option::as_ref);
+        if let Some((cpus, state)) = cpus.as_ref().filter(|cpus| cpus.len() > 1).zip(state) {
+            by_cores.entry(state.cores_of(cpus)).or_default().push(*value);
+        }
+    }
+    if let (Some((few, less)), Some((many, more))) = (by_cores.first_key_value(), by_cores.last_key_value())
+        && let Some([one, other]) = differ(less, more)
+    {
+        return Some(text!(
+            "noise-by-cores",
+            "{one} while its {cpus} CPUs had {few} cores, {other} while they had {many} ({share} of the samples)",
+            one = figure(&one),
+            cpus = cpus.map_or(0, |cpus| cpus.len()),
+            few = *few,
+            other = figure(&other),
+            many = *many,
+            share = Value::Share(other.n as f64 / m.samples.len() as f64)
         ));
     }
     let mut states: Vec<Vec<f64>> = by_state.into_values().collect();
@@ -105,6 +153,70 @@ mod tests {
         // The same samples in one state are noise.
         assert_eq!(explain(&latency(samples.clone(), vec![1; 23]), &states), None);
         assert_eq!(explain(&latency(samples, Vec::new()), &states), None);
+    }
+
+    #[test]
+    fn a_program_is_slower_while_its_cpus_share_a_core() {
+        // Other CPUs move all the time, so that no two states are alike.
+        let state = |look: u32| {
+            let cores = if look.is_multiple_of(2) { vec!["0-1".parse().unwrap()] } else { Vec::new() };
+            Some(ShapeState {
+                cores,
+                far_from_memory: [9 + look].into_iter().collect(),
+                ..ShapeState::default()
+            })
+        };
+        let states: Vec<_> = (0..17).map(state).collect();
+        let place = Labels::new().with_label(Label::Threads, 2u32);
+        let rate = |look: u32| (if look.is_multiple_of(2) { 105.0 } else { 190.0 }) + f64::from(look % 3);
+        let m = Measurement::new(metrics::WORKLOAD_THROUGHPUT, place, (1..17).map(rate).collect());
+        let m = Measurement { looks: (1..17).collect(), ..m.with_detail(detail::CPUS, "0-1") };
+        let says = explain(&m, &states).unwrap();
+        assert_eq!(
+            (says.code(), says.value("few"), says.value("many")),
+            (Some("noise-by-cores"), Some(&1usize.into()), Some(&2usize.into()))
+        );
+        // Of CPUs that did not share one it says nothing.
+        assert_eq!(explain(&m.clone().with_detail(detail::CPUS, "2-3"), &states), None);
+        assert_eq!(explain(&m.with_detail(detail::CPUS, "0"), &states), None);
+    }
+
+    #[test]
+    fn a_move_between_the_looks_around_a_figure_is_said() {
+        let at = |domains: &[&str], far: &str| {
+            let domains = vec![domains.iter().map(|of| of.parse().unwrap()).collect()];
+            Some(ShapeState {
+                domains,
+                far_from_memory: far.parse().unwrap_or_default(),
+                ..ShapeState::default()
+            })
+        };
+        let states = [at(&["0-1", "2"], ""), at(&["0", "1-2"], ""), at(&["0", "1-2"], "2"), None];
+        let gap = |cpu: u32, looks: Vec<u32>| {
+            let place = Labels::new().with_label(Label::Cpu, cpu);
+            Measurement { looks, ..Measurement::new(metrics::STOLEN_GAP, place, vec![9e4; 3]) }
+        };
+        let said = |m: Measurement| moved_during(&m, &states).map(|says| says.code().map(str::to_owned));
+        let code = |m: Measurement| said(m).flatten();
+        assert_eq!(code(gap(1, vec![1])).as_deref(), Some("moved-domain"));
+        assert_eq!(code(gap(2, vec![2])).as_deref(), Some("moved-from-memory"));
+        assert_eq!(code(gap(1, vec![2])), None, "only another CPU's memory became far");
+        assert_eq!(code(gap(1, vec![1, 2, 3])).as_deref(), Some("moved-domain"));
+        // Nobody looked before it, or after it.
+        assert_eq!(
+            (code(gap(1, vec![0])), code(gap(1, vec![3])), code(gap(1, vec![9])), code(gap(1, Vec::new()))),
+            (None, None, None, None)
+        );
+        let all = Measurement {
+            looks: vec![1],
+            ..Measurement::new(metrics::WORKLOAD_THROUGHPUT, Labels::new(), vec![1.0])
+        };
+        let sharing =
+            |cores: &str| Some(ShapeState { cores: vec![cores.parse().unwrap()], ..ShapeState::default() });
+        assert_eq!(
+            moved_during(&all, &[sharing("0-1"), Some(ShapeState::default())]).unwrap().code(),
+            Some("moved-cores")
+        );
     }
 
     #[test]

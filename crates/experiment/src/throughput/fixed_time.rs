@@ -154,6 +154,7 @@ mod tests {
                 usage: Usage { user: cpu, ..Usage::default() },
                 ipc: Err(record::Text::default()),
                 marks: Vec::new(),
+                look: 0,
                 left: Vec::new(),
                 failed: None,
                 program: None,

@@ -1,6 +1,8 @@
 //! All steps of a plan in interleaved rounds, and what they give: measurements and coverage.
 
+use measure::shape::Looker;
 use os::Stop;
+use record::shape::Looks;
 use record::{Coverage, Machine, Measurement, text};
 
 use super::coverage::{self, report_left_behind, report_lost_runs, report_missing_ipc};
@@ -34,6 +36,8 @@ pub struct Results {
     pub measurements: Vec<Measurement>,
     /// What could not be measured, and why.
     pub coverage: Vec<Coverage>,
+    /// Where the CPUs were between the runs.
+    pub looks: Option<Looks>,
     /// The signal that ended it early.
     pub interrupted: Option<i32>,
     /// What ended it early otherwise.
@@ -60,7 +64,9 @@ pub(super) fn measure_steps(
     };
     let mut taken: Vec<StepRuns> = plan.steps.iter().map(|_| StepRuns::default()).collect();
     let rounds = options.rounds.max(1);
-    let mut runner = Runner { job, service, options, stop, observer };
+    let cpus = plan.steps.iter().flat_map(|step| step.cpus.iter().copied()).collect();
+    let looker = Looker::new(machine, &cpus);
+    let mut runner = Runner { job, service, options, stop, observer, looker };
     let ended = match runner.run_once(one) {
         Ok(trial) => {
             results.coverage.extend(report_left_behind(job, &trial));
@@ -69,6 +75,7 @@ pub(super) fn measure_steps(
         }
         Err(trouble) => Err((trouble, 0)),
     };
+    results.looks = runner.looker.map(Looker::into_looks).filter(|looks| !looks.looks.is_empty());
     match ended {
         Ok(()) => {}
         Err((Trouble::Stopped(signal), done)) => {
@@ -121,11 +128,16 @@ struct Runner<'a> {
     options: &'a RunOptions,
     stop: &'a Stop,
     observer: &'a mut dyn Observer,
+    looker: Option<Looker>,
 }
 
 impl Runner<'_> {
     fn run_once(&mut self, step: &Step) -> Result<Run, Trouble> {
-        run_step(self.job, &step.cpus, self.service.as_deref_mut(), self.options, self.stop, self.observer)
+        let before = self.looker.as_ref().map_or(0, |looker| looker.len() as u32);
+        let service = self.service.as_deref_mut();
+        let run = run_step(self.job, &step.cpus, service, self.options, self.stop, self.observer);
+        self.looker.iter_mut().for_each(|looker| looker.look_when_due(step.cpus.len() > 1));
+        Ok(Run { look: before, ..run? })
     }
 
     /// Runs all steps in rounds.
@@ -224,6 +236,7 @@ mod tests {
             usage: Usage { max_rss_bytes: 100 << 20, ..Usage::default() },
             ipc: Err("none".into()),
             marks: Vec::new(),
+            look: 0,
             left: Vec::new(),
             failed: None,
             program: None,

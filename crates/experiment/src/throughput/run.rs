@@ -33,6 +33,8 @@ pub struct Run {
     pub ipc: Result<f64, Text>,
     /// What happened meanwhile.
     pub marks: Vec<Mark>,
+    /// Looks at where the CPUs were that were taken before it.
+    pub look: u32,
     /// Processes that the command left behind when it ended, by name; they were waited for.
     pub left: Vec<String>,
     /// How it failed, where a failure counts too ([`Job::ignore_failure`]).
@@ -90,6 +92,7 @@ pub(super) fn run_step(
         imbalance: fastest / slowest,
         ipc: read_ipc(&counters),
         marks: run.marks(cpus, service_used.max(0.0)),
+        look: 0,
         usage: run.usage,
         left: run.left,
         seconds: run.seconds,

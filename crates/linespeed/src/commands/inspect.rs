@@ -40,8 +40,8 @@ pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
 }
 
 /// Where this machine's CPUs were when it was measured last.
-fn last_shape(machine: &Machine) -> Option<Shape> {
+pub(super) fn last_shape(machine: &Machine) -> Option<Shape> {
     let record = crate::sources::read(".").ok()?.record;
     let same = record.machine.allowed_cpus() == machine.allowed_cpus();
-    record.diagnosis.shape.filter(|_| same).map(|shape| Shape { looked_at: Some(record.started), ..shape })
+    record.diagnosis.shape.filter(|_| same).map(|shape| shape.looked_on(&record.started))
 }

@@ -62,7 +62,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     let outcome = Outcome {
         measurements: results.measurements,
         coverage: results.coverage,
-        looks: None,
+        looks: results.looks,
         ended: match (results.interrupted, &results.failed) {
             (None, Some(trouble)) => Ended::Failed { reason: trouble.to_string() },
             (interrupted, _) => ended(interrupted),

@@ -10,6 +10,7 @@ use std::path::Path;
 use experiment::probe::{self, Probed};
 use measure::accesses::Hierarchy;
 use measure::command::{self, Attached, Figures, Job, SharedInput};
+use measure::shape::Looker;
 use os::Stop;
 use os::child::Guard;
 use os::{pin, signals};
@@ -33,7 +34,8 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
         return turns::run(options, stat, &commands);
     }
     let (stop, cpus) = (signals::install(), options.measuring.cpus.as_ref());
-    let usable = chosen_cpus(options, pin::allowed())?.len();
+    let chosen = chosen_cpus(options, pin::allowed())?;
+    let usable = chosen.len();
     let found = stat.pid.iter().map(|pid| Attached::find(*pid)).collect::<Result<Vec<Attached>, _>>();
     let attached = found.map_err(|error| Failure::Cannot(error.to_string()))?;
     // perf's text tells nothing of the machine.
@@ -63,7 +65,8 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
             warmup: stat.warmup,
             prepare: stat.prepare_of(0),
         };
-        let mut runs = repeat(&job, repeat_as, options, stop)?;
+        let looker = found.and_then(|found| Looker::new(&found.machine, &chosen));
+        let mut runs = repeat(&job, repeat_as, looker, options, stop)?;
         if let (true, Some(found)) = (stat.probe && runs.went_well(), found) {
             let seconds = runs.done.iter().map(|run| run.ended.wall.as_secs_f64()).sum();
             probed = probe_command(&job, options, stat, (&found.machine, seconds), &mut input, stop);
@@ -75,7 +78,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     } else {
         // Ctrl-C is how a watch ends.
         let watched = command::watch(&attached, samples, stat.limit, stop);
-        let runs = Runs { done: vec![watched], refused: None, interrupted: None };
+        let runs = Runs { done: vec![watched], refused: None, interrupted: None, looks: None };
         (runs, attached.iter().map(|process| process.cpus.len()).max().unwrap_or(1))
     };
     // It ends beside our own work on what was seen.
@@ -140,7 +143,7 @@ fn describe(runs: &Runs, job: &Job, asked: u32, cpus: usize) -> Outcome {
         (None, Some(refused)) => Ended::Failed { reason: refused.to_string() },
         (interrupted, _) => ended(interrupted),
     };
-    let mut outcome = Outcome { measurements, coverage, looks: None, ended };
+    let mut outcome = Outcome { measurements, coverage, looks: runs.looks.clone(), ended };
     if let Some(time) = outcome.measurements.first_mut() {
         time.detail.set(detail::RUNS_ASKED, asked);
         add_ceilings(&mut outcome);

@@ -95,7 +95,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         session.measure(context, index, weight(workload) / rest, |context, turn| {
             measure_steps(context, turn, steps)
         })?;
-        context.look(true);
+        context.look_between(true);
         context.advance((index + 1) as f64 / count as f64);
     }
     if !too_late.is_empty() {

@@ -56,7 +56,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     for index in 0..count {
         let share = 1.0 / (count - index) as f64;
         session.measure(context, index, share, |context, turn| measure_cpu(context, turn, lead))?;
-        context.look(false);
+        context.look_between(false);
         context.advance((index + 1) as f64 / count as f64);
     }
     context.check()

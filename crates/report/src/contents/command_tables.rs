@@ -164,6 +164,7 @@ pub(crate) fn around(record: &Record, time: &Measurement) -> Section {
         let used = used_cpus(cpu_seconds(record) / time.value());
         section.add("CPUs used", format!("{used} of {cpus}{bound}"));
     }
+    section.add_some("cores", super::places::cores_had(record));
     section.add_some(
         "IPC",
         figures(record, metrics::CORE_IPC).next().map(|ipc| units::significant(ipc.value())),

@@ -215,7 +215,8 @@ fn remarks(of: &History) -> Vec<String> {
     let changed = of.lines.iter().any(|line| !line.changes.is_empty());
     let by_chance = "in series without change one in twenty runs of this command would name one by chance";
     let by_chance = changed.then(|| by_chance.to_owned());
-    [older, others, by_chance].into_iter().flatten().chain(of.remarks.iter().map(describe_files)).collect()
+    let places = of.places.iter().map(ToString::to_string);
+    places.chain([older, others, by_chance].into_iter().flatten()).chain(of.remarks.iter().map(describe_files)).collect()
 }
 
 /// A chart a figure, by days since the first record; marked where it changed.

@@ -1,11 +1,15 @@
 //! Where the CPUs really are: their distances, and their state over time.
 
+use std::collections::BTreeSet;
+
 use record::live::Share;
+use record::machine::Cpu;
 use record::phrase::count_noun;
 use record::shape::{Distance, Motion, Shape, ShapeState, Topology};
 use record::{CpuList, Record, units};
 
 use super::block::{Block, Part};
+use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::table::{Field, Table};
 
 /// Spells that are shown; the rest is in the record.
@@ -22,7 +26,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     ];
     let mut table = Table::with_fields("A cache line from CPU to CPU", None, &fields);
     shape.distances.iter().for_each(|of| table.item(&fields, of));
-    let mut parts = vec![Part::Says(says(shape)), Part::Table(table)];
+    let mut parts = vec![Part::Says(says(shape)), Part::Table(told(record, shape)), Part::Table(table)];
     let spells = spells(record, shape);
     if spells.len() > 1 || spells.first().is_some_and(|spell| has_news(spell.state)) {
         let fields: [Field<Spell>; 5] = [
@@ -34,9 +38,78 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
         ];
         let mut table = Table::with_fields("Over time", None, &fields);
         table.first(spells, MOST).iter().for_each(|spell| table.item(&fields, spell));
-        parts.push(Part::Table(table));
+        parts.extend([Part::Bars(strip(record, shape)), Part::Table(table)]);
     }
     Some(Block::new("Where the CPUs are", Some("shape"), parts))
+}
+
+/// What Linux shows beside what was measured.
+fn told(record: &Record, shape: &Shape) -> Table {
+    let cpus: CpuList = record.looks.iter().flat_map(|looks| looks.cpus.iter().copied()).collect();
+    let mut table = Table::new("Told and measured", None, ["", "Linux shows", "measured"]);
+    let counted = |of: &dyn Fn(&Cpu) -> Option<u32>| {
+        let seen = record.machine.cpus.iter().filter(|cpu| cpus.contains(cpu.id));
+        seen.filter_map(of).collect::<BTreeSet<u32>>().len()
+    };
+    let cores = shape.cores_of(&cpus);
+    let (least, most) = (cores.keys().next(), cores.keys().next_back());
+    if let (Some(least), Some(most)) = (least, most) {
+        let measured = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        table.row(vec!["cores".to_owned(), counted(&|cpu| cpu.core).to_string(), measured]);
+    }
+    let domains = |state: &ShapeState| state.domains.last().map_or(1, Vec::len);
+    let domains: BTreeSet<usize> = shape.states.iter().flatten().map(domains).collect();
+    if let (Some(least), Some(most)) = (domains.first(), domains.last()) {
+        let shown = counted(&|cpu| cpu.package).max(counted(&|cpu| cpu.node)).max(1).to_string();
+        let measured = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        table.row(vec!["packages, nodes or dies apart".to_owned(), shown, measured]);
+    }
+    if !shape.siblings_not_confirmed.is_empty() {
+        let pairs = count_noun(shape.siblings_not_confirmed.len() as u64, "pair");
+        table.row(vec!["siblings".to_owned(), pairs, "take nothing from each other".to_owned()]);
+    }
+    table
+}
+
+/// What a state may have: the row's name, how it is drawn, what it is, and its CPUs; nothing where it has none.
+type Kind = (&'static str, Fill, &'static str, fn(&ShapeState) -> String);
+
+const KINDS: [Kind; 3] = [
+    ("cores", Fill::Lost, "CPUs share a core", |state| lists(&state.cores)),
+    ("domains", Fill::Warning, "CPUs lie apart", |state| {
+        state.domains.last().filter(|of| of.len() > 1).map(|of| lists(of)).unwrap_or_default()
+    }),
+    ("memory", Fill::Series(3), "CPUs far from the memory", |state| state.far_from_memory.to_string()),
+];
+
+/// A row for cores, domains and memory, with a cell a look.
+fn strip(record: &Record, shape: &Shape) -> Bars {
+    let times: Vec<f64> =
+        record.looks.iter().flat_map(|looks| &looks.looks).map(|look| look.at_seconds).collect();
+    let width = 1.0 / times.len().max(1) as f64;
+    let mut bars = Bars { title: "Over time, a cell for each look".to_owned(), ..Bars::default() };
+    for (name, fill, words, tells) in KINDS {
+        let (mut pieces, mut news) = (Vec::new(), 0);
+        for (at, (seconds, state)) in times.iter().zip(&shape.states).enumerate() {
+            let Some(said) = state.as_ref().map(tells) else { continue };
+            let (fill, said) = match said.is_empty() {
+                true => (Fill::Same, format!("{seconds:.1} s: none")),
+                false => (fill, format!("{seconds:.1} s: {words}: {said}")),
+            };
+            news += usize::from(fill != Fill::Same);
+            pieces.push(Piece::new(at as f64 * width, (at as f64 + 0.9) * width, fill, said));
+        }
+        if news > 0 {
+            let figure = format!("{news} of {}", count_noun(pieces.len(), "look"));
+            bars.rows.push(Bar { name: name.to_owned(), pieces, figure, ..Bar::default() });
+            bars.legend.push((fill, words.to_owned()));
+        }
+    }
+    bars.legend.push((Fill::Same, "none".to_owned()));
+    let ends = times.first().zip(times.last());
+    bars.ticks = ends
+        .map_or(Vec::new(), |(from, to)| vec![(0.0, format!("{from:.1} s")), (1.0, format!("{to:.1} s"))]);
+    bars
 }
 
 /// Looks of the same state, one after the other.
@@ -67,6 +140,25 @@ fn lists(of: &[CpuList]) -> String {
         return "no".to_owned();
     }
     of.iter().map(CpuList::to_string).collect::<Vec<_>>().join(" | ")
+}
+
+/// How many cores a program's CPUs had while it ran; nothing where nobody looked, and of one CPU.
+pub(crate) fn cores_had(record: &Record) -> Option<String> {
+    let cpus: CpuList = record.looks.as_ref()?.cpus.iter().copied().collect();
+    let had = record.diagnosis.shape.as_ref()?.cores_of(&cpus);
+    let (looks, all) = (had.values().sum::<usize>(), count_noun(cpus.len(), "CPU"));
+    if let [(cores, _)] = had.iter().collect::<Vec<_>>()[..] {
+        return Some(format!("{all} on {} in {}", count_noun(*cores, "core"), of_all(looks)));
+    }
+    let share = |(cores, times): (&usize, &usize)| {
+        format!("on {} in {}", count_noun(*cores, "core"), units::percent(*times as f64 / looks as f64))
+    };
+    let shares: Vec<String> = had.iter().map(share).collect();
+    (!shares.is_empty()).then(|| format!("{all} {} of {looks} looks", shares.join(", ")))
+}
+
+fn of_all(looks: usize) -> String {
+    if looks == 1 { "the one look".to_owned() } else { format!("all {looks} looks") }
 }
 
 /// The answer in a few words, with the day of the looks where that was another run's.
@@ -134,4 +226,57 @@ fn says(shape: &Shape) -> String {
         memory,
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::shape::{Look, Looks};
+
+    /// A record of four CPUs on cores of their own, as Linux shows them, with a look of each state a second apart.
+    fn record_of(states: Vec<Option<ShapeState>>) -> Record {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        record.machine.cpus =
+            (0..4).map(|id| Cpu { id, core: Some(id), package: Some(0), ..Cpu::default() }).collect();
+        let looks = (0..states.len()).map(|at| Look { at_seconds: at as f64, ..Look::default() }).collect();
+        record.looks = Some(Looks { cpus: (0..4).collect(), looks, ..Looks::default() });
+        let looks = states.iter().flatten().count() as u32;
+        record.diagnosis.shape = Some(Shape { looks, states, ..Shape::default() });
+        record
+    }
+
+    fn sharing(cores: &[&str]) -> Option<ShapeState> {
+        let cores = cores.iter().map(|core| core.parse().unwrap()).collect();
+        Some(ShapeState { cores, ..ShapeState::default() })
+    }
+
+    #[test]
+    fn a_program_is_told_how_many_cores_it_had() {
+        let had = |states: &[&[&str]]| cores_had(&record_of(states.iter().map(|of| sharing(of)).collect()));
+        assert_eq!(had(&[&["0-1"]]).unwrap(), "4 CPUs on 3 cores in the one look");
+        assert_eq!(had(&[&[], &[], &[]]).unwrap(), "4 CPUs on 4 cores in all 3 looks");
+        let some = had(&[&["0-1", "2-3"], &["0-1", "2-3"], &[], &[], &[]]).unwrap();
+        assert_eq!(some, "4 CPUs on 2 cores in 40.0 %, on 4 cores in 60.0 % of 5 looks");
+        assert_eq!((had(&[]), cores_had(&Record::new("0.1.0", String::new(), Vec::new()))), (None, None));
+    }
+
+    #[test]
+    fn the_strip_has_a_cell_for_each_look_that_says_something() {
+        let apart = ShapeState {
+            domains: vec![vec!["0-1".parse().unwrap(), "2-3".parse().unwrap()]],
+            ..ShapeState::default()
+        };
+        let record = record_of(vec![sharing(&["0-1"]), None, sharing(&[]), Some(apart)]);
+        let shape = record.diagnosis.shape.as_ref().unwrap();
+        let bars = strip(&record, shape);
+        let rows: Vec<(&str, usize, &str)> =
+            bars.rows.iter().map(|row| (row.name.as_str(), row.pieces.len(), row.figure.as_str())).collect();
+        assert_eq!(rows, [("cores", 3, "1 of 3 looks"), ("domains", 3, "1 of 3 looks")]);
+        assert_eq!((bars.rows[0].pieces[0].fill, bars.rows[0].pieces[1].fill), (Fill::Lost, Fill::Same));
+        assert!(bars.rows[1].pieces[2].to <= 1.0 && bars.legend.len() == 3);
+        assert_eq!(
+            told(&record, shape).rows,
+            [["cores", "4", "3 to 4"], ["packages, nodes or dies apart", "1", "1 to 2"]]
+        );
+    }
 }

@@ -9,7 +9,7 @@ use super::{answer, compare, plan, report, scale};
 use crate::contents::compare::{is_of_watches, record_names};
 use crate::contents::layers::{over_fastest, said};
 use crate::contents::plan::{processes, reasons, verification};
-use crate::contents::scaling;
+use crate::contents::{places, scaling};
 use crate::paint::{Span, Tone};
 use crate::table::Table;
 use crate::text::cut_words;
@@ -34,6 +34,9 @@ pub fn scale_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: O
         }
         if let Some(scaling) = record.diagnosis.scaling.first() {
             screen.say(&scaling.meaning);
+        }
+        if let Some(had) = places::cores_had(record) {
+            screen.say(format!("Cores: {had}."));
         }
         // Without counters a command is measured all the same.
         for lost in scale::lost(record).filter(|of| of.topic() != "counters") {

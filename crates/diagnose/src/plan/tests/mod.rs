@@ -1,5 +1,6 @@
 //! Plans for machines of many shapes.
 
+mod places;
 mod published;
 mod sources;
 mod unnumbered;

@@ -35,7 +35,7 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
         _ => of_this_machine(),
     };
     let mut made = diagnose::plan(&record, &wish).map_err(|error| refused(plan, &wish, &error))?;
-    made.sources = sources;
+    made.sources.splice(..0, sources);
     made.record = plan.record.clone().filter(|record| record != ".");
     if let Some(tool) = &plan.tool {
         let lines = terminal::pasted(&made, tool).ok_or_else(|| nothing_to_paste(tool, &made))?;

@@ -3,8 +3,10 @@
 use experiment::failure::Trouble;
 use experiment::turns::prepare_run;
 use measure::command::{self, Job, Run, SharedInput};
+use measure::shape::Looker;
 use os::Stop;
 use os::child::{Process, SpawnError};
+use record::shape::Looks;
 
 use crate::failure::{Failure, signal_code};
 use crate::options::Options;
@@ -19,6 +21,8 @@ pub(super) struct Runs {
     pub refused: Option<SpawnError>,
     /// The signal that ended them early.
     pub interrupted: Option<i32>,
+    /// Where the CPUs were after each.
+    pub looks: Option<Looks>,
 }
 
 impl Runs {
@@ -46,9 +50,15 @@ pub(super) struct Repeat<'a> {
 }
 
 /// Runs the command as often as was asked for, or until somebody or something stops it.
-pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) -> Result<Runs, Failure> {
+pub(super) fn repeat(
+    job: &Job,
+    repeat: Repeat,
+    mut looker: Option<Looker>,
+    options: &Options,
+    stop: &Stop,
+) -> Result<Runs, Failure> {
     let Repeat { runs: repeat, warmup, prepare } = repeat;
-    let mut runs = Runs { done: Vec::new(), refused: None, interrupted: None };
+    let mut runs = Runs { done: Vec::new(), refused: None, interrupted: None, looks: None };
     let mut tell = |left: &[Process]| say_left(&name_processes(left), "Ctrl-C ends it");
     let all = warmup + repeat;
     let mut input = SharedInput::of_runs(all);
@@ -82,6 +92,7 @@ pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) 
             ));
         }
         runs.interrupted = run.note_signal(stop);
+        looker.iter_mut().for_each(|looker| looker.look_when_due(true));
         // What a signal cut short is told when it is all that there is, and else left out.
         if number >= warmup && (runs.interrupted.is_none() || runs.done.is_empty()) {
             runs.done.push(run);
@@ -90,5 +101,6 @@ pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) 
             break;
         }
     }
+    runs.looks = looker.map(Looker::into_looks).filter(|looks| !looks.looks.is_empty());
     Ok(runs)
 }

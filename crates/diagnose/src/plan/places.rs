@@ -1,0 +1,148 @@
+//! Where looks at the CPUs found them, as far as a layout may count on it: cores and domains that Linux does not show, siblings that it
+//! shows and that are none.
+
+use std::collections::BTreeMap;
+
+use record::shape::{Motion, Shape, Topology};
+use record::text::Value;
+use record::{CpuList, Record, Text, phrase, text};
+
+/// Looks from which on a layout counts on what they show.
+const LEAST_LOOKS: u32 = 4;
+/// Of so many looks a pair must share a core in one, or it visits.
+const STAYS: u32 = 2;
+/// Pairs that are named.
+const NAMED: usize = 4;
+
+/// What a layout may count on. Empty where nobody looked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Places {
+    /// CPUs that stay on one core, a list each, and that Linux shows with cores of their own.
+    pub cores: Vec<CpuList>,
+    /// Siblings that Linux shows and that take nothing from each other.
+    pub separate: Vec<(u32, u32)>,
+    /// Domains that Linux does not show and in which the CPUs stay; none or several.
+    pub domains: Vec<CpuList>,
+    shape: Option<Shape>,
+}
+
+impl Places {
+    /// Of a record's shape.
+    pub(super) fn find(shape: Option<&Shape>) -> Self {
+        let Some(shape) = shape.filter(|shape| shape.looks >= LEAST_LOOKS) else { return Self::default() };
+        let stays = shape.shared_cores.iter().filter(|one| !one.shown && one.looks * STAYS >= shape.looks);
+        let mut cores: Vec<CpuList> = Vec::new();
+        for pair in stays.map(|one| [one.pair.0, one.pair.1].into_iter().collect::<CpuList>()) {
+            let (joined, rest) =
+                cores.into_iter().partition(|core: &CpuList| !core.intersection(&pair).is_empty());
+            cores = rest;
+            cores.push(joined.into_iter().fold(pair, |all, core: CpuList| all.union(&core)));
+        }
+        cores.sort();
+        let fixed = shape.motion == Motion::Pinned && shape.topology == Topology::Finer;
+        let last = shape.states.iter().flatten().next_back().filter(|_| fixed);
+        Self {
+            cores,
+            separate: shape.siblings_not_confirmed.clone(),
+            domains: last.and_then(|state| state.domains.last().cloned()).unwrap_or_default(),
+            shape: Some(shape.clone()),
+        }
+    }
+
+    /// Puts the CPUs of each core on one, and siblings that are none on their own.
+    pub(super) fn correct(&self, core_of: &mut BTreeMap<u32, u32>) {
+        self.separate.iter().for_each(|(_, second)| _ = core_of.remove(second));
+        for core in &self.cores {
+            let Some(first) = core.first() else { continue };
+            let number = core_of.get(&first).copied().unwrap_or(first);
+            core.iter().for_each(|cpu| _ = core_of.insert(cpu, number));
+        }
+    }
+
+    /// The domain of each of these CPUs, by a number; `None` where one's is not known.
+    pub(super) fn domain_of(&self, cpus: &CpuList) -> Option<BTreeMap<u32, usize>> {
+        let at = |cpu: u32| self.domains.iter().position(|domain| domain.contains(cpu));
+        let known: Option<BTreeMap<u32, usize>> = cpus.iter().map(|cpu| Some((cpu, at(cpu)?))).collect();
+        known.filter(|_| self.domains.len() > 1)
+    }
+
+    /// Why one thread a core is planned, where nobody measured what such a core's second one adds.
+    pub(super) fn one_a_core(&self) -> Option<Text> {
+        let cores = self.cores.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>();
+        let more = self.cores.len().saturating_sub(NAMED);
+        (!self.cores.is_empty()).then(|| {
+            text!(
+                "plan-cores-by-looks",
+                "{cpus} share a core, though Linux shows a core for each: two that compute at once take from each other.",
+                cpus = match more {
+                    0 => format!("CPUs {}", phrase::join_list(&cores)),
+                    more => format!("CPUs {} and those of {more} more cores", cores.join(", ")),
+                }
+            )
+        })
+    }
+
+    /// What the domains are, and what a line costs within and between them.
+    pub(super) fn domains_say(&self) -> Text {
+        let domains: Vec<String> = self.domains.iter().map(ToString::to_string).collect();
+        let mut says = text!(
+            "plan-hidden-domains",
+            "The CPUs lie in {count} packages or dies that Linux does not show: {domains}. A process for each is planned.",
+            count = domains.len(),
+            domains = domains.join(" | ")
+        );
+        let distances = self.shape.iter().flat_map(|shape| &shape.distances).map(|of| of.median_ns);
+        let distances: Vec<f64> = distances.collect();
+        if let [near, .., far] = distances[..] {
+            says.push(text!(
+                "A line from CPU to CPU takes {near} within one and {far} between them.",
+                near = Value::Figure(near, "ns"),
+                far = Value::Figure(far, "ns")
+            ));
+        }
+        says
+    }
+
+    /// What the layout cannot hold, or does otherwise than Linux shows.
+    pub(super) fn cautions(&self) -> impl Iterator<Item = Text> {
+        let moves = self.shape.as_ref().filter(|shape| shape.motion == Motion::Floating).map(|shape| {
+            let hidden = shape.shared_cores.iter().filter(|one| !one.shown);
+            let all: CpuList = hidden.flat_map(|one| [one.pair.0, one.pair.1]).collect();
+            let mut says = text!(
+                "plan-cpus-move",
+                "The hypervisor moves the CPUs ({changes} in {looks} looks): no layout here keeps two threads on cores of their \
+                 own, or near each other. Whoever runs the host can pin the vCPUs.",
+                changes = phrase::count_noun(u64::from(shape.changes), "change"),
+                looks = shape.looks
+            );
+            if !all.is_empty() {
+                says.push(text!("CPUs {cpus} shared cores at times: size for fewer cores.", cpus = &all));
+            }
+            says
+        });
+        let separate = (!self.separate.is_empty()).then(|| {
+            text!(
+                "plan-siblings-not-confirmed",
+                "{pairs} of CPUs that Linux shows as siblings take nothing from each other, so they count as cores of their own.",
+                pairs = phrase::count_noun(self.separate.len() as u64, "pair")
+            )
+        });
+        [moves, separate].into_iter().flatten()
+    }
+
+    /// What the layout goes by: looks of a day, or what Linux shows.
+    pub(super) fn source(&self, record: &Record) -> Option<Text> {
+        let Some(shape) = &self.shape else {
+            let several = record.machine.cpus.len() > 1 && record.machine.is_virtual();
+            return (several && record.import.is_none()).then(|| {
+                text!(
+                    "plan-places-as-shown",
+                    "cores and domains as the hypervisor shows them; linespeed run measures where the vCPUs are"
+                )
+            });
+        };
+        let at = shape.looked_at.as_ref().unwrap_or(&record.started);
+        let day = at.get(..10).unwrap_or_default().to_owned();
+        Some(text!("plan-places", "cores and domains by {looks} looks of {day}", looks = shape.looks, day))
+    }
+}
