@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use record::long_gap::LongGap;
 use record::{Coverage, CpuList, Machine, Measurement, Snapshot, Template, Text, text};
 
 use crate::arrays::Arrays;
@@ -73,6 +74,8 @@ pub struct Context<'a> {
     pub(crate) kept_arrays: Option<Arrays>,
     /// Who looks where the CPUs are; `None` where nobody does.
     pub(crate) looker: Option<Looker>,
+    /// The longest gaps and latest wake-ups.
+    pub(crate) long_gaps: Vec<LongGap>,
     /// How many looks there were before all that was measured since and is not left yet.
     looked: u32,
     /// The lead CPU's clock as seen beside the samples of longer measurements, Hz, in order.
@@ -106,6 +109,7 @@ impl<'a> Context<'a> {
             kept_cycle: None,
             kept_arrays: None,
             looker: None,
+            long_gaps: Vec::new(),
             looked: 0,
             clocks_seen: Vec::new(),
             memory_used_before: os::memory_used().unwrap_or(0),

@@ -1,6 +1,7 @@
 //! How many interrupts one CPU has had, by /proc/interrupts: one column summed, cheap enough to do after each gap.
 //! /proc/softirqs has the same form.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek};
 
@@ -10,6 +11,8 @@ pub struct Interrupts {
     file: File,
     column: usize,
     text: Vec<u8>,
+    /// What was read before.
+    previous: Vec<u8>,
 }
 
 /// The largest /proc/interrupts read: 1,024 CPUs × 2,000 lines × 11 characters.
@@ -27,7 +30,8 @@ impl Interrupts {
     }
 
     fn open(path: &str, cpu: u32) -> Option<Self> {
-        let mut this = Self { file: File::open(path).ok()?, column: 0, text: Vec::new() };
+        let mut this =
+            Self { file: File::open(path).ok()?, column: 0, text: Vec::new(), previous: Vec::new() };
         this.column = column_of(this.fill()?, cpu)?;
         Some(this)
     }
@@ -38,7 +42,19 @@ impl Interrupts {
         Some(sum_of_column(self.fill()?, column))
     }
 
+    /// Which lines grew between the last two readings, and by how much: `45 eth0-TxRx-3`, `Local timer interrupts`.
+    pub fn grown(&self) -> Vec<(String, u64)> {
+        let before: BTreeMap<&[u8], u64> =
+            lines(&self.previous, self.column).map(|(label, count, _)| (label, count)).collect();
+        let grown = lines(&self.text, self.column).filter_map(|(label, count, rest)| {
+            let more = count.saturating_sub(before.get(label).copied().unwrap_or(0));
+            (more > 0).then(|| (name_of(label, rest), more))
+        });
+        grown.collect()
+    }
+
     fn fill(&mut self) -> Option<&[u8]> {
+        std::mem::swap(&mut self.text, &mut self.previous);
         self.text.clear();
         self.file.rewind().ok()?;
         let length = (&self.file).take(MOST).read_to_end(&mut self.text).ok()? as u64;
@@ -56,22 +72,38 @@ fn column_of(text: &[u8], cpu: u32) -> Option<usize> {
         .position(|word| word == name.as_bytes())
 }
 
-/// The sum of a column over the lines that have it; lines with a single figure (ERR, MIS) are the machine's.
+/// The sum of a column over the lines that have it.
 fn sum_of_column(text: &[u8], column: usize) -> u64 {
-    let mut sum = 0u64;
-    for line in text.split(|b| *b == b'\n').skip(1) {
+    lines(text, column).fold(0, |sum, (_, count, _)| sum.saturating_add(count))
+}
+
+/// The lines that have a column: label, count, and what stands behind the count. Lines with a single figure (ERR, MIS) are the
+/// machine's.
+fn lines(text: &[u8], column: usize) -> impl Iterator<Item = (&[u8], u64, &[u8])> {
+    text.split(|b| *b == b'\n').skip(1).filter_map(move |line| {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        let name = words.next().unwrap_or_default();
+        let name = words.next()?;
         if matches!(name, b"ERR:" | b"MIS:" | b"Err:") {
-            continue;
+            return None;
         }
         // Beyond the CPUs' columns come the controller's name and the like: a column of digits only counts.
-        let Some(word) = words.nth(column) else { continue };
-        if let Some(count) = std::str::from_utf8(word).ok().and_then(|word| word.parse::<u64>().ok()) {
-            sum = sum.saturating_add(count);
-        }
+        let word = words.nth(column)?;
+        let count = std::str::from_utf8(word).ok()?.parse::<u64>().ok()?;
+        let rest = line.get(word.as_ptr() as usize - line.as_ptr() as usize + word.len()..)?;
+        Some((name.strip_suffix(b":").unwrap_or(name), count, rest))
+    })
+}
+
+/// An interrupt's number with its device, which stands last; of one without a number its words.
+fn name_of(label: &[u8], rest: &[u8]) -> String {
+    let (label, rest) = (String::from_utf8_lossy(label), String::from_utf8_lossy(rest));
+    let words: Vec<&str> =
+        rest.split_ascii_whitespace().skip_while(|word| word.parse::<u64>().is_ok()).collect();
+    match (label.parse::<u32>().is_ok(), words.last()) {
+        (true, Some(device)) => format!("{label} {device}"),
+        (false, Some(_)) => words.join(" "),
+        (_, None) => label.into_owned(),
     }
-    sum
 }
 
 #[cfg(test)]
@@ -89,6 +121,26 @@ mod tests {
         assert_eq!(column_of(TEXT, 1), None);
         assert_eq!(sum_of_column(TEXT, 0), 110);
         assert_eq!(sum_of_column(TEXT, 1), 200);
+    }
+
+    #[test]
+    fn what_grew_is_named_by_its_device() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let mut write = |text: &str| std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+        let lines = |eth: u32, timer: u32| {
+            format!(
+                "        CPU0  CPU1\n 45:  7  {eth}  IR-PCI-MSI 524288-edge  eth0-TxRx-3\n LOC:  9  {timer}  Local timer interrupts\n"
+            )
+        };
+        write(&lines(10, 20));
+        let mut interrupts = Interrupts::open(file.path().to_str().unwrap(), 1).unwrap();
+        file.as_file().set_len(0).unwrap();
+        std::fs::write(file.path(), lines(12, 21)).unwrap();
+        assert_eq!(interrupts.read(), Some(33));
+        let grown = [("45 eth0-TxRx-3".to_owned(), 2), ("Local timer interrupts".to_owned(), 1)];
+        assert_eq!(interrupts.grown(), grown);
+        interrupts.read();
+        assert_eq!(interrupts.grown(), []);
     }
 
     #[test]

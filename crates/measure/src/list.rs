@@ -65,6 +65,8 @@ pub struct Results {
     pub coverage: Vec<Coverage>,
     /// Looks at where the CPUs were meanwhile.
     pub looks: Option<Looks>,
+    /// The longest gaps and latest wake-ups.
+    pub long_gaps: Vec<record::long_gap::LongGap>,
     /// The signal that ended it early.
     pub interrupted: Option<i32>,
 }
@@ -141,7 +143,8 @@ pub fn run(
     context.look(false);
     doubt_unsteady_clock(&mut context);
     let looks = context.looker.take().map(Looker::into_looks).filter(|looks| !looks.looks.is_empty());
-    Results { looks, measurements: context.measurements, coverage: context.coverage, interrupted }
+    let long_gaps = context.long_gaps;
+    Results { looks, long_gaps, measurements: context.measurements, coverage: context.coverage, interrupted }
 }
 
 /// What stands for a measurement that ended, above the lines it left; none where one of these is its own, since a part that was

@@ -120,6 +120,21 @@ impl CpuList {
         self.iter().all(|cpu| other.contains(cpu))
     }
 
+    /// The kernel's mask: groups of 32 bits in hexadecimal, the highest first.
+    pub fn to_mask(&self) -> String {
+        let mut words = vec![0u32; self.iter().last().map_or(1, |last| last as usize / 32 + 1)];
+        for cpu in self.iter() {
+            if let Some(word) = words.get_mut(cpu as usize / 32) {
+                *word |= 1 << (cpu % 32);
+            }
+        }
+        let mut text = String::new();
+        for (at, word) in words.iter().rev().enumerate() {
+            text.push_str(&if at == 0 { format!("{word:x}") } else { format!(",{word:08x}") });
+        }
+        text
+    }
+
     /// Reads the kernel's mask format: comma-separated groups of 32 bits in hexadecimal, most significant first
     /// (`00000000,0000ffff`), as in `shared_cpu_map`.
     pub fn from_mask(text: &str) -> Result<Self, CpuListError> {
@@ -229,6 +244,17 @@ impl<'de> Deserialize<'de> for CpuList {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn masks_are_the_kernels() {
+        for (list, text) in
+            [("0", "1"), ("0-3,8", "10f"), ("32", "1,00000000"), ("0,95", "80000000,00000000,00000001")]
+        {
+            let cpus: CpuList = list.parse().unwrap();
+            assert_eq!(cpus.to_mask(), text);
+            assert_eq!(CpuList::from_mask(text).unwrap(), cpus);
+        }
+    }
 
     #[test]
     fn lists_read_as_the_kernel_writes_them() {

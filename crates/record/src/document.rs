@@ -8,6 +8,7 @@ use serde_with::skip_serializing_none;
 
 use crate::extent::{self, LongList};
 use crate::import::Import;
+use crate::long_gap::LongGap;
 use crate::shape::Looks;
 use crate::units::{bytes, thousands};
 use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, Metric, RunMode, Watch, credible, json};
@@ -55,6 +56,9 @@ pub struct Record {
     pub coverage: Vec<Coverage>,
     /// Where the CPUs were meanwhile; absent where nobody looked, and of one CPU.
     pub looks: Option<Looks>,
+    /// The longest gaps of busy loops and the latest wake-ups, and who took that time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub long_gaps: Vec<LongGap>,
     /// What follows from it.
     #[serde(default)]
     pub diagnosis: Diagnosis,
@@ -110,6 +114,7 @@ impl Record {
             measurements: Vec::new(),
             coverage: Vec::new(),
             looks: None,
+            long_gaps: Vec::new(),
             diagnosis: Diagnosis::default(),
             watch: None,
             import: None,

@@ -38,6 +38,7 @@ pub mod in_turn;
 mod json;
 pub mod label;
 pub mod live;
+pub mod long_gap;
 pub mod loss_breakdown;
 pub mod machine;
 pub mod measurement;

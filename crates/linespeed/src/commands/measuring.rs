@@ -40,6 +40,8 @@ pub struct Outcome {
     pub coverage: Vec<Coverage>,
     /// Where the CPUs were meanwhile.
     pub looks: Option<record::shape::Looks>,
+    /// The longest gaps and latest wake-ups.
+    pub long_gaps: Vec<record::long_gap::LongGap>,
     /// How the run ended.
     pub ended: Ended,
 }
@@ -85,6 +87,7 @@ impl<'a> Measuring<'a> {
         record.coverage = outcome.coverage;
         record.coverage.extend(self.found.coverage);
         record.looks = outcome.looks;
+        record.long_gaps = outcome.long_gaps;
         record.ended = outcome.ended;
         record.seconds = Some((self.began.elapsed().as_secs_f64() * 1000.0).round() / 1000.0);
         if self.looks {

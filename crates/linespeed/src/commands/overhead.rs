@@ -65,6 +65,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
         measurements: std::mem::take(&mut result.measurements),
         coverage: std::mem::take(&mut result.coverage),
         looks: None,
+        long_gaps: Vec::new(),
         ended: ended(result.interrupted),
     };
     let (record, destination) = measuring.finish(outcome, |conditions| {

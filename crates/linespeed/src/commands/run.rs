@@ -65,6 +65,7 @@ fn measure_and_report(
         measurements: results.measurements,
         coverage: results.coverage,
         looks: results.looks,
+        long_gaps: results.long_gaps,
         ended: ended(results.interrupted),
     };
     let own_ready_seconds = measure::run_queue_delay::total_seconds();

@@ -63,6 +63,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         measurements: results.measurements,
         coverage: results.coverage,
         looks: results.looks,
+        long_gaps: Vec::new(),
         ended: match (results.interrupted, &results.failed) {
             (None, Some(trouble)) => Ended::Failed { reason: trouble.to_string() },
             (interrupted, _) => ended(interrupted),

@@ -143,7 +143,8 @@ fn describe(runs: &Runs, job: &Job, asked: u32, cpus: usize) -> Outcome {
         (None, Some(refused)) => Ended::Failed { reason: refused.to_string() },
         (interrupted, _) => ended(interrupted),
     };
-    let mut outcome = Outcome { measurements, coverage, looks: runs.looks.clone(), ended };
+    let mut outcome =
+        Outcome { measurements, coverage, looks: runs.looks.clone(), long_gaps: Vec::new(), ended };
     if let Some(time) = outcome.measurements.first_mut() {
         time.detail.set(detail::RUNS_ASKED, asked);
         add_ceilings(&mut outcome);

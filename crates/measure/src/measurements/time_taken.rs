@@ -5,11 +5,14 @@
 use std::time::{Duration, Instant};
 
 use kernels::counter;
+use record::long_gap::{Taker, TakerKind};
 use record::{Bucket, Label, Labels, Measurement, detail, metrics, text};
 
 use crate::budget::Budget;
 use crate::context::{Context, Halt};
 use crate::interrupts::Interrupts;
+use crate::kernel_trace::KernelTrace;
+use crate::long_gaps::{Held, Longest, RunTimes, longest_of, monotonic_ns};
 use crate::measure::{Measure, NO_OBSTACLE};
 use crate::repeat::{judged, mark_migrated};
 use crate::{thread_group, watch};
@@ -23,6 +26,12 @@ const PART: Duration = Duration::from_millis(50);
 
 /// When reading /proc/interrupts takes longer (hundreds of CPUs), it is read once a part instead of after each gap.
 const SLOW_READING: Duration = Duration::from_micros(300);
+
+/// Run times of all threads are scanned at most once in this time.
+const SCAN_EACH: Duration = Duration::from_millis(250);
+
+/// Share of the time that is spent beside the kernel's trace, which slows what it sees: those gaps have names and no share.
+const TRACED: f64 = 0.25;
 
 /// Gaps kept for each CPU at most; beyond, they are still counted in the share.
 const MOST_GAPS: usize = 200_000;
@@ -63,6 +72,8 @@ struct Seen {
     causes_reported: bool,
     pinned: bool,
     moved: bool,
+    thread: i32,
+    longest: Longest,
 }
 
 pub(crate) const TIME_TAKEN: Measure = Measure {
@@ -82,7 +93,23 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let cpus: Vec<u32> = context.cpus.iter().collect();
     let rate = watch::ticks_a_second() / 1e9;
     let duration = Duration::from_secs_f64(context.depth.pick(0.4, 2.7, 30.0));
-    let seen = thread_group::run(&cpus, |member| spin(member, rate, duration, context.stop));
+    let trace = KernelTrace::start(&cpus);
+    let (duration, traced) = match &trace {
+        Some(_) => (duration.mul_f64(1.0 - TRACED), duration.mul_f64(TRACED)),
+        None => (duration, Duration::ZERO),
+    };
+    let mut named = Vec::new();
+    if let Some(trace) = trace {
+        let seen = spin_all(&cpus, rate, traced, context.stop);
+        let own = seen.iter().flatten().map(|seen| seen.thread).collect();
+        named = longest(seen).named(Some((&trace.end(), &own)));
+    }
+    let mut seen = spin_all(&cpus, rate, duration, context.stop);
+    let untraced = seen.iter_mut().map(|seen| {
+        seen.as_mut().map(|seen| Seen { longest: std::mem::take(&mut seen.longest), ..Seen::default() })
+    });
+    named.extend(longest(untraced.collect()).named(None));
+    context.long_gaps.extend(longest_of(named));
     context.advance(1.0);
     if seen.iter().flatten().any(|seen| !seen.causes_reported) {
         context.degrade_with_remedy(
@@ -104,14 +131,29 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     context.check()
 }
 
-fn spin(member: thread_group::Member, rate: f64, duration: Duration, stop: &Stop) -> Seen {
-    let mut seen = Seen { pinned: member.pinned, ..Seen::default() };
+/// The longest gaps of all CPUs.
+fn longest(seen: Vec<Option<Seen>>) -> Longest {
+    let mut all = Longest::default();
+    seen.into_iter().flatten().for_each(|seen| all.join(seen.longest));
+    all
+}
+
+/// All CPUs spin at once.
+fn spin_all(cpus: &[u32], rate: f64, duration: Duration, stop: &Stop) -> Vec<Option<Seen>> {
+    thread_group::run(cpus, |member| spin(member, cpus.len(), rate, duration, stop))
+}
+
+fn spin(member: thread_group::Member, threads: usize, rate: f64, duration: Duration, stop: &Stop) -> Seen {
+    let mut seen = Seen { pinned: member.pinned, thread: os::thread_id(), ..Seen::default() };
     let mut interrupts = Interrupts::of_cpu(member.cpu);
     let timed = Instant::now();
     let mut events = count_events(interrupts.as_mut());
     let each_gap = timed.elapsed() < SLOW_READING;
     seen.causes_reported = events.is_some();
     let threshold = (THRESHOLD_NS * rate) as u64;
+    let scans =
+        if threads <= DISTRIBUTIONS { (duration.as_millis() / SCAN_EACH.as_millis()) as usize } else { 0 };
+    let mut run_times = RunTimes::new(member.cpu, scans);
     let mut gaps_kept = 0;
     member.wait();
     let end = member.start + duration;
@@ -129,13 +171,22 @@ fn spin(member: thread_group::Member, rate: f64, duration: Duration, stop: &Stop
                 let ns = after.saturating_sub(before) as f64 / rate;
                 let mut cause = Cause::Unknown;
                 part.watched_ns += after.saturating_sub(from) as f64 / rate;
+                let ago = counter::ticks().saturating_sub(after) as f64 / rate;
+                let to = monotonic_ns() - ago as i64;
                 if each_gap && seen.causes_reported {
                     let now = count_events(interrupts.as_mut());
                     cause = match (events, now) {
-                        (Some(before), Some(now)) if now > before => Cause::Os,
+                        (Some(before), Some(now)) if now != before => Cause::Os,
                         (Some(_), Some(_)) => Cause::Below,
                         _ => Cause::Unknown,
                     };
+                    if seen.longest.takes(ns as i64) {
+                        let switched = now.map(|now| now.1) > events.map(|before| before.1);
+                        let counted =
+                            count_takers(cause, interrupts.as_ref(), switched.then_some(&mut run_times));
+                        let from = to - ns as i64;
+                        seen.longest.add(Held { cpu: member.cpu, woken: None, from, to, counted });
+                    }
                     events = now;
                 }
                 part.gaps.push(Gap { ns, cause });
@@ -153,7 +204,8 @@ fn spin(member: thread_group::Member, rate: f64, duration: Duration, stop: &Stop
         if !each_gap && seen.causes_reported {
             let now = count_events(interrupts.as_mut());
             if let (Some(before), Some(now)) = (events, now) {
-                attribute_gaps(&mut part.gaps, now.saturating_sub(before));
+                let grown = (now.0 + now.1).saturating_sub(before.0 + before.1);
+                attribute_gaps(&mut part.gaps, grown);
             }
             events = now;
         }
@@ -177,8 +229,7 @@ pub(crate) struct Shares {
 /// The shares that were taken from a thread spinning on each CPU, all at once, in so long; a CPU on which nothing ran has none.
 pub(crate) fn sample_shares(cpus: &[u32], duration: Duration, stop: &Stop) -> Vec<Shares> {
     let rate = watch::ticks_a_second() / 1e9;
-    let seen = thread_group::run(cpus, |member| spin(member, rate, duration, stop));
-    seen.into_iter().flatten().filter_map(|seen| seen.shares()).collect()
+    spin_all(cpus, rate, duration, stop).into_iter().flatten().filter_map(|seen| seen.shares()).collect()
 }
 
 impl Seen {
@@ -208,9 +259,21 @@ impl Seen {
 }
 
 /// Interrupts of this CPU and involuntary switches of this thread so far.
-fn count_events(interrupts: Option<&mut Interrupts>) -> Option<u64> {
+fn count_events(interrupts: Option<&mut Interrupts>) -> Option<(u64, u64)> {
     let (involuntary, _) = os::switches()?;
-    Some(interrupts?.read()? + involuntary)
+    Some((interrupts?.read()?, involuntary))
+}
+
+/// Who may have taken a gap: interrupts that came since the reading before, and, where another thread had the CPU, those that ran
+/// since the last scan.
+fn count_takers(cause: Cause, interrupts: Option<&Interrupts>, tasks: Option<&mut RunTimes>) -> Vec<Taker> {
+    if cause == Cause::Below {
+        return vec![Taker::new(TakerKind::Below)];
+    }
+    let irq = |(name, times)| Taker { name: Some(name), times: Some(times), ..Taker::new(TakerKind::Irq) };
+    let mut takers = tasks.map(RunTimes::grown).unwrap_or_default();
+    takers.extend(interrupts.map(Interrupts::grown).unwrap_or_default().into_iter().map(irq));
+    takers
 }
 
 /// Where only a part's count of events is known: as many gaps as there were events are the kernel's, the shortest
@@ -282,7 +345,7 @@ mod tests {
     fn spinning_watches_as_long_as_asked() {
         let cpu = os::current_cpu().unwrap();
         let (rate, stop) = (watch::ticks_a_second() / 1e9, Stop::new());
-        let seen = thread_group::run(&[cpu], |m| spin(m, rate, Duration::from_millis(200), &stop));
+        let seen = spin_all(&[cpu], rate, Duration::from_millis(200), &stop);
         let seen = seen[0].clone().unwrap();
         let watched: f64 = seen.parts.iter().map(|p| p.watched_ns).sum();
         let gaps: f64 = seen.parts.iter().flat_map(|p| &p.gaps).map(|g| g.ns).sum();

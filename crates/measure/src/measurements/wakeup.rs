@@ -5,10 +5,13 @@
 use std::io;
 use std::time::Duration;
 
+use record::long_gap::{LongGap, Taker, TakerKind};
 use record::{Bucket, Coverage, CpuList, Label, Labels, Measurement, detail, metrics, text};
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
+use crate::kernel_trace::KernelTrace;
+use crate::long_gaps::{Held, Longest, ReadyTime, longest_of, monotonic_ns};
 use crate::measure::Measure;
 use crate::repeat::there_and_back;
 use crate::thread_group::{self, Member};
@@ -19,6 +22,9 @@ const NAME: &str = "wakeup";
 
 /// A thread that is late goes on beyond its cycles' time for so long.
 const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Cycles beside a trace, the ring of which holds the events of some thousands.
+const MOST_TRACED: usize = 1_000;
 
 /// Above so many CPUs their distributions are kept together, not for each.
 const DISTRIBUTIONS: usize = 32;
@@ -108,6 +114,7 @@ struct Seen {
     fifo_refused: Option<String>,
     slack_refused: Option<String>,
     pinned: bool,
+    longest: Longest,
 }
 
 impl Seen {
@@ -121,6 +128,7 @@ impl Seen {
         self.fifo_refused = self.fifo_refused.take().or(other.fifo_refused);
         self.slack_refused = self.slack_refused.take().or(other.slack_refused);
         self.pinned = other.pinned;
+        self.longest.join(other.longest);
     }
 }
 
@@ -133,7 +141,8 @@ pub(crate) const WAKEUP: Measure = Measure {
         denied.then(|| Coverage::degraded(NAME, why).with_remedy(os::fifo_remedy()))
     },
     budget: |_, cpus, depth| Budget {
-        seconds: depth.pick(1.2, 7.6, 60.0) + cpus.len() as f64 * depth.pick(0.25e-3, 0.5e-3, 1e-3),
+        // The last second of those is beside a trace.
+        seconds: depth.pick(1.2, 8.6, 61.0) + cpus.len() as f64 * depth.pick(0.25e-3, 0.5e-3, 1e-3),
         bytes: 0,
     },
     uses_arrays: false,
@@ -185,6 +194,12 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             context.advance(done as f64 / (rounds * settings.len()) as f64);
         }
     }
+    let mut longest = Longest::default();
+    for one in seen.iter_mut().flat_map(|(_, seen)| seen) {
+        longest.join(std::mem::take(&mut one.longest));
+    }
+    let traced = if ended.is_ok() { traced(context, &cpus, &seen, seconds) } else { Vec::new() };
+    context.long_gaps.extend(longest_of([longest.named(None), traced].concat()));
     let of_threads = || seen.iter().flat_map(|(_, seen)| seen);
     refused.fifo = refused.fifo.or_else(|| of_threads().find_map(|one| one.fifo_refused.clone()));
     report_refusals(context, of_threads(), &refused);
@@ -195,6 +210,22 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         publish(context, *setting, &cpus, seen);
     }
     ended
+}
+
+/// The latest wake-ups of a further pass beside the kernel's trace, which slows what it sees: by the last setting that was allowed. None where
+/// this process may not trace, and in a quick run.
+fn traced(context: &Context, cpus: &[u32], seen: &[(Setting, Vec<Seen>)], seconds: f64) -> Vec<LongGap> {
+    let allowed = |seen: &[Seen]| seen.iter().any(|one| !one.latencies.is_empty());
+    let setting = seen.iter().rev().find(|(_, seen)| allowed(seen)).map(|(setting, _)| *setting);
+    let (Some(setting), true) = (setting, context.depth > Depth::Quick) else { return Vec::new() };
+    let Some(trace) = KernelTrace::start(cpus) else { return Vec::new() };
+    let cycles = ((seconds * 1e9 / context.wakeups.interval() as f64) as usize).clamp(1, MOST_TRACED);
+    let run = |member| run_cycles(member, setting, context.wakeups, cycles, PATIENCE, context.stop);
+    let seen: Vec<Seen> = thread_group::run(cpus, run).into_iter().flatten().collect();
+    let (events, own) = (trace.end(), seen.iter().map(|one| one.thread).collect());
+    let mut longest = Longest::default();
+    seen.into_iter().for_each(|one| longest.join(one.longest));
+    longest.named(Some((&events, &own)))
 }
 
 /// What was refused, once each.
@@ -227,13 +258,6 @@ fn report_refusals<'a>(
     }
 }
 
-fn now_ns() -> i64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel fills the timespec, which outlives the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec * 1_000_000_000 + time.tv_nsec
-}
-
 fn sleep_until(ns: i64) {
     let time = libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: ns % 1_000_000_000 };
     // SAFETY: the timespec outlives the call; with TIMER_ABSTIME nothing is written back. A signal ends the sleep
@@ -251,6 +275,19 @@ pub(crate) fn sample_latencies(cpus: &[u32], cycles: usize, patience: Duration, 
     let run = |member| run_cycles(member, setting, Wakeups::USUAL, cycles, patience, stop);
     let seen = thread_group::run(cpus, run);
     seen.into_iter().flatten().flat_map(|seen| seen.latencies).collect()
+}
+
+/// What of a late wake-up was waiting for a CPU, and what the timer came late by.
+fn counted(late: f64, waited: Option<f64>) -> Vec<Taker> {
+    let Some(waited) = waited.map(|waited| waited.min(late)) else { return Vec::new() };
+    let parts = [(TakerKind::RunQueue, waited), (TakerKind::LateTimer, late - waited)];
+    let mut takers: Vec<Taker> = parts
+        .into_iter()
+        .filter(|(_, ns)| *ns > 0.0)
+        .map(|(kind, ns)| Taker { ns: Some(ns), ..Taker::new(kind) })
+        .collect();
+    takers.sort_by(|a, b| b.ns.partial_cmp(&a.ns).unwrap_or(std::cmp::Ordering::Equal));
+    takers
 }
 
 /// One thread's cycles: sleep until the next absolute time, see how late it is.
@@ -277,15 +314,27 @@ fn run_cycles(
     }
     seen.slack = if setting.is_fifo() { None } else { os::timer_slack() };
     seen.latencies.reserve(cycles);
+    let mut ready = ReadyTime::new();
     // Not Instant: the kernel's timer and this reading must be of the same clock, to the nanosecond.
-    let mut next = now_ns() + interval;
-    let end = now_ns() + cycles as i64 * interval + patience.as_nanos() as i64;
+    let mut next = monotonic_ns() + interval;
+    let end = monotonic_ns() + cycles as i64 * interval + patience.as_nanos() as i64;
     for _ in 0..cycles {
         sleep_until(next);
-        let now = now_ns();
+        let now = monotonic_ns();
         let late = (now - next).max(0) as f64;
         seen.latencies.push(late);
         seen.last = late;
+        let waited = ready.grown().map(|ns| ns as f64);
+        if seen.longest.takes(now - next) {
+            let woken = Some(if setting.is_fifo() { "fifo" } else { "other" });
+            seen.longest.add(Held {
+                cpu: member.cpu,
+                woken,
+                from: next,
+                to: now,
+                counted: counted(late, waited),
+            });
+        }
         if member.has_moved() {
             seen.moved += 1;
         }

@@ -74,7 +74,7 @@ pub(super) fn inspect_workqueues(knob: &Knob, context: &KnobContext) -> Seen {
     }
     let rest = context.rest();
     let elsewhere = format!("on {}", name_cpus(&rest));
-    Ok(Some(match knob.plan(context, WORKQUEUE_CPUS, ValueSyntax::CpuMask, &mask(&rest))? {
+    Ok(Some(match knob.plan(context, WORKQUEUE_CPUS, ValueSyntax::CpuMask, &rest.to_mask())? {
         None => Inspection::steady(elsewhere),
         Some(change) if context.is_clear(&change.old) => Inspection::steady(text!("not on the quiet CPUs")),
         Some(change) => Inspection::noisy("on all CPUs", elsewhere, Adjustment::Write(vec![change])),
@@ -102,7 +102,7 @@ pub(super) fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
     let rest = context.rest();
     let mut changes = Vec::new();
     let default = format!("{INTERRUPTS_FOLDER}/default_smp_affinity");
-    match knob.plan(context, &default, ValueSyntax::CpuMask, &mask(&rest)) {
+    match knob.plan(context, &default, ValueSyntax::CpuMask, &rest.to_mask()) {
         Ok(change) => changes.extend(change.filter(|change| !context.is_clear(&change.old))),
         Err(refusal) if refusal.is_missing() => {}
         Err(refusal) => return Err(refusal),
@@ -148,20 +148,6 @@ pub(super) fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
     }))
 }
 
-/// A CPU list as the kernel's mask: groups of 32 bits in hexadecimal, the highest first.
-pub(super) fn mask(cpus: &CpuList) -> String {
-    let groups = cpus.iter().last().map_or(1, |last| last as usize / 32 + 1);
-    let mut words = vec![0u32; groups];
-    for cpu in cpus.iter() {
-        words[cpu as usize / 32] |= 1 << (cpu % 32);
-    }
-    let mut text = String::new();
-    for (at, word) in words.iter().rev().enumerate() {
-        text.push_str(&if at == 0 { format!("{word:x}") } else { format!(",{word:08x}") });
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,16 +173,5 @@ mod tests {
         let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
         assert_eq!(paths, ["/proc/irq/7/smp_affinity_list"]);
         assert_eq!(inspection.notes[0].value("irqs"), Some(&"36".into()), "{inspection:?}");
-    }
-
-    #[test]
-    fn masks_are_the_kernels() {
-        for (list, text) in
-            [("0", "1"), ("0-3,8", "10f"), ("32", "1,00000000"), ("0,95", "80000000,00000000,00000001")]
-        {
-            let cpus: CpuList = list.parse().unwrap();
-            assert_eq!(mask(&cpus), text);
-            assert_eq!(CpuList::from_mask(&mask(&cpus)).unwrap(), cpus);
-        }
     }
 }

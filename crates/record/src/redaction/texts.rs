@@ -33,7 +33,7 @@ const TEXTS: &[(Holds, &str)] = &[
         .import.outputs[].command .origin.says .origins[].says .examples[].says .inventory.*.says
         ",
     ),
-    (Name(Kind::Process), ".processes[].name .beside[].name .threads[].name .where.thread .detail.left_behind[]"),
+    (Name(Kind::Process), ".processes[].name .beside[].name .takers[].name .threads[].name .where.thread .detail.left_behind[]"),
     (Name(Kind::Group), ".throttled.group .watch.of .detail.within .processes[].within .beside[].within"),
     (Name(Kind::Command), ".gains[].program .detail.program .detail.run_under"),
     (BuildLine, ".kernel.version"),
@@ -53,7 +53,7 @@ const TEXTS: &[(Holds, &str)] = &[
         .detail.attached_ended .detail.attached_to .architecture .bank .board .boost_source .bound .by
         .channel .class .clock_holders.* .clocksource .clocksources[] .code .container .days.* .distribution .doubt_code .driver
         .epp .features[] .firmware .firmware_name .form .governor .hypervisor .idle_states[].name
-        .interrupts .kind .knobs[].name .layer .level .levels[].name .locator .metric .microarchitecture .microcode
+        .interrupts .kind .knobs[].name .layer .level .levels[].name .locator .long_gaps[].kind .long_gaps[].witness .long_gaps[].woken .metric .microarchitecture .microcode
         .mitigations.* .model_name .own_policy .part .placement .power_supply .preemption .product .release
         .resource .resources[].name .revision .rule .set_to .smt .source .started .shape.looked_at .state .thp .thp_defrag
         .tool .tool.name .unit .value .vendor .version .was

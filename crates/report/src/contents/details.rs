@@ -13,7 +13,7 @@ use crate::text::width;
 
 /// The tables of core, memory, wake-up, stolen time and small costs, in the order of a report. `most` is how many rows a table of CPUs may have before
 /// only the worst of them are shown.
-pub(crate) fn tables(record: &Record, most: usize) -> [Table; 11] {
+pub(crate) fn tables(record: &Record, most: usize) -> [Table; 12] {
     [
         clocks(record, most),
         levels(record),
@@ -25,6 +25,7 @@ pub(crate) fn tables(record: &Record, most: usize) -> [Table; 11] {
         wakeups::extremes(record, most),
         stolen::shares(record, most),
         stolen::gaps(record, most),
+        stolen::longest(record),
         costs(record, most),
     ]
 }

@@ -216,7 +216,10 @@ fn remarks(of: &History) -> Vec<String> {
     let by_chance = "in series without change one in twenty runs of this command would name one by chance";
     let by_chance = changed.then(|| by_chance.to_owned());
     let places = of.places.iter().map(ToString::to_string);
-    places.chain([older, others, by_chance].into_iter().flatten()).chain(of.remarks.iter().map(describe_files)).collect()
+    places
+        .chain([older, others, by_chance].into_iter().flatten())
+        .chain(of.remarks.iter().map(describe_files))
+        .collect()
 }
 
 /// A chart a figure, by days since the first record; marked where it changed.

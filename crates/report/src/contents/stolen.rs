@@ -1,8 +1,10 @@
 //! Time taken from busy loops: its share, and the gaps.
 
-use record::{Label, Measurement, Record, metrics};
+use record::long_gap::{Taker, TakerKind, Witness};
+use record::{Label, Measurement, Record, metrics, units};
 
 use super::figures::{figure, labelled, remarks, value};
+use super::section::listed;
 use super::side_by_side::{add_rows, cell, one_kind, side_by_side, worst};
 use crate::table::{Field, Table};
 
@@ -62,4 +64,50 @@ pub(crate) fn gaps(record: &Record, most: usize) -> Table {
     let longest = worst(&mut table, all, most, taker, |m| m.summary.max);
     table.figures(&GAPS, longest, remarks);
     table.finished()
+}
+
+/// The longest gaps and the latest wake-ups, and who took that time.
+pub(crate) fn longest(record: &Record) -> Table {
+    let heads = ["what", "CPU", "#time", "#uptime", "taken by", "known by"];
+    let mut table = Table::new("Longest gaps and wake-ups", None, heads);
+    for gap in &record.long_gaps {
+        let what = gap.woken.as_ref().map_or("busy loop".to_owned(), |policy| format!("wake-up, {policy}"));
+        let takers = listed(gap.takers.iter().map(|taker| Some(taker_words(taker))));
+        table.row(vec![
+            what,
+            gap.cpu.to_string(),
+            units::figure(gap.ns, "ns"),
+            format!("{:.3} s", gap.at_seconds),
+            if takers.is_empty() { "not known".to_owned() } else { takers },
+            match gap.witness {
+                Witness::Trace => "trace",
+                Witness::Counts => "counts",
+            }
+            .to_owned(),
+        ]);
+    }
+    table.finished()
+}
+
+/// `1.13 ms irq 45 eth0-TxRx-3 (12 times)`.
+fn taker_words(taker: &Taker) -> String {
+    let name = taker.name.as_deref().unwrap_or_default();
+    let who = match taker.kind {
+        TakerKind::Irq if name.starts_with(|c: char| c.is_ascii_digit()) => format!("irq {name}"),
+        TakerKind::Irq => name.to_owned(),
+        TakerKind::Softirq => format!("softirq {name}"),
+        TakerKind::Task => match (taker.pid, taker.priority) {
+            (Some(pid), Some(priority)) => format!("{name} ({pid}, real-time {priority})"),
+            (Some(pid), None) => format!("{name} ({pid})"),
+            _ => name.to_owned(),
+        },
+        TakerKind::RunQueue => "waiting for a CPU".to_owned(),
+        TakerKind::Idle => "leaving an idle state".to_owned(),
+        TakerKind::Below => "hypervisor or firmware".to_owned(),
+        TakerKind::LateTimer => "late timer (idle state, interrupts off or hypervisor)".to_owned(),
+    };
+    let took = taker.ns.map(|ns| format!("{} ", units::figure(ns, "ns"))).unwrap_or_default();
+    let times =
+        taker.times.filter(|times| *times > 1).map(|times| format!(" ({times} times)")).unwrap_or_default();
+    format!("{took}{who}{times}")
 }

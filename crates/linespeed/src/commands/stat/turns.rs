@@ -55,8 +55,13 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
         None => Ended::Complete,
     };
     let measured = turns::figures(&done, &request, usable);
-    let mut outcome =
-        Outcome { measurements: measured.measurements, coverage: measured.coverage, looks: None, ended };
+    let mut outcome = Outcome {
+        measurements: measured.measurements,
+        coverage: measured.coverage,
+        looks: None,
+        long_gaps: Vec::new(),
+        ended,
+    };
     if !outcome.measurements.is_empty() {
         add_ceilings(&mut outcome);
     }

@@ -1,0 +1,338 @@
+//! What the kernel did on some CPUs, by a trace instance of our own (Documentation/trace/ftrace.rst): interrupts, softirqs, switches
+//! of tasks, idle states. Root's alone. The instance is removed at the end, by a guardian where linespeed is killed, by the next
+//! start where both are.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use os::guardian::{Guardian, Message};
+use record::long_gap::{Taker, TakerKind};
+
+/// Where tracefs is mounted (the second before Linux 4.1, or by hand).
+const MOUNTS: [&str; 2] = ["/sys/kernel/tracing/instances", "/sys/kernel/debug/tracing/instances"];
+const NAME: &str = "linespeed-";
+/// Ring of each CPU.
+const RING_KIB: &str = "1024";
+/// The most text that is read of a trace.
+const MOST_TEXT: u64 = 256 << 20;
+/// Groups of events; those that a kernel lacks are left out.
+const EVENTS: [&str; 7] = [
+    "irq/irq_handler_entry",
+    "irq/irq_handler_exit",
+    "irq/softirq_entry",
+    "irq/softirq_exit",
+    "sched/sched_switch",
+    "power/cpu_idle",
+    // Interrupts without a handler: timers, reschedules, calls (x86-64). On aarch64 these have a handler, or are an IPI.
+    "irq_vectors",
+];
+
+/// A trace that runs.
+#[derive(Debug)]
+pub(crate) struct KernelTrace {
+    folder: PathBuf,
+    guardian: Option<Guardian>,
+}
+
+impl KernelTrace {
+    /// Begins a trace of these CPUs; `None` where this process may not, or where there is no tracefs.
+    pub(crate) fn start(cpus: &[u32]) -> Option<Self> {
+        let mount = MOUNTS.iter().map(Path::new).find(|mount| mount.is_dir())?;
+        clear_leftovers(mount);
+        let folder = mount.join(format!("{NAME}{}", std::process::id()));
+        let path = CString::new(folder.as_os_str().as_bytes()).ok()?;
+        // Posted first, so that no instance is left behind.
+        // SAFETY: the work makes system calls only, on a text made before.
+        let guardian = unsafe {
+            Guardian::post_beside_threads(c"linespeed-trace", &[], |lifeline| {
+                // Somebody may just read the trace.
+                while matches!(lifeline.hear(), Message::Gone)
+                    && libc::rmdir(path.as_ptr()) != 0
+                    && *libc::__errno_location() == libc::EBUSY
+                {
+                    libc::usleep(50_000);
+                }
+            })
+        };
+        let this = Self { guardian: Some(guardian.ok()?), folder };
+        fs::create_dir(&this.folder).ok()?;
+        let begun = this.begin(cpus);
+        // Dropped, and so removed, where anything was refused.
+        begun.then_some(this)
+    }
+
+    fn begin(&self, cpus: &[u32]) -> bool {
+        let write = |file: &str, text: &str| fs::write(self.folder.join(file), text).is_ok();
+        let mask = record::CpuList::from_iter(cpus.iter().copied()).to_mask();
+        let ready = write("tracing_on", "0")
+            && write("trace_clock", "mono")
+            && write("buffer_size_kb", RING_KIB)
+            && write("tracing_cpumask", &mask)
+            && write("events/sched/sched_switch/enable", "1");
+        let on = |event: &&&str| write(&format!("events/{event}/enable"), "1");
+        ready && EVENTS.iter().filter(on).count() >= 3 && write("tracing_on", "1")
+    }
+
+    /// Ends the trace: what happened on each CPU.
+    pub(crate) fn end(self) -> TraceEvents {
+        use std::io::Read;
+        let _ = fs::write(self.folder.join("tracing_on"), "0");
+        let mut text = Vec::new();
+        let file = fs::File::open(self.folder.join("trace"));
+        let _ = file.and_then(|file| file.take(MOST_TEXT).read_to_end(&mut text));
+        TraceEvents::parse(&String::from_utf8_lossy(&text))
+    }
+}
+
+impl Drop for KernelTrace {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.folder);
+        if let Some(guardian) = self.guardian.take() {
+            guardian.dismiss();
+            guardian.wait();
+        }
+    }
+}
+
+/// Removes instances of a linespeed that was killed together with its guardian.
+fn clear_leftovers(mount: &Path) {
+    for entry in fs::read_dir(mount).into_iter().flatten().flatten() {
+        let pid = entry.file_name().to_str().and_then(|name| name.strip_prefix(NAME)?.parse::<u32>().ok());
+        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// What happened on each CPU, in the order of time.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct TraceEvents(BTreeMap<u32, Vec<Event>>);
+
+#[derive(Debug, PartialEq)]
+struct Event {
+    ns: i64,
+    what: What,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum What {
+    Entry(Taker),
+    Exit(TakerKind),
+    /// The thread that runs from here on; `None` is the idle one.
+    Switch(Option<Taker>),
+    /// An idle state is entered or left.
+    Idle(bool),
+}
+
+impl TraceEvents {
+    /// The text of `trace`; lines of other forms are passed over.
+    pub(crate) fn parse(text: &str) -> Self {
+        let mut events: BTreeMap<u32, Vec<Event>> = BTreeMap::new();
+        for (cpu, event) in text.lines().filter_map(parse_line) {
+            events.entry(cpu).or_default().push(event);
+        }
+        events.values_mut().for_each(|events| events.sort_by_key(|event| event.ns));
+        Self(events)
+    }
+
+    /// Who had the CPU from `from` to `to` (ns of CLOCK_MONOTONIC) and is none of these threads, the most first. What no event tells
+    /// is what went on below the kernel; of a thread that sleeps (`asleep`), until its timer came.
+    pub(crate) fn takers(
+        &self,
+        cpu: u32,
+        from: i64,
+        to: i64,
+        own: &HashSet<i32>,
+        asleep: bool,
+    ) -> Vec<Taker> {
+        let mut interrupts: Vec<Taker> = Vec::new();
+        let mut task = None;
+        let (mut idle, mut runs) = (false, !asleep);
+        let mut taken: Vec<Taker> = Vec::new();
+        let mut add = |taker: Taker, ns: i64, times: u64| {
+            let same =
+                |one: &&mut Taker| one.kind == taker.kind && one.name == taker.name && one.pid == taker.pid;
+            match taken.iter_mut().find(same) {
+                Some(one) => {
+                    one.ns = Some(one.ns.unwrap_or(0.0) + ns as f64);
+                    one.times = Some(one.times.unwrap_or(0) + times);
+                }
+                None => taken.push(Taker { ns: Some(ns as f64), times: Some(times), ..taker }),
+            }
+        };
+        let mut last = from;
+        let empty = Vec::new();
+        let events = self.0.get(&cpu).unwrap_or(&empty);
+        let end = Event { ns: to, what: What::Idle(false) };
+        for event in events.iter().take_while(|event| event.ns < to).chain([&end]) {
+            let ns = event.ns.max(from) - last;
+            if event.ns >= from && ns > 0 {
+                let holder = interrupts.last().or(task.as_ref()).cloned();
+                let rest = match (asleep, idle) {
+                    (false, _) => TakerKind::Below,
+                    (true, true) => TakerKind::Idle,
+                    (true, false) => TakerKind::LateTimer,
+                };
+                // From its switch on, a sleeper is awake.
+                if holder.is_some() || !(asleep && runs) {
+                    add(holder.unwrap_or_else(|| Taker::new(rest)), ns, 0);
+                }
+            }
+            last = event.ns.max(from);
+            match &event.what {
+                What::Entry(taker) => {
+                    if event.ns >= from {
+                        add(taker.clone(), 0, 1);
+                    }
+                    interrupts.push(taker.clone());
+                }
+                What::Exit(kind) => {
+                    if let Some(at) = interrupts.iter().rposition(|taker| taker.kind == *kind) {
+                        interrupts.truncate(at);
+                    }
+                }
+                What::Switch(next) => {
+                    interrupts.clear();
+                    runs = next.as_ref().and_then(|next| next.pid).is_some_and(|pid| own.contains(&pid));
+                    task = next.clone().filter(|_| !runs);
+                    if let (Some(task), true) = (&task, event.ns >= from && event.ns < to) {
+                        add(task.clone(), 0, 1);
+                    }
+                }
+                What::Idle(entered) => idle = *entered,
+            }
+        }
+        taken.retain(|taker| taker.ns > Some(0.0));
+        taken.sort_by(|a, b| b.ns.partial_cmp(&a.ns).unwrap_or(std::cmp::Ordering::Equal));
+        taken
+    }
+}
+
+/// `kworker/3:1H-77 [003] d.h1. 12.345678: irq_handler_entry: irq=45 name=eth0-TxRx-3`. A thread's name may hold anything.
+fn parse_line(line: &str) -> Option<(u32, Event)> {
+    let opens = line.match_indices(" [").map(|(at, _)| at);
+    let (cpu, rest) =
+        opens.filter_map(|at| line.get(at + 2..)?.split_once("] ")).find_map(|(cpu, rest)| {
+            let digits = !cpu.is_empty() && cpu.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| Some((cpu.parse::<u32>().ok()?, rest)))?
+        })?;
+    let rest = rest.trim_start();
+    let rest = rest.split_once(' ').map_or(rest, |(_, rest)| rest).trim_start();
+    let (time, rest) = rest.split_once(": ")?;
+    let ns = (time.parse::<f64>().ok().filter(|seconds| seconds.is_finite())? * 1e9).round() as i64;
+    let (event, fields) = rest.split_once(": ").or_else(|| Some((rest.strip_suffix(':')?, "")))?;
+    let field = |name: &str| fields.split_once(name).map(|(_, rest)| rest);
+    let word = |name: &str| Some(field(name)?.split([' ', ']']).next().unwrap_or_default().to_owned());
+    let named = |kind, name: Option<String>| Taker { name, ..Taker::new(kind) };
+    let what = match event {
+        "irq_handler_entry" => {
+            let name = format!("{} {}", word("irq=")?, field("name=")?.trim_end());
+            What::Entry(named(TakerKind::Irq, Some(name)))
+        }
+        "softirq_entry" => What::Entry(named(TakerKind::Softirq, word("action="))),
+        "softirq_exit" => What::Exit(TakerKind::Softirq),
+        "ipi_entry" => {
+            What::Entry(named(TakerKind::Irq, Some(fields.trim_matches(['(', ')', ' ']).to_owned())))
+        }
+        "sched_switch" => {
+            let (name, rest) = field("next_comm=")?.rsplit_once(" next_pid=")?;
+            let (pid, priority) = rest.split_once(" next_prio=")?;
+            let pid: i32 = pid.parse().ok()?;
+            // 0 to 98 are the real-time priorities 99 to 1 (kernel/sched/core.c).
+            let priority =
+                priority.trim_end().parse::<u32>().ok().filter(|prio| *prio < 99).map(|prio| 99 - prio);
+            let task = Taker { pid: Some(pid), priority, ..named(TakerKind::Task, Some(name.to_owned())) };
+            What::Switch((pid != 0).then_some(task))
+        }
+        // 4294967295 is the way out.
+        "cpu_idle" => What::Idle(word("state=")? != u32::MAX.to_string()),
+        _ => match event.strip_suffix("_entry") {
+            Some(name) => What::Entry(named(TakerKind::Irq, Some(name.replace('_', " ")))),
+            None if event.ends_with("_exit") => What::Exit(TakerKind::Irq),
+            None => return None,
+        },
+    };
+    Some((cpu, Event { ns, what }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TEXT: &str = "\
+# tracer: nop
+#
+           spin-100     [003] d..2.    10.000000: sched_switch: prev_comm=swapper/3 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=spin next_pid=100 next_prio=120
+           spin-100     [003] d.h1.    10.001000: irq_handler_entry: irq=45 name=eth0-TxRx-3
+           spin-100     [003] d.h1.    10.001200: irq_handler_exit: irq=45 ret=handled
+           spin-100     [003] ..s1.    10.001200: softirq_entry: vec=3 [action=NET_RX]
+           spin-100     [003] ..s1.    10.001700: softirq_exit: vec=3 [action=NET_RX]
+           spin-100     [003] d..2.    10.002000: sched_switch: prev_comm=spin prev_pid=100 prev_prio=120 prev_state=R ==> next_comm=a next_pid=7 [004] x next_pid=8 next_prio=49
+   a next_pid=7-8       [003] d..2.    10.002300: local_timer_entry: vector=236
+   a next_pid=7-8       [003] d..2.    10.002400: local_timer_exit: vector=236
+   a next_pid=7-8       [003] d..2.    10.003000: sched_switch: prev_comm=x prev_pid=8 prev_prio=49 prev_state=S ==> next_comm=spin next_pid=100 next_prio=120
+";
+
+    fn us(value: f64) -> i64 {
+        10_000_000_000 + (value * 1e3) as i64
+    }
+
+    fn said(takers: &[Taker]) -> Vec<(TakerKind, &str, f64)> {
+        let round = |ns: f64| (ns / 1e3).round();
+        takers.iter().map(|t| (t.kind, t.name.as_deref().unwrap_or(""), round(t.ns.unwrap()))).collect()
+    }
+
+    #[test]
+    fn each_microsecond_of_a_gap_is_somebodys() {
+        let events = TraceEvents::parse(TEXT);
+        let own = HashSet::from([100]);
+        let takers = events.takers(3, us(1000.0), us(1800.0), &own, false);
+        let of_network = [
+            (TakerKind::Softirq, "NET_RX", 500.0),
+            (TakerKind::Irq, "45 eth0-TxRx-3", 200.0),
+            (TakerKind::Below, "", 100.0),
+        ];
+        assert_eq!(said(&takers), of_network);
+        let takers = events.takers(3, us(2000.0), us(3000.0), &own, false);
+        assert_eq!(
+            said(&takers),
+            [(TakerKind::Task, "a next_pid=7 [004] x", 900.0), (TakerKind::Irq, "local timer", 100.0)]
+        );
+        assert_eq!((takers[0].pid, takers[0].priority, takers[0].times), (Some(8), Some(50), Some(1)));
+    }
+
+    #[test]
+    fn a_gap_without_an_event_came_from_below_and_a_sleeper_waited_for_its_timer() {
+        let events = TraceEvents::parse(TEXT);
+        let own = HashSet::from([100]);
+        assert_eq!(
+            said(&events.takers(3, us(300.0), us(900.0), &own, false)),
+            [(TakerKind::Below, "", 600.0)]
+        );
+        assert_eq!(
+            said(&events.takers(9, us(300.0), us(900.0), &own, true)),
+            [(TakerKind::LateTimer, "", 600.0)]
+        );
+        let idle = TraceEvents::parse(
+            "<idle>-0 [001] d..1. 10.000000: cpu_idle: state=2 cpu_id=1\n<idle>-0 [001] d..1. 10.000400: cpu_idle: state=4294967295 cpu_id=1\n",
+        );
+        let takers = idle.takers(1, us(100.0), us(450.0), &own, true);
+        assert_eq!(said(&takers), [(TakerKind::Idle, "", 300.0), (TakerKind::LateTimer, "", 50.0)]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics_and_no_more_than_the_gap_is_taken(
+            text in "([a-z -]{0,9}-[0-9]{1,3} \\[00[0-3]\\] d\\.\\. 1\\.00000[0-9]: (irq_handler_entry: irq=1 name=x|irq_handler_exit: irq=1|sched_switch: next_comm=b next_pid=[0-9] next_prio=1|\\PC{0,9})\n){0,20}",
+        ) {
+            let events = TraceEvents::parse(&text);
+            let takers = events.takers(1, 1_000_000_000, 1_000_007_000, &HashSet::new(), false);
+            let all: f64 = takers.iter().filter_map(|taker| taker.ns).sum();
+            prop_assert_eq!(all, 7_000.0);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The longest gaps of busy loops and the latest wake-ups, and who took that time: by the kernel's trace where there is one, else by
+//! what counts and run times grew by around each.
+
+use std::collections::{BTreeMap, HashSet};
+
+use os::procfs::{Stat, schedstat};
+use record::long_gap::{LongGap, Taker, TakerKind, Witness};
+
+use crate::kernel_trace::TraceEvents;
+
+/// Gaps that are kept, and wake-ups.
+const KEPT: usize = 10;
+/// Takers that are named of each.
+const TAKERS: usize = 4;
+/// The most threads whose run times are read.
+const MOST_THREADS: usize = 4_000;
+/// Threads that ran for less since the last scan are not who took a gap, ns.
+const LEAST_RUN: u64 = 20_000;
+
+/// CLOCK_MONOTONIC, which the kernel's timers and its trace have.
+pub(crate) fn monotonic_ns() -> i64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel fills the timespec, which outlives the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+/// A gap, or the time from a timer's end to the wake-up, ns of CLOCK_MONOTONIC.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    pub cpu: u32,
+    /// The policy of a thread that woke up late.
+    pub woken: Option<&'static str>,
+    pub from: i64,
+    pub to: i64,
+    /// Who may have taken it, by counts.
+    pub counted: Vec<Taker>,
+}
+
+/// The longest ones, the longest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Longest(Vec<Held>);
+
+impl Longest {
+    /// Whether one of so many ns is among them.
+    pub(crate) fn takes(&self, ns: i64) -> bool {
+        self.0.get(KEPT - 1).is_none_or(|last| ns > last.to - last.from)
+    }
+
+    pub(crate) fn add(&mut self, held: Held) {
+        let at = self.0.partition_point(|one| one.to - one.from >= held.to - held.from);
+        self.0.insert(at, held);
+        self.0.truncate(KEPT);
+    }
+
+    pub(crate) fn join(&mut self, other: Longest) {
+        other.0.into_iter().for_each(|held| self.add(held));
+    }
+
+    /// With their takers: by the trace, where these happened while it ran.
+    pub(crate) fn named(self, trace: Option<(&TraceEvents, &HashSet<i32>)>) -> Vec<LongGap> {
+        let name = |held: Held| {
+            let (witness, mut takers) = match trace {
+                Some((trace, own)) => {
+                    (Witness::Trace, trace.takers(held.cpu, held.from, held.to, own, held.woken.is_some()))
+                }
+                None => (Witness::Counts, held.counted),
+            };
+            takers.truncate(TAKERS);
+            LongGap {
+                cpu: held.cpu,
+                woken: held.woken.map(str::to_owned),
+                at_seconds: held.from as f64 / 1e9,
+                ns: (held.to - held.from) as f64,
+                witness,
+                takers,
+            }
+        };
+        self.0.into_iter().map(name).collect()
+    }
+}
+
+/// The longest of several lists.
+pub(crate) fn longest_of(mut gaps: Vec<LongGap>) -> Vec<LongGap> {
+    gaps.sort_by(|a, b| b.ns.total_cmp(&a.ns));
+    gaps.truncate(KEPT);
+    gaps
+}
+
+/// Run times of other programs' threads, scanned now and then.
+#[derive(Debug)]
+pub(crate) struct RunTimes {
+    cpu: u32,
+    scans: usize,
+    before: BTreeMap<i32, u64>,
+}
+
+impl RunTimes {
+    /// Those of now; each of so many later scans tells who ran on this CPU meanwhile.
+    pub(crate) fn new(cpu: u32, scans: usize) -> Self {
+        let before = if scans > 0 { threads().collect() } else { BTreeMap::new() };
+        Self { cpu, scans, before }
+    }
+
+    /// Who ran since the last scan and was last on this CPU, the longest first; nobody, where no scan is left.
+    pub(crate) fn grown(&mut self) -> Vec<Taker> {
+        if self.scans == 0 {
+            return Vec::new();
+        }
+        self.scans -= 1;
+        let mut takers = Vec::new();
+        for (thread, ns) in threads() {
+            let ran = ns.saturating_sub(self.before.insert(thread, ns).unwrap_or(ns));
+            if ran < LEAST_RUN {
+                continue;
+            }
+            let Some(stat) = Stat::read(thread).filter(|stat| stat.cpu == Some(self.cpu)) else { continue };
+            takers.push(Taker {
+                name: Some(stat.name),
+                pid: Some(thread),
+                priority: u32::try_from(stat.priority).ok().filter(|priority| *priority > 0),
+                ns: Some(ran as f64),
+                ..Taker::new(TakerKind::Task)
+            });
+        }
+        takers.sort_by(|a, b| b.ns.partial_cmp(&a.ns).unwrap_or(std::cmp::Ordering::Equal));
+        takers
+    }
+}
+
+/// Every thread of another process with its time on CPUs, ns.
+fn threads() -> impl Iterator<Item = (i32, u64)> {
+    let numbers = |folder: String| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
+    };
+    let own = std::process::id() as i32;
+    let processes = numbers("/proc".to_owned()).filter(move |pid| *pid != own);
+    let threads =
+        processes.flat_map(move |pid| numbers(format!("/proc/{pid}/task")).map(move |thread| (pid, thread)));
+    threads.take(MOST_THREADS).filter_map(|(pid, thread)| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
+        Some((thread, schedstat(&text)?.0))
+    })
+}
+
+/// The calling thread's time ready to run without a CPU, read again and again.
+#[derive(Debug)]
+pub(crate) struct ReadyTime(Option<std::fs::File>, u64);
+
+impl ReadyTime {
+    pub(crate) fn new() -> Self {
+        let mut this = Self(std::fs::File::open("/proc/thread-self/schedstat").ok(), 0);
+        this.grown();
+        this
+    }
+
+    /// By how much it grew since the last reading, ns; `None` where the kernel does not tell.
+    pub(crate) fn grown(&mut self) -> Option<u64> {
+        use std::os::unix::fs::FileExt;
+        let mut text = [0; 96];
+        let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
+        let (_, ready, _) = schedstat(std::str::from_utf8(text.get(..length)?).ok()?)?;
+        Some(ready.saturating_sub(std::mem::replace(&mut self.1, ready)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(cpu: u32, from: i64, to: i64) -> Held {
+        Held { cpu, woken: None, from, to, counted: vec![Taker::new(TakerKind::Task)] }
+    }
+
+    #[test]
+    fn the_longest_ten_are_kept_in_order() {
+        let mut longest = Longest::default();
+        for ns in [5, 100, 7, 90, 8, 80, 9, 70, 10, 60, 11, 50] {
+            longest.add(held(0, 1_000, 1_000 + ns));
+        }
+        assert!(longest.takes(9) && !longest.takes(8));
+        let lengths: Vec<f64> = longest.named(None).iter().map(|gap| gap.ns).collect();
+        assert_eq!(lengths, [100.0, 90.0, 80.0, 70.0, 60.0, 50.0, 11.0, 10.0, 9.0, 8.0]);
+    }
+
+    #[test]
+    fn a_trace_names_what_counts_only_suspect() {
+        let text = "x-1 [002] d.h. 0.000002: irq_handler_entry: irq=5 name=nvme0q1\n";
+        let (events, own) = (TraceEvents::parse(text), HashSet::new());
+        let mut longest = Longest::default();
+        longest.add(held(2, 2_000, 9_000));
+        let named = longest.clone().named(Some((&events, &own)));
+        assert_eq!((named[0].witness, named[0].takers[0].kind), (Witness::Trace, TakerKind::Irq));
+        assert_eq!(named[0].takers[0].ns, Some(7_000.0));
+        assert_eq!(longest.named(None)[0].takers[0].kind, TakerKind::Task);
+    }
+
+    #[test]
+    fn a_program_that_ran_on_this_cpu_is_found_by_its_run_time() {
+        let cpu = os::current_cpu().unwrap();
+        let spin = ["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"];
+        let Ok(mut child) = std::process::Command::new("taskset").args(spin).spawn() else { return };
+        let mut times = RunTimes::new(cpu, 1);
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let found = times.grown();
+        let pid = child.id() as i32;
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(found.iter().any(|taker| taker.pid == Some(pid) && taker.ns > Some(20e3)), "{found:?}");
+        assert!(times.grown().is_empty(), "no scan is left");
+    }
+}
