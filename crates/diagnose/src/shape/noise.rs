@@ -24,11 +24,14 @@ fn state(states: &[Option<ShapeState>], look: u32) -> Option<&ShapeState> {
 /// the number of cores that its CPUs had. `None` where nothing did, or nobody knows.
 pub(crate) fn moved_during(m: &Measurement, states: &[Option<ShapeState>]) -> Option<Text> {
     let (first, last) = (*m.looks.first()? as usize, *m.looks.last()? as usize);
-    let span: Vec<&ShapeState> =
-        states.get(first.checked_sub(1)?..=last.min(states.len() - 1))?.iter().flatten().collect();
+    let span: Vec<&ShapeState> = states
+        .get(first.checked_sub(1)?..=last.min(states.len().checked_sub(1)?))?
+        .iter()
+        .flatten()
+        .collect();
     let differs = |of: &dyn Fn(&ShapeState) -> usize| span.windows(2).any(|pair| of(pair[0]) != of(pair[1]));
     let Some(cpu) = m.labels.count(Label::Cpu).and_then(|cpu| u32::try_from(cpu).ok()) else {
-        let shared = |state: &ShapeState| state.cores.iter().map(|core| core.len() - 1).sum();
+        let shared = |state: &ShapeState| state.cores.iter().map(|core| core.len().saturating_sub(1)).sum();
         return differs(&shared)
             .then(|| text!("moved-cores", "meanwhile CPUs began or ceased to share cores"));
     };

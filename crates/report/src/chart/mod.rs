@@ -191,7 +191,7 @@ fn rows(places: &[(f64, f64)]) -> Vec<usize> {
     rows
 }
 
-fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+pub(crate) fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.fold(None, |bounds, v| {
         Some(bounds.map_or((v, v), |(low, high): (f64, f64)| (low.min(v), high.max(v))))
     })

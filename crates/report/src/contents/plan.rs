@@ -1,19 +1,56 @@
 //! What a plan says: its processes, its reasons, what running a command both ways gave.
 
+use record::phrase::quote_word;
 use record::plan::{Gain, Plan, Policy, Process, Verification};
 use record::text::Value;
 use record::{Summary, Text, text};
 
+use super::block::{Block, Part};
 use super::figures::mark_words;
+use super::section::Section;
 use crate::table::Table;
 
 /// Processes that the table shows; the plan has all.
-pub(crate) const MOST_PROCESSES: usize = 32;
+const MOST_PROCESSES: usize = 32;
+
+/// What stands below its answer: the processes, what running a command both ways gave, why it is so, the lines to paste, and what is left out or not known.
+pub(crate) fn blocks(plan: &Plan) -> Vec<Block> {
+    let is_bound = plan.processes.len() > 1 || !plan.snippets.is_empty();
+    let table = is_bound.then(|| Part::Table(processes(&plan.processes)));
+    let verified = plan.verification.iter().flat_map(verification).map(|line| Part::Says(line.to_string()));
+    let mut why = Section::new("Why");
+    reasons(plan).iter().for_each(|(key, says)| why.add(key, says));
+    plan.advice.iter().for_each(|advice| why.add(&advice.about, &advice.says));
+    let undo = |command: &String| format!("{command}  # undo");
+    let commands =
+        plan.advice.iter().flat_map(|one| one.commands.iter().cloned().chain(one.undo.iter().map(undo)));
+    // Of a record that was named: without it the command would plan this machine.
+    let of = plan.record.as_ref().map_or(String::new(), |record| format!("{} ", quote_word(record)));
+    let paste = plan.snippets.iter().flat_map(|snippet| {
+        let is_file = snippet.pieces.iter().any(|piece| piece.lines.len() > 1);
+        let lines = snippet.pieces.iter().flat_map(|piece| piece.lines.iter().cloned());
+        let lines: Vec<String> = match is_file {
+            true => vec![format!("linespeed plan {of}--as {}", snippet.tool)],
+            false => lines.collect(),
+        };
+        [Part::Says(format!("{}: {}", snippet.tool, snippet.says)), Part::Commands(lines)]
+    });
+    let sentences = |title, all: &[Text]| Block::items(title, all.iter().map(ToString::to_string));
+    vec![
+        Block::new("", None, table.into_iter().collect()),
+        Block::new("Verified", None, verified.collect()),
+        Block::new("Why", None, vec![Part::Facts(why), Part::Commands(commands.collect())]),
+        Block::new("To paste", None, paste.collect()),
+        sentences("Cautions", &plan.cautions),
+        sentences("Not known", &plan.unknown),
+        sentences("Figures", &plan.sources),
+    ]
+}
 
 /// The processes, one a row.
-pub(crate) fn processes(processes: &[Process]) -> Table {
+fn processes(processes: &[Process]) -> Table {
     let mut table = Table::new("", None, ["#process", "nodes", "#threads", "CPUs", "memory"]);
-    for process in processes.iter().take(MOST_PROCESSES) {
+    for process in table.first(processes.iter().collect(), MOST_PROCESSES) {
         table.row(vec![
             process.number.to_string(),
             process.nodes.to_string(),
@@ -30,7 +67,7 @@ pub(crate) fn processes(processes: &[Process]) -> Table {
 }
 
 /// Why it is so, what is gained: a word and what it says.
-pub(crate) fn reasons(plan: &Plan) -> Vec<(&'static str, Text)> {
+fn reasons(plan: &Plan) -> Vec<(&'static str, Text)> {
     let mut said: Vec<(&'static str, Text)> = Vec::new();
     said.extend(plan.gains.iter().map(|one| ("gain", gain(one))));
     said.extend(plan.siblings.as_ref().map(|siblings| {
@@ -61,7 +98,7 @@ fn gain(gain: &Gain) -> Text {
 }
 
 /// What running a command both ways gave, a sentence a line.
-pub(crate) fn verification(verified: &Verification) -> Vec<Text> {
+fn verification(verified: &Verification) -> Vec<Text> {
     let mut lines = vec![verified.says.clone(), verified.how.clone()];
     if verified.planned.is_empty() {
         return lines;

@@ -6,7 +6,6 @@ mod compare;
 mod figures;
 mod fleet;
 mod heat;
-mod plan;
 mod shape;
 mod summary;
 mod table;
@@ -70,10 +69,16 @@ fn whole(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> St
         true => section("findings", "", html! {}),
         false => summary::findings(record, &figures, shown_by),
     };
+    // A plan has parts that its heading on a page joins.
+    let parts = record.diagnosis.plan.iter().flat_map(|plan| {
+        let parts = contents::plan::blocks(plan).into_iter().flat_map(|block| block.parts);
+        std::iter::once(Part::Says(plan.summary.to_string())).chain(parts)
+    });
+    let plan = Block::new("How to lay a program out", None, parts.collect());
     sections.extend([
         summary::resources(record, &figures),
         findings,
-        plan::section(record),
+        block_section("plan", &plan, ""),
         summary::unseen(record),
         summary::losses(record),
     ]);

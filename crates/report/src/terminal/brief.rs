@@ -1,16 +1,14 @@
-//! The answers of `scale`, `overhead`, `compare` and `plan` on one screen; their reports go before them where they are asked for.
+//! The answers of `scale`, `overhead` and `compare` on one screen; their reports go before them where they are asked for.
 
-use record::plan::Plan;
 use record::{Comparison, Record};
 
-use super::room::{LEAST_ANSWER, LINES, ROWS};
+use super::room::{LEAST_ANSWER, ROWS};
 use super::screen::Screen;
-use super::{answer, compare, plan, report, scale};
+use super::{answer, compare, report, scale};
 use crate::contents::compare::{is_of_watches, record_names};
 use crate::contents::layers::{over_fastest, said};
-use crate::contents::plan::{processes, reasons, verification};
 use crate::contents::{places, scaling};
-use crate::paint::{Span, Tone};
+use crate::paint::Tone;
 use crate::table::Table;
 use crate::text::cut_words;
 
@@ -87,32 +85,4 @@ pub fn comparison_answer(screen: &mut Screen, c: &Comparison, all: bool) {
     let left = screen.left(0).max(LEAST_ANSWER);
     screen.clipped(left, |screen| compare::answer(screen, c));
     screen.more_with("--all (what explains it, what differs, all figures)");
-}
-
-/// How to lay a program out.
-pub fn plan_answer(screen: &mut Screen, made: &Plan, all: bool) {
-    plan::plan(screen, made);
-    if screen.lines() <= LINES {
-        return;
-    }
-    if !all {
-        screen.keep(0);
-    }
-    screen.begin_answer(all);
-    screen.clipped(5, |screen| screen.paragraph(&[], Tone::Strong, &made.summary));
-    screen.clipped(ROWS, |screen| screen.table(&processes(&made.processes), 2));
-    screen.clipped(7, |screen| {
-        made.verification.iter().flat_map(verification).for_each(|line| screen.say(line));
-        for (key, text) in &reasons(made) {
-            screen.paragraph(&[Span::strong(format!("{key}: "))], Tone::Plain, text);
-        }
-    });
-    let tools: Vec<&str> = made.snippets.iter().map(|snippet| snippet.tool.as_str()).collect();
-    if !tools.is_empty() {
-        // Of a record that was named: without it the command would plan this machine.
-        let of = made.record.as_ref().map(|record| format!("{} ", record::phrase::quote_word(record)));
-        let command = format!("linespeed plan {}--as {}", of.unwrap_or_default(), tools.join("|"));
-        screen.paragraph(&[Span::plain("To paste: ")], Tone::Plain, command);
-    }
-    screen.more_with("--all (lines to paste, what else to set, cautions)");
 }

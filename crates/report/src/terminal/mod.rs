@@ -36,7 +36,7 @@ pub use crate::contents::conditions::quiet as quiet_machine;
 use crate::contents::summary;
 use crate::contents::turns::find_turns;
 use crate::paint::{Span, Tone};
-pub use brief::{comparison_answer, overhead_answer, plan_answer, scale_answer};
+pub use brief::{comparison_answer, overhead_answer, scale_answer};
 pub use check::{check, check_line};
 pub use compare::gate;
 pub use fleet::fleet;

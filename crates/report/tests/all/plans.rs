@@ -19,7 +19,7 @@ fn one_node() -> Record {
 /// The plan as it is printed.
 fn planned(record: &Record, request: &diagnose::PlanRequest) -> String {
     let plan = diagnose::plan(record, request).unwrap();
-    terminal::Screen::draw(&Style::default(), |screen| terminal::plan(screen, &plan))
+    terminal::Screen::draw(&Style::default(), |screen| terminal::plan(screen, &plan, true))
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_plan_that_was_verified() {
     };
     diagnose::judge_verification(&mut verified, &plan, |round| round.is_multiple_of(2));
     plan.verification = Some(verified);
-    let text = terminal::Screen::draw(&Style::default(), |screen| terminal::plan(screen, &plan));
+    let text = terminal::Screen::draw(&Style::default(), |screen| terminal::plan(screen, &plan, true));
     let (_, verified) = text.split_once("Verified\n").unwrap();
     insta::assert_snapshot!(verified.split_once("\nWhy").unwrap().0);
 }

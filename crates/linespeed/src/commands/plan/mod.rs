@@ -52,7 +52,7 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
         }
         code = verify::run(options, plan, &mut made)?;
     }
-    let forms = View::new(|screen| terminal::plan_answer(screen, &made, options.out.all));
+    let forms = View::new(|screen| terminal::plan(screen, &made, options.out.all));
     hand_out(options, &forms.with_json(|| made.to_json())).map(|()| code)
 }
 
