@@ -70,8 +70,8 @@ macro_rules! vector_hop {
 /// Defines the loop over as many pointers as are named, each with its index. Those before the semicolon live
 /// in general-purpose registers and those behind it in vector registers.
 macro_rules! lock_step {
-    ($function:ident: $($p:ident $i:literal)*) => {
-        unsafe fn $function(pointers: *mut *const u8, iterations: u64) {
+    ($($p:ident $i:literal)*) => {{
+        unsafe fn run(pointers: *mut *const u8, iterations: u64) {
             // SAFETY: there are as many pointers as the indices say; the caller vouches for every load.
             unsafe {
                 asm!(
@@ -87,13 +87,14 @@ macro_rules! lock_step {
                 );
             }
         }
-    };
-    ($function:ident: $($p:ident $i:literal)*; $($x:ident $j:literal)*) => {
+        run
+    }};
+    ($($p:ident $i:literal)*; $($x:ident $j:literal)*) => {{
         #[cfg(target_arch = "aarch64")]
-        lock_step! { $function: $($p $i)* $($x $j)* }
+        let run = lock_step! { $($p $i)* $($x $j)* };
 
         #[cfg(target_arch = "x86_64")]
-        unsafe fn $function(pointers: *mut *const u8, iterations: u64) {
+        unsafe fn run(pointers: *mut *const u8, iterations: u64) {
             // SAFETY: there are as many pointers as the indices say; the caller vouches for every load. A
             // pointer is its bits: a general-purpose and a vector register hold the same.
             unsafe {
@@ -113,7 +114,8 @@ macro_rules! lock_step {
                 );
             }
         }
-    };
+        run
+    }};
 }
 
 /// Follows the chain from `start` for `hops` hops (rounded up to a multiple of [`UNROLL`]) and returns where
@@ -171,46 +173,23 @@ pub unsafe fn chase_parallel(pointers: &mut [*const u8], hops: u64) {
 /// Entry k − 1 follows the k pointers at the first argument for as many iterations as the second says, at
 /// least 1.
 const LOCK_STEP: [unsafe fn(*mut *const u8, u64); MAX_CHAINS] = [
-    lock_step_1,
-    lock_step_2,
-    lock_step_3,
-    lock_step_4,
-    lock_step_5,
-    lock_step_6,
-    lock_step_7,
-    lock_step_8,
-    lock_step_9,
-    lock_step_10,
-    lock_step_11,
-    lock_step_12,
-    lock_step_13,
-    lock_step_14,
-    lock_step_15,
-    lock_step_16,
+    lock_step!(p0 0),
+    lock_step!(p0 0 p1 1),
+    lock_step!(p0 0 p1 1 p2 2),
+    lock_step!(p0 0 p1 1 p2 2 p3 3),
+    lock_step!(p0 0 p1 1 p2 2 p3 3 p4 4),
+    lock_step!(p0 0 p1 1 p2 2 p3 3 p4 4 p5 5),
+    lock_step!(p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6),
+    lock_step!(p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7),
+    lock_step!(p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 p8 8),
+    lock_step!(p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 p8 8 p9 9),
+    lock_step!(p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 p8 8 p9 9 p10 10),
+    lock_step!(p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 p8 8 p9 9 p10 10 p11 11),
+    lock_step!(p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 p8 8 p9 9 p10 10; x11 11 x12 12),
+    lock_step!(p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 p8 8 p9 9 p10 10; x11 11 x12 12 x13 13),
+    lock_step!(p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 p8 8 p9 9 p10 10; x11 11 x12 12 x13 13 x14 14),
+    lock_step!(p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 p8 8 p9 9 p10 10; x11 11 x12 12 x13 13 x14 14 x15 15),
 ];
-
-lock_step! { lock_step_1: p0 0 }
-lock_step! { lock_step_2: p0 0 p1 1 }
-lock_step! { lock_step_3: p0 0 p1 1 p2 2 }
-lock_step! { lock_step_4: p0 0 p1 1 p2 2 p3 3 }
-lock_step! { lock_step_5: p0 0 p1 1 p2 2 p3 3 p4 4 }
-lock_step! { lock_step_6: p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 }
-lock_step! { lock_step_7: p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 }
-lock_step! { lock_step_8: p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 }
-lock_step! { lock_step_9: p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 p8 8 }
-lock_step! { lock_step_10: p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 p8 8 p9 9 }
-lock_step! { lock_step_11: p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 p8 8 p9 9 p10 10 }
-lock_step! { lock_step_12: p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 p8 8 p9 9 p10 10 p11 11 }
-lock_step! { lock_step_13: p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 p8 8 p9 9 p10 10; x11 11 x12 12 }
-lock_step! { lock_step_14: p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 p8 8 p9 9 p10 10; x11 11 x12 12 x13 13 }
-lock_step! {
-    lock_step_15: p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 p8 8 p9 9 p10 10;
-    x11 11 x12 12 x13 13 x14 14
-}
-lock_step! {
-    lock_step_16: p0 0 p1 1 p2 2 p3 3 p4 4 p5 5 p6 6 p7 7 p8 8 p9 9 p10 10;
-    x11 11 x12 12 x13 13 x14 14 x15 15
-}
 
 #[cfg(test)]
 mod tests {

@@ -31,32 +31,18 @@ pub fn all() -> &'static [Heavy] {
     LOOPS
 }
 
-/// Flops of `operations` vector multiply-adds of `variant`.
-const fn flops(operations: u32, variant: Variant) -> u32 {
-    operations * 2 * (variant.bits() / 64)
+/// A loop of so many instructions and fused multiply-adds, beside the two that count.
+const fn heavy(variant: Variant, instructions: u32, adds: u32, run: unsafe fn(iterations: u64)) -> Heavy {
+    let flops = adds * 2 * (variant.bits() / 64);
+    Heavy { name: "heavy", variant, work: Work::in_registers(instructions + 2, flops), run }
 }
 
 #[cfg(target_arch = "x86_64")]
 const LOOPS: &[Heavy] = &[
     // No fused multiply-add without AVX2: a multiply and an add.
-    Heavy {
-        name: "heavy",
-        variant: Variant::Sse2,
-        work: Work::in_registers(2 * 4 * 12 + 2, flops(4 * 12, Variant::Sse2)),
-        run: sse2,
-    },
-    Heavy {
-        name: "heavy",
-        variant: Variant::Avx2,
-        work: Work::in_registers(4 * 12 + 2, flops(4 * 12, Variant::Avx2)),
-        run: avx2,
-    },
-    Heavy {
-        name: "heavy",
-        variant: Variant::Avx512,
-        work: Work::in_registers(4 * 16 + 2, flops(4 * 16, Variant::Avx512)),
-        run: avx512,
-    },
+    heavy(Variant::Sse2, 2 * 4 * 12, 4 * 12, sse2),
+    heavy(Variant::Avx2, 4 * 12, 4 * 12, avx2),
+    heavy(Variant::Avx512, 4 * 16, 4 * 16, avx512),
 ];
 
 /// m₁, m₂ and c of the swing, with as many significand bits set as not.
@@ -100,12 +86,7 @@ with inout("xmm13") SWING.0 => _, inout("xmm14") SWING.1 => _, inout("xmm15") SW
     out("xmm12") _, out("zmm16") _, out("zmm17") _, out("zmm18") _, out("zmm19") _, }
 
 #[cfg(target_arch = "aarch64")]
-const LOOPS: &[Heavy] = &[Heavy {
-    name: "heavy",
-    variant: Variant::Neon,
-    work: Work::in_registers(2 * 28 + 2, flops(2 * 28, Variant::Neon)),
-    run: neon,
-}];
+const LOOPS: &[Heavy] = &[heavy(Variant::Neon, 2 * 28, 2 * 28, neon)];
 
 // v28 and v29 hold the factors in every lane, v0 to v27 are the chains.
 #[cfg(target_arch = "aarch64")]

@@ -1,9 +1,20 @@
 //! The instruction set extension that a kernel is written for.
 
-use std::fmt;
-
 /// The vectors that a kernel uses, narrowest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::Display,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum Variant {
     /// General-purpose registers only.
     Scalar,
@@ -19,8 +30,7 @@ pub enum Variant {
 
 impl Variant {
     /// All of them, narrowest first within an instruction set.
-    pub const ALL: [Variant; 5] =
-        [Variant::Scalar, Variant::Sse2, Variant::Avx2, Variant::Avx512, Variant::Neon];
+    pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// Whether this CPU has it and the kernel saves its registers. Asks the CPU itself, so it is right under
     /// emulators and hypervisors that hide extensions.
@@ -50,25 +60,13 @@ impl Variant {
     }
 
     /// Its name in a record and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Variant::Scalar => "scalar",
-            Variant::Sse2 => "sse2",
-            Variant::Avx2 => "avx2",
-            Variant::Avx512 => "avx512",
-            Variant::Neon => "neon",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The vector variants that are usable here, widest last; never empty.
     pub fn usable_vectors() -> impl Iterator<Item = Variant> {
-        Variant::ALL.into_iter().filter(|variant| *variant != Variant::Scalar && variant.usable())
-    }
-}
-
-impl fmt::Display for Variant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        Variant::ALL.iter().copied().filter(|variant| *variant != Variant::Scalar && variant.usable())
     }
 }
 

@@ -97,8 +97,8 @@ fn arrays_that_an_operation_does_not_have_may_be_null() {
 
 #[test]
 fn each_operation_has_each_kind_of_stores_in_each_width() {
-    for &op in Op::all() {
-        for &stores in Stores::all() {
+    for &op in Op::ALL {
+        for &stores in Stores::ALL {
             for variant in Variant::usable_vectors() {
                 let found = stream::find(op, stores, variant);
                 let reads_only = op == Op::Read && stores == Stores::Streaming;

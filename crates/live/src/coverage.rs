@@ -24,61 +24,45 @@ pub(crate) struct Found<'a> {
     pub(crate) delay: bool,
 }
 
-fn unless(seen: bool, what: &str, reason: Text) -> Coverage {
+fn unless(what: &str, seen: bool, reason: Text) -> Coverage {
     if seen { Coverage::measured(what) } else { Coverage::impossible(what, reason) }
 }
 
 /// A line for each source: those that are seen, and those that are not, with why.
 pub(crate) fn of(root: &Root, found: &Found) -> Vec<Coverage> {
     let not_shown = || text!("live-not-told", "the kernel does not show it");
-    let shown = found.look.shown();
-    let mut all: Vec<Coverage> = shown.map(|(what, seen)| unless(seen, what, not_shown())).collect();
-    all.push(if found.look.shows_pressure() {
-        Coverage::measured("pressure")
-    } else {
-        Coverage::impossible("pressure", not_shown()).with_remedy("boot with psi=1 (CONFIG_PSI)")
+    let mut all: Vec<Coverage> =
+        found.look.shown().map(|(what, seen)| unless(what, seen, not_shown())).collect();
+    let pressure = unless("pressure", found.look.shows_pressure(), not_shown());
+    all.push(match pressure.reason {
+        Some(_) => pressure.with_remedy("boot with psi=1 (CONFIG_PSI)"),
+        None => pressure,
     });
     all.push(processes(root));
-    all.push(if found.delay {
-        Coverage::measured("run-queue delay")
-    } else {
-        let reason = text!(
-            "live-no-schedstat",
-            "/proc/schedstat is missing (CONFIG_SCHEDSTATS); sampled from /proc/loadavg instead"
-        );
-        Coverage::degraded("run-queue delay", reason)
+    let no_delay = text!(
+        "live-no-schedstat",
+        "/proc/schedstat is missing (CONFIG_SCHEDSTATS); sampled from /proc/loadavg instead"
+    );
+    all.push(match found.delay {
+        true => Coverage::measured("run-queue delay"),
+        false => Coverage::degraded("run-queue delay", no_delay),
     });
-    all.push(unless(
-        root.exists("/proc/self/schedstat"),
-        "run-queue delay of threads",
-        text!("live-no-thread-schedstat", "/proc/PID/schedstat is missing (CONFIG_SCHED_INFO)"),
-    ));
-    all.push(unless(
-        found.probed,
-        "memory probe",
-        text!("live-no-flush", "this CPU cannot flush a cache line in user mode, or no memory is left"),
-    ));
+    let no_delay = text!("live-no-thread-schedstat", "/proc/PID/schedstat is missing (CONFIG_SCHED_INFO)");
+    all.push(unless("run-queue delay of threads", root.exists("/proc/self/schedstat"), no_delay));
+    let no_probe =
+        text!("live-no-flush", "this CPU cannot flush a cache line in user mode, or no memory is left");
+    all.push(unless("memory probe", found.probed, no_probe));
     all.extend(others_waits(root));
-    all.push(unless(
-        quota::are_shown(root),
-        "cgroup quotas",
-        text!("live-no-quotas", "no cgroup hierarchy of CPU time is mounted here"),
-    ));
-    all.push(unless(
-        found.look.tells_the_clock(),
-        "clock of all CPUs",
-        text!("live-no-clock", "neither CPPC nor cpufreq tells it; the probe's adds do, of its own CPU"),
-    ));
-    all.push(unless(
-        root.exists(&format!("/sys/devices/system/cpu/cpu{}/thermal_throttle", found.cpu)),
-        "heat throttling",
-        text!("live-no-throttle", "no thermal_throttle in sysfs (Intel's alone has it)"),
-    ));
-    all.push(unless(
-        has_fans_or_temperatures(root),
-        "sensors",
-        text!("live-no-hwmon", "no temperature or fan in /sys/class/hwmon"),
-    ));
+    let no_quotas = text!("live-no-quotas", "no cgroup hierarchy of CPU time is mounted here");
+    all.push(unless("cgroup quotas", quota::are_shown(root), no_quotas));
+    let no_clock =
+        text!("live-no-clock", "neither CPPC nor cpufreq tells it; the probe's adds do, of its own CPU");
+    all.push(unless("clock of all CPUs", found.look.tells_the_clock(), no_clock));
+    let throttle = format!("/sys/devices/system/cpu/cpu{}/thermal_throttle", found.cpu);
+    let no_throttle = text!("live-no-throttle", "no thermal_throttle in sysfs (Intel's alone has it)");
+    all.push(unless("heat throttling", root.exists(&throttle), no_throttle));
+    let no_hwmon = text!("live-no-hwmon", "no temperature or fan in /sys/class/hwmon");
+    all.push(unless("sensors", has_fans_or_temperatures(root), no_hwmon));
     all.push(power(root, found.heat));
     all
 }

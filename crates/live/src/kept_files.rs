@@ -1,16 +1,16 @@
 //! Files of /proc that are read again and again: kept open, since to open one costs several times as much as to read it.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 
 use machine::Root;
 
 /// Files of one kind that are kept open, a quarter of what a process may usually have; the others are opened each time.
 pub(crate) const MOST_OPEN: usize = 256;
-/// What holds `/proc/PID/stat`: some 50 numbers and a name of 15 bytes. A longer text is read anew.
-const LONGEST: usize = 2048;
+/// Bytes that are read at once: all of `/proc/PID/stat`, some 50 numbers and a name of 15 bytes.
+const PIECE: usize = 4096;
 
 /// The open ones, by a number that the caller gives.
 #[derive(Debug, Default)]
@@ -42,37 +42,13 @@ impl KeptFiles {
                 }
             }
         }
-        let mut bytes = [0; LONGEST];
-        match self.open.get(&key)?.read_at(&mut bytes, 0) {
-            Ok(read) if read == LONGEST => root.text(path),
-            Ok(read) if read > 0 => Some(String::from_utf8_lossy(bytes.get(..read)?).into_owned()),
+        match read_whole(self.open.get(&key)?) {
+            Ok(bytes) if !bytes.is_empty() => Some(String::from_utf8_lossy(&bytes).into_owned()),
             _ => {
                 self.open.remove(&key);
                 root.text(path)
             }
         }
-    }
-
-    /// The same of a file of any length, by as many reads as the kernel makes of it.
-    pub(crate) fn whole_text(&mut self, root: &Root, key: i32, path: &str) -> Option<String> {
-        if !root.is_live() {
-            return root.text(path);
-        }
-        if let Entry::Vacant(place) = self.open.entry(key) {
-            place.insert(File::open(path).ok()?);
-        }
-        let mut bytes = Vec::with_capacity(2 * LONGEST);
-        let mut piece = [0; 2 * LONGEST];
-        loop {
-            match self.open.get(&key)?.read_at(&mut piece, bytes.len() as u64) {
-                Ok(0) if bytes.is_empty() => break,
-                Ok(0) => return Some(String::from_utf8_lossy(&bytes).into_owned()),
-                Ok(read) => bytes.extend_from_slice(piece.get(..read)?),
-                Err(_) => break,
-            }
-        }
-        self.open.remove(&key);
-        root.text(path)
     }
 
     /// The same of a file that is open, or can be kept so: one and the same process has it for as long as this answers.
@@ -85,6 +61,17 @@ impl KeptFiles {
     /// Closes all but those.
     pub(crate) fn retain(&mut self, keep: impl Fn(i32) -> bool) {
         self.open.retain(|key, _| keep(*key));
+    }
+}
+
+/// All that it says from its beginning: files of /proc may end a piece before their end.
+fn read_whole(file: &File) -> io::Result<Vec<u8>> {
+    let (mut bytes, mut piece) = (Vec::new(), [0; PIECE]);
+    loop {
+        match file.read_at(&mut piece, bytes.len() as u64)? {
+            0 => return Ok(bytes),
+            read => bytes.extend_from_slice(&piece[..read]),
+        }
     }
 }
 
@@ -113,16 +100,16 @@ mod tests {
     fn a_file_that_grew_too_long_is_read_whole() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("long");
-        std::fs::write(&path, "x".repeat(LONGEST + 1)).unwrap();
+        std::fs::write(&path, "x".repeat(PIECE + 1)).unwrap();
         let text = KeptFiles::default().text(&Root::live(), 1, path.to_str().unwrap());
-        assert_eq!(text.map(|text| text.len()), Some(LONGEST + 1));
+        assert_eq!(text.map(|text| text.len()), Some(PIECE + 1));
         let mut kept = KeptFiles::default();
-        std::fs::write(&path, "x".repeat(5 * LONGEST)).unwrap();
-        for length in [5 * LONGEST, 3, 3] {
+        std::fs::write(&path, "x".repeat(5 * PIECE)).unwrap();
+        for length in [5 * PIECE, 3, 3] {
             std::fs::write(&path, "y".repeat(length)).unwrap();
-            let text = kept.whole_text(&Root::live(), 1, path.to_str().unwrap()).unwrap();
+            let text = kept.text(&Root::live(), 1, path.to_str().unwrap()).unwrap();
             assert_eq!(text, "y".repeat(length));
         }
-        assert_eq!((kept.open.len(), kept.whole_text(&Root::live(), 2, "/proc/none")), (1, None));
+        assert_eq!((kept.open.len(), kept.text(&Root::live(), 2, "/proc/none")), (1, None));
     }
 }

@@ -45,7 +45,7 @@ impl Look {
         nodes: &[u32],
         groups: &[String],
     ) -> Self {
-        let mut text = |key: i32, path: &str| files.whole_text(root, key, path);
+        let mut text = |key: i32, path: &str| files.text(root, key, path);
         let vmstat = text(0, "/proc/vmstat").unwrap_or_default();
         let stat = text(1, "/proc/stat");
         let [cpu, io, memory] = PRESSURE;

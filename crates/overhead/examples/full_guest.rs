@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use kernels::primes;
 use overhead::kernel_module::{BuildDirectory, Source};
 use overhead::kvm_guest::{self, Kind};
-use overhead::{Layer, Ticks, crc32, portions, whole_guest};
+use overhead::{Layer, Layers, Ticks, crc32, portions, whole_guest};
 
 static STOP: os::Stop = os::Stop::new();
 
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     let kernel = Some(kernel.as_path());
     let spec =
         whole_guest::WholeGuest { kernel, module, build_directory, program, cpu, other, kvm, stop: &STOP };
-    let (rows, missing) = whole_guest::boot(&spec);
+    let Layers { running: rows, missing } = whole_guest::boot(&spec);
     for (name, failure) in &missing {
         println!("{name}: {}", failure.reason);
     }
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     let expected = if other.is_some() { 0 } else { 2 };
     let mut well = missing.len() == expected && missing.iter().all(|(name, _)| name.bound.is_none());
     for mut layer in rows {
-        match counted(&mut layer) {
+        match counted(layer.as_mut()) {
             Ok(primes) => println!("{}: {primes} primes with the same bytes", layer.name()),
             Err(why) => {
                 println!("{}: {why}", layer.name());
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
 }
 
 /// All primes, portion by portion as `overhead` does it.
-fn counted(layer: &mut whole_guest::GuestLayer) -> Result<u64, String> {
+fn counted(layer: &mut dyn Layer) -> Result<u64, String> {
     let (name, mut found) = (layer.name(), 0);
     for portion in portions() {
         let pass = layer.pass(portion).map_err(|failure| failure.reason.to_string())?;

@@ -2,16 +2,18 @@
 //! mounts what it needs, runs itself as the kernel's command line says, sends what came of it over a serial port, and
 //! powers the machine off.
 
-use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use rustix::mount::MountFlags;
+use rustix::process::WaitOptions;
+use rustix::system::RebootCommand;
+use rustix::termios::{OptionalActions, tcdrain, tcgetattr, tcsetattr};
 use wire::{Kind, Orders};
 
 /// Where the kernel starts the program of an initramfs.
@@ -153,20 +155,15 @@ fn pass_on(from: Option<impl Read>, kind: Kind, channel: &Channel) {
 /// Waits for `child`, and for every orphan that the kernel hands to the first process.
 fn wait(child: u32) -> String {
     loop {
-        let mut status = 0;
-        // SAFETY: status is a valid place for an int.
-        let ended = unsafe { libc::waitpid(-1, &mut status, 0) };
-        if ended < 0 {
-            let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::Interrupted {
-                return "exit 3".to_owned();
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((ended, status))) if ended.as_raw_nonzero().get().cast_unsigned() == child => {
+                return match status.terminating_signal() {
+                    Some(signal) => format!("signal {signal}"),
+                    None => format!("exit {}", status.exit_status().unwrap_or(0)),
+                };
             }
-        } else if ended.cast_unsigned() == child {
-            return if libc::WIFSIGNALED(status) {
-                format!("signal {}", libc::WTERMSIG(status))
-            } else {
-                format!("exit {}", libc::WEXITSTATUS(status))
-            };
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return "exit 3".to_owned(),
         }
     }
 }
@@ -176,27 +173,17 @@ struct Channel(Mutex<(File, u32)>);
 
 impl Channel {
     fn open(path: &str) -> io::Result<Self> {
-        let port = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NOCTTY)
-            .open(path)
-            .map_err(|error| with_path(path, &error))?;
-        let descriptor = port.as_raw_fd();
-        // SAFETY: the descriptor is open, and the structure, of which zeros are a value, lives through the calls.
-        let set = unsafe {
-            let mut settings: libc::termios = std::mem::zeroed();
-            libc::tcgetattr(descriptor, &mut settings) == 0 && {
-                // Otherwise each line end would be written as two bytes.
-                libc::cfmakeraw(&mut settings);
-                settings.c_cflag = settings.c_cflag & !libc::CBAUD | libc::B115200;
-                libc::tcsetattr(descriptor, libc::TCSANOW, &settings) == 0
-            }
+        let opened = || -> io::Result<File> {
+            let mut options = OpenOptions::new();
+            let port = options.read(true).write(true).custom_flags(libc::O_NOCTTY).open(path)?;
+            let mut settings = tcgetattr(&port)?;
+            // Otherwise each line end would be written as two bytes.
+            settings.make_raw();
+            settings.set_speed(115_200)?;
+            tcsetattr(&port, OptionalActions::Now, &settings)?;
+            Ok(port)
         };
-        if !set {
-            return Err(with_path(path, &io::Error::last_os_error()));
-        }
-        Ok(Self(Mutex::new((port, 0))))
+        opened().map(|port| Self(Mutex::new((port, 0)))).map_err(|error| with_path(path, &error))
     }
 
     /// The host notices frames that are missing; there is nobody else to tell.
@@ -208,8 +195,7 @@ impl Channel {
 
     fn drain(&self) {
         let channel = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the descriptor is open.
-        unsafe { libc::tcdrain(channel.0.as_raw_fd()) };
+        let _ = tcdrain(&channel.0);
     }
 }
 
@@ -219,10 +205,7 @@ fn mount((kind, at, make): &(&str, &str, bool)) -> Option<String> {
         if *make {
             fs::DirBuilder::new().mode(0o755).recursive(true).create(at)?;
         }
-        let (kind, at) = (CString::new(*kind)?, CString::new(*at)?);
-        // SAFETY: the three texts end with a zero byte and outlive the call; these file systems need no data.
-        let result = unsafe { libc::mount(kind.as_ptr(), at.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        Ok(rustix::mount::mount(*kind, *at, *kind, MountFlags::empty(), None)?)
     };
     done().err().map(|error| format!("{kind} on {at}: {error}"))
 }
@@ -234,11 +217,8 @@ fn take_offline(cpu: u32) -> Option<String> {
 }
 
 fn power_off() -> ! {
-    // SAFETY: neither call touches memory.
-    unsafe {
-        libc::sync();
-        libc::reboot(libc::RB_POWER_OFF);
-    }
+    rustix::fs::sync();
+    let _ = rustix::system::reboot(RebootCommand::PowerOff);
     // The kernel panics when its first process ends, and the host sees that.
     std::process::exit(3)
 }

@@ -13,12 +13,7 @@ const HEAD: u64 = 0x210;
 ///
 /// It cannot be read, or by its first bytes is none.
 pub fn check_kernel(path: &Path, flag: &str) -> Result<(), String> {
-    let way_out = format!("name another with {flag}");
-    match head(path) {
-        Ok(head) if is_kernel(&head) => Ok(()),
-        Ok(_) => Err(format!("is not a kernel image; {way_out}, for instance /boot/vmlinuz-RELEASE")),
-        Err(why) => Err(format!("cannot be read: {why}; {way_out}")),
-    }
+    check(path, flag, is_kernel, ["is not a kernel image", "for instance /boot/vmlinuz-RELEASE"])
 }
 
 /// Refuses what is no kernel module of this architecture: what it is, and a way out.
@@ -27,13 +22,15 @@ pub fn check_kernel(path: &Path, flag: &str) -> Result<(), String> {
 ///
 /// It cannot be read, or by its first bytes is none.
 pub fn check_module(path: &Path, flag: &str) -> Result<(), String> {
-    let way_out = format!("name another with {flag}");
+    let what = "is not an uncompressed kernel module (a relocatable ELF file, .ko)";
+    check(path, flag, is_module, [what, "or leave it out: --kernel builds one"])
+}
+
+fn check(path: &Path, flag: &str, is_it: fn(&[u8]) -> bool, [what, hint]: [&str; 2]) -> Result<(), String> {
     match head(path) {
-        Ok(head) if is_module(&head) => Ok(()),
-        Ok(_) => Err(format!(
-            "is not an uncompressed kernel module (a relocatable ELF file, .ko); {way_out}, or leave it out: --kernel builds one"
-        )),
-        Err(why) => Err(format!("cannot be read: {why}; {way_out}")),
+        Ok(head) if is_it(&head) => Ok(()),
+        Ok(_) => Err(format!("{what}; name another with {flag}, {hint}")),
+        Err(why) => Err(format!("cannot be read: {why}; name another with {flag}")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What costs speed: a finding, how bad and how sure it is, and rules that could not look.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_with::skip_serializing_none;
 
 use crate::difference::Verdict;
@@ -38,9 +38,9 @@ pub enum Relevance {
 }
 
 /// Something that costs speed.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(from = "Written", into = "Written")]
 pub struct Finding {
     /// The rule's name, stable: `timer-slack`.
     pub rule: String,
@@ -49,22 +49,29 @@ pub struct Finding {
     /// What, in one line.
     pub what: Text,
     /// Where: which CPUs, nodes, devices.
+    #[serde(rename = "where")]
     pub place: Option<Text>,
     /// The figures behind it, each with its place in the record.
     pub evidence: Vec<Evidence>,
     /// What it costs.
     pub loss: Verdict,
-    /// Who feels that.
+    /// Who feels that; absent in records of 0.1.
+    #[serde(default)]
     pub relevance: Relevance,
     /// Whether the loss was measured here or modelled.
     pub measured: bool,
     /// How sure it is that this is so.
+    #[serde(default)]
     pub confidence: Confidence,
     /// The resource that it takes from, as in `diagnosis.resources[].name`, where it takes from one of them.
     pub resource: Option<String>,
     /// What to do: commands to paste, or what to buy or change.
+    #[serde(flatten, serialize_with = "RemedyLists::write", deserialize_with = "RemedyLists::read")]
+    #[cfg_attr(test, schemars(with = "RemedyLists"))]
     pub remedy: Vec<Remedy>,
     /// How to undo the remedy.
+    #[serde(flatten, serialize_with = "UndoLists::write", deserialize_with = "UndoLists::read")]
+    #[cfg_attr(test, schemars(with = "UndoLists"))]
     pub undo: Vec<Remedy>,
 }
 
@@ -78,34 +85,10 @@ impl Finding {
     }
 }
 
-/// As it stands in JSON.
-#[skip_serializing_none]
+/// Remedies as they stand in JSON, among the keys of the finding: lists beside each other.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Written {
-    /// The rule's name, stable: `timer-slack`.
-    rule: String,
-    /// How bad it is.
-    severity: Severity,
-    /// What, in one line.
-    what: Text,
-    /// Where: which CPUs, nodes, devices.
-    #[serde(rename = "where")]
-    place: Option<Text>,
-    /// The figures behind it, each with its place in the record.
-    evidence: Vec<Evidence>,
-    /// What it costs.
-    loss: Verdict,
-    /// Who feels that; absent in records of 0.1.
-    #[serde(default)]
-    relevance: Relevance,
-    /// Whether the loss was measured here or modelled.
-    measured: bool,
-    /// How sure it is that this is so.
-    #[serde(default)]
-    confidence: Confidence,
-    /// The resource that it takes from, as in `diagnosis.resources[].name`, where it takes from one of them.
-    resource: Option<String>,
+struct RemedyLists {
     /// What to do: commands to paste, or what to buy or change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     remedy: Vec<String>,
@@ -116,6 +99,12 @@ struct Written {
     /// Absent where none does.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "known_knobs")]
     remedy_sets: Vec<Option<KnobValue>>,
+}
+
+/// What undoes the remedies, in the same form.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct UndoLists {
     /// How to undo the remedy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     undo: Vec<String>,
@@ -124,65 +113,43 @@ struct Written {
     undo_commands: Vec<Option<String>>,
 }
 
+impl RemedyLists {
+    fn write<S: Serializer>(all: &[Remedy], to: S) -> Result<S::Ok, S::Error> {
+        let (remedy, remedy_commands) = Remedy::write_all(all);
+        let mut remedy_sets: Vec<_> = all.iter().map(|one| one.sets.clone()).collect();
+        if remedy_sets.iter().all(Option::is_none) {
+            remedy_sets.clear();
+        }
+        Self { remedy, remedy_commands, remedy_sets }.serialize(to)
+    }
+
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Remedy>, D::Error> {
+        let Self { remedy, remedy_commands, remedy_sets } = Self::deserialize(from)?;
+        let mut all = Remedy::read_all(remedy, remedy_commands);
+        for (remedy, sets) in all.iter_mut().zip(remedy_sets) {
+            remedy.sets = sets;
+        }
+        Ok(all)
+    }
+}
+
+impl UndoLists {
+    fn write<S: Serializer>(all: &[Remedy], to: S) -> Result<S::Ok, S::Error> {
+        let (undo, undo_commands) = Remedy::write_all(all);
+        Self { undo, undo_commands }.serialize(to)
+    }
+
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Remedy>, D::Error> {
+        let Self { undo, undo_commands } = Self::deserialize(from)?;
+        Ok(Remedy::read_all(undo, undo_commands))
+    }
+}
+
 /// What remedies set; a knob of a later version is none.
-fn known_knobs<'de, D: serde::Deserializer<'de>>(written: D) -> Result<Vec<Option<KnobValue>>, D::Error> {
+fn known_knobs<'de, D: Deserializer<'de>>(written: D) -> Result<Vec<Option<KnobValue>>, D::Error> {
     let written: Vec<Option<serde_json::Value>> = Vec::deserialize(written)?;
     let known = |value: Option<serde_json::Value>| value.and_then(|value| serde_json::from_value(value).ok());
     Ok(written.into_iter().map(known).collect())
-}
-
-impl From<Written> for Finding {
-    fn from(written: Written) -> Self {
-        let Written { rule, severity, what, place, evidence, loss, relevance, .. } = written;
-        let (measured, confidence, resource) = (written.measured, written.confidence, written.resource);
-        let mut remedy = Remedy::read_all(written.remedy, written.remedy_commands);
-        for (remedy, sets) in remedy.iter_mut().zip(written.remedy_sets) {
-            remedy.sets = sets;
-        }
-        let undo = Remedy::read_all(written.undo, written.undo_commands);
-        Self {
-            rule,
-            severity,
-            what,
-            place,
-            evidence,
-            loss,
-            relevance,
-            measured,
-            confidence,
-            resource,
-            remedy,
-            undo,
-        }
-    }
-}
-
-impl From<Finding> for Written {
-    fn from(finding: Finding) -> Self {
-        let words = |all: &[Remedy]| all.iter().map(Remedy::to_string).collect();
-        let sets = |all: &[Remedy]| match all.iter().any(|one| one.sets.is_some()) {
-            true => all.iter().map(|one| one.sets.clone()).collect(),
-            false => Vec::new(),
-        };
-        let commands = |all: Vec<Remedy>| all.into_iter().map(|one| one.command).collect();
-        Self {
-            rule: finding.rule,
-            severity: finding.severity,
-            what: finding.what,
-            place: finding.place,
-            evidence: finding.evidence,
-            loss: finding.loss,
-            relevance: finding.relevance,
-            measured: finding.measured,
-            confidence: finding.confidence,
-            resource: finding.resource,
-            remedy: words(&finding.remedy),
-            remedy_sets: sets(&finding.remedy),
-            remedy_commands: commands(finding.remedy),
-            undo: words(&finding.undo),
-            undo_commands: commands(finding.undo),
-        }
-    }
 }
 
 /// How sure a finding is.

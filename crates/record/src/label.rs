@@ -1,124 +1,115 @@
 //! The labels of a measurement: where it was taken.
 
-use std::fmt;
-
-macro_rules! labels {
-    ($($(#[doc = $meaning:literal])+ $label:ident = $name:literal,)+) => {
-        /// A label of a measurement.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Label {
-            $($(#[doc = $meaning])+ $label,)+
-        }
-
-        impl Label {
-            /// All of them, by their names.
-            pub const ALL: &[Label] = &[$(Label::$label),+];
-
-            /// Its name in records.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Label::$label => $name,)+
-                }
-            }
-        }
-    };
-}
-
-labels! {
+/// A label of a measurement.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::IntoStaticStr,
+    strum::Display,
+    strum::EnumString,
+)]
+#[strum(serialize_all = "snake_case")]
+pub enum Label {
     /// How many cores worked: `one`, `all`.
-    Active = "active",
+    Active,
     /// What the load beside it moved, B/s.
-    Bandwidth = "bandwidth",
+    Bandwidth,
     /// What a routine was bound to: `none`, `cpu 3`.
-    Bound = "bound",
+    Bound,
     /// Size of the working set or block, bytes.
-    Bytes = "bytes",
+    Bytes,
     /// Which bytes a bandwidth counts: `stream` (what the loop moves), `bus` (with the lines that stores read).
-    BytesCounted = "bytes_counted",
+    BytesCounted,
     /// A category of top-down analysis: `retiring`.
-    Category = "category",
+    Category,
     /// What took the CPU: `os`, `hypervisor`.
-    Cause = "cause",
+    Cause,
     /// Chases that run at once.
-    Chains = "chains",
+    Chains,
     /// The kernel's clock source.
-    Clocksource = "clocksource",
+    Clocksource,
     /// A physical core, by its number.
-    Core = "core",
+    Core,
     /// Whether the tick of the clock is taken out (coordinated omission).
-    Corrected = "corrected",
+    Corrected,
     /// A logical CPU, by its number.
-    Cpu = "cpu",
+    Cpu,
     /// Several CPUs, as a list, or how many.
-    Cpus = "cpus",
+    Cpus,
     /// A counter's event, by its name in perf.
-    Event = "event",
+    Event,
     /// The node or CPU that asks.
-    From = "from",
+    From,
     /// How a line goes from core to core; see [`Handover`](crate::Handover).
-    Handover = "handover",
+    Handover,
     /// The node of the memory that a line lies in.
-    Home = "home",
+    Home,
     /// Interrupts `on` or `off`.
-    Interrupts = "interrupts",
+    Interrupts,
     /// A kind of what the metric names.
-    Kind = "kind",
+    Kind,
     /// A layer of the machine: `user`, `kernel`.
-    Layer = "layer",
+    Layer,
     /// The node of the memory.
-    Node = "node",
+    Node,
     /// A loop over memory: `read`, `triad`.
-    Op = "op",
+    Op,
     /// Page size: `4KiB`, `2MiB`.
-    Page = "page",
+    Page,
     /// The order in which CPUs were taken: `cores-first`.
-    Placement = "placement",
+    Placement,
     /// A scheduling policy: `other`, `fifo`.
-    Policy = "policy",
+    Policy,
     /// A real-time priority.
-    Priority = "priority",
+    Priority,
     /// The node of the reader.
-    ReaderNode = "reader_node",
+    ReaderNode,
     /// What one figure was taken over: `node`, `package`.
-    Scope = "scope",
+    Scope,
     /// `as-is` or `tuned`.
-    Setting = "setting",
+    Setting,
     /// Load beside it, as a share of the most.
-    ShareOfPeak = "share_of_peak",
+    ShareOfPeak,
     /// Where a count comes from: `pmu`, `declared`.
-    Source = "source",
+    Source,
     /// A state of a thread or a CPU: `user`, `runnable`.
-    State = "state",
+    State,
     /// `regular` or `streaming`.
-    Stores = "stores",
+    Stores,
     /// A thread, by its name.
-    Thread = "thread",
+    Thread,
     /// Threads or copies at work.
-    Threads = "threads",
+    Threads,
     /// The node or CPU that is asked.
-    To = "to",
+    To,
     /// The CPU that is asked.
-    ToCpu = "to_cpu",
+    ToCpu,
     /// Vector work beside it: `scalar`, `256`, `512`.
-    Vector = "vector",
+    Vector,
     /// A workload by its name; `command` for a command of the user.
-    Workload = "workload",
+    Workload,
     /// The node of the writer.
-    WriterNode = "writer_node",
+    WriterNode,
 }
 
 impl Label {
+    /// Its name in records.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
     /// The label of this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|label| label.name() == name)
+        name.parse().ok()
     }
 }
 
-impl fmt::Display for Label {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 /// A workload's name as people read it: memory bandwidth has triads of other stores.
 pub fn name_workload(name: &str) -> &str {
     if name == "triad" { "triad (regular stores)" } else { name }

@@ -106,6 +106,18 @@ pub struct CpuTimes {
     pub steal: f64,
 }
 
+impl std::ops::AddAssign for CpuTimes {
+    fn add_assign(&mut self, more: Self) {
+        self.user += more.user;
+        self.system += more.system;
+        self.irq += more.irq;
+        self.softirq += more.softirq;
+        self.iowait += more.iowait;
+        self.idle += more.idle;
+        self.steal += more.steal;
+    }
+}
+
 impl CpuTimes {
     /// Time in which a CPU worked.
     pub fn busy(&self) -> f64 {

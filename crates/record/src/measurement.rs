@@ -1,10 +1,8 @@
 //! One metric under its labels: what was measured, where, the samples and their summary.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde::de::Visitor;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_with::skip_serializing_none;
 
@@ -16,101 +14,60 @@ use crate::metrics::{Better, Metric, Statistic};
 use crate::statistics::Summary;
 
 /// A value of a label: a number, a word or a switch.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, strum::Display)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(!try_from))]
+#[serde(untagged, try_from = "Value")]
 pub enum Key {
     /// `corrected: true`.
+    #[strum(to_string = "{0}")]
     Switch(bool),
     /// `cpu: 3`, `bytes: 4096`.
+    #[strum(to_string = "{0}")]
     Count(u64),
     /// `share_of_peak: 0.5`.
+    #[strum(to_string = "{0}")]
     Number(f64),
     /// `op: "triad"`.
+    #[strum(to_string = "{0}")]
     Word(String),
 }
 
 /// By what it is: trying one variant after the other, as serde does of untagged ones, took a third of a record's reading.
-impl<'de> Deserialize<'de> for Key {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct OfKey;
+impl TryFrom<Value> for Key {
+    type Error = &'static str;
 
-        impl Visitor<'_> for OfKey {
-            type Value = Key;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a label's value")
+    fn try_from(value: Value) -> Result<Self, Self::Error> {
+        match value {
+            Value::Bool(value) => Ok(Key::Switch(value)),
+            Value::String(value) => Ok(Key::Word(value)),
+            Value::Number(value) => {
+                value.as_u64().map(Key::Count).or(value.as_f64().map(Key::Number)).ok_or("no number")
             }
-
-            fn visit_bool<E>(self, value: bool) -> Result<Key, E> {
-                Ok(Key::Switch(value))
-            }
-
-            fn visit_u64<E>(self, value: u64) -> Result<Key, E> {
-                Ok(Key::Count(value))
-            }
-
-            fn visit_i64<E>(self, value: i64) -> Result<Key, E> {
-                Ok(u64::try_from(value).map_or(Key::Number(value as f64), Key::Count))
-            }
-
-            fn visit_f64<E>(self, value: f64) -> Result<Key, E> {
-                Ok(Key::Number(value))
-            }
-
-            fn visit_str<E>(self, value: &str) -> Result<Key, E> {
-                Ok(Key::Word(value.to_owned()))
-            }
-        }
-
-        from.deserialize_any(OfKey)
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Key::Switch(value) => write!(f, "{value}"),
-            Key::Count(value) => write!(f, "{value}"),
-            Key::Number(value) => write!(f, "{value}"),
-            Key::Word(value) => write!(f, "{value}"),
+            _ => Err("a label's value is a number, a word or a switch"),
         }
     }
 }
 
-impl From<bool> for Key {
-    fn from(value: bool) -> Self {
-        Key::Switch(value)
-    }
+macro_rules! keys {
+    ($($type:ty => $key:ident,)+) => {
+        $(impl From<$type> for Key {
+            fn from(value: $type) -> Self {
+                Key::$key(value as _)
+            }
+        })+
+    };
 }
-impl From<u64> for Key {
-    fn from(value: u64) -> Self {
-        Key::Count(value)
-    }
-}
-impl From<u32> for Key {
-    fn from(value: u32) -> Self {
-        Key::Count(value.into())
-    }
-}
-impl From<usize> for Key {
-    fn from(value: usize) -> Self {
-        Key::Count(value as u64)
-    }
-}
-impl From<f64> for Key {
-    fn from(value: f64) -> Self {
-        Key::Number(value)
-    }
-}
-impl From<&str> for Key {
-    fn from(value: &str) -> Self {
-        Key::Word(value.to_owned())
-    }
-}
+keys! { bool => Switch, u64 => Count, u32 => Count, usize => Count, f64 => Number, }
+
 impl From<String> for Key {
     fn from(value: String) -> Self {
         Key::Word(value)
+    }
+}
+
+impl From<&str> for Key {
+    fn from(value: &str) -> Self {
+        Key::Word(value.to_owned())
     }
 }
 

@@ -137,6 +137,11 @@ impl Remedy {
         words.into_iter().zip(commands.into_iter().chain(std::iter::repeat(None))).map(read).collect()
     }
 
+    /// As a record has them.
+    pub(crate) fn write_all(all: &[Self]) -> (Vec<String>, Vec<Option<String>>) {
+        all.iter().map(|one| (one.to_string(), one.command.clone())).unzip()
+    }
+
     /// Of words alone: a command is what begins with a program that remedies name.
     pub fn of_words(words: &str) -> Self {
         if is_command(words) {

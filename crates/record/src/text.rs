@@ -64,24 +64,6 @@ impl fmt::Display for Value {
     }
 }
 
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Value::Text(text.to_owned().into())
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Value::Text(Cow::Owned(text))
-    }
-}
-
-impl From<&String> for Value {
-    fn from(text: &String) -> Self {
-        Value::Text(Cow::Owned(text.clone()))
-    }
-}
-
 macro_rules! counts {
     ($($type:ty),*) => {
         $(impl From<$type> for Value {
@@ -108,7 +90,7 @@ macro_rules! shown {
         })*
     };
 }
-shown!(&crate::CpuList, crate::CpuList, std::io::Error, &std::io::Error);
+shown!(&str, String, &String, &crate::CpuList, crate::CpuList, std::io::Error, &std::io::Error);
 
 impl From<Text> for Value {
     fn from(text: Text) -> Self {

@@ -1,11 +1,22 @@
 //! What a loop over arrays is: its operation, its stores, its declared work.
 
-use std::fmt;
-
 use crate::{Variant, Work};
 
 /// What a loop does with its arrays; the words are STREAM's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::Display,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum Op {
     /// Loads `a`.
     Read,
@@ -31,36 +42,12 @@ pub enum Op {
 pub const CONSTANT: f64 = 3.0;
 
 impl Op {
-    pub(super) const ALL: [Op; 9] = [
-        Op::Read,
-        Op::Write,
-        Op::Copy,
-        Op::Scale,
-        Op::Add,
-        Op::Triad,
-        Op::Read3Write1,
-        Op::Read2Write1,
-        Op::Read1Write1,
-    ];
-
     /// All of them.
-    pub const fn all() -> &'static [Op] {
-        &Op::ALL
-    }
+    pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// Its name in a record.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Op::Read => "read",
-            Op::Write => "write",
-            Op::Copy => "copy",
-            Op::Scale => "scale",
-            Op::Add => "add",
-            Op::Triad => "triad",
-            Op::Read3Write1 => "read3write1",
-            Op::Read2Write1 => "read2write1",
-            Op::Read1Write1 => "read1write1",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// How many arrays it works on. [`Op::Read`] has only `a`; the others with one array have only `dst`.
@@ -78,14 +65,21 @@ impl Op {
     }
 }
 
-impl fmt::Display for Op {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 /// How a loop stores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::Display,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum Stores {
     /// Into the cache; a line that is not there is read first.
     Regular,
@@ -96,22 +90,11 @@ pub enum Stores {
 
 impl Stores {
     /// Both.
-    pub const fn all() -> &'static [Stores] {
-        &[Stores::Regular, Stores::Streaming]
-    }
+    pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// Its name in a record.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Stores::Regular => "regular",
-            Stores::Streaming => "streaming",
-        }
-    }
-}
-
-impl fmt::Display for Stores {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -175,32 +158,13 @@ pub(super) const fn declare(
     let per_step = match op {
         Op::Read | Op::Write | Op::Read3Write1 | Op::Read2Write1 | Op::Read1Write1 => 1,
         Op::Copy => 2,
-        // Load, multiply, store; or a pair loaded, two multiplied, a pair stored.
-        Op::Scale => {
-            if neon {
-                4
-            } else {
-                3
-            }
-        }
-        // x86-64 takes the second array from memory in the add.
-        Op::Add => {
-            if neon {
-                5
-            } else {
-                3
-            }
-        }
+        // Pairs: one loaded, two multiplied, one stored; of two arrays one more is loaded.
+        Op::Scale if neon => 4,
+        Op::Add | Op::Triad if neon => 5,
         // Without a fused multiply-add one more.
-        Op::Triad => {
-            if neon {
-                5
-            } else if matches!(variant, Variant::Sse2) {
-                4
-            } else {
-                3
-            }
-        }
+        Op::Triad if matches!(variant, Variant::Sse2) => 4,
+        // Load, compute, store. x86-64 takes the second array from memory in the add.
+        Op::Scale | Op::Add | Op::Triad => 3,
     };
     let (bytes_read, bytes_written, flops) = match op {
         Op::Read => (block, 0, 0),

@@ -287,24 +287,15 @@ neon_stores! { neon_streaming "stnp" }
 /// The loops of one vector width, in the order of [`Op::ALL`], regular stores first.
 macro_rules! list {
     ($variant:ident $read:ident $regular:ident $streaming:ident) => {
+        list! { @both $variant $read $regular $streaming
+            Write write, Copy copy, Scale scale, Add add, Triad triad,
+            Read3Write1 read3write1, Read2Write1 read2write1, Read1Write1 read1write1 }
+    };
+    (@both $variant:ident $read:ident $regular:ident $streaming:ident $($op:ident $run:ident),+) => {
         [
             declare(Op::Read, Stores::Regular, Variant::$variant, $read),
-            declare(Op::Write, Stores::Regular, Variant::$variant, $regular::write),
-            declare(Op::Write, Stores::Streaming, Variant::$variant, $streaming::write),
-            declare(Op::Copy, Stores::Regular, Variant::$variant, $regular::copy),
-            declare(Op::Copy, Stores::Streaming, Variant::$variant, $streaming::copy),
-            declare(Op::Scale, Stores::Regular, Variant::$variant, $regular::scale),
-            declare(Op::Scale, Stores::Streaming, Variant::$variant, $streaming::scale),
-            declare(Op::Add, Stores::Regular, Variant::$variant, $regular::add),
-            declare(Op::Add, Stores::Streaming, Variant::$variant, $streaming::add),
-            declare(Op::Triad, Stores::Regular, Variant::$variant, $regular::triad),
-            declare(Op::Triad, Stores::Streaming, Variant::$variant, $streaming::triad),
-            declare(Op::Read3Write1, Stores::Regular, Variant::$variant, $regular::read3write1),
-            declare(Op::Read3Write1, Stores::Streaming, Variant::$variant, $streaming::read3write1),
-            declare(Op::Read2Write1, Stores::Regular, Variant::$variant, $regular::read2write1),
-            declare(Op::Read2Write1, Stores::Streaming, Variant::$variant, $streaming::read2write1),
-            declare(Op::Read1Write1, Stores::Regular, Variant::$variant, $regular::read1write1),
-            declare(Op::Read1Write1, Stores::Streaming, Variant::$variant, $streaming::read1write1),
+            $(declare(Op::$op, Stores::Regular, Variant::$variant, $regular::$run),
+            declare(Op::$op, Stores::Streaming, Variant::$variant, $streaming::$run),)+
         ]
     };
 }

@@ -67,15 +67,9 @@ pub(crate) fn grown(before: &Stat, after: &Stat) -> CpuTimes {
     }
     let mut sum = CpuTimes::default();
     for (cpu, after) in &after.each {
-        let Some(before) = before.each.get(cpu) else { continue };
-        let CpuTimes { user, system, irq, softirq, iowait, idle, steal } = between(before, after);
-        sum.user += user;
-        sum.system += system;
-        sum.irq += irq;
-        sum.softirq += softirq;
-        sum.iowait += iowait;
-        sum.idle += idle;
-        sum.steal += steal;
+        if let Some(before) = before.each.get(cpu) {
+            sum += between(before, after);
+        }
     }
     sum
 }

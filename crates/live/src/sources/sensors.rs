@@ -99,7 +99,6 @@ pub(crate) fn has_fans_or_temperatures(root: &Root) -> bool {
 /// The most of each kind that hwmon shows.
 fn read_chips(root: &Root) -> Sensors {
     let mut sensors = Sensors::default();
-    let keep = |most: &mut Option<f64>, value: f64| *most = Some(most.map_or(value, |most| most.max(value)));
     for chip in root.numbered("/sys/class/hwmon", "hwmon").iter().take(MOST_CHIPS) {
         let folder = format!("/sys/class/hwmon/hwmon{chip}");
         let name = root.text(&format!("{folder}/name")).unwrap_or_default();
@@ -108,30 +107,16 @@ fn read_chips(root: &Root) -> Sensors {
         }
         for file in root.list(&folder).into_iter().take(MOST_SENSORS) {
             let Some((kind, _)) = file.split_once(|c: char| c.is_ascii_digit()) else { continue };
-            let value = || root.number::<f64>(&format!("{folder}/{file}"));
-            match kind {
-                "temp" if file.ends_with("_input") => {
-                    let celsius = value().map(|thousandths| thousandths / 1e3);
-                    celsius
-                        .filter(|c| (-50.0..=200.0).contains(c))
-                        .into_iter()
-                        .for_each(|c| keep(&mut sensors.celsius, c));
-                }
-                "fan" if file.ends_with("_input") => {
-                    value()
-                        .filter(|rpm| (0.0..=1e5).contains(rpm))
-                        .into_iter()
-                        .for_each(|rpm| keep(&mut sensors.fan_rpm, rpm));
-                }
+            let (scale, plausible, most) = match kind {
+                "temp" if file.ends_with("_input") => (1e3, -50.0..=200.0, &mut sensors.celsius),
+                "fan" if file.ends_with("_input") => (1.0, 0.0..=1e5, &mut sensors.fan_rpm),
                 "power" if file.ends_with("_input") || file.ends_with("_average") => {
-                    let watts = value().map(|microwatts| microwatts / 1e6);
-                    watts
-                        .filter(|w| (0.0..=MOST_WATTS).contains(w))
-                        .into_iter()
-                        .for_each(|w| keep(&mut sensors.watts, w));
+                    (1e6, 0.0..=MOST_WATTS, &mut sensors.watts)
                 }
-                _ => {}
-            }
+                _ => continue,
+            };
+            let value = root.number::<f64>(&format!("{folder}/{file}")).map(|value| value / scale);
+            *most = value.filter(|value| plausible.contains(value)).into_iter().chain(*most).reduce(f64::max);
         }
     }
     sensors

@@ -108,7 +108,7 @@ fn groups(machine: &Machine, cpus: &[u32], lead: u32) -> Vec<Group> {
 fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Result<(), Halt> {
     let ops: Vec<Op> = match context.depth {
         Depth::Quick => vec![Op::Read, Op::Copy, Op::Triad],
-        _ => Op::all().to_vec(),
+        _ => Op::ALL.to_vec(),
     };
     let rounds = context.depth.pick(1, 2, 6);
     // Before the time is shared out: where others are at work it takes some.

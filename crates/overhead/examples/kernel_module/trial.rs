@@ -125,7 +125,7 @@ fn same_bytes(answer: &Answer, trial: &mut Trial) -> Result<(), String> {
         let same = pass.crc == crc32(routine) && pass.page_offset as usize == place;
         trial.hold(same, "the routine's bytes and place are the program's own", || format!("{pass:?}"))?;
     }
-    let same = answer.routine_bytes as usize == routine.len() && answer.clock_crc == crc32(clock);
+    let same = answer.head.routine_bytes as usize == routine.len() && answer.head.clock_crc == crc32(clock);
     trial.hold(same, "the adds' bytes are the program's own", || format!("{answer:?}"))
 }
 
@@ -179,12 +179,12 @@ fn injected(module: &Module, exact: bool, trial: &mut Trial) -> Result<(), Strin
     println!(
         "a load of 10,000/s of 5 µs: {} interrupts worked {} ns of a pass of {ns} ns; with interrupts it cost {on:.4}, of which \
          {entering:.4} by interrupts that do nothing; with interrupts off {off:.4}",
-        loaded.load_count, loaded.load_ns
+        loaded.head.load_count, loaded.head.load_ns
     );
-    trial.hold(loaded.load_count > 0, "the load's timer fires", || format!("{loaded:?}"))?;
+    trial.hold(loaded.head.load_count > 0, "the load's timer fires", || format!("{loaded:?}"))?;
     // Not more than its period allows, less what was missed.
     let most = ns / 100_000.0 + 20.0;
-    trial.hold((loaded.load_count as f64) < most.max(60.0) * 1.5, "no oftener than asked", || {
+    trial.hold((loaded.head.load_count as f64) < most.max(60.0) * 1.5, "no oftener than asked", || {
         format!("{loaded:?}")
     })?;
     if exact {

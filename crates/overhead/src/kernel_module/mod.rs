@@ -116,7 +116,7 @@ impl Module {
     ///
     /// What the module says of the request, or of a pass that it ended.
     pub fn ask(&self, request: &Request) -> Result<Answer, Unavailable> {
-        self.device.ask(request).inspect(|answer| self.thread_time.add(answer.thread_ns))
+        self.device.ask(request).inspect(|answer| self.thread_time.add(answer.head.thread_ns))
     }
 
     /// Gives the device any bytes, and returns at most `answer` bytes of what it then tells: for tests that hold the

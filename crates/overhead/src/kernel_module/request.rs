@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use zerocopy::FromBytes;
+
 /// Known to both sides.
 const VERSION: u32 = 2;
 /// The largest end of a range that the module takes: a number below it has at most 4096 divisions, so that interrupts
@@ -14,8 +16,8 @@ pub const CLOCK_MAX: u32 = 8192;
 
 const BOUND: u32 = 1;
 const INTERRUPTS_OFF: u32 = 2;
-const ANSWER_BYTES: usize = 48;
-const PASS_BYTES: usize = 96;
+const ANSWER_BYTES: usize = size_of::<AnswerHead>();
+const PASS_BYTES: usize = size_of::<PassReport>();
 
 /// A load by timer interrupts on one CPU, while passes run: a known cost, for tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +68,8 @@ impl Request {
 }
 
 /// One pass, as the module tells it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, FromBytes)]
+#[repr(C)]
 pub struct PassReport {
     /// Primes found.
     pub primes: u64,
@@ -100,82 +103,50 @@ pub struct PassReport {
     pub switches: u32,
     /// Involuntary switches.
     pub preemptions: u32,
+    /// Of later versions.
+    pub reserved: u32,
 }
 
-/// What the module tells of a request.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+/// What an answer begins with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, FromBytes)]
+#[repr(C)]
+pub struct AnswerHead {
+    version: u32,
+    passes: u32,
     /// Bytes of the routine.
     pub routine_bytes: u32,
+    /// Bytes of the adds.
+    pub clock_bytes: u32,
     /// CRC-32 of the adds' bytes where they ran.
     pub clock_crc: u32,
+    /// Their place in a page of 4096 bytes.
+    pub clock_offset: u32,
     /// Interrupts of the load.
     pub load_count: u64,
     /// How long they worked, ns.
     pub load_ns: u64,
     /// CPU time of the thread that made the passes, ns.
     pub thread_ns: u64,
-    /// The passes.
-    pub passes: Vec<PassReport>,
 }
 
-/// Takes one number after the other from bytes that are known to be long enough.
-struct Numbers<'a>(&'a [u8]);
-
-impl Numbers<'_> {
-    fn word(&mut self) -> Option<u32> {
-        let (head, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(u32::from_ne_bytes(*head))
-    }
-
-    fn number(&mut self) -> Option<u64> {
-        let (head, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(u64::from_ne_bytes(*head))
-    }
+/// What the module tells of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Of all passes.
+    pub head: AnswerHead,
+    /// The passes.
+    pub passes: Vec<PassReport>,
 }
 
 impl Answer {
     /// Reads an answer to a request of so many passes; `None` when these bytes are none.
     pub fn read(bytes: &[u8], passes: u32) -> Option<Self> {
-        let mut numbers = Numbers(bytes);
-        let (version, count) = (numbers.word()?, numbers.word()?);
-        if version != VERSION || count != passes || bytes.len() != ANSWER_BYTES + passes as usize * PASS_BYTES
-        {
-            return None;
-        }
-        let routine_bytes = numbers.word()?;
-        let _clock_bytes = numbers.word()?;
-        let clock_crc = numbers.word()?;
-        let _clock_offset = numbers.word()?;
-        let (load_count, load_ns, thread_ns) = (numbers.number()?, numbers.number()?, numbers.number()?);
-        let passes = (0..passes).map(|_| read_pass(&mut numbers)).collect::<Option<_>>()?;
-        Some(Self { routine_bytes, clock_crc, load_count, load_ns, thread_ns, passes })
+        let (head, rest) = AnswerHead::read_from_prefix(bytes).ok()?;
+        let known = (head.version, head.passes) == (VERSION, passes);
+        let reports = rest.chunks(PASS_BYTES).map(|bytes| PassReport::read_from_bytes(bytes).ok());
+        let passes = reports.collect::<Option<Vec<_>>>()?;
+        (known && passes.len() == head.passes as usize).then_some(Self { head, passes })
     }
-}
-
-fn read_pass(numbers: &mut Numbers) -> Option<PassReport> {
-    let report = PassReport {
-        primes: numbers.number()?,
-        ticks_inside: numbers.number()?,
-        ticks_whole: numbers.number()?,
-        ns_whole: numbers.number()?,
-        clock_before: numbers.number()?,
-        clock_after: numbers.number()?,
-        longest_off_ns: numbers.number()?,
-        clock_iterations: numbers.word()?,
-        crc: numbers.word()?,
-        page_offset: numbers.word()?,
-        bursts: numbers.word()?,
-        cpu_from: numbers.word()?,
-        cpu_to: numbers.word()?,
-        cpu_changes: numbers.word()?,
-        switches: numbers.word()?,
-        preemptions: numbers.word()?,
-    };
-    let _reserved = numbers.word()?;
-    Some(report)
 }
 
 #[cfg(test)]
@@ -229,8 +200,8 @@ mod tests {
             bytes.extend((0..10).flat_map(|n| (pass as u32 + 50 + n).to_ne_bytes()));
         }
         let answer = Answer::read(&bytes, 2).unwrap();
-        assert_eq!((answer.routine_bytes, answer.clock_crc), (117, 5));
-        assert_eq!((answer.load_count, answer.load_ns, answer.thread_ns), (6, 7, 8));
+        assert_eq!((answer.head.routine_bytes, answer.head.clock_crc), (117, 5));
+        assert_eq!((answer.head.load_count, answer.head.load_ns, answer.head.thread_ns), (6, 7, 8));
         let pass = &answer.passes[1];
         assert_eq!((pass.primes, pass.longest_off_ns, pass.clock_iterations), (200, 206, 250));
         assert_eq!((pass.cpu_from, pass.preemptions), (254, 258));

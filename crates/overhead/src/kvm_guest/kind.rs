@@ -3,7 +3,8 @@
 use super::TriedUntil;
 
 /// What kind of KVM a machine has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Kind {
     /// The processor runs both modes of a guest, and this machine is hardware.
     Hardware,
@@ -36,14 +37,7 @@ impl Kind {
 
     /// Its name in a record.
     pub fn word(self) -> &'static str {
-        match self {
-            Kind::Hardware => "hardware",
-            Kind::Nested => "nested",
-            Kind::Pvm => "pvm",
-            Kind::Emulating => "emulating",
-            Kind::Unusable => "unusable",
-            Kind::None => "none",
-        }
+        self.into()
     }
 }
 

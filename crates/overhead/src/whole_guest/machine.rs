@@ -14,11 +14,10 @@ use os::Stop;
 use os::pin;
 use os::pin::Pinned;
 use record::{CpuList, Template, Text, text};
-use serde_json::Value;
 use wire::{Frame, Kind as Said, Reader};
 
 use super::WholeGuest;
-use super::protocol::{self, GuestCommand, PIECE, Place};
+use super::protocol::{self, Answer, GuestCommand, PIECE, Place};
 use super::qemu;
 use crate::{Pass, Unavailable};
 
@@ -93,7 +92,10 @@ impl Machine {
 
     /// The release of its kernel.
     pub(super) fn release(&mut self) -> Result<String, Unavailable> {
-        protocol::release(&self.ask(&GuestCommand::About, b"")?)
+        match self.ask(&GuestCommand::About, b"")? {
+            Answer::Release(release) => Ok(release),
+            other => Err(protocol::unclear(&protocol::line(&other))),
+        }
     }
 
     /// Hands a kernel module over, and has it loaded.
@@ -106,11 +108,14 @@ impl Machine {
 
     /// Counts the primes of a range there.
     pub(super) fn pass(&mut self, place: Place, range: Range<u64>) -> Result<Pass, Unavailable> {
-        protocol::read_pass(self.ask(&GuestCommand::Pass(place, range), b"")?)
+        match self.ask(&GuestCommand::Pass(place, range), b"")? {
+            Answer::Pass(pass) => Ok(pass),
+            other => Err(protocol::unclear(&protocol::line(&other))),
+        }
     }
 
     /// The answer to what is asked, and to what follows it.
-    fn ask(&mut self, asked: &GuestCommand, more: &[u8]) -> Result<Value, Unavailable> {
+    fn ask(&mut self, asked: &GuestCommand, more: &[u8]) -> Result<Answer, Unavailable> {
         let request = [protocol::line(asked).as_bytes(), more].concat();
         let sent = self.asked.as_mut().is_some_and(|to| to.write_all(&request).is_ok());
         if !sent {

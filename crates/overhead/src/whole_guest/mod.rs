@@ -32,55 +32,46 @@ pub const USER: &str = "guest OS user";
 /// A thread of the machine's kernel.
 pub const KERNEL: &str = "guest OS kernel";
 
-/// A layer's place; what is bound is bound to `cpu` of this machine.
-fn name_layer(place: Place, cpu: u32) -> LayerName {
-    LayerName {
-        layer: if place.kernel { KERNEL } else { USER },
-        bound: place.bound.then_some(cpu),
-        interrupts: place.interrupts,
-    }
-}
-
 /// Boots the machine: the layers in it, and those that cannot be had, each with its reason. Where QEMU emulates, the
 /// machine has counted all primes with the same bytes, or not, and that is told: its times are withheld.
 pub fn boot_layers(spec: &WholeGuest) -> Layers {
-    let (booted, missing) = boot(spec);
-    let mut layers = Layers { running: Vec::new(), missing };
-    for mut layer in booted {
-        let name = layer.name();
-        layers.push(
-            name,
-            match spec.emulated() {
-                true => Err(withhold(&mut layer, spec.kvm)),
-                false => Ok(Box::new(layer)),
-            },
-        );
+    let mut layers = boot(spec);
+    if spec.emulated() {
+        for mut layer in std::mem::take(&mut layers.running) {
+            let why = withhold(layer.as_mut(), spec.kvm);
+            layers.push(layer.name(), Err(why));
+        }
     }
     layers
 }
 
 /// What can be asked for in the machine, emulated or not: for tests, which do not look at times.
-pub fn boot(spec: &WholeGuest) -> (Vec<GuestLayer>, Vec<(LayerName, Unavailable)>) {
+pub fn boot(spec: &WholeGuest) -> Layers {
     let cpus: Vec<u32> = [spec.cpu].into_iter().chain(spec.other).collect();
-    let all = |failure: &Unavailable| {
-        spec.places().map(|place| (name_layer(place, spec.cpu), failure.clone())).collect::<Vec<_>>()
-    };
-    let mut machine = match Machine::boot(spec, &cpus, spec.emulated()) {
-        Ok(machine) => machine,
-        Err(failure) => return (Vec::new(), all(&failure)),
-    };
-    let module = load_module(&mut machine, spec);
-    let machine = Rc::new(RefCell::new(machine));
-    let (mut rows, mut missing) = (Vec::new(), Vec::new());
+    let booted = Machine::boot(spec, &cpus, spec.emulated()).map(|mut machine| {
+        let module = load_module(&mut machine, spec);
+        (Rc::new(RefCell::new(machine)), module)
+    });
+    let mut layers = Layers::default();
     for place in spec.places() {
-        let name = name_layer(place, spec.cpu);
-        match (place.kernel.then_some(&module), place.bound || cpus.len() > 1) {
-            (Some(Err(failure)), _) => missing.push((name, failure.clone())),
-            (_, false) => missing.push((name, one_cpu())),
-            (_, true) => rows.push(GuestLayer { machine: Rc::clone(&machine), place, name }),
-        }
+        let name = LayerName {
+            layer: if place.kernel { KERNEL } else { USER },
+            bound: place.bound.then_some(spec.cpu),
+            interrupts: place.interrupts,
+        };
+        let layer = || -> Result<Box<dyn Layer>, Unavailable> {
+            let (machine, module) = booted.as_ref().map_err(Clone::clone)?;
+            if place.kernel {
+                module.clone()?;
+            }
+            if !place.bound && cpus.len() == 1 {
+                return Err(one_cpu());
+            }
+            Ok(Box::new(GuestLayer { machine: Rc::clone(machine), place, name }))
+        };
+        layers.push(name, layer());
     }
-    (rows, missing)
+    layers
 }
 
 fn one_cpu() -> Unavailable {
@@ -97,7 +88,7 @@ fn load_module(machine: &mut Machine, spec: &WholeGuest) -> Result<(), Unavailab
 }
 
 /// What is told of a layer whose times mean nothing.
-fn withhold(layer: &mut GuestLayer, kvm: Kind) -> Unavailable {
+fn withhold(layer: &mut dyn Layer, kvm: Kind) -> Unavailable {
     let pass = match layer.pass(0..primes::LIMIT) {
         Ok(pass) => pass,
         Err(failure) => return failure,
@@ -116,7 +107,7 @@ fn withhold(layer: &mut GuestLayer, kvm: Kind) -> Unavailable {
 
 /// The routine at one place in the machine.
 #[derive(Debug)]
-pub struct GuestLayer {
+struct GuestLayer {
     machine: Rc<RefCell<Machine>>,
     place: Place,
     name: LayerName,
@@ -133,7 +124,8 @@ impl Layer for GuestLayer {
 }
 
 /// Not on aarch64: there QEMU takes any file for a kernel's bytes and runs them, until the time is over.
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
+#[cfg(target_arch = "x86_64")]
 mod tests {
     use super::*;
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use record::{Text, text};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{Pass, Unavailable};
 
@@ -44,38 +44,38 @@ pub(super) fn line(said: &impl Serialize) -> String {
 }
 
 /// What the machine answers.
-pub(super) fn answer_with(done: Result<Value, Unavailable>) -> Value {
-    done.unwrap_or_else(|failure| json!({ "failed": failure.reason, "remedy": failure.remedy }))
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Answer {
+    /// The release of its kernel.
+    Release(String),
+    /// It has done what it was told.
+    Done,
+    /// What it counted; what disturbed its thread is its own count.
+    Pass(Pass),
+    /// Why it did not do it, and what would help.
+    Failed(String, Option<Text>),
 }
 
-fn unclear(line: &str) -> Unavailable {
-    let line = format!("{:?}", line.chars().take(80).collect::<String>());
+impl From<Result<Answer, Unavailable>> for Answer {
+    fn from(done: Result<Answer, Unavailable>) -> Self {
+        done.unwrap_or_else(|failure| Self::Failed(failure.reason.to_string(), failure.remedy))
+    }
+}
+
+/// Why what the machine answered is no answer to what it was asked.
+pub(super) fn unclear(answer: &str) -> Unavailable {
+    let line = format!("{:?}", answer.chars().take(80).collect::<String>());
     Unavailable::new(text!("the guest answered {line}"))
 }
 
 /// The answer of a line, or why the machine did not do it.
-pub(super) fn answer(line: &str) -> Result<Value, Unavailable> {
-    let value: Value = serde_json::from_str(line).map_err(|_| unclear(line))?;
-    let word = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-    match word("failed") {
-        Some(reason) => Err(Unavailable {
-            reason: text!("in the guest: {reason}"),
-            remedy: word("remedy").map(Text::from),
-        }),
-        None => Ok(value),
+pub(super) fn answer(line: &str) -> Result<Answer, Unavailable> {
+    match serde_json::from_str(line).map_err(|_| unclear(line))? {
+        Answer::Failed(reason, remedy) => {
+            Err(Unavailable { reason: text!("in the guest: {reason}"), remedy })
+        }
+        answer => Ok(answer),
     }
-}
-
-/// The release of the machine's kernel in its answer.
-pub(super) fn release(value: &Value) -> Result<String, Unavailable> {
-    let release = value.get("release").and_then(Value::as_str);
-    release.map(str::to_owned).ok_or_else(|| unclear(&value.to_string()))
-}
-
-/// The pass in an answer; what disturbed the machine's thread is the machine's own count.
-pub(super) fn read_pass(value: Value) -> Result<Pass, Unavailable> {
-    let shown = value.to_string();
-    serde_json::from_value(value).map_err(|_| unclear(&shown))
 }
 
 #[cfg(test)]
@@ -105,14 +105,14 @@ mod tests {
 
         #[test]
         fn no_line_panics(line in "\\PC{0,60}") {
-            let _ = answer(&line).and_then(|value| release(&value).and_then(|_| read_pass(value)));
+            let _ = answer(&line);
         }
     }
 
     #[test]
     fn a_failure_comes_back_with_its_way_out() {
         let failure = Unavailable::new("no such CPU").with_remedy("name another");
-        let reported = answer(&line(&answer_with(Err(failure)))).unwrap_err();
+        let reported = answer(&line(&Answer::from(Err(failure)))).unwrap_err();
         assert_eq!(
             (reported.reason.value("reason"), reported.remedy),
             (Some(&"no such CPU".into()), Some("name another".into()))

@@ -7,9 +7,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
-use super::protocol::{self, GuestCommand, LINE, PIECE, Place};
+use super::protocol::{self, Answer, GuestCommand, LINE, PIECE, Place};
 use crate::kernel_module::{KernelLayer, Module, Source, release};
 use crate::{Layer, Ticks, Unavailable, User, UserMode};
 use os::Stop;
@@ -36,7 +34,7 @@ pub fn serve(mut requests: impl BufRead, answer: &mut dyn FnMut(&str)) {
                 Err(text!("unknown request {request}", request = format!("{:?}", line.trim_end())).into())
             }
         };
-        answer(&protocol::line(&protocol::answer_with(done)));
+        answer(&protocol::line(&Answer::from(done)));
     }
 }
 
@@ -55,16 +53,16 @@ impl Server {
         Self { ticks: Ticks::calibrate(), bytes: Vec::new(), module: None, layers: Vec::new() }
     }
 
-    fn execute(&mut self, asked: GuestCommand, more: &mut impl Read) -> Result<Value, Unavailable> {
+    fn execute(&mut self, asked: GuestCommand, more: &mut impl Read) -> Result<Answer, Unavailable> {
         match asked {
-            GuestCommand::About => Ok(json!({ "release": release()? })),
+            GuestCommand::About => release().map(Answer::Release),
             GuestCommand::Piece(bytes) => self.receive_module(bytes, more),
             GuestCommand::Load => self.load_module(),
             GuestCommand::Pass(place, range) => self.count(place, range),
         }
     }
 
-    fn receive_module(&mut self, bytes: usize, more: &mut impl Read) -> Result<Value, Unavailable> {
+    fn receive_module(&mut self, bytes: usize, more: &mut impl Read) -> Result<Answer, Unavailable> {
         let mut piece = vec![0; bytes.min(PIECE)];
         more.read_exact(&mut piece)
             .map_err(|error| Unavailable::new(text!("the module arrived truncated: {error}")))?;
@@ -74,18 +72,18 @@ impl Server {
             );
         }
         self.bytes.extend(piece);
-        Ok(json!({ "bytes": self.bytes.len() }))
+        Ok(Answer::Done)
     }
 
-    fn load_module(&mut self) -> Result<Value, Unavailable> {
+    fn load_module(&mut self) -> Result<Answer, Unavailable> {
         let bytes = std::mem::take(&mut self.bytes);
         std::fs::write(FILE, bytes).map_err(|error| Unavailable::new(format!("{FILE}: {error}")))?;
         let module = Module::load(Source::File(Path::new(FILE)), &Arc::default(), &Stop::new())?;
         self.module = Some(Rc::new(module));
-        Ok(json!({}))
+        Ok(Answer::Done)
     }
 
-    fn count(&mut self, place: Place, range: Range<u64>) -> Result<Value, Unavailable> {
+    fn count(&mut self, place: Place, range: Range<u64>) -> Result<Answer, Unavailable> {
         let at = match self.layers.iter().position(|(known, _)| *known == place) {
             Some(at) => at,
             None => {
@@ -93,7 +91,7 @@ impl Server {
                 self.layers.len() - 1
             }
         };
-        self.layers[at].1.pass(range).map(|pass| json!(pass))
+        self.layers[at].1.pass(range).map(Answer::Pass)
     }
 
     fn layer(&self, place: Place) -> Result<Box<dyn Layer>, Unavailable> {
@@ -121,7 +119,7 @@ impl Server {
 mod tests {
     use super::*;
 
-    fn answers(asked: &[u8]) -> Vec<Result<Value, Unavailable>> {
+    fn answers(asked: &[u8]) -> Vec<Result<Answer, Unavailable>> {
         let mut answers = Vec::new();
         serve(asked, &mut |line| answers.push(protocol::answer(line)));
         answers
@@ -140,7 +138,10 @@ mod tests {
         .collect();
         let answers = answers(lines.concat().as_bytes());
         assert_eq!(answers.len(), 3);
-        let pass = |at: usize| protocol::read_pass(answers[at].clone().unwrap()).unwrap();
+        let pass = |at: usize| match answers[at].clone() {
+            Ok(Answer::Pass(pass)) => pass,
+            other => panic!("{other:?}"),
+        };
         // Where this process may not use the first CPU, the machine's own would all the same.
         if os::pin::allowed().is_some_and(|cpus| cpus.contains(CPU)) {
             assert_eq!((pass(0).primes, pass(0).page_offset), (168, 0));
@@ -166,8 +167,8 @@ mod tests {
         let answers = answers(lines.concat().as_bytes());
         let failed = |at: usize| answers[at].as_ref().unwrap_err().reason.clone();
         assert_eq!(failed(0).value("reason"), Some(&"unknown request \"nonsense\"".into()));
-        assert_eq!(answers[1].as_ref().unwrap()["bytes"], 3);
-        assert!(!protocol::release(answers[2].as_ref().unwrap()).unwrap().is_empty());
+        assert_eq!(answers[1].as_ref().unwrap(), &Answer::Done);
+        assert!(matches!(&answers[2], Ok(Answer::Release(release)) if !release.is_empty()));
         assert_eq!(failed(3).value("reason"), Some(&"user mode cannot turn interrupts off".into()));
         assert_eq!(
             failed(4).value("reason"),

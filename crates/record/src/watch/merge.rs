@@ -5,8 +5,8 @@ use std::ops::Add;
 
 use crate::command_run::{LockWaits, Looks, ThreadWaits};
 use crate::live::{
-    Clock, Cores, CpuTimes, Interval, Probe, Process, Remote, Sampled, Sensors, Service, Share, Thread,
-    Throttled, Traffic,
+    Clock, Cores, Interval, Probe, Process, Remote, Sampled, Sensors, Service, Share, Thread, Throttled,
+    Traffic,
 };
 
 /// What both tell as one; what one alone tells stands for both.
@@ -169,20 +169,13 @@ pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
     let delay = weights.of(share(a.run_queue_delay, weights.0), share(next.run_queue_delay, weights.1));
     add_processes(&mut a.processes, &next.processes, most);
     add_threads(&mut a.threads, &next.threads, most);
+    a.times += next.times;
     // In whole, so that a field that is added is joined, too.
     *all = Interval {
         seconds,
         suspended: both(a.suspended, next.suspended, Add::add),
         cpus: next.cpus,
-        times: CpuTimes {
-            user: a.times.user + next.times.user,
-            system: a.times.system + next.times.system,
-            irq: a.times.irq + next.times.irq,
-            softirq: a.times.softirq + next.times.softirq,
-            iowait: a.times.iowait + next.times.iowait,
-            idle: a.times.idle + next.times.idle,
-            steal: a.times.steal + next.times.steal,
-        },
+        times: a.times,
         run_queue_delay: delay.map(|share| share * seconds),
         runnable: weights.of(a.runnable, next.runnable),
         blocked: weights.of(a.blocked, next.blocked),
