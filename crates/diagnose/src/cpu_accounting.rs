@@ -3,7 +3,7 @@
 use crate::shape;
 use record::command_run::Around;
 use record::text::Value;
-use record::{Label, Measurement, Record, detail, metrics, text};
+use record::{Label, Measurement, Record, Snapshot, detail, metrics, text};
 
 /// Kinds of CPU time in which somebody works.
 const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
@@ -70,6 +70,22 @@ pub fn used_by_others(record: &Record) -> Option<f64> {
 pub const DISTURBED: f64 = 0.05;
 /// CPUs that others used from which on they are a cause of noise.
 const NOISY: f64 = 0.1;
+
+/// The share of the CPUs from which on what others used, or the hypervisor took, makes headlines say little of the machine.
+const TOO_MUCH: f64 = 0.05;
+
+/// What disturbed a whole run: CPUs that others used on average, or the hypervisor took.
+pub(crate) fn disturbance(record: &Record) -> Option<f64> {
+    let cpus = f64::from(record.machine.counts.cpus_online?.max(1));
+    let stolen = || {
+        let accounting = CpuAccounting::from_record(record)?;
+        let taken = |snapshot: &Snapshot| snapshot.cpu_seconds.get("steal").copied();
+        let after = record.conditions.after.as_ref().and_then(taken)?;
+        Some((after - taken(&record.conditions.before)?) / accounting.seconds)
+    };
+    let used = used_by_others(record).into_iter().chain(stolen());
+    used.filter(|used| used.is_finite() && *used >= TOO_MUCH * cpus).max_by(f64::total_cmp)
+}
 
 /// Names a cause of noise where the figures' own marks show none: that the CPUs were elsewhere, or else that other programs ran. That
 /// nobody was there is not said of a run beside which somebody was.

@@ -12,6 +12,7 @@ mod ceilings;
 mod check;
 mod class;
 mod comparison;
+pub mod cores;
 mod cpu_accounting;
 mod culprits;
 mod curve;
@@ -23,6 +24,8 @@ mod kept_ceilings;
 mod latency_curve;
 mod layers;
 mod levels;
+mod like;
+mod like_line;
 mod loss_breakdown;
 mod memory_channels;
 mod node_costs;
@@ -59,6 +62,8 @@ pub use findings::{Case, GLOSSARY, Need, RULES, Rule, takes_cpu_time, takes_from
 pub use history::{HEADLINES, Past, lines, since};
 pub use kept_ceilings::{Identity, KeptCeilings};
 pub use levels::levels;
+pub use like::{Like, Row, like};
+pub use like_line::like_line;
 pub use numa::numa;
 pub use plan::{
     PlanError, PlanRequest, TOOLS, describe_source, judge_verification, merge_records, plan, plan_needs,
@@ -66,9 +71,7 @@ pub use plan::{
 };
 pub use record::difference::MUCH;
 pub use record_index::{Figures, RecordIndex};
-pub use resources::{
-    Headline, MEMORY_LATENCY, beyond_caches, resources, usual_memory_latency, usual_triad_per_core,
-};
+pub use resources::{Headline, MEMORY_LATENCY, beyond_caches, resources};
 pub use scaling::scaling;
 pub use shape::shape;
 pub use stretches::{Stretch, stretches};
@@ -108,10 +111,7 @@ pub fn diagnose(record: &Record) -> Diagnosis {
     let overhead = overhead::overhead(index, &mut layers);
     Diagnosis {
         used_by_others: cpu_accounting::used_by_others(record),
-        resources: headlines
-            .into_iter()
-            .map(|headline| resources::with_usual(&record.machine, headline.resource))
-            .collect(),
+        resources: headlines.into_iter().map(|headline| resources::judge(index, headline.resource)).collect(),
         not_reached: resources::not_reached(index),
         findings,
         loss_breakdowns: breakdowns,

@@ -353,7 +353,7 @@ pub struct Resource {
     pub source: Option<CeilingSource>,
     /// What was delivered.
     pub delivered: f64,
-    /// Share of line speed that is delivered (1 is all of it).
+    /// Share of line speed that is delivered (1 is all of it), where the ceiling is the hardware's or its family's.
     pub share: Option<f64>,
     /// Which figures these are, one sentence.
     pub meaning: Text,
@@ -363,8 +363,51 @@ pub struct Resource {
     /// By how much the figure differs between its two interleaved halves, every second sample each, as a share of their mean;
     /// absent where fewer than four samples, or none of them, were kept.
     pub repeatability: Option<f64>,
-    /// The range that is usual of such a machine, of the share or in the unit; absent where nothing published tells.
-    pub usual: Option<Text>,
+    /// The lowest and the highest ceiling over the parts of the processor's family, where the ceiling is the family's: this part's
+    /// lies between them, and so does the share.
+    pub family_ceilings: Option<(f64, f64)>,
+    /// What was published of machines like it; absent where nothing was.
+    pub typical: Option<Typical>,
+    /// How it stands beside that; absent where nothing was published of a machine that is known.
+    pub position: Option<Position>,
     /// A fact beside it that is no loss of it: the default timer slack of wake-ups, the share of CPU time that others took.
     pub beside: Option<Text>,
+}
+
+/// The range of published figures of machines like one.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Typical {
+    /// The least, in the resource's unit.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+    /// This machine's figure that was measured like them, where that is another than what is delivered: a load on large pages, a
+    /// wake-up with idle states held off.
+    pub compared: Option<f64>,
+    /// The machines that they are of: `AMD Zen 4 (Genoa)`.
+    pub of: String,
+    /// Who published them.
+    pub sources: Vec<String>,
+    /// Whether they are of bare metal, and this is a guest.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_bare_metal: bool,
+}
+
+/// How a figure stands beside the published ones of machines like its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Position {
+    /// Below all of them.
+    Low,
+    /// Among them.
+    Normal,
+    /// Above all of them.
+    High,
+    /// Nothing is known of such a processor.
+    UnknownMachine,
+    /// Others used the CPUs meanwhile.
+    NotRepresentative,
 }

@@ -9,8 +9,10 @@ use crate::text::Text;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CeilingSource {
-    /// From the parts: channels × MT/s × 8 B, the advertised clock.
+    /// From this machine's parts: channels × MT/s × 8 B, the advertised clock.
     Parts,
+    /// From what was published of the processor's family: the highest of its parts.
+    Family,
     /// The best ever measured on this machine.
     Measured,
 }

@@ -2,6 +2,7 @@
 //! here and its line in [`RULES`].
 
 mod all_core_clock;
+mod atypical;
 mod bandwidth_below_parts;
 pub(crate) mod bandwidth_shared;
 mod boost_off;
@@ -122,6 +123,7 @@ impl Rule {
 /// Every rule.
 pub const RULES: &[Rule] = &[
     all_core_clock::RULE,
+    atypical::RULE,
     bandwidth_below_parts::RULE,
     bandwidth_shared::RULE,
     boost_off::RULE,

@@ -3,8 +3,6 @@
 
 mod bandwidth;
 mod core;
-mod latency;
-mod wakeup;
 
 use record::diagnosis::CeilingSource;
 use record::loss_breakdown::{LossBreakdown, LossStep};
@@ -14,7 +12,8 @@ use crate::figures::{RESOLUTION, spread};
 use crate::findings::Case;
 use crate::resources::{self, Headline};
 
-/// One breakdown a resource that has a ceiling. Each resource's ceiling, delivered figure and share become the breakdown's, so
+/// One breakdown a resource that has a ceiling of this machine's parts: of a family's, which lies anywhere between its parts', and of
+/// the best measured here nothing is known to be lost. Each resource's ceiling, delivered figure and share become the breakdown's, so
 /// that both tell the same.
 pub(crate) fn break_down(case: &Case, headlines: &mut [Headline]) -> Vec<LossBreakdown> {
     let mut breakdowns = Vec::new();
@@ -24,8 +23,6 @@ pub(crate) fn break_down(case: &Case, headlines: &mut [Headline]) -> Vec<LossBre
         let delivered_is = match resource.name.as_str() {
             resources::CORE => core::descend(case, &mut steps),
             resources::MEMORY_BANDWIDTH => bandwidth::descend(case, &mut steps),
-            resources::MEMORY_LATENCY => latency::descend(case, &mut steps),
-            resources::WAKE_UP => wakeup::descend(case, &mut steps),
             _ => continue,
         };
         let breakdown = steps.end(delivered_is);
@@ -63,6 +60,7 @@ struct Steps {
 impl Steps {
     /// The ceiling of a resource; `None` where there is none to fall short of.
     fn from_headline(Headline { resource, delivered_is, ceiling_is }: &Headline) -> Option<Self> {
+        let source = resource.source.filter(|source| *source == CeilingSource::Parts)?;
         let ceiling = resource.ceiling.filter(|ceiling| ceiling.is_finite() && *ceiling > 0.0)?;
         if !(resource.delivered.is_finite() && resource.delivered > 0.0) {
             return None;
@@ -73,7 +71,7 @@ impl Steps {
             unit: resource.unit.clone(),
             better,
             ceiling,
-            source: resource.source.unwrap_or(CeilingSource::Measured),
+            source,
             ceiling_is: ceiling_is.clone(),
             steps: Vec::new(),
             unexplained: 0.0,

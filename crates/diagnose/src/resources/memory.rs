@@ -119,7 +119,6 @@ pub(super) fn latency(index: &RecordIndex) -> Option<Headline> {
         ceiling: Some(ceiling),
         source: Some(CeilingSource::Measured),
         delivered: small.value(),
-        share: Some(ceiling / small.value()),
         beside: index.shape().and_then(|shape| noise::explain(small, moved(shape))),
         doubt: doubt([small, huge]),
         ..Resource::default()

@@ -5,22 +5,22 @@ mod reached;
 mod repeatability;
 #[cfg(test)]
 mod tests;
-mod usual;
+mod typical;
 mod wake_up;
 
 use record::diagnosis::{CeilingSource, Resource};
 use record::text::Value;
-use record::{Doubt, DoubtKind, Label, Measurement, Text, metrics, text};
+use record::{Doubt, DoubtKind, Label, Machine, Measurement, Text, metrics, text};
 
+use crate::cores;
 use crate::figures::{RESOLUTION, cpus_of, median, name_cpus};
 use crate::record_index::RecordIndex;
 pub(crate) use memory::{memory_pages, triad_and_read};
 pub use reached::beyond_caches;
 pub(crate) use reached::{MEMORY, Walk, beyond, last_cache, not_reached, walked};
 pub(crate) use repeatability::state_repeatability;
-pub(crate) use usual::with_usual;
-pub use usual::{usual_memory_latency, usual_triad_per_core};
-pub(crate) use wake_up::{DEFAULT_SLACK_NS, wake_up_at, wake_up_cpu};
+pub(crate) use typical::{OutOfRange, clock, judge, out_of_range, triad_range, wake_up};
+pub(crate) use wake_up::{DEFAULT_SLACK_NS, wake_up_cpu};
 
 /// The clock of all cores at work.
 pub(crate) const CORE: &str = "core";
@@ -84,6 +84,22 @@ fn taken(index: &RecordIndex) -> Option<f64> {
     mean(None).or_else(|| Some(mean(Some("os"))? + mean(Some("below"))?)).filter(|share| *share >= RESOLUTION)
 }
 
+/// The highest clock of this part, and who says so: the kernel or CPUID, else its maker's list. A hypervisor that tells the base
+/// clock as the highest one, and a firmware's name with it, tell no ceiling.
+fn advertised(machine: &Machine) -> Option<(f64, Text)> {
+    let processor = &machine.processor;
+    let is_base = |hz: &u64| processor.family.is_some() && processor.base_hz.is_some_and(|base| *hz <= base);
+    let told = processor.max_hz.filter(|hz| *hz > 0 && !is_base(hz)).map(|hz| hz as f64);
+    let told = told.map(|hz| (hz, text!("core-clock-advertised", "the highest advertised core clock")));
+    told.or_else(|| {
+        let of_part = cores::range_of(cores::of_machine(machine)?, "clock.one_core", machine)?;
+        Some((
+            of_part.high,
+            text!("core-clock-of-part", "the boost of {part} on one core", part = of_part.of),
+        ))
+    })
+}
+
 /// The core clock: what all cores together deliver of what one advertises.
 fn core(index: &RecordIndex) -> Option<Headline> {
     let scalar = |active: &str| index.clocks("scalar", active);
@@ -94,29 +110,37 @@ fn core(index: &RecordIndex) -> Option<Headline> {
     let all = scalar("all").next().is_some();
     let active = if all { "all" } else { "one" };
     let delivered = median(scalar(active).map(Measurement::value)).filter(|hz| *hz > 0.0)?;
-    // Where more than the advertised clock was measured, that was told wrong.
-    let advertised = index.record.machine.processor.max_hz.map(|hz| hz as f64);
-    let advertised = advertised.filter(|hz| *hz > 0.0 && best <= *hz * (1.0 + RESOLUTION));
-    let (ceiling, source, ceiling_is) = match advertised {
-        Some(hz) => {
-            let is = text!("core-clock-advertised", "the highest advertised core clock");
-            (hz, CeilingSource::Parts, is)
-        }
+    let machine = &index.record.machine;
+    // Where more than a ceiling was measured, that was told wrong.
+    let holds = |hz: &f64| best <= *hz * (1.0 + RESOLUTION);
+    let boost = || cores::range_of(cores::of_machine(machine)?, "clock.max_turbo", machine);
+    let mut family_ceilings = None;
+    let (ceiling, source, ceiling_is) = if let Some((hz, is)) =
+        advertised(machine).filter(|(hz, _)| holds(hz))
+    {
+        (hz, CeilingSource::Parts, is)
+    } else if let Some(boost) = boost().filter(|boost| holds(&boost.high)) {
+        family_ceilings = Some((boost.low, boost.high));
+        let ends = [boost.low, boost.high].map(|hz| Value::Figure(hz, "Hz"));
+        let [low, high] = ends;
+        let is = text!(
+            "core-clock-of-family",
+            "the boost of {family} on one core, {low} to {high} by part",
+            family = boost.of
+        );
+        (boost.high, CeilingSource::Family, is)
+    } else {
         // One core alone may have been measured once, on a CPU that others disturbed.
-        None if alone >= beside => {
-            let is = text!(
-                "core-clock-measured",
-                "the highest core clock measured without vectors, one core busy"
-            );
-            (best, CeilingSource::Measured, is)
-        }
-        None => {
-            let is = text!(
+        let is = match alone >= beside {
+            true => {
+                text!("core-clock-measured", "the highest core clock measured without vectors, one core busy")
+            }
+            false => text!(
                 "core-clock-measured-beside",
                 "the highest core clock measured without vectors, all cores busy"
-            );
-            (best, CeilingSource::Measured, is)
-        }
+            ),
+        };
+        (best, CeilingSource::Measured, is)
     };
     let (sure, doubtful): (Vec<_>, Vec<_>) = scalar(active).partition(|m| m.doubt.is_none());
     let cpus = name_cpus(&cpus_of(scalar(active))).unwrap_or_else(|| text!("the CPUs"));
@@ -126,7 +150,8 @@ fn core(index: &RecordIndex) -> Option<Headline> {
         ceiling: Some(ceiling),
         source: Some(source),
         delivered,
-        share: Some(delivered / ceiling),
+        share: (source != CeilingSource::Measured).then_some(delivered / ceiling),
+        family_ceilings,
         beside: taken(index).map(|share| text!("{share} of its time was taken", share = Value::Share(share))),
         // A median stands as long as most of what it is of does.
         doubt: doubt(doubtful.iter().copied().filter(|_| doubtful.len() >= sure.len())),

@@ -71,7 +71,6 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
         ceiling,
         source: ceiling.map(|_| CeilingSource::Measured),
         delivered: delivered.value(),
-        share: ceiling.map(|ceiling| ceiling / delivered.value()),
         beside: ordinary.and_then(|ordinary| state_slack(ordinary, real_time.is_some())),
         doubt: doubt([delivered].into_iter().chain(tuned)),
         ..Resource::default()

@@ -43,7 +43,7 @@ const TEXTS: &[(Holds, &str)] = &[
         .plan.sources[] .where.* .advice[] .about .beside[] .beside .cause .cautions[] .ceiling_is .claim
         .commands[] .delivered_is .distance_mismatches[] .doubt .each .explained[] .floor_says .from .how
         .judgement .line_speed .lines[] .meaning .method .missing .not_reached[] .not_set .notes[] .reason
-        .remedy .remedy[] .remedy_commands[] .says .summary .undo[] .undo_commands[] .unknown[] .usual .what
+        .remedy .remedy[] .remedy_commands[] .says .summary .undo[] .undo_commands[] .unknown[] .what
         .where .why .with .without .workload .detail.*
         ",
     ),
@@ -56,7 +56,7 @@ const TEXTS: &[(Holds, &str)] = &[
         .interrupts .kind .knobs[].name .layer .level .levels[].name .locator .long_gaps[].kind .long_gaps[].witness .long_gaps[].woken .metric .microarchitecture .microcode
         .mitigations.* .model_name .own_policy .part .placement .power_supply .preemption .product .release
         .resource .resources[].name .revision .rule .set_to .smt .source .started .shape.looked_at .state .thp .thp_defrag
-        .tool .tool.name .unit .value .vendor .version .was
+        .tool .tool.name .typical.of .typical.sources[] .position .unit .value .vendor .version .was
         ",
     ),
 ];

@@ -2,7 +2,7 @@
 
 use crate::text::range;
 use record::Label;
-use record::diagnosis::{Resource, Scaling, Step};
+use record::diagnosis::{CeilingSource, Resource, Scaling, Step};
 use record::label::name_workload;
 use record::metrics::Whole;
 use record::statistics::is_unknown;
@@ -129,6 +129,19 @@ pub(crate) fn ceiling(record: &Record, resource: &Resource) -> Option<String> {
 /// The share of line speed that a resource delivers: `62 %`.
 pub(crate) fn share_of_line_speed(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
+}
+
+/// The share of line speed that a headline delivers; none against the best measured here, as records of 0.1 have it.
+pub(crate) fn line_speed(resource: &Resource) -> Option<f64> {
+    resource.share.filter(|share| share.is_finite() && resource.source != Some(CeilingSource::Measured))
+}
+
+/// The share of line speed of a headline; against a family's ceilings, between which this part's lies, `84–100 %`.
+pub(crate) fn share_of(resource: &Resource) -> Option<String> {
+    let share = line_speed(resource)?;
+    let least = resource.family_ceilings.map_or(share, |(low, _)| (resource.delivered / low).min(1.0));
+    let [low, high] = [share, least].map(share_of_line_speed);
+    Some(if low == high { high } else { format!("{}–{high}", low.trim_end_matches(" %")) })
 }
 
 /// What stands for a figure that is [`withheld`].
@@ -325,7 +338,9 @@ mod tests {
             delivered: delivered.value(),
             share: None,
             repeatability: None,
-            usual: None,
+            family_ceilings: None,
+            typical: None,
+            position: None,
             beside: None,
             meaning: record::Text::default(),
             doubt: None,

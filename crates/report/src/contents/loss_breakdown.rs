@@ -84,6 +84,7 @@ fn rows(breakdown: &LossBreakdown, (of_delivered, of_ceiling): (usize, usize), u
     };
     let source = match breakdown.source {
         CeilingSource::Parts => "parts",
+        CeilingSource::Family => "family",
         CeilingSource::Measured => "measured",
     };
     let mut rows = vec![row(

@@ -2,7 +2,7 @@
 //! seen, and how noisy it was.
 
 use record::Label;
-use record::diagnosis::{CeilingSource, Resource};
+use record::diagnosis::{CeilingSource, Position, Resource};
 use record::{
     Coverage, Ended, Machine, Mark, Measurement, Metric, Record, RunMode, State, Text, metrics, units,
 };
@@ -11,6 +11,7 @@ use super::conditions::{duration, steal_share};
 use super::figures::{WITHHELD, ceiling, digits_beside_ceiling, is_withheld, mark_words, uncertainty, value};
 use super::section::listed;
 use super::side_by_side::group_by;
+use crate::text::range;
 use record::phrase::count_noun;
 
 /// What stands above everything else, where something does.
@@ -170,7 +171,8 @@ pub(crate) fn run(record: &Record) -> String {
 pub(crate) fn delivered(record: &Record, resource: &Resource) -> String {
     let source = match resource.source {
         Some(CeilingSource::Parts) => " (parts)",
-        Some(CeilingSource::Measured) => " (measured)",
+        Some(CeilingSource::Family) => " (family)",
+        Some(CeilingSource::Measured) => " (measured here)",
         None => "",
     };
     let delivered = with_uncertainty(record, resource);
@@ -204,17 +206,59 @@ fn with_uncertainty(record: &Record, resource: &Resource) -> String {
     }
 }
 
-/// `3.1 GHz ±0.2 % of 3.7 GHz`; of latencies `101 ns ±3.0 %, best 87 ns`.
+/// `3.1 GHz ±0.2 % of 3.7 GHz`; against a family's ceilings `3.1 GHz, family 3 – 4.4 GHz`; against the best measured here `101 ns
+/// ±3.0 %, best here 87 ns`.
 pub(crate) fn held_against(record: &Record, resource: &Resource) -> String {
     if is_untold(record, resource) {
         return WITHHELD.to_owned();
     }
     let delivered = with_uncertainty(record, resource);
-    match ceiling(record, resource) {
-        Some(best) if resource.ceiling < Some(resource.delivered) => format!("{delivered}, best {best}"),
-        Some(ceiling) => format!("{delivered} of {ceiling}"),
-        None => delivered,
+    match (ceiling(record, resource), resource.source) {
+        (Some(_), _) if resource.family_ceilings.is_some() => {
+            let ends = resource.family_ceilings.unwrap_or_default();
+            format!("{delivered}, family {}", ends_of(ends, &resource.unit))
+        }
+        (Some(best), Some(CeilingSource::Measured)) => format!("{delivered}, best here {best}"),
+        (Some(ceiling), _) => format!("{delivered} of {ceiling}"),
+        (None, _) => delivered,
     }
+}
+
+/// `3 – 4.4 GHz`: published figures have few digits.
+fn ends_of((low, high): (f64, f64), unit: &str) -> String {
+    let of = |end: f64| {
+        let figure = units::figure(end, unit);
+        match figure.split_once(' ').filter(|(number, _)| number.contains('.')) {
+            Some((number, unit)) => format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.')),
+            None => figure,
+        }
+    };
+    range(&of(low), &of(high))
+}
+
+/// What was published of its like: `typical 95 – 125 ns`; `with_sources`: from how many, and of what machines.
+pub(crate) fn typical(resource: &Resource, with_sources: bool) -> Option<String> {
+    let typical = resource.typical.as_ref()?;
+    let range = ends_of((typical.low, typical.high), &resource.unit);
+    if !with_sources {
+        return Some(format!("typical {range}"));
+    }
+    let compared =
+        typical.compared.map(|figure| format!("{} beside ", units::figure(figure, &resource.unit)));
+    let bare = if typical.of_bare_metal { ", on bare metal" } else { "" };
+    let sources = count_noun(typical.sources.len(), "source");
+    Some(format!("{}typical {range} ({}, {sources}{bare})", compared.unwrap_or_default(), typical.of))
+}
+
+/// How it stands beside that.
+pub(crate) fn position(resource: &Resource) -> Option<&'static str> {
+    resource.position.map(|position| match position {
+        Position::Low => "low",
+        Position::Normal => "normal",
+        Position::High => "high",
+        Position::UnknownMachine => "unknown machine",
+        Position::NotRepresentative => "not representative",
+    })
 }
 
 /// Things that could not be seen in full, for one reason.
@@ -392,7 +436,9 @@ mod tests {
             delivered: 43.1e9,
             share: None,
             repeatability: None,
-            usual: None,
+            family_ceilings: None,
+            typical: None,
+            position: None,
             beside: Some("best read 44.0 GB/s".into()),
             meaning: Text::default(),
             doubt: None,

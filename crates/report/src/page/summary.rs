@@ -12,7 +12,7 @@ use super::figures::Figures;
 use super::{Section, bars, link, prose, section};
 use crate::chart::bars::{Fill, Piece};
 use crate::contents::conditions::quiet;
-use crate::contents::figures::{known, share_of_line_speed, uncertainty};
+use crate::contents::figures::{known, line_speed, share_of, uncertainty};
 use crate::contents::finding;
 use crate::contents::{listed, loss_breakdown, summary};
 use crate::text::{clean, cut, keep_units};
@@ -81,7 +81,7 @@ fn worst<'a>(record: &'a Record, resource: &Resource) -> Option<(usize, &'a Find
 }
 
 fn render_resource(record: &Record, resource: &Resource, figures: &Figures) -> Markup {
-    let share = resource.share.filter(|share| share.is_finite());
+    let share = line_speed(resource);
     let worst = worst(record, resource);
     let fill = match worst.map(|(_, finding)| finding.severity) {
         Some(Severity::Serious) => Fill::Serious,
@@ -96,7 +96,7 @@ fn render_resource(record: &Record, resource: &Resource, figures: &Figures) -> M
         h3 { (resource.name) }
         p class="share" {
             @match share {
-                Some(share) => (share_of_line_speed(share)),
+                Some(_) => (share_of(resource).unwrap_or_default()),
                 None => (keep_units(&known(record, resource.delivered, &resource.unit))),
             }
             @if unreliable { span class="unsure" title="unreliable" { "?" } }
@@ -110,9 +110,10 @@ fn render_resource(record: &Record, resource: &Resource, figures: &Figures) -> M
             (bars::track(&[Piece { unreliable, ..Piece::new(0.0, share, fill, says) }], &[]))
         }
         @let unreliable = resource.doubt.as_ref().map(|doubt| format!("unreliable: {doubt}"));
-        @let usual = resource.usual.as_ref().map(|usual| format!("usual {usual}"));
+        @let position = summary::position(resource).map(str::to_owned);
+        @let typical = summary::typical(resource, true);
         @let beside = resource.beside.as_ref().map(ToString::to_string);
-        @let known = listed([beside, usual, unreliable]);
+        @let known = listed([position, typical, beside, unreliable]);
         @if !known.is_empty() { p class="quiet" { (keep_units(&known)) } }
         @let lost = record.diagnosis.loss_breakdowns.iter().any(|found| found.resource == resource.name);
         @let explanation = figures.headline_link(&resource.name);

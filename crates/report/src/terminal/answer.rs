@@ -1,7 +1,7 @@
 //! The answer of a run on one screen: what the machine is, how noisy it was, the headlines, the worst findings, what could
 //! not be seen, and where the rest is.
 
-use record::diagnosis::Resource;
+use record::diagnosis::{Position, Resource};
 use record::phrase::{count_noun, join_most, quote_word};
 use record::{Coverage, Record, State};
 
@@ -9,7 +9,7 @@ use super::findings;
 use super::room::NOISE;
 use super::screen::Screen;
 use crate::contents::conditions;
-use crate::contents::figures::{MARK, share_of_line_speed};
+use crate::contents::figures::{MARK, line_speed, share_of};
 use crate::contents::section::listed;
 use crate::contents::summary;
 use crate::paint::{Span, Tone};
@@ -155,9 +155,10 @@ pub(super) fn identity(screen: &mut Screen, record: &Record) {
 pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool) {
     let resources = &record.diagnosis.resources;
     let names = resources.iter().map(|r| width(&clean(&r.name))).max().unwrap_or(0);
+    let shares = resources.iter().map(|r| width(&stands(r))).max().unwrap_or(0).max(5);
     for resource in resources {
         let name = Span::plain(format!("  {}  ", pad_right(&clean(&resource.name), names)));
-        let share = Span::strong(pad_left(&share(resource), 5));
+        let share = Span::strong(pad_left(&stands(resource), shares));
         // Where there is no share it is the figure that is unreliable.
         let doubtful = resource.doubt.is_some() && !summary::is_untold(record, resource);
         let [of_share, of_figure] = match (doubtful, has_share(resource)) {
@@ -166,16 +167,22 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
             (true, false) => ["  ", MARK],
         };
         let mark = Span::new(Tone::Warning, of_share);
-        let usual = resource.usual.as_ref().map(|usual| format!("; usual {usual}"));
-        let figures =
-            format!("{}{of_figure}{}", summary::held_against(record, resource), usual.unwrap_or_default());
+        let position = summary::position(resource).filter(|word| *word != stands(resource));
+        let figures = format!("{}{of_figure}", summary::held_against(record, resource));
         let beside = resource.beside.as_ref().map(|beside| format!("; {beside}")).unwrap_or_default();
-        let at = names + 11;
-        let fits = at + width(&figures) + width(&beside) <= screen.width();
-        if fits {
-            screen.line(&[name, share, mark, Span::plain(format!("{figures}{beside}"))]);
+        let at = names + shares + 6;
+        let full = [true, false].map(|all| {
+            let known = [position.map(str::to_owned), summary::typical(resource, all)];
+            known.into_iter().flatten().fold(figures.clone(), |line, more| format!("{line}; {more}"))
+        });
+        let [long, short] = full;
+        let fits = |line: &String| at + width(line) <= screen.width();
+        let whole = [format!("{long}{beside}"), format!("{short}{beside}")].into_iter().find(fits);
+        if let Some(whole) = whole {
+            screen.line(&[name, share, mark, Span::plain(whole)]);
             continue;
         }
+        let figures = [long, short].into_iter().find(fits).unwrap_or(figures);
         screen.line(&[name, share, mark, Span::plain(figures)]);
         if let Some(beside) = resource.beside.as_ref().filter(|_| shows_beside) {
             let beside = clean(&beside.to_string());
@@ -189,12 +196,14 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
 }
 
 fn has_share(resource: &Resource) -> bool {
-    resource.share.is_some_and(f64::is_finite)
+    line_speed(resource).is_some()
 }
 
-fn share(resource: &Resource) -> String {
-    let share = resource.share.filter(|_| has_share(resource));
-    share.map_or_else(|| "-".to_owned(), share_of_line_speed)
+/// Its share of line speed; of what has none, where it stands among its like.
+fn stands(resource: &Resource) -> String {
+    let is_judged = matches!(resource.position, Some(Position::Low | Position::Normal | Position::High));
+    let position = || summary::position(resource).filter(|_| is_judged).map(str::to_owned);
+    share_of(resource).or_else(position).unwrap_or_else(|| "-".to_owned())
 }
 
 /// What could not be seen, with its reasons; of what was measured in part how much that is.

@@ -20,7 +20,10 @@ const PARTS: &[(&str, Write)] = &[
         findings(screen, record, Some(shown_by));
         evidence(screen, record);
     }),
-    ("losses", |screen, record, _| block(screen, &loss_breakdown::block(record), false)),
+    ("losses", |screen, record, _| match record.diagnosis.loss_breakdowns.is_empty() {
+        true => screen.say("No ceiling of this machine's hardware is known, so neither is a loss."),
+        false => block(screen, &loss_breakdown::block(record), false),
+    }),
     ("noise", |screen, record, _| block(screen, &noise(record), false)),
     ("coverage", |screen, record, _| unseen(screen, record)),
 ];

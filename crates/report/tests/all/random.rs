@@ -300,7 +300,9 @@ fn record() -> impl Strategy<Value = Record> {
                 share,
                 meaning: meaning.into(),
                 repeatability: None,
-                usual: None,
+                family_ceilings: None,
+                typical: None,
+                position: None,
                 beside: None,
                 doubt: doubt.map(Into::into),
             });

@@ -435,7 +435,9 @@ fn diagnose(record: &mut Record) {
         share,
         meaning: meaning.into(),
         repeatability: None,
-        usual: None,
+        family_ceilings: None,
+        typical: None,
+        position: None,
         beside: None,
         doubt: None,
     };

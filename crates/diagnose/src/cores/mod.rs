@@ -1,0 +1,220 @@
+//! What processors can do, from published figures: a file a microarchitecture in `reference/cores/`, and a file a group of them
+//! for what was published of its members together. A machine is known by CPUID or MIDR, else by a name that its maker gave it.
+
+mod range;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use record::Machine;
+use record::machine::Processor;
+use regex_lite::Regex;
+use serde::Deserialize;
+
+pub(crate) use range::of_linux;
+pub use range::{Range, range_of};
+
+/// What is known of the processors of one design.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Core {
+    /// `zen4-genoa`: the name of its file.
+    pub id: String,
+    /// `AMD Zen 4 (Genoa)`.
+    pub name: String,
+    /// The group whose figures stand for what was not published of it: `epyc` for the file `group-epyc`.
+    #[serde(default)]
+    pub group: Option<String>,
+    /// Names that its parts alone have, an expression.
+    #[serde(default, with = "expression")]
+    pub names: Option<Regex>,
+    /// What a model's name has in it, where one is told: client parts share CPUID models with servers.
+    #[serde(default, with = "expression")]
+    pub only: Option<Regex>,
+    /// What no model's name has in it.
+    #[serde(default, with = "expression")]
+    pub except: Option<Regex>,
+    /// By which numbers it is known.
+    #[serde(default)]
+    pub known_by: Vec<KnownBy>,
+    /// What was published.
+    #[serde(rename = "figure")]
+    pub figures: Vec<Figure>,
+}
+
+/// Numbers of a processor. Families and models are the displayed ones; on Arm the model is MIDR's part number.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownBy {
+    /// CPUID's vendor.
+    #[serde(default)]
+    pub vendor: Option<String>,
+    /// CPUID's family.
+    #[serde(default)]
+    pub family: Option<u32>,
+    /// MIDR's implementer.
+    #[serde(default)]
+    pub implementer: Option<u32>,
+    /// Models.
+    pub models: Vec<u32>,
+    /// What linespeed calls the design. Steppings and features decide that where generations share a model, and whether they
+    /// contradict it.
+    #[serde(default)]
+    pub designs: Vec<String>,
+    /// Which CPUs of a hybrid machine: `performance`, `efficiency`.
+    #[serde(default)]
+    pub kind: Option<String>,
+    /// Who says so.
+    pub source: String,
+}
+
+/// A published figure.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// `dram.latency_local`.
+    pub what: String,
+    /// The part that it is of, an expression; absent for all.
+    #[serde(default, with = "expression")]
+    pub part: Option<Regex>,
+    /// Whether it was measured under a hypervisor.
+    #[serde(default)]
+    pub guest: bool,
+    /// The figure where there is one.
+    #[serde(default)]
+    pub value: Option<f64>,
+    /// The least of several.
+    #[serde(default)]
+    pub low: Option<f64>,
+    /// The most of several.
+    #[serde(default)]
+    pub high: Option<f64>,
+    /// Its unit: `ns`, `GB/s`.
+    pub unit: String,
+    /// What it is for each of: `socket`.
+    #[serde(default)]
+    pub per: Option<String>,
+    /// `measured`, `vendor`, `computed`.
+    pub kind: String,
+    /// Who published it.
+    pub sources: Vec<String>,
+    /// Conditions, in words.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+/// Expressions in place of texts.
+mod expression {
+    use regex_lite::{Regex, RegexBuilder};
+    use serde::{Deserialize, Deserializer, de::Error};
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Regex>, D::Error> {
+        let text: Option<String> = Deserialize::deserialize(from)?;
+        // Firmware writes names in capitals, and people in small letters.
+        let read = |text: String| RegexBuilder::new(&text).case_insensitive(true).build();
+        text.map(|text| read(text).map_err(Error::custom)).transpose()
+    }
+}
+
+/// What ships; a test reads all of it.
+static CORES: LazyLock<Vec<Core>> = LazyLock::new(|| {
+    let packed = include_bytes!(concat!(env!("OUT_DIR"), "/cores"));
+    let text = miniz_oxide::inflate::decompress_to_vec(packed).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
+});
+
+/// Every design and every group.
+pub fn all() -> &'static [Core] {
+    &CORES
+}
+
+/// Names that hypervisors give the processors that they make up: the one below may be another.
+static MADE_UP: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^(AMD EPYC(-\w+)? Processor|Intel (Core|Xeon) Processor|QEMU|Common )").ok()
+});
+
+fn has(expression: &Option<Regex>, name: &str) -> bool {
+    expression.as_ref().is_some_and(|expression| expression.is_match(name))
+}
+
+/// The names that a machine tells of its processor.
+pub(crate) fn names(processor: &Processor) -> impl Iterator<Item = &str> {
+    [&processor.model_name, &processor.firmware_name].into_iter().flatten().map(String::as_str)
+}
+
+impl KnownBy {
+    /// Whether a processor has these numbers; `None` where it tells none.
+    fn fits(&self, processor: &Processor, kind: Option<&str>) -> Option<bool> {
+        let model = processor.model?;
+        let of_maker = match (self.implementer, self.family) {
+            (Some(implementer), _) => processor.implementer? == implementer,
+            (None, family) => {
+                processor.family.is_some() && processor.family == family && processor.vendor == self.vendor
+            }
+        };
+        let design = processor.microarchitecture.as_ref();
+        let is_design = self.designs.is_empty() || design.is_none_or(|own| self.designs.contains(own));
+        let is_kind = self.kind.is_none() || self.kind.as_deref() == kind;
+        Some(of_maker && self.models.contains(&model) && is_design && is_kind)
+    }
+}
+
+impl Core {
+    /// Whether it is a group rather than a design.
+    pub fn is_group(&self) -> bool {
+        self.known_by.is_empty() && self.names.is_none()
+    }
+
+    fn is_of(&self, processor: &Processor, kind: Option<&str>) -> bool {
+        // Arm's kinds of cores are called by their part; the machine's own numbers are the first core's.
+        let named_kind = kind.filter(|_| processor.implementer.is_some());
+        if let Some(part) = named_kind {
+            return has(&self.names, part);
+        }
+        let tells_numbers =
+            processor.model.is_some() && (processor.family.is_some() || processor.implementer.is_some());
+        let named = || names(processor).any(|name| has(&self.names, name));
+        let by_numbers = self.known_by.iter().any(|known| known.fits(processor, kind) == Some(true));
+        let names_fit = || {
+            let told: Vec<&str> = names(processor).collect();
+            (self.only.is_none() || told.is_empty() || told.iter().any(|name| has(&self.only, name)))
+                && !told.iter().any(|name| has(&self.except, name))
+        };
+        if tells_numbers { by_numbers && names_fit() } else { named() && names_fit() }
+    }
+}
+
+/// The design of a processor, or of its CPUs of one kind; `None` for an unknown one, and where several fit.
+fn find(processor: &Processor, kind: Option<&str>) -> Option<&'static Core> {
+    if names(processor).any(|name| has(&MADE_UP, name)) {
+        return None;
+    }
+    let mut fitting = all().iter().filter(|core| core.is_of(processor, kind));
+    fitting.next().filter(|_| fitting.next().is_none())
+}
+
+/// The design of all CPUs of a machine; `None` where it has several kinds.
+pub fn of_machine(machine: &Machine) -> Option<&'static Core> {
+    let online = || machine.cpus.iter().filter(|cpu| cpu.online);
+    let kinds: BTreeSet<Option<&str>> = online().map(|cpu| cpu.kind.as_deref()).collect();
+    let mut kinds = kinds.into_iter();
+    let kind = kinds.next().flatten();
+    if kinds.next().is_some() { None } else { find(&machine.processor, kind) }
+}
+
+/// The design of one CPU of a machine.
+pub fn of_cpu(machine: &Machine, cpu: u64) -> Option<&'static Core> {
+    let cpu = machine.cpus.iter().find(|own| u64::from(own.id) == cpu);
+    match cpu.and_then(|cpu| cpu.kind.as_deref()) {
+        Some(kind) => find(&machine.processor, Some(kind)),
+        None => of_machine(machine),
+    }
+}
+
+/// The design whose part some words name; `None` where none or several do.
+pub fn named_in(words: &str) -> Option<&'static Core> {
+    let mut named = all().iter().filter(|core| has(&core.names, words) && !has(&core.except, words));
+    named.next().filter(|_| named.next().is_none())
+}

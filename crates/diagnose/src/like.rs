@@ -1,0 +1,289 @@
+//! Figures of a record beside what was published of machines like its own, and beside other records.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::diagnosis::Position;
+use record::machine::Cpu;
+use record::{Label, Measurement, Record, metrics};
+use serde::Serialize;
+
+use crate::cores::{self, Core, Range, range_of};
+use crate::figures::{has_labels, median, middle, spread};
+use crate::record_index::RecordIndex;
+use crate::resources::{clock, memory_pages, triad_and_read, triad_range, wake_up};
+
+/// A record's figures beside those of its like.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Like {
+    /// The design of its processor: `AMD Zen 4 (Genoa)`; absent where it is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub design: Option<String>,
+    /// Whether the record is of a guest.
+    pub guest: bool,
+    /// How many other records of such machines stand beside it, where some were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub among: Option<usize>,
+    /// Its figures.
+    pub figures: Vec<Row>,
+}
+
+/// One figure beside its like.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// What it is: `memory latency, own node`.
+    pub what: String,
+    /// The figure.
+    pub value: f64,
+    /// Its unit.
+    pub unit: &'static str,
+    /// The least and the most that was published.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<(f64, f64)>,
+    /// Of what: the design, its group, a part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// Whether that is of bare metal, and this is a guest.
+    pub of_bare_metal: bool,
+    /// How it stands beside that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<Position>,
+    /// Who published it.
+    pub sources: Vec<String>,
+    /// The share of the other records whose figure is smaller, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percentile: Option<f64>,
+}
+
+/// What figures are asked for: the name in the data, and what people call it.
+pub(crate) const QUANTITIES: [(&str, &str); 19] = [
+    ("clock.one_core", "clock, one core busy"),
+    ("clock.all_core", "clock, all cores busy"),
+    ("l1d.latency", "L1 latency, cycles"),
+    ("l2.latency", "L2 latency, cycles"),
+    ("l3.latency_cycles", "L3 latency, cycles"),
+    ("l2.latency_ns", "L2 latency"),
+    ("l3.latency_ns", "L3 latency"),
+    ("dram.latency_local", "memory latency, own node"),
+    ("dram.latency_remote", "memory latency, other socket"),
+    ("stream.triad", "memory bandwidth, triad, all CPUs"),
+    ("mem.read_peak", "memory bandwidth, reads, all CPUs"),
+    ("read.single_core", "memory bandwidth, reads, one thread"),
+    ("c2c.smt", "core to core, siblings"),
+    ("c2c.same_ccx", "core to core, one L3"),
+    ("c2c.same_cluster", "core to core, one cluster"),
+    ("c2c.same_socket", "core to core, one socket"),
+    ("c2c.other_socket", "core to core, other socket"),
+    ("wakeup.realtime", "wake-up, SCHED_FIFO"),
+    ("wakeup.ordinary", "wake-up, SCHED_OTHER"),
+];
+
+/// What people call a quantity.
+pub(crate) fn title(what: &str) -> &'static str {
+    QUANTITIES.iter().find(|(own, _)| *own == what).map_or("", |(_, title)| title)
+}
+
+/// A figure, and between what it lies.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    value: f64,
+    between: (f64, f64),
+    unit: &'static str,
+}
+
+impl Seen {
+    fn of(m: &Measurement, unit: &'static str) -> Self {
+        Self { value: m.value(), between: spread(&m.summary), unit }
+    }
+
+    fn exact(value: f64, unit: &'static str) -> Self {
+        Self { value, between: (value, value), unit }
+    }
+}
+
+/// The figures of a record that are asked for, by their names in the data.
+fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
+    let mut found = BTreeMap::new();
+    let mut add = |what: &'static str, seen: Option<Seen>| {
+        if let Some(seen) = seen.filter(|seen| seen.value.is_finite() && seen.value > 0.0) {
+            found.insert(what, seen);
+        }
+    };
+    for (what, active) in [("clock.one_core", "one"), ("clock.all_core", "all")] {
+        add(what, middle(index.clocks("scalar", active)).map(|m| Seen::of(m, "Hz")));
+    }
+    for level in index.levels() {
+        let [cycles, ns] = match level.name.as_str() {
+            "L1" => ["l1d.latency", ""],
+            "L2" => ["l2.latency", "l2.latency_ns"],
+            "L3" => ["l3.latency_cycles", "l3.latency_ns"],
+            _ => continue,
+        };
+        add(cycles, level.latency_cycles.map(|cycles| Seen::exact(cycles, "cycles")));
+        add(ns, Some(Seen::exact(level.latency_ns, "ns")).filter(|_| !ns.is_empty()));
+    }
+    let nodes = |own: bool| {
+        let is_own = move |m: &&Measurement| (m.labels.get(Label::From) == m.labels.get(Label::To)) == own;
+        middle(index.figures_of(metrics::NUMA_LATENCY).filter(is_own)).map(|m| Seen::of(m, "ns"))
+    };
+    let chased = memory_pages(index).map(|(_, huge)| Seen::of(huge, "ns"));
+    add("dram.latency_local", chased.or_else(|| nodes(true)));
+    // Of several nodes a package some that are not its own lie in it.
+    let counts = &index.record.machine.counts;
+    let one_a_package = counts.nodes == counts.packages && counts.nodes > Some(1);
+    add("dram.latency_remote", nodes(false).filter(|_| one_a_package));
+    let all = triad_and_read(index);
+    add("stream.triad", all.map(|(triad, _)| Seen::of(triad, "B/s")));
+    add("mem.read_peak", all.and_then(|(_, read)| read).map(|read| Seen::of(read, "B/s")));
+    let alone = index.figures_of(metrics::MEMORY_BANDWIDTH).filter(|m| {
+        has_labels(m, &[(Label::BytesCounted, "stream"), (Label::Op, "read")])
+            && m.labels.count(Label::Threads) == Some(1)
+            && crate::beyond_caches(index.record, m)
+    });
+    let fastest = alone.max_by(|a, b| a.value().total_cmp(&b.value()));
+    add("read.single_core", fastest.map(|m| Seen::of(m, "B/s")));
+    for (what, values) in pairs(index) {
+        add(what, median(values).map(|value| Seen::exact(value, "ns")));
+    }
+    for (what, policy) in [("wakeup.realtime", "fifo"), ("wakeup.ordinary", "other")] {
+        add(what, wake_up(index, policy).map(|m| Seen::of(m, "ns")));
+    }
+    found
+}
+
+/// Times from core to core by how near the CPUs are. In a guest the places of CPUs are what its hypervisor says: nothing.
+fn pairs(index: &RecordIndex) -> BTreeMap<&'static str, Vec<f64>> {
+    let machine = &index.record.machine;
+    let mut found: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    if machine.is_virtual() {
+        return found;
+    }
+    let cpu = |m: &Measurement, label| {
+        let id = m.labels.count(label)?;
+        machine.cpus.iter().find(|cpu| u64::from(cpu.id) == id)
+    };
+    let last = machine.last_level();
+    let caches: Vec<BTreeSet<u32>> =
+        machine.data_caches(last).map(|cache| cache.cpus.iter().collect()).collect();
+    let share_cache = |a: &Cpu, b: &Cpu| {
+        last >= 3 && caches.iter().any(|cpus| cpus.contains(&a.id) && cpus.contains(&b.id))
+    };
+    let several_caches = caches.len() as u64 > u64::from(machine.counts.packages.unwrap_or(1));
+    for m in index.figures_of(metrics::CORE_TO_CORE_LATENCY) {
+        let (Some(a), Some(b)) = (cpu(m, Label::From), cpu(m, Label::To)) else { continue };
+        let Some((one, other)) = a.package.zip(b.package) else { continue };
+        let what = match one == other {
+            _ if a.core.is_some() && a.core == b.core => "c2c.smt",
+            true if a.cluster.is_some() && a.cluster == b.cluster && !several_caches => "c2c.same_cluster",
+            true if several_caches && share_cache(a, b) => "c2c.same_ccx",
+            true => "c2c.same_socket",
+            false => "c2c.other_socket",
+        };
+        found.entry(what).or_default().push(m.value());
+    }
+    found
+}
+
+/// What was published beside a figure.
+fn range(index: &RecordIndex, core: Option<&'static Core>, what: &str) -> Option<Range> {
+    let machine = &index.record.machine;
+    let sockets = f64::from(machine.counts.packages.unwrap_or(1).max(1));
+    match what {
+        "clock.one_core" => clock(machine, core, "one"),
+        "clock.all_core" => clock(machine, core, "all"),
+        "stream.triad" => triad_range(machine, core?, triad_and_read(index)?.0),
+        "mem.read_peak" if !machine.is_virtual() => range_of(core?, what, machine).map(|of| Range {
+            low: of.low * sockets,
+            high: of.high * sockets,
+            ..of
+        }),
+        "mem.read_peak" => None,
+        "wakeup.realtime" | "wakeup.ordinary" => cores::of_linux(what, machine),
+        _ => range_of(core?, what, machine),
+    }
+}
+
+/// A record's figures beside what was published of its like; `published`: records of published machines with their names, of
+/// which those of its design count; `among`: other records, of which those of machines like it count.
+pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Record]>) -> Like {
+    let index = &RecordIndex::new(record);
+    let core = cores::of_machine(&record.machine);
+    let is_alike = |other: &Record| match core {
+        Some(core) => cores::of_machine(&other.machine).is_some_and(|own| own.id == core.id),
+        None => {
+            let name = &record.machine.processor.model_name;
+            name.is_some() && other.machine.processor.model_name == *name
+        }
+    };
+    let seen = |other: &Record| figures(&RecordIndex::new(other));
+    let published = published.iter().filter(|(_, other)| core.is_some() && is_alike(other));
+    let published: Vec<_> = published
+        .filter(|(_, other)| other.machine.is_virtual() == record.machine.is_virtual())
+        .map(|(name, other)| (name, seen(other)))
+        .collect();
+    let among: Option<Vec<_>> =
+        among.map(|all| all.iter().filter(|other| is_alike(other)).map(seen).collect());
+    let own = figures(index);
+    let row = |(what, title): (&'static str, &str)| {
+        let figure = own.get(what)?;
+        let mut range = range(index, core, what).filter(|range| range.unit == figure.unit);
+        for (name, other) in &published {
+            // What all CPUs of another machine move is no range for this one's.
+            let comparable =
+                !matches!(what, "stream.triad" | "mem.read_peak" | "clock.one_core" | "clock.all_core");
+            let Some(seen) = other.get(what).filter(|seen| comparable && seen.unit == figure.unit) else {
+                continue;
+            };
+            let range = range.get_or_insert_with(|| Range {
+                low: seen.value,
+                high: seen.value,
+                unit: seen.unit,
+                sources: Vec::new(),
+                of: core.map_or_else(String::new, |core| core.name.clone()),
+                guest: record.machine.is_virtual(),
+            });
+            (range.low, range.high) = (range.low.min(seen.value), range.high.max(seen.value));
+            range.sources.push((*name).clone());
+        }
+        let percentile = among.as_ref().and_then(|all| {
+            let others: Vec<f64> = all.iter().filter_map(|other| Some(other.get(what)?.value)).collect();
+            let below = others.iter().filter(|other| **other < figure.value).count() as f64;
+            let equal = others.iter().filter(|other| **other == figure.value).count() as f64;
+            (!others.is_empty()).then(|| (below + equal / 2.0) / others.len() as f64)
+        });
+        let position = range.as_ref().map(|range| range.position(figure.between));
+        Some(Row {
+            percentile,
+            position: position.or(core.is_none().then_some(Position::UnknownMachine)),
+            ..Row::new(title, figure.value, figure.unit, range, record.machine.is_virtual())
+        })
+    };
+    Like {
+        design: core.map(|core| core.name.clone()),
+        guest: record.machine.is_virtual(),
+        among: among.as_ref().map(Vec::len),
+        figures: QUANTITIES.into_iter().filter_map(row).collect(),
+    }
+}
+
+impl Row {
+    /// A figure beside a range.
+    pub(crate) fn new(
+        title: &str,
+        value: f64,
+        unit: &'static str,
+        range: Option<Range>,
+        is_guest: bool,
+    ) -> Self {
+        Self {
+            what: title.to_owned(),
+            value,
+            unit,
+            position: range.as_ref().map(|range| range.position((value, value))),
+            of_bare_metal: range.as_ref().is_some_and(|range| is_guest && !range.guest),
+            range: range.as_ref().map(|range| (range.low, range.high)),
+            of: range.as_ref().map(|range| range.of.clone()),
+            sources: range.map(|range| range.sources).unwrap_or_default(),
+            percentile: None,
+        }
+    }
+}

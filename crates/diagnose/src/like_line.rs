@@ -1,0 +1,252 @@
+//! One figure as somebody wrote it, beside its like: `MLC idle latency 142 ns on EPYC 9554`.
+
+use std::sync::LazyLock;
+
+use record::{Machine, Text, text};
+use regex_lite::{Captures, Regex, RegexBuilder};
+
+use crate::cores::{self, Core, Range, range_of};
+use crate::like::{Like, Row, title};
+
+/// Words that say what a figure is, those that say more first: an expression, the unit of the figure, and its name in the data. An empty
+/// name: what people mean by these words cannot be told.
+const KINDS: [(&str, &str, &str); 27] = [
+    (r"\bL1d?\b", "cycles", "l1d.latency"),
+    (r"\bL2\b", "cycles", "l2.latency"),
+    (r"\b(L3|LLC)\b", "cycles", "l3.latency_cycles"),
+    (r"\bL1d?\b", "ns", ""),
+    (r"\bL2\b", "ns", "l2.latency_ns"),
+    (r"\b(L3|LLC)\b", "ns", "l3.latency_ns"),
+    (r"(core.?(to|2).?core|c2c|ping.?pong|cache.?line).*\b(smt|sibling|hyper.?thread)", "ns", "c2c.smt"),
+    (
+        r"(core.?(to|2).?core|c2c|ping.?pong|cache.?line).*(other|cross|across|inter|remote|two|between)[ -]?(the )?sockets?",
+        "ns",
+        "c2c.other_socket",
+    ),
+    (
+        r"(core.?(to|2).?core|c2c|ping.?pong|cache.?line).*(same|one|within|intra|inside)[ -]?(a |the |one )?cc[xd]",
+        "ns",
+        "c2c.same_ccx",
+    ),
+    (
+        r"(core.?(to|2).?core|c2c|ping.?pong|cache.?line).*(same|one|within|intra)[ -]?(a |the |one )?cluster",
+        "ns",
+        "c2c.same_cluster",
+    ),
+    (
+        r"(core.?(to|2).?core|c2c|ping.?pong|cache.?line).*(same|one|within|intra|inside)[ -]?(a |the |one )?socket|(core.?(to|2).?core|c2c).*(other|cross|across|inter)[ -]?cc[xd]",
+        "ns",
+        "c2c.same_socket",
+    ),
+    (r"core.?(to|2).?core|c2c|ping.?pong|cache.?line", "ns", ""),
+    (r"loaded|wake|cyclictest|syscall|switch|disk|network|rtt", "ns", ""),
+    (
+        r"(remote|other|cross|far)[ -]?(socket|node|numa|memory|dram|latency)|numa (remote|far)",
+        "ns",
+        "dram.latency_remote",
+    ),
+    (r"latency|\bmlc\b|lat_mem_rd|pointer.?chas|multichase|ramlat", "ns", "dram.latency_local"),
+    (r"\b(copy|scale|add|write|memcpy|memset|nvme|disk|network|pcie|cxl)\b", "B/s", ""),
+    (
+        r"(one|single|1)[ -]?(core|thread|cpu)\b.*(triad)|triad.*(one|single|1)[ -]?(core|thread|cpu)\b",
+        "B/s",
+        "",
+    ),
+    (r"(one|single|1)[ -]?(core|thread|cpu)\b|per[ -]core", "B/s", "read.single_core"),
+    (r"triad", "B/s", "stream.triad"),
+    (r"all[ -]reads?|\breads?\b", "B/s", "mem.read_peak"),
+    (r"", "B/s", ""),
+    (r"all[ -]?cores?", "Hz", "clock.all_core"),
+    (r"boost|turbo|single|one[ -]core|max", "Hz", "clock.max_turbo"),
+    (r"\bbase\b", "Hz", "clock.base"),
+    (r"", "Hz", ""),
+    (r"", "ns", ""),
+    (r"", "cycles", ""),
+];
+
+/// Units as people write them.
+const UNITS: [(&str, &str, f64); 14] = [
+    ("ns", "ns", 1.0),
+    ("nsec", "ns", 1.0),
+    ("nanoseconds", "ns", 1.0),
+    ("us", "ns", 1e3),
+    ("µs", "ns", 1e3),
+    ("gb/s", "B/s", 1e9),
+    ("gbps", "B/s", 1e9),
+    ("gib/s", "B/s", 1073741824.0),
+    ("mb/s", "B/s", 1e6),
+    ("mib/s", "B/s", 1048576.0),
+    ("tb/s", "B/s", 1e12),
+    ("ghz", "Hz", 1e9),
+    ("mhz", "Hz", 1e6),
+    ("cycles", "cycles", 1.0),
+];
+
+fn expression(text: &str) -> Option<Regex> {
+    RegexBuilder::new(text).case_insensitive(true).build().ok()
+}
+
+/// A number with its unit; MLC prints thousands of MB/s with a comma or without.
+static FIGURE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(
+        r"(?:^|[\s:=~(≈])([0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)\s*(nanoseconds|nsec|ns|us|µs|gb/s|gbps|gib/s|mb/s|mib/s|tb/s|ghz|mhz|cycles?|cyc|clks?|clocks?)(?:[^a-z0-9/]|$)",
+    )
+});
+/// The clock in a model's name, which is nobody's result.
+static IN_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| expression(r"@\s*[0-9.]+\s*[gm]hz"));
+static TWO_SOCKETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(r"\b(dual|two|2)[ -]?(x|×|socket|s\b|processor|cpu)|\bdual\b|\b2 ?[x×]|both sockets")
+});
+static GUEST: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(r"\b(vm|guest|kvm|virtual|ec2|vcpus?|cloud|firecracker|xen|hyper-v|instance)\b")
+});
+
+fn read(figure: &Captures) -> Option<(f64, &'static str)> {
+    let number: f64 = figure.get(1)?.as_str().replace(',', "").parse().ok()?;
+    let unit = figure.get(2)?.as_str().to_lowercase();
+    let unit = if unit.starts_with('c') { "cycles" } else { unit.as_str() };
+    let (_, unit, factor) = UNITS.iter().find(|(own, ..)| *own == unit)?;
+    Some((number * factor, unit))
+}
+
+/// The figure of a line beside its like; why not, where the line does not tell enough.
+pub fn like_line(line: &str) -> Result<Like, Text> {
+    let line = line.trim();
+    let told = IN_NAME.as_ref().map_or_else(|| line.into(), |in_name| in_name.replace_all(line, ""));
+    let Some(figure) = FIGURE.as_ref() else {
+        return Err(text!("line-no-figure", "there is no figure with a unit in it"));
+    };
+    let mut figures: Vec<(f64, &str)> = figure.captures_iter(&told).filter_map(|one| read(&one)).collect();
+    // The clock that a result was measured at, beside it.
+    if figures.iter().any(|(_, unit)| *unit != "Hz") {
+        figures.retain(|(_, unit)| *unit != "Hz");
+    }
+    let (value, unit) = match figures.as_slice() {
+        [one] => *one,
+        [] => {
+            let units = "ns, cycles, GB/s or GHz";
+            return Err(text!("line-no-figure", "there is no figure with a unit in it ({units})"));
+        }
+        several => {
+            let count = several.len();
+            return Err(text!("line-several-figures", "there are {count} figures in it; give one a line"));
+        }
+    };
+    let Some(core) = cores::named_in(line) else {
+        return Err(text!(
+            "line-no-processor",
+            "the processor's model is not known or not told: EPYC 9554, Xeon Platinum 8480+, Graviton3"
+        ));
+    };
+    let matches = |words: &str| expression(words).is_some_and(|words| words.is_match(&told));
+    let kind = KINDS.iter().find(|(words, of, _)| *of == unit && matches(words));
+    let Some((_, _, what)) = kind.filter(|(_, _, what)| !what.is_empty()) else {
+        return Err(text!(
+            "line-no-kind",
+            "what the figure is cannot be told: idle latency, remote latency, L2 or L3 latency, core to core on one socket, STREAM \
+             triad, reads of all or of one core, boost or all-core clock"
+        ));
+    };
+    let (is_guest, two) = (GUEST.as_ref().is_some_and(|guest| guest.is_match(line)), TWO_SOCKETS.as_ref());
+    let sockets = if two.is_some_and(|two| two.is_match(line)) { 2.0 } else { 1.0 };
+    let range = published(core, what, line, is_guest, sockets);
+    let what = if *what == "clock.max_turbo" { "clock.one_core" } else { what };
+    let title = if what == "clock.base" { "base clock" } else { title(what) };
+    let row = Row::new(title, value, unit, range, is_guest);
+    Ok(Like { design: Some(core.name.clone()), guest: is_guest, among: None, figures: vec![row] })
+}
+
+/// What was published of it; bandwidths of all CPUs are of the sockets that the line tells, else of one.
+fn published(core: &Core, what: &str, line: &str, is_guest: bool, sockets: f64) -> Option<Range> {
+    let mut machine = Machine::default();
+    machine.processor.model_name = Some(line.to_owned());
+    machine.virtualization.hypervisor = is_guest.then(|| "unknown".to_owned());
+    let of_part = |what: &str| range_of(core, what, &machine);
+    match what {
+        // A guest has a part of a socket's.
+        "stream.triad" | "mem.read_peak" if is_guest => None,
+        "stream.triad" | "mem.read_peak" => {
+            let of = of_part(what)?;
+            Some(Range { low: of.low * sockets, high: of.high * sockets, ..of })
+        }
+        "clock.max_turbo" => of_part("clock.one_core").or_else(|| of_part(what)),
+        "clock.all_core" => of_part(what).or_else(|| {
+            let (base, boost) = (of_part("clock.base")?, of_part("clock.max_turbo")?);
+            Some(Range { low: base.low.min(boost.low), ..boost })
+        }),
+        _ => of_part(what),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::diagnosis::Position;
+
+    use super::*;
+
+    #[test]
+    fn figures_of_public_posts_are_judged() {
+        for (line, what, position) in [
+            ("MLC idle latency 142 ns on EPYC 9554", "dram.latency_local", Position::High),
+            (
+                "Intel MLC: idle latencies (in ns) 81.2 ns, Xeon Platinum 8280",
+                "dram.latency_local",
+                Position::Normal,
+            ),
+            ("STREAM Triad: 346,512.3 MB/s on dual EPYC 7763", "stream.triad", Position::Normal),
+            ("triad 190 GB/s, 2x Xeon Gold 6148 CPU @ 2.40GHz", "stream.triad", Position::Normal),
+            ("Triad 95 GB/s, EPYC 9654, single socket", "stream.triad", Position::Low),
+            ("single core read bandwidth 6.1 GB/s on Xeon E5-2680 v4", "read.single_core", Position::Low),
+            ("core-to-core latency same socket 47 ns, Graviton3", "c2c.same_socket", Position::Normal),
+            ("core to core latency across sockets 196 ns on EPYC 9454", "c2c.other_socket", Position::Normal),
+            ("L2 latency 14 cycles, EPYC 9274F", "l2.latency", Position::Normal),
+            ("L3 latency: 102 cycles on Sapphire Rapids Xeon 8480+", "l3.latency_cycles", Position::Normal),
+            ("remote NUMA memory latency 140.4 ns (Gold 6240)", "dram.latency_remote", Position::Normal),
+            ("boost 3.7 GHz on AMD EPYC 9654 96-Core Processor", "clock.one_core", Position::Normal),
+            ("all-core clock 2.1 GHz Xeon Platinum 8160 under load", "clock.all_core", Position::Low),
+            ("lat_mem_rd 101.3 ns on Hygon C86 7285", "dram.latency_local", Position::Normal),
+        ] {
+            let like = like_line(line).unwrap_or_else(|why| panic!("{line}: {why}"));
+            let row = &like.figures[0];
+            assert_eq!(row.what, title(what), "{line}: {row:?}");
+            match row.range {
+                // Nothing was published of it: nothing is said.
+                None => assert_eq!((what, row.position), ("l3.latency_cycles", None), "{line}"),
+                Some(_) => assert_eq!(row.position, Some(position), "{line}: {row:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_is_said() {
+        for (line, code) in [
+            ("my server is slow on EPYC 9554", "line-no-figure"),
+            ("idle latency 142 ns", "line-no-processor"),
+            ("idle latency 142 ns on Ryzen 9 7950X", "line-no-processor"),
+            ("latency 80 ns local and 140 ns remote on Xeon Gold 6148", "line-several-figures"),
+            ("memory bandwidth 140 GB/s on EPYC 7763", "line-no-kind"),
+            ("core to core 47 ns on EPYC 7763", "line-no-kind"),
+            ("STREAM copy 140 GB/s on EPYC 7763", "line-no-kind"),
+            ("loaded latency 240 ns on EPYC 7763", "line-no-kind"),
+            ("EPYC 7763 at 3.2 GHz", "line-no-kind"),
+            ("idle latency 142 ns, EPYC 9554 against EPYC 7763", "line-no-processor"),
+            ("", "line-no-figure"),
+        ] {
+            let why = like_line(line).expect_err(line);
+            assert_eq!(why.code(), Some(code), "{line}: {why}");
+        }
+    }
+
+    #[test]
+    fn a_guest_is_told_that_figures_are_of_bare_metal() {
+        let like = like_line("idle latency 150 ns in a KVM guest on EPYC 9554").unwrap();
+        assert!(like.guest && like.figures[0].of_bare_metal, "{like:?}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_line_panics(line in ".{0,200}") {
+            let _ = like_line(&line);
+        }
+    }
+}

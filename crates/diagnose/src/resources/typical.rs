@@ -1,0 +1,171 @@
+//! How a headline stands beside what was published of machines like its own.
+
+use record::diagnosis::{Position, Resource, Typical};
+use record::{Label, Machine, Measurement};
+
+use super::memory::{memory_pages, triad_and_read};
+use super::wake_up::wake_up_at;
+use super::{CORE, MEMORY_BANDWIDTH, MEMORY_LATENCY, WAKE_UP};
+use crate::cores::{self, Core, Range, range_of};
+use crate::cpu_accounting::disturbance;
+use crate::figures::{middle, spread};
+use crate::record_index::RecordIndex;
+
+/// How far beyond its ends a range of several sources reaches, and one of a single source: two machines of one model are as far apart.
+const MARGINS: (f64, f64) = (0.05, 0.1);
+/// As far as a clock varies from part to part of one model.
+const CLOCK_MARGIN: f64 = 0.02;
+
+/// Which figure of the machine was measured like the published ones, and what those are.
+struct Beside<'a> {
+    range: Range,
+    figure: Option<&'a Measurement>,
+}
+
+/// The resource with its range and its position. Beside others' load it has no share: what is measured then says little of the
+/// machine.
+pub(crate) fn judge(index: &RecordIndex, mut resource: Resource) -> Resource {
+    let machine = &index.record.machine;
+    let core = cores::of_machine(machine);
+    let beside = beside(index, core, &resource);
+    let known = beside.is_some() || core.is_some();
+    resource.position = match &beside {
+        _ if disturbance(index.record).is_some() => Some(Position::NotRepresentative),
+        Some(beside) => Some(position(beside, resource.delivered)),
+        None => (!known).then_some(Position::UnknownMachine),
+    };
+    if resource.position == Some(Position::NotRepresentative) {
+        resource.share = None;
+    }
+    resource.typical = beside.map(|Beside { range, figure }| Typical {
+        low: range.low,
+        high: range.high,
+        compared: figure.map(Measurement::value).filter(|value| *value != resource.delivered),
+        of: range.of,
+        sources: range.sources,
+        of_bare_metal: machine.is_virtual() && !range.guest,
+    });
+    resource
+}
+
+/// The margin of a range, as a share.
+fn margin(range: &Range) -> f64 {
+    match (range.unit, range.sources.len()) {
+        ("Hz", _) => CLOCK_MARGIN,
+        (_, 1) => MARGINS.1,
+        _ => MARGINS.0,
+    }
+}
+
+impl Range {
+    /// How a figure stands beside the range that may lie between these.
+    pub(crate) fn position(&self, (least, most): (f64, f64)) -> Position {
+        let margin = margin(self);
+        match (most < self.low * (1.0 - margin), least > self.high * (1.0 + margin)) {
+            (true, _) => Position::Low,
+            (_, true) => Position::High,
+            _ => Position::Normal,
+        }
+    }
+}
+
+fn position(beside: &Beside, delivered: f64) -> Position {
+    let ends = beside.figure.map(|figure| spread(&figure.summary)).filter(|(low, high)| low <= high);
+    beside.range.position(ends.unwrap_or((delivered, delivered)))
+}
+
+/// What was published beside what the machine delivers; `None` where nothing was.
+fn beside<'a>(
+    index: &RecordIndex<'a>,
+    core: Option<&'static Core>,
+    resource: &Resource,
+) -> Option<Beside<'a>> {
+    let machine = &index.record.machine;
+    match resource.name.as_str() {
+        CORE => {
+            let scalar = |active: &str| index.clocks("scalar", active);
+            let active = if scalar("all").next().is_some() { "all" } else { "one" };
+            Some(Beside { range: clock(machine, core, active)?, figure: middle(scalar(active)) })
+        }
+        MEMORY_BANDWIDTH => {
+            let (triad, _) = triad_and_read(index)?;
+            Some(Beside { range: triad_range(machine, core?, triad)?, figure: Some(triad) })
+        }
+        MEMORY_LATENCY => {
+            let (_, huge) = memory_pages(index)?;
+            Some(Beside { range: range_of(core?, "dram.latency_local", machine)?, figure: Some(huge) })
+        }
+        WAKE_UP => {
+            let real_time = wake_up(index, "fifo");
+            let what = if real_time.is_some() { "wakeup.realtime" } else { "wakeup.ordinary" };
+            let figure = real_time.or_else(|| wake_up(index, "other"))?;
+            Some(Beside { range: cores::of_linux(what, machine)?, figure: Some(figure) })
+        }
+        _ => None,
+    }
+}
+
+/// A wake-up as the published ones were measured: of real-time threads with idle states held off, of others as the machine is.
+pub(crate) fn wake_up<'a>(index: &RecordIndex<'a>, policy: &str) -> Option<&'a Measurement> {
+    let own = wake_up_at(index, policy, "as-is")?;
+    let held =
+        wake_up_at(index, policy, "tuned").filter(|held| policy == "fifo" && held.value() < own.value());
+    Some(held.unwrap_or(own))
+}
+
+/// The clock of all cores, by the maker's list for this part; else between base and boost, of this part where it tells them.
+pub(crate) fn clock(machine: &Machine, core: Option<&'static Core>, active: &str) -> Option<Range> {
+    let of = |what: &str| range_of(core?, what, machine);
+    let part = if active == "all" { of("clock.all_core") } else { of("clock.one_core") };
+    let own = |hz: Option<u64>| hz.filter(|hz| *hz > 0).map(|hz| hz as f64);
+    let base = own(machine.processor.base_hz).filter(|_| !machine.is_virtual());
+    part.or_else(|| {
+        let most = own(machine.processor.max_hz);
+        let (low, high) = base.zip(most).filter(|(base, most)| base < most)?;
+        let told = vec!["what the processor tells of itself".to_owned()];
+        let of = cores::names(&machine.processor).next().unwrap_or("this part").to_owned();
+        Some(Range { low, high, unit: "Hz", sources: told, of, guest: machine.is_virtual() })
+    })
+    .or_else(|| {
+        let (base, boost) = (of("clock.base")?, of("clock.max_turbo")?);
+        let low = base.low.min(boost.low);
+        // What base and boost clocks are is the same under a hypervisor.
+        Some(Range { low, guest: true, ..boost })
+    })
+}
+
+/// Triad of a whole server by its sockets; of a part of one, or of a guest, by its cores, at most what its sockets reach.
+pub(crate) fn triad_range(machine: &Machine, core: &'static Core, triad: &Measurement) -> Option<Range> {
+    let sockets = f64::from(machine.counts.packages.unwrap_or(1).max(1));
+    let of_socket = range_of(core, "stream.triad", machine);
+    let counts = &machine.counts;
+    let is_whole = !machine.is_virtual() && counts.cpus_allowed == counts.cpus_online;
+    let scaled = |range: Range, by: f64| Range { low: range.low * by, high: range.high * by, ..range };
+    if let Some(of_socket) = of_socket.clone().filter(|_| is_whole) {
+        return Some(scaled(of_socket, sockets));
+    }
+    let threads = triad.labels.count(Label::Threads)? as f64;
+    let used = scaled(range_of(core, "triad.per_core", machine)?, threads);
+    let high = of_socket.map_or(used.high, |socket| used.high.min(socket.high * sockets));
+    Some(Range { low: used.low.min(high), high, ..used })
+}
+
+/// A headline that is worse than all that was published of its like.
+pub(crate) struct OutOfRange<'a> {
+    /// The headline with its range.
+    pub resource: Resource,
+    /// The figure that was measured like the published ones.
+    pub figure: &'a Measurement,
+}
+
+/// The headlines that are worse than their like.
+pub(crate) fn out_of_range<'a>(index: &RecordIndex<'a>) -> Vec<OutOfRange<'a>> {
+    let core = cores::of_machine(&index.record.machine);
+    let worse = |headline: super::Headline| {
+        let resource = judge(index, headline.resource);
+        let worse = if resource.unit == "ns" { Position::High } else { Position::Low };
+        let figure = beside(index, core, &resource)?.figure?;
+        (resource.position == Some(worse)).then_some(OutOfRange { resource, figure })
+    };
+    super::resources(index).into_iter().filter_map(worse).collect()
+}
