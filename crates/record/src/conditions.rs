@@ -111,6 +111,8 @@ pub struct Snapshot {
     pub throttled: Option<u64>,
     /// Periods in which the cgroup was throttled by its quota, since it was made.
     pub quota_throttled: Option<u64>,
+    /// Periods of that group in all, where the kernel tells.
+    pub quota_periods: Option<u64>,
     /// Power supply: `mains`, `battery`; absent where there is none to ask.
     pub power_supply: Option<String>,
     /// Uptime in seconds.
