@@ -2,6 +2,7 @@
 
 mod caches;
 mod cpus;
+mod files;
 mod merge;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,6 +80,11 @@ pub(crate) fn assemble(
             ..Default::default()
         });
     }
+    draft.inventory.extend(files::read(&facts, &lscpu, &mut machine, &mut state)?);
+    machine::by_design(&mut machine);
+    if draft.entries() == 0 {
+        return Err(Error::NothingRead { tools: outputs.into_iter().map(|output| output.tool).collect() });
+    }
     not_reported(&machine, &state, &mut coverage);
     withhold_differing(&mut draft);
     let of_it = |text: &&Text| outputs.iter().any(|output| output.text == text.name);
@@ -146,7 +152,9 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     virtualization.hypervisor = vendor.or_else(bare).or(virtualization.hypervisor.take());
     let own = &mut machine.processor;
     let mut names = own.model_name.iter().chain(&own.firmware_name);
-    let in_name = names.clone().find_map(|name| machine::hz_in_name(name));
+    // What firmware of Arm calls its processor tells some clock, which is not the highest without boost.
+    let of_arm = !is_x86 && !machine.architecture.is_empty();
+    let in_name = names.clone().filter(|_| !of_arm).find_map(|name| machine::hz_in_name(name));
     // The firmware tells the clock of the boot, which Intel's may be a turbo's. Virtual firmware makes it up.
     let of_boot = virtualization.hypervisor.as_deref().is_none_or(|name| name == "none")
         && !names.any(|name| name.contains("Intel"));

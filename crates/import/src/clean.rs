@@ -2,6 +2,7 @@
 
 mod markup;
 mod plain;
+mod shared;
 
 use crate::limits::LONGEST_LINE;
 
@@ -58,11 +59,12 @@ pub(crate) fn decode(bytes: &[u8]) -> String {
 /// The lines of a text.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = Cleaned> {
     let mut in_fence = false;
-    (1..).zip(text.lines()).flat_map(move |(number, raw)| clean(number, raw, &mut in_fence))
+    let shared = shared::Shared::find(text);
+    (1..).zip(text.lines()).flat_map(move |(number, raw)| clean(number, raw, &shared, &mut in_fence))
 }
 
-/// A line, which `<br>` may part.
-fn clean(number: u64, raw: &str, in_fence: &mut bool) -> Vec<Cleaned> {
+/// A line, which `<br>` may part, or line ends within a string.
+fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -> Vec<Cleaned> {
     let line =
         |text: String, kind: Kind, in_fence: bool| Cleaned { number, text, label: None, kind, in_fence };
     if raw.len() > LONGEST_LINE {
@@ -87,9 +89,24 @@ fn clean(number: u64, raw: &str, in_fence: &mut bool) -> Vec<Cleaned> {
             }
             None => Kind::Text,
         };
-        line(text.trim_end().to_owned(), kind, stood)
+        // A fence may stand on the line of the first or the last words.
+        let glued =
+            if stood { text.trim_end().strip_suffix("```") } else { text.trim_start().strip_prefix("```") };
+        let glued = glued.filter(|rest| kind == Kind::Text && !rest.contains('`'));
+        *in_fence ^= glued.is_some();
+        line(glued.unwrap_or(text).trim_end().to_owned(), kind, stood || glued.is_some())
     };
-    markup::without_tags(plain::last_state(&plain::without_codes(raw))).into_iter().map(of_piece).collect()
+    let strings = shared::without_escapes(raw);
+    let raws = strings.as_ref().map_or(vec![raw], |strings| strings.iter().map(String::as_str).collect());
+    let pieces: Vec<std::borrow::Cow<str>> = raws
+        .into_iter()
+        .flat_map(|raw| {
+            let plain = plain::without_codes(raw);
+            let pieces = markup::without_tags(shared.strip(plain::last_state(&plain)));
+            pieces.into_iter().map(|piece| piece.into_owned().into()).collect::<Vec<_>>()
+        })
+        .collect();
+    pieces.into_iter().map(of_piece).collect()
 }
 
 #[cfg(test)]

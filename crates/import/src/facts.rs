@@ -53,6 +53,12 @@ pub(crate) struct Facts {
     pub populated: Vec<Fact<machine::smbios::Populated>>,
     /// Bytes of memory in all, as lshw tells them.
     pub memory: Option<Fact<u64>>,
+    /// What files of the machine hold, by their paths.
+    pub files: BTreeMap<String, Fact<String>>,
+    /// Two files that one machine has not.
+    pub clash: Option<[Origin; 2]>,
+    /// Lines of the kernel's log, by kind: how many, and why the first was written.
+    pub log: BTreeMap<String, (u64, Fact<String>)>,
 }
 
 /// What lscpu's list tells of, as `labels.txt` and [`Values`] call it.

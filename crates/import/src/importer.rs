@@ -59,6 +59,8 @@ pub struct Importer {
     /// The tools whose output has followed the command, by their place in the list, each with the part that it is of.
     used: BTreeSet<(usize, usize)>,
     command_goes_on: bool,
+    /// The line before began a block of code.
+    begins_fence: bool,
     not_understood: NotUnderstood,
     lines: u64,
     /// Figures, facts and outputs of all machines.
@@ -145,6 +147,8 @@ impl Importer {
             self.close();
             self.command = None;
         }
+        let begins_fence =
+            std::mem::replace(&mut self.begins_fence, line.kind == Kind::Frame && !line.in_fence);
         let known = match line.kind {
             Kind::Unreadable => {
                 self.close();
@@ -158,7 +162,13 @@ impl Importer {
             Kind::Ruler => true,
             // A row first without its first cell, then as it stands.
             Kind::Row => line.label().is_some_and(|label| self.row(plain, label)) || self.offer(plain, None),
-            Kind::Text => self.plain(plain, line.in_fence),
+            Kind::Text => {
+                self.plain(plain, line.in_fence)
+                    || begins_fence && prompts::may_be_command(&line.text) && {
+                        self.begin(line.text.trim(), line.number);
+                        true
+                    }
+            }
         };
         if !known {
             self.add_unknown(plain);

@@ -18,6 +18,8 @@ mod facts;
 #[cfg(test)]
 mod harmed;
 mod importer;
+#[cfg(test)]
+mod inputs;
 mod limits;
 mod line;
 mod numbers;

@@ -173,6 +173,18 @@ pub(crate) fn is_command(text: &str) -> bool {
     false
 }
 
+/// Whether the first line of a block of code, which nothing else is, may be the command that printed the rest: a program's name or
+/// path and at least one word behind it.
+pub(crate) fn may_be_command(text: &str) -> bool {
+    let (name, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "./_-~+".contains(c);
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || matches!(c, '.' | '/' | '~'));
+    begins
+        && name.chars().all(is_name)
+        && (!rest.is_empty() || name.contains('/'))
+        && !text.trim_end().ends_with([':', '.'])
+}
+
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')

@@ -25,6 +25,15 @@ pub(crate) fn is_one_of(word: &str, words: &str) -> bool {
     words.split('|').any(|known| known == word)
 }
 
+/// Whether a line says that others were left out.
+pub(crate) fn is_elision(text: &str) -> bool {
+    let bare = text.trim().trim_matches(['[', ']', '<', '>', '(', ')', ' ', '-', '/', '*', '#', ':']);
+    is_one_of(
+        bare.to_ascii_lowercase().as_str(),
+        "...|....|.....|…|……|snip|snipped|cut|omitted|truncated|etc|etc.|..|⋮",
+    )
+}
+
 /// What one table says for a word.
 pub(crate) fn find<T: Copy>(table: &[(&str, T)], word: &str) -> Option<T> {
     table.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)

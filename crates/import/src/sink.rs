@@ -41,8 +41,23 @@ impl Draft {
         self.measurements.append(&mut other.measurements);
         self.withheld.append(&mut other.withheld);
         self.contradictions.append(&mut other.contradictions);
-        let Facts { lscpu, rows, broken_row, cache_rows, numactl, slots, sockets, populated, memory } =
-            &mut other.facts;
+        let Facts {
+            lscpu,
+            rows,
+            broken_row,
+            cache_rows,
+            numactl,
+            slots,
+            sockets,
+            populated,
+            memory,
+            files,
+            clash,
+            log,
+        } = &mut other.facts;
+        self.facts.files.append(files);
+        self.facts.log.append(log);
+        self.facts.clash = self.facts.clash.take().or(clash.take());
         self.facts.lscpu.append(lscpu);
         self.facts.rows.append(rows);
         self.facts.broken_row = self.facts.broken_row.take().or(broken_row.take());
@@ -68,12 +83,13 @@ impl Draft {
 
     /// How many entries its lists hold together.
     pub(crate) fn entries(&self) -> usize {
-        self.inventory.len() + self.measurements.len() + self.withheld.len() + self.contradictions.len()
+        let told = self.inventory.len() + self.facts.files.len() + self.facts.log.len();
+        told + self.measurements.len() + self.withheld.len() + self.contradictions.len()
     }
 }
 
 /// Of two parts of one document the first, with what only the second tells; lists one after the other.
-fn fill(mine: Value, others: Value) -> Value {
+pub(crate) fn fill(mine: Value, others: Value) -> Value {
     match (mine, others) {
         (Value::Object(mut mine), Value::Object(others)) => {
             for (key, others) in others {
@@ -81,6 +97,17 @@ fn fill(mine: Value, others: Value) -> Value {
                 mine.insert(key, value);
             }
             Value::Object(mine)
+        }
+        // What has a number is one thing, whoever tells of it.
+        (Value::Array(mine), Value::Array(mut others))
+            if mine.iter().chain(&others).all(|one| !one["id"].is_null()) =>
+        {
+            let mut all: Vec<Value> = Vec::with_capacity(mine.len());
+            for one in mine {
+                let same = others.iter().position(|other| other["id"] == one["id"]);
+                all.push(fill(one, same.map(|at| others.remove(at)).unwrap_or_default()));
+            }
+            all.into_iter().chain(others).collect()
         }
         (Value::Array(mine), Value::Array(others)) => mine.into_iter().chain(others).collect(),
         (Value::Null, others) => others,
@@ -173,6 +200,37 @@ impl<'a> Sink<'a> {
     pub(crate) fn fact<T>(&mut self, path: impl Into<String>, value: T, line: Line) -> Fact<T> {
         self.note(path, line);
         Fact { value, origin: self.origin(line) }
+    }
+
+    /// What a file of the machine holds, as `line` begins to tell; under `log:KIND` a line of the kernel's log, and its reason.
+    pub(crate) fn add_file(&mut self, path: String, text: String, line: Line) {
+        let fact = Fact { value: text, origin: self.origin(line) };
+        self.taken += 1;
+        let facts = &mut self.draft.facts;
+        if let Some(kind) = path.strip_prefix("log:") {
+            facts.log.entry(kind.to_owned()).or_insert((0, fact)).0 += 1;
+            return;
+        }
+        if let Some(known) = facts.files.get(&path).filter(|known| known.value != fact.value) {
+            let name =
+                |fact: &Fact<String>| machine::text::field(&fact.value, "model name").map(str::to_owned);
+            if name(known).zip(name(&fact)).is_some_and(|(one, other)| one != other) {
+                facts.clash.get_or_insert([known.origin.clone(), fact.origin.clone()]);
+            }
+            // Of one file that is quoted in part and whole, the whole.
+            if known.value.lines().count() > fact.value.lines().count() {
+                return;
+            }
+            if known.value.lines().count() == 1 {
+                let says = format!(
+                    "{path} holds {:?} and later {:?}; the record follows the later",
+                    known.value.trim(),
+                    fact.value.trim()
+                );
+                self.draft.contradictions.push(crate::facts::contradict(says, &known.origin, &fact.origin));
+            }
+        }
+        facts.files.insert(path, fact);
     }
 
     /// Two statements that cannot both be true.

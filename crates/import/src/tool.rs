@@ -13,6 +13,7 @@ pub(crate) struct Command {
 }
 
 /// One tool.
+#[derive(Clone, Copy)]
 pub(crate) struct Tool {
     /// Its name as people type it: `lscpu`, `perf stat`.
     pub name: &'static str,

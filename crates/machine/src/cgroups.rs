@@ -50,13 +50,44 @@ struct Membership {
     group: String,
 }
 
+/// The files by which the folder of a group is known, whatever it is called.
+const QUOTED: [(Version, &str, &[&str]); 3] = [
+    (Version::V1, "cpu", &["cpu.cfs_quota_us", "cpu.shares"]),
+    (Version::V1, "memory", &["memory.limit_in_bytes"]),
+    (
+        Version::V2,
+        "",
+        &["cpu.max", "cpu.weight", "memory.max", "memory.high", "memory.current", "cpuset.cpus.effective"],
+    ),
+];
+
 /// Groups nest a handful deep; this bounds what a corrupt path costs.
 const MAX_DEPTH: usize = 64;
 
 impl Cgroups {
     /// Finds them. Nothing is found where no hierarchy is mounted or procfs does not tell.
     pub fn read(root: &Root) -> Self {
+        if root.is_excerpt() && !root.exists("/proc/self/mountinfo") {
+            return Self::quoted(root);
+        }
         Self::of_process(root, "self")
+    }
+
+    /// Those whose files a text quotes: the group that it is about, and those above it. Of groups beside each other nobody tells
+    /// which is meant.
+    fn quoted(root: &Root) -> Self {
+        let folders = root.excerpt_folders("/sys/fs/cgroup");
+        let of = |(version, controller, files): &(Version, &str, &[&str])| {
+            let holds =
+                |names: &std::collections::BTreeSet<String>| files.iter().any(|file| names.contains(*file));
+            let own = folders.iter().filter(|(_, names)| holds(names)).map(|(path, _)| *path);
+            let mut own: Vec<&str> = own.collect();
+            own.sort_by_key(|path| std::cmp::Reverse(path.len()));
+            let nested = own.windows(2).all(|two| std::path::Path::new(two[0]).starts_with(two[1]));
+            let folders = own.iter().filter(|_| nested).map(|path| format!("/{path}")).collect();
+            Hierarchy { version: *version, controllers: vec![(*controller).to_owned()], folders }
+        };
+        Self { hierarchies: QUOTED.iter().map(of).collect(), named: false }
     }
 
     /// Those of the process with this number, or `self`, as far as this process can see them.

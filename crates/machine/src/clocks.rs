@@ -119,7 +119,10 @@ pub(crate) fn fill(root: &Root, policies: &Policies, machine: &mut Machine) {
     machine.processor.max_hz = all(|p| p.most_hz).max().or(machine.processor.max_hz);
     // The base of the boot CPU's kind, as everything in `processor`; else what CPUID or the firmware said before.
     let cppc = || root.text("/sys/devices/system/cpu/cpu0/acpi_cppc/nominal_freq").and_then(mhz);
-    let base = all(|p| p.base_hz).next().or_else(cppc).or_else(|| stated_hz(&machine.processor));
+    let base = all(|p| p.base_hz)
+        .next()
+        .or_else(cppc)
+        .or_else(|| stated_hz(&machine.processor).filter(|_| machine.architecture == "x86_64"));
     machine.processor.base_hz = base.or(machine.processor.base_hz);
 }
 

@@ -49,9 +49,14 @@ fn by_keys(cpuinfo: &str) -> Option<&'static str> {
     let other = OTHERS.iter().find(|(key, start, ..)| begins(key, start)).map(|(_, _, name, _)| *name);
     other.or_else(|| {
         field(cpuinfo, "vendor_id")?;
-        let mut flags = field(cpuinfo, "flags").unwrap_or("").split_ascii_whitespace();
-        // `lm` is long mode: a 32-bit-only processor is none of ours.
-        Some(if flags.any(|flag| flag == "lm") { "x86_64" } else { "i686" })
+        // `lm` is long mode: a 32-bit-only processor is none of ours. What is quoted in part may lack
+        // flags.
+        let flags = field(cpuinfo, "flags").map(str::split_ascii_whitespace);
+        Some(if flags.is_none_or(|mut flags| flags.any(|flag| matches!(flag, "lm" | "avx"))) {
+            "x86_64"
+        } else {
+            "i686"
+        })
     })
 }
 

@@ -51,7 +51,9 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
 /// Counts everything once the CPUs know their places. `allowed` stays absent for a captured tree.
 pub(crate) fn count(root: &Root, machine: &mut Machine) {
     let distinct = |of: fn(&Cpu) -> Option<u32>| {
-        let mut numbers: Vec<u32> = machine.cpus.iter().filter(|cpu| cpu.online).filter_map(of).collect();
+        // Where some CPUs have no place, how many places there are is not known.
+        let numbers: Option<Vec<u32>> = machine.cpus.iter().filter(|cpu| cpu.online).map(of).collect();
+        let mut numbers = numbers?;
         numbers.sort_unstable();
         numbers.dedup();
         count_of(numbers.len())
@@ -96,6 +98,13 @@ pub(crate) fn set_each(cpus: &mut [Cpu], ids: &CpuList, set: impl Fn(&mut Cpu)) 
 }
 
 fn present(root: &Root, folders: &CpuList, notes: &mut Notes) -> CpuList {
+    if root.is_excerpt() {
+        let lists = ["present", "online", "offline"].map(|name| root.cpu_list(&format!("{CPUS}/{name}")));
+        let listed = lists.iter().flatten().fold(CpuList::new(), |all, list| all.union(list));
+        if !listed.is_empty() {
+            return listed;
+        }
+    }
     let path = format!("{CPUS}/present");
     let mut present = notes.list(root, &path).filter(|list| !list.is_empty());
     // Guests on Arm list CPUs that may be plugged in later as present, but not as enabled.

@@ -45,6 +45,19 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
     }
 }
 
+/// As [`read`], of a machine that other tools told of: by its caches and clocks alone.
+pub fn by_design(machine: &mut Machine) {
+    let online = online_of(machine);
+    let told = machine.cpus.iter().any(|cpu| cpu.kind.is_some());
+    let kinds =
+        from_first_level(machine, &online).or_else(|| from_clocks(machine, &online)).filter(|_| !told);
+    for (cpu, kind) in kinds.unwrap_or_default() {
+        if let Some(cpu) = cpu_mut(&mut machine.cpus, cpu) {
+            cpu.kind = Some(kind);
+        }
+    }
+}
+
 /// The kind of each CPU where there are at least two kinds, empty where there is one, nothing where it is not told.
 type Kinds = Option<BTreeMap<u32, String>>;
 

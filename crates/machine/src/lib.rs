@@ -14,6 +14,7 @@ mod clocks;
 mod cpuinfo;
 mod cpus;
 pub mod distribution;
+mod excerpt;
 pub mod features;
 mod identity;
 mod idle;
@@ -42,7 +43,9 @@ pub mod x86_names;
 use record::{Coverage, Machine, Snapshot};
 
 pub use clocks::hz_in_name;
+pub use excerpt::inspect_excerpt;
 pub use identity::identity;
+pub use kinds::by_design;
 pub use root::{Root, RootError, Unreadable, Why};
 
 /// What [`inspect`] found.

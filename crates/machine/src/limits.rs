@@ -36,7 +36,8 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     };
     limits.memory_nodes = allowed_nodes.map(|list| list.intersection(&nodes)).unwrap_or_default();
 
-    let quota = tightest_quota(root, &cgroups).filter(|(cpus, _)| *cpus < online.len() as f64);
+    let quota = tightest_quota(root, &cgroups);
+    let quota = quota.filter(|(cpus, _)| *cpus < online.len() as f64 || online.is_empty());
     let memory = tightest_memory(root, &cgroups);
     let machine_bytes = machine.memory_bytes.unwrap_or(u64::MAX);
     let memory = memory.filter(|memory| memory.limit < machine_bytes);

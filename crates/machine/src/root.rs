@@ -1,7 +1,7 @@
 //! The folder below which `/proc`, `/sys` and the rest are read: `/` itself, or a tree captured on another
 //! machine. A captured tree is hostile input: no link leads out of it, nothing in it blocks or is unbounded.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -33,6 +33,41 @@ pub struct Root {
     /// Folders of a captured tree by the path asked for, with their links resolved, relative to `path`: the
     /// files of one folder then cost one look-up each.
     folders: Mutex<HashMap<String, Result<PathBuf, Why>>>,
+    /// The files, where they are not on a disk.
+    excerpt: Option<Excerpt>,
+}
+
+/// Some files of a machine, as a text quotes them.
+#[derive(Debug, Default)]
+struct Excerpt {
+    /// What each holds, by its path without the leading slash.
+    files: BTreeMap<String, String>,
+    /// The names in each folder.
+    folders: HashMap<String, BTreeSet<String>>,
+    /// The files that were read.
+    read: Mutex<BTreeSet<String>>,
+}
+
+/// Paths by which the kernel calls a folder too, and the one by which it is read here.
+const ALIASES: [(&str, &str); 3] = [
+    ("sys/bus/cpu/devices/", "sys/devices/system/cpu/"),
+    ("sys/bus/node/devices/", "sys/devices/system/node/"),
+    ("sys/devices/virtual/dmi/id/", "sys/class/dmi/id/"),
+];
+
+/// The path of a file without its leading slash and without links: a CPU's `cpufreq` is one to its policy.
+fn plain_path(path: &str) -> String {
+    let path = path.trim_matches('/').replace("//", "/");
+    let alias = ALIASES.iter().find_map(|(alias, real)| Some(format!("{real}{}", path.strip_prefix(alias)?)));
+    let path = alias.unwrap_or(path);
+    let policy =
+        path.strip_prefix("sys/devices/system/cpu/cpu").and_then(|rest| rest.split_once("/cpufreq/"));
+    match policy {
+        Some((cpu, file)) if cpu.bytes().all(|b| b.is_ascii_digit()) => {
+            format!("sys/devices/system/cpu/cpufreq/policy{cpu}/{file}")
+        }
+        _ => path,
+    }
 }
 
 /// Why a folder cannot serve as the root of a captured tree.
@@ -107,7 +142,44 @@ impl Unreadable {
 impl Root {
     /// This machine.
     pub fn live() -> Self {
-        Self { path: PathBuf::from("/"), live: true, folders: Mutex::default() }
+        Self { path: PathBuf::from("/"), live: true, folders: Mutex::default(), excerpt: None }
+    }
+
+    /// Some files of a machine by their paths, with what each holds. Others may be there that nobody quoted.
+    pub fn excerpt<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut excerpt = Excerpt::default();
+        for (path, text) in files {
+            let path = plain_path(path);
+            for (at, _) in path.match_indices('/') {
+                let (folder, name) = (&path[..at], path[at + 1..].split('/').next().unwrap_or_default());
+                excerpt.folders.entry(folder.to_owned()).or_default().insert(name.to_owned());
+            }
+            excerpt.files.insert(path, text.to_owned());
+        }
+        Self { path: PathBuf::new(), live: false, folders: Mutex::default(), excerpt: Some(excerpt) }
+    }
+
+    /// Whether only some of the machine's files are here, so that one that is missing tells nothing.
+    pub fn is_excerpt(&self) -> bool {
+        self.excerpt.is_some()
+    }
+
+    /// Whether a file of an excerpt, by the path under which it was given, has been read.
+    pub fn was_read(&self, path: &str) -> bool {
+        let read =
+            self.excerpt.as_ref().map(|excerpt| excerpt.read.lock().unwrap_or_else(PoisonError::into_inner));
+        read.is_some_and(|read| read.contains(&plain_path(path)))
+    }
+
+    /// The folders of an excerpt below `folder`, each with the names in it.
+    pub(crate) fn excerpt_folders(&self, folder: &str) -> Vec<(&str, &BTreeSet<String>)> {
+        let folders = self.excerpt.iter().flat_map(|excerpt| &excerpt.folders);
+        let mut below: Vec<_> = folders
+            .filter(|(path, _)| Path::new(path).starts_with(folder.trim_matches('/')))
+            .map(|(path, names)| (path.as_str(), names))
+            .collect();
+        below.sort();
+        below
     }
 
     /// A tree captured on a machine: a folder that holds its `sys` or `proc` (or both), or that holds one folder
@@ -133,7 +205,7 @@ impl Root {
                 _ => return Err(RootError::NotATree(path.to_owned())),
             }
         };
-        Ok(Self { path: tree, live: false, folders: Mutex::default() })
+        Ok(Self { path: tree, live: false, folders: Mutex::default(), excerpt: None })
     }
 
     /// Whether this is the running machine, so that system calls may complete what files tell.
@@ -195,6 +267,12 @@ impl Root {
 
     /// Names in a folder in natural order (`cpu2` before `cpu10`); empty if it cannot be read.
     pub fn list(&self, folder: &str) -> Vec<String> {
+        if let Some(excerpt) = &self.excerpt {
+            let names = excerpt.folders.get(folder.trim_matches('/')).into_iter().flatten();
+            let mut names: Vec<String> = names.cloned().collect();
+            names.sort_by(|a, b| natural(a, b));
+            return names;
+        }
         let Ok(real) = self.locate(folder).map(|(real, _)| real) else { return Vec::new() };
         let Ok(entries) = std::fs::read_dir(real) else { return Vec::new() };
         let mut names: Vec<String> = entries
@@ -227,7 +305,10 @@ impl Root {
 
     /// Whether there is anything at `path`.
     pub fn exists(&self, path: &str) -> bool {
-        self.locate(path).is_ok()
+        let plain = path.trim_matches('/');
+        let quoted =
+            |excerpt: &Excerpt| excerpt.files.contains_key(plain) || excerpt.folders.contains_key(plain);
+        self.excerpt.as_ref().map_or_else(|| self.locate(path).is_ok(), quoted)
     }
 
     fn read(&self, path: &str, max: usize) -> Result<Vec<u8>, Unreadable> {
@@ -236,6 +317,12 @@ impl Root {
     }
 
     fn read_inner(&self, path: &str, max: usize) -> Result<Vec<u8>, Why> {
+        if let Some(excerpt) = &self.excerpt {
+            let path = path.trim_matches('/');
+            let text = excerpt.files.get(path).ok_or(Why::Missing)?;
+            excerpt.read.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+            return if text.len() > max { Err(Why::TooLong(max)) } else { Ok(text.clone().into_bytes()) };
+        }
         // O_NONBLOCK: opening a pipe returns at once. It changes nothing for a regular file.
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC);
@@ -265,6 +352,9 @@ impl Root {
 
     /// Where `path` lies, links resolved, and what is there.
     fn locate(&self, path: &str) -> Result<(PathBuf, Metadata), Why> {
+        if self.excerpt.is_some() {
+            return Err(Why::Missing);
+        }
         if self.live {
             let path = absolute(path);
             let metadata = std::fs::metadata(&path)?;

@@ -103,8 +103,19 @@ pub fn read(table: Vec<u8>) -> Tables {
     }
 }
 
+/// The least that each kind of memory can be set to, MT/s: firmware that writes half of what a device is rated for means the clock.
+const LEAST_MT_S: [(&str, u32); 3] = [("DDR5", 2800), ("DDR4", 1400), ("DDR3", 700)];
+
 /// Fills the devices' channels and nodes from their locators.
 pub fn place(devices: &mut [MemoryDevice]) {
+    for device in devices.iter_mut() {
+        let kind = device.kind.as_deref().unwrap_or_default();
+        let least = LEAST_MT_S.iter().find(|(name, _)| kind.starts_with(name)).map_or(0, |(_, least)| *least);
+        let half = |mt_s: u32| {
+            device.rated_mt_s.is_some_and(|rated| mt_s.saturating_mul(2).abs_diff(rated) <= rated / 32)
+        };
+        device.configured_mt_s = device.configured_mt_s.filter(|mt_s| *mt_s >= least || !half(*mt_s));
+    }
     let slots: Vec<_> =
         devices.iter().map(|device| (device.locator.as_deref(), device.bank.as_deref())).collect();
     let places = locators::places(&slots);

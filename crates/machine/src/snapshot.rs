@@ -28,6 +28,7 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
     let kib = |key: &str| text::bytes_field(&meminfo, key);
     let swap_bytes = kib("SwapTotal");
     let own = root.text("/proc/self/stat").as_deref().and_then(Stat::parse);
+    let throttled = quota_throttled(root);
     Snapshot {
         clocks: clocks::settings(root, policies),
         boost: boost.as_ref().map(|(on, _)| *on),
@@ -60,7 +61,8 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
         swapped_pages: swapped_pages(&root.text("/proc/vmstat").unwrap_or_default()),
         temperatures: sensors::temperatures(root),
         throttled: sensors::throttled(root),
-        quota_throttled: quota_throttled(root),
+        quota_throttled: throttled.map(|(throttled, _)| throttled),
+        quota_periods: throttled.and_then(|(_, periods)| periods),
         clock_holders: crate::clock_holders::read(root),
         power_supply: sensors::power_supply(root),
         uptime_seconds: seconds(
@@ -180,10 +182,14 @@ fn swapped_pages(vmstat: &str) -> Option<(u64, u64)> {
     Some((count_of(vmstat, "pswpin")?, count_of(vmstat, "pswpout")?))
 }
 
-/// Periods in which a quota held this process's cgroup, or one above it, back: the most of any on the way up.
-fn quota_throttled(root: &Root) -> Option<u64> {
+/// Periods in which a quota held this process's cgroup, or one above it, back, and of how many: the most of any on the way up.
+fn quota_throttled(root: &Root) -> Option<(u64, Option<u64>)> {
     let cgroups = Cgroups::read(root);
-    let count = |folder: &str| count_of(&root.text(&format!("{folder}/cpu.stat"))?, "nr_throttled");
+    let count = |folder: &str| {
+        let text = root.text(&format!("{folder}/cpu.stat"))?;
+        let throttled = count_of(&text, "nr_throttled")?;
+        Some((throttled, count_of(&text, "nr_periods").filter(|periods| *periods >= throttled)))
+    };
     cgroups.folders("cpu").filter_map(|(_, folder)| count(folder)).max()
 }
 

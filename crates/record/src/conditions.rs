@@ -112,6 +112,8 @@ pub struct Snapshot {
     pub throttled: Option<u64>,
     /// Periods in which the cgroup was throttled by its quota, since it was made.
     pub quota_throttled: Option<u64>,
+    /// Periods of that group in all, where the kernel tells.
+    pub quota_periods: Option<u64>,
     /// What may hold clocks down beside the settings of cpufreq.
     #[serde(skip_serializing_if = "ClockHolders::is_empty")]
     pub clock_holders: ClockHolders,

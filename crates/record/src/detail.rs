@@ -283,6 +283,8 @@ details! {
     KNEE_BYTES_PER_SECOND: f64 = "knee_bytes_per_second";
     /// How a guest ran: `interpreted` or by the processor.
     KVM: str = "kvm";
+    /// The least of several runs, in the figure's unit.
+    LEAST: f64 = "least";
     /// Processes that a command left behind, by name.
     LEFT_BEHIND: Vec<String> = "left_behind";
     /// Cache lines in a sample.
@@ -307,6 +309,8 @@ details! {
     MISSED: u64 = "missed";
     /// `user` where a counter counted in user mode alone.
     MODE: str = "mode";
+    /// The most of several runs, in the figure's unit.
+    MOST: f64 = "most";
     /// The clock by a chain of multiplies, Hz.
     MULTIPLY_CHAIN_HZ: f64 = "multiply_chain_hz";
     /// Cycles of a multiply.
@@ -387,6 +391,8 @@ details! {
     SOFTIRQS_PER_S: f64 = "softirqs_per_s";
     /// Where a count comes from: `rusage`, `sched`, `pmu`.
     SOURCE: str = "source";
+    /// How far several runs were apart, in the figure's unit.
+    STANDARD_DEVIATION: f64 = "standard_deviation";
     /// perf's standard error, as a share.
     STANDARD_ERROR: f64 = "standard_error";
     /// The ratio as perf prints it.

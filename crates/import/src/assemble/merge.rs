@@ -4,7 +4,7 @@ use record::CpuList;
 use record::import::{Contradiction, Origin, Withheld};
 
 use crate::error::{Clash, Error};
-use crate::facts::{Datum, Fact, Facts, Lscpu, Numactl, Values, architecture, contradict, key};
+use crate::facts::{CpuRow, Datum, Fact, Facts, Lscpu, Numactl, Values, architecture, contradict, key};
 
 /// The outputs of lscpu as one: the later ones add to the first, or say how the machine was then. Two that cannot be of
 /// the same machine are refused.
@@ -119,6 +119,14 @@ pub(super) fn slots(facts: &Facts) -> Result<(), Error> {
 pub(super) fn rows(facts: &Facts, lscpu: &Lscpu) -> Result<Option<Withheld>, Error> {
     let Some(first) = facts.rows.first() else { return Ok(None) };
     let all: CpuList = facts.rows.iter().map(|row| row.cpu).collect();
+    let mut known: std::collections::BTreeMap<u32, &CpuRow> = std::collections::BTreeMap::new();
+    for row in &facts.rows {
+        let before = *known.entry(row.cpu).or_insert(row);
+        let places = [(before.socket, row.socket), (before.node, row.node), (before.core, row.core)];
+        if places.iter().any(|(one, other)| one.is_some() && other.is_some() && one != other) {
+            return Err(several(&before.origin, &row.origin));
+        }
+    }
     let why = |why: &str, origin: &Origin| {
         Ok(Some(Withheld { what: "machine.cpus".to_owned(), why: why.to_owned(), origin: origin.clone() }))
     };

@@ -95,7 +95,11 @@ pub(super) fn is_fence(line: &str) -> bool {
     // Behind the marks stands the language at most: `~~~~` rulers and `` `code` `` in prose are none.
     ['`', '~'].iter().any(|mark| {
         let language = line.trim_start_matches(*mark);
-        line.len() - language.len() >= 3 && language.len() <= 30 && !language.contains(*mark)
+        let attributes = language.contains(['{', '=']);
+        line.len() - language.len() >= 3
+            && language.len() <= 30
+            && !language.contains(*mark)
+            && (attributes || !language.trim().contains(' '))
     })
 }
 

@@ -25,7 +25,7 @@ pub(super) fn without_codes(line: &str) -> Cow<'_, str> {
         | '\u{ad}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{2060}'..='\u{206f}' | '\u{3000}' | '\u{feff}')
     };
     if !line.contains(odd) {
-        return Cow::Borrowed(line);
+        return without_orphans(line);
     }
     let mut text = String::with_capacity(line.len());
     let mut rest = line.chars();
@@ -40,6 +40,22 @@ pub(super) fn without_codes(line: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(text)
+}
+
+/// Without colours whose escape character was lost: `[1;31m`, `[0m`.
+fn without_orphans(line: &str) -> Cow<'_, str> {
+    let colour = |rest: &str| {
+        let inner = rest.strip_prefix('[')?;
+        let end = inner.find(|c: char| !(c.is_ascii_digit() || c == ';'))?;
+        (end > 0 && inner[end..].starts_with('m')).then_some(end + 2)
+    };
+    let mut text = Cow::Borrowed(line);
+    while let Some((at, length)) =
+        text.match_indices('[').find_map(|(at, _)| Some((at, colour(&text[at..])?)))
+    {
+        text.to_mut().replace_range(at..at + length, "");
+    }
+    text
 }
 
 /// What follows an escape sequence.

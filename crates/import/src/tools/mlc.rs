@@ -49,6 +49,16 @@ fn iteration(text: &str) -> Option<f64> {
     scan::quantity(inner.strip_suffix(')')?, &[("ns", 0)])
 }
 
+/// Bytes of a buffer that no cache of one CPU holds: the largest last-level cache of a die is half of it.
+const LEAST_OF_MEMORY: u64 = 192 << 20;
+
+/// Bytes of `Using buffer size of 10.000MiB`, with more words behind it in some parts; in older versions `MB`.
+fn buffer(text: &str) -> Option<u64> {
+    let rest = text.strip_prefix("Using buffer size of ")?;
+    let size = rest.split(['/', ' ']).next()?;
+    crate::facts::parse_size(size).map(|(bytes, _)| bytes)
+}
+
 /// Intel MLC.
 pub(super) const MLC: Tool = Tool {
     name: "Intel MLC",
@@ -70,6 +80,8 @@ struct MlcReader {
     writer_owns: Option<bool>,
     traffic: Option<&'static str>,
     random: bool,
+    /// Bytes of the buffer that each thread reads, where they are told.
+    buffer: Option<u64>,
     begun: bool,
     /// The table under this heading has rows.
     has_rows: bool,
@@ -146,13 +158,19 @@ impl MlcReader {
     /// A line with one figure.
     fn single(&self, text: &str) -> Option<Measurement> {
         if let Some(ns) = iteration(text) {
-            return Some(self.figure(metrics::NUMA_LATENCY, Labels::new(), ns));
+            // A buffer that caches may hold is no memory.
+            let small = self.buffer.filter(|bytes| *bytes < LEAST_OF_MEMORY);
+            let place = |bytes| Labels::new().with_label(Label::Bytes, bytes);
+            return Some(match small {
+                Some(bytes) => self.figure(metrics::LOAD_LATENCY, place(bytes), ns),
+                None => self.figure(metrics::NUMA_LATENCY, Labels::new(), ns),
+            });
         }
         let words = scan::words(text);
         match (self.part?, words.as_slice()) {
             // `ALL Reads        :    225097.1`: of all threads of the machine; how many they are is not told. Of writes it counts
             // what memory carries.
-            (Part::Peak, _) => {
+            (Part::Peak, _) if self.buffer.is_none_or(|bytes| bytes >= LEAST_OF_MEMORY) => {
                 let (front, value) = text.rsplit_once(':')?;
                 let op = scan::find(MIXES, front.trim().to_ascii_lowercase().as_str())?;
                 let place = Labels::new().with_label(Label::Op, op);
@@ -169,7 +187,8 @@ impl MlcReader {
                 Some(m.with_detail(detail::DELAY, *delay).with_detail(detail::TRAFFIC, traffic))
             }
             // `Local Socket L2->L2 HIT  latency    51.6`
-            (Part::Caches, ["Local", "Socket", "L2->L2", state, "latency", value]) => {
+            (Part::Caches, ["Local", "Socket", "L2->L2", state, "latency", value])
+            | (Part::Caches, ["LLC->LLC", state, "latency", value]) => {
                 let state = scan::find(&[("HIT", "hit"), ("HITM", "hitm")], state)?;
                 let place = Labels::new().with_label(Label::State, state);
                 let m = self.figure(metrics::CORE_TO_CORE_LATENCY, place, parse_decimal(value)?);
@@ -211,6 +230,8 @@ impl Reader for MlcReader {
         } else if text.starts_with("Remote Socket L2->L2") {
             self.writer_owns = Some(text.contains("writer"));
             self.columns.clear();
+        } else if let Some(bytes) = buffer(text) {
+            self.buffer = Some(bytes);
         } else if let Some(m) = self.single(text) {
             self.begun = true;
             sink.add_figure(m, line);

@@ -1,7 +1,9 @@
 //! The tools whose output is known. A new one is one new file here and its line in [`TOOLS`].
 
+mod columns;
 mod cyclictest;
 pub(crate) mod dmidecode;
+mod files;
 mod hyperfine;
 mod lat_mem_rd;
 mod lmbench;
@@ -19,8 +21,9 @@ mod stream;
 mod stress_ng;
 mod sysbench;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod time;
+mod tinymembench;
 
 use std::collections::BTreeSet;
 
@@ -28,6 +31,7 @@ use crate::tool::Tool;
 
 /// Every tool. Where the opening lines of two could be the same, the earlier one is asked first.
 pub(crate) const TOOLS: &[Tool] = &[
+    files::FILES,
     perf_stat::PERF_STAT,
     time::TIME,
     hyperfine::HYPERFINE,
@@ -54,6 +58,17 @@ pub(crate) const TOOLS: &[Tool] = &[
     numastat::NUMASTAT,
     lshw::LSHW,
     lscpu::LSCPU,
+    columns::TURBOSTAT,
+    columns::SYSSTAT,
+    tinymembench::TINYMEMBENCH,
+    files::PATTERNS[0],
+    files::PATTERNS[1],
+    files::PATTERNS[2],
+    files::PATTERNS[3],
+    files::PATTERNS[4],
+    files::PATTERNS[5],
+    files::PATTERNS[6],
+    files::PATTERNS[7],
 ];
 
 /// The names of all tools whose output is known, in order.

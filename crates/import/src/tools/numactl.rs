@@ -17,7 +17,10 @@ fn node(text: &str) -> Option<u32> {
 fn of_node(text: &str) -> Option<(u32, &str, &str)> {
     let (head, value) = scan::pair(text.strip_prefix("node ")?)?;
     let (id, what) = head.split_once(' ')?;
-    Some((node(id)?, what, value)).filter(|_| scan::is_one_of(what, "cpus|size|free"))
+    let known = "cpus|size|free|memory";
+    // `node 0 cpus(4): 0-3` of --cpu-compress.
+    let what = what.split('(').next()?.trim();
+    Some((node(id)?, what, value)).filter(|_| scan::is_one_of(what, known))
 }
 
 /// How many nodes there are.
@@ -32,7 +35,9 @@ fn distances(text: &str) -> Option<Vec<u32>> {
 
 /// `0 1 2 3`, since 2.0.18 `0-3 8-11`.
 pub(super) fn cpus(list: &str) -> Option<CpuList> {
-    list.split_whitespace().collect::<Vec<_>>().join(",").parse().ok()
+    // --cpu-compress counts them in brackets behind.
+    let list = list.split('(').next().unwrap_or_default();
+    list.split([' ', '\t', ',']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(",").parse().ok()
 }
 
 /// `numactl -H`.

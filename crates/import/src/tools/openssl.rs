@@ -86,7 +86,9 @@ fn head(text: &str) -> Option<Vec<u64>> {
 ///  256 bits ecdsa (nistp256)   0.0000s   0.0001s  51115.7  16839.8
 ///  ML-KEM-512 0.000012s 0.000010s 0.000015s   83333.3  100000.0  66666.7
 /// ```
-fn keys(text: &str) -> Option<(String, bool, Vec<f64>)> {
+///
+/// Where a margin broke the row the last rates are missing.
+fn keys(text: &str) -> Option<(String, bool, Vec<f64>, usize)> {
     let words: Vec<&str> = text.split_whitespace().take(16).collect();
     let seconds = |word: &&str| word.strip_suffix('s').and_then(parse_plain).is_some();
     let first = words.iter().position(seconds)?;
@@ -95,7 +97,7 @@ fn keys(text: &str) -> Option<(String, bool, Vec<f64>)> {
     let bits = words[..first].iter().take(3).any(|word| *word == "bits");
     let named = first == 1 && times == 3 && rates.len() == 3;
     let fits = (bits || named) && (1..=4).contains(&rates.len());
-    fits.then(|| (words[..first].join(" "), !bits, rates))
+    fits.then(|| (words[..first].join(" "), !bits, rates, times))
 }
 
 /// What the columns of a table of keys are: `sign    verify    sign/s verify/s`.
@@ -104,7 +106,10 @@ fn key_head(text: &str) -> Option<Vec<&'static str>> {
     text.ends_with("/s").then_some(())?;
     let rates = text.split_whitespace().filter_map(|word| word.strip_suffix("/s"));
     let works = scan::all(rates, |word| scan::find(WORKS, word))?;
-    (text.split_whitespace().count() <= 2 * works.len()).then_some(works)
+    let seconds = text.split_whitespace().filter(|word| scan::find(WORKS, word).is_some()).count();
+    let all = text.split_whitespace().count();
+    // A margin may have broken it.
+    (all <= 2 * works.len() || all == seconds + works.len()).then_some(works)
 }
 
 /// The fields of a line of `-mr`, or of what a child of `-multi` does: `+F:22:aes-256-ige:89602860.00:…`.
@@ -128,6 +133,35 @@ fn is_count(text: &str) -> bool {
     })
 }
 
+/// What OpenSSL uses of the CPU: bits of what it prints of it (crypto/arm_arch.h; crypto/x86cpuid.pl).
+const CAPABILITIES: &[(&str, u32, &str)] = &[
+    ("armcap", 0, "NEON"),
+    ("armcap", 2, "AES instructions"),
+    ("armcap", 4, "SHA-256 instructions"),
+    ("armcap", 5, "PMULL"),
+    ("ia32cap", 57, "AES instructions"),
+    ("ia32cap", 60, "AVX"),
+    ("ia32cap", 33, "PCLMULQDQ"),
+];
+
+/// `armcap=0x1`, `ia32cap=0x7ffaf3bfffebffff:0x18405f5ef1bf07ab`.
+fn capabilities(text: &str) -> Option<record::Text> {
+    let (of, bits) = text.split_once('=')?;
+    let bits = u64::from_str_radix(bits.split([':', ' ']).next()?.strip_prefix("0x")?, 16).ok()?;
+    let known = CAPABILITIES.iter().filter(|(name, ..)| *name == of);
+    let (has, lacks): (Vec<_>, Vec<_>) = known.partition(|(_, bit, _)| bits >> bit & 1 == 1);
+    let names = |all: Vec<&(&str, u32, &str)>| match all.as_slice() {
+        [] => "none".to_owned(),
+        all => all.iter().map(|(.., name)| *name).collect::<Vec<_>>().join(", "),
+    };
+    Some(record::text!(
+        "openssl-capabilities",
+        "OpenSSL uses of the CPU: {has}; not there: {lacks}",
+        has = names(has),
+        lacks = names(lacks)
+    ))
+}
+
 /// `openssl speed`.
 pub(super) const OPENSSL_SPEED: Tool = Tool {
     name: "openssl speed",
@@ -147,6 +181,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
         || machine_line(text).is_some_and(|fields| !fields[0].starts_with('R') || speed())
         || head(text).is_some()
         || scan::begins(text, HEADS)
+        || text.strip_prefix("version: ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
         || scan::begins(text, TALK) && speed()
         || text.starts_with("Doing ") && text.contains("size blocks")
         || keys(text).is_some()
@@ -171,6 +206,8 @@ struct SpeedReader {
     version: Option<String>,
     sizes: Vec<u64>,
     columns: Vec<&'static str>,
+    /// A row of keys whose last rates stand on the next line.
+    broken: Option<(String, bool, Vec<f64>, PendingLine)>,
     rates: Vec<Rate>,
     seen: BTreeSet<String>,
     forked: u64,
@@ -280,6 +317,21 @@ impl Reader for SpeedReader {
         if text.is_empty() {
             return Fit::Between;
         }
+        if let Some((name, named, mut rates, first)) = self.broken.take() {
+            let more = scan::all(text.split_whitespace(), parse_plain).filter(|_| !self.seen.contains(&name));
+            rates.extend(more.iter().flatten());
+            match self.keys(name.clone(), named, &rates).filter(|(_, works)| works.len() == rates.len()) {
+                Some((name, works)) if more.is_some() => {
+                    self.seen.insert(name.clone());
+                    self.take_keys(&name, &works, &rates, first.line());
+                    return Fit::Taken;
+                }
+                _ => {
+                    let why = "its row is broken, so which figure is which is not known".to_owned();
+                    sink.withhold(metrics::WORKLOAD_THROUGHPUT, why, first.line());
+                }
+            }
+        }
         // A row that is there already, or what is done after the figures of one run, is the next one's.
         let again = !self.rates.is_empty();
         if let Some((name, rates)) = row(text) {
@@ -306,8 +358,14 @@ impl Reader for SpeedReader {
         } else if let Some(sizes) = head(text) {
             self.sizes = sizes;
         } else if let Some(columns) = key_head(text) {
-            self.columns = columns;
-        } else if let Some((name, named, rates)) = keys(text) {
+            let goes_on = text.split_whitespace().all(|word| word.ends_with("/s")) && self.rates.is_empty();
+            self.columns = if goes_on { std::mem::take(&mut self.columns) } else { Vec::new() };
+            self.columns.extend(columns);
+        } else if let Some((name, named, rates, _)) =
+            keys(text).filter(|(.., rates, times)| rates.len() < *times)
+        {
+            self.broken = Some((name, named, rates, line.into()));
+        } else if let Some((name, named, rates, _)) = keys(text) {
             let Some((name, works)) = self.keys(name, named, &rates) else { return Fit::Between };
             if !self.seen.insert(name.clone()) {
                 return Fit::Over;
@@ -321,6 +379,9 @@ impl Reader for SpeedReader {
             word.into_iter().for_each(|version| sink.version(version));
             self.version = word.map(str::to_owned);
         } else if scan::begins(text, TALK) {
+            if let Some(said) = text.strip_prefix("CPUINFO: OPENSSL_").and_then(capabilities) {
+                sink.draft.machine.notes.push(said);
+            }
             let doing = text.starts_with("Doing ");
             if doing && again {
                 return Fit::Over;

@@ -7,8 +7,8 @@ use crate::reading::*;
 /// Its messages.
 pub(super) const STRESS_NG: Tool = Tool {
     name: "stress-ng",
-    opens: |line, _| message(line.text).is_some(),
-    reader: |_| Box::new(TextReader::default()),
+    opens: |line, command| message(line.text).is_some() || brief(line.text).is_some() && asked(command),
+    reader: |command| Box::new(TextReader { brief: asked(command), ..TextReader::default() }),
 };
 
 /// `--yaml`.
@@ -23,6 +23,27 @@ fn message(text: &str) -> Option<&str> {
     let (_, rest) = text.trim().strip_prefix("stress-ng: ")?.split_once('[')?;
     let (process, message) = rest.split_once(']')?;
     parse_whole(process).map(|_| message.trim())
+}
+
+/// What `--log-brief` leaves of it.
+fn brief(text: &str) -> Option<&str> {
+    let text = text.trim();
+    (message(text).is_none() && !text.is_empty()).then(|| text.strip_prefix("stress-ng: ").unwrap_or(text))
+}
+
+fn asked(command: Option<&Command>) -> bool {
+    command.is_some_and(|command| command.text.contains("stress-ng") && command.text.contains("--log-brief"))
+}
+
+/// A figure that a stressor prints of its own: `memrate           11234.56 MB per sec read64 rate (harmonic mean of 1 instance)`.
+fn own_figure(message: &str) -> Option<(&str, f64, &str, i32)> {
+    let (name, rest) = message.split_once(' ')?;
+    let (value, what) = rest.trim_start().split_once(' ')?;
+    let what = what.split(" (").next()?.trim();
+    let (exponent, what) = scan::find_start(&[("MB per sec ", 6), ("MB/sec ", 6), ("GB per sec ", 9)], what)
+        .unwrap_or((0, what));
+    let value = parse_scaled(parse_plain(value).map(|_| value)?, exponent)?;
+    (!what.is_empty()).then_some((name, value, what, exponent))
 }
 
 /// What one stressor did: its work, its rate, its seconds of user and of system.
@@ -42,18 +63,31 @@ fn publish(work: &str, figures: [Option<f64>; 3], line: Line, sink: &mut Sink) {
 #[derive(Default)]
 struct TextReader {
     in_table: bool,
+    /// The figures that stressors print of their own follow.
+    own: bool,
+    brief: bool,
     instances: HashMap<String, u64>,
 }
 
 impl Reader for TextReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        let Some(message) = message(line.text) else { return Fit::Between };
+        let message = message(line.text).or_else(|| brief(line.text).filter(|_| self.brief));
+        let Some(message) = message else { return Fit::Between };
         if let Some(version) = message.strip_prefix("stress-ng ").and_then(|rest| rest.split(' ').next()) {
             sink.version(version);
         } else if let Some(hogs) = message.strip_prefix("dispatching hogs: ") {
             let counted = hogs.split(", ").filter_map(|hog| hog.split_once(' '));
             self.instances =
                 counted.filter_map(|(n, name)| Some((name.to_owned(), parse_whole(n)?))).collect();
+        } else if message == "miscellaneous metrics:" {
+            self.own = true;
+        } else if let Some((name, value, what, exponent)) = own_figure(message).filter(|_| self.own) {
+            let place = Labels::new().with_label(Label::Workload, format!("stress-ng --{name} {what}"));
+            let m = Measurement::exact(metrics::WORKLOAD_THROUGHPUT, place, vec![value]);
+            // What is no rate has no metric.
+            if exponent > 0 || what.contains("per sec") {
+                sink.add_figure(m.with_detail(detail::WORK, if exponent > 0 { "B" } else { what }), line);
+            }
         } else if scan::begins(message, "stressor |(secs)") {
             self.in_table |= message.contains("bogo ops");
         } else {
@@ -123,7 +157,11 @@ mod tests {
     fn each_stressor_has_its_rate_and_its_cpu_time() {
         let imported = import(TEXT);
         assert_eq!(
-            figures(&imported),
+            figures(&imported)[6],
+            "workload.throughput workload=stress-ng --matrix add matrix ops per sec: 78529.39"
+        );
+        assert_eq!(
+            figures(&imported)[..6],
             [
                 "workload.throughput workload=stress-ng --cpu 1: 594.93",
                 "workload.cpu_time workload=stress-ng --cpu 1 state=user: 0.69",

@@ -125,6 +125,8 @@ struct SysbenchReader {
     figures: BTreeMap<&'static str, (f64, PendingLine)>,
     settings: BTreeMap<&'static str, String>,
     latencies: BTreeMap<String, f64>,
+    /// Means of its threads: events, and seconds within them.
+    of_threads: [Option<f64>; 2],
     begun: bool,
     /// The last line of a run was there.
     over: bool,
@@ -267,6 +269,10 @@ impl Reader for SysbenchReader {
             }
         }
         self.over = text.starts_with("execution time (avg/stddev):");
+        let means = [("events (avg/stddev):", 0), ("execution time (avg/stddev):", 1)];
+        if let Some((at, rest)) = scan::find_start(&means, text) {
+            self.of_threads[at] = rest.split('/').next().and_then(|mean| parse_plain(mean.trim()));
+        }
         if scan::begins(text, TALK) || is_row_or_progress(text) {
             return Fit::Taken;
         }
@@ -278,6 +284,21 @@ impl Reader for SysbenchReader {
         let paced = self.settings.get("paced").map(|rate| rate.trim_end_matches("/sec"));
         let doubt = doubt.or(paced.map(|rate| format!("it was told to make {rate} a second, and no more")));
         let threads = self.settings.get("threads").and_then(|threads| parse_whole(threads));
+        // Without its head the events of one thread tell how many threads made them.
+        let [of_one, within] = self.of_threads;
+        let all = self.figures.get("events").map(|(events, _)| *events);
+        let counted = all.zip(of_one).map(|(all, one)| all / one).filter(|threads| *threads >= 1.0);
+        let counted = counted.filter(|threads| (threads - threads.round()).abs() < 0.01 && *threads < 1e5);
+        let threads = threads.or(counted.map(|threads| threads.round() as u64));
+        let total = self.figures.get("seconds").map(|(seconds, _)| *seconds);
+        let mostly_around = within.zip(total).filter(|(within, total)| *within < *total / 2.0);
+        let doubt = doubt.map(record::Text::from).or(mostly_around.map(|(within, total)| {
+            record::text!(
+                "{within} of {total} s were spent in events: it measures the clock source more than the work",
+                within = format!("{within:.1}"),
+                total = format!("{total:.0}")
+            )
+        }));
         let place =
             |name: &str| Labels::new().with_label(Label::Workload, name).with_known(Label::Threads, threads);
         let mut push = |name: &str, value: f64, line: &PendingLine, work: &str, from: Option<&str>| {

@@ -5,14 +5,14 @@ use record::Measurement;
 use crate::{Imported, Importer, Split};
 
 /// Imports a text of one machine. A text in which nothing is known gives nothing.
-pub(super) fn import(text: &str) -> Imported {
+pub(crate) fn import(text: &str) -> Imported {
     let mut importer = Importer::new(Split::Hosts);
     importer.read("text", text.as_bytes()).expect("reading from memory does not fail");
     importer.finish().map(|mut all| all.swap_remove(0)).unwrap_or_default()
 }
 
 /// Each figure as `metric key=value …: value`, its keys in the order of the metric's definition.
-pub(super) fn figures(imported: &Imported) -> Vec<String> {
+pub(crate) fn figures(imported: &Imported) -> Vec<String> {
     imported.measurements.iter().map(figure).collect()
 }
 
@@ -27,7 +27,7 @@ fn figure(m: &Measurement) -> String {
 }
 
 /// The one measurement that is written so, without its value.
-pub(super) fn the<'a>(imported: &'a Imported, place: &str) -> &'a Measurement {
+pub(crate) fn the<'a>(imported: &'a Imported, place: &str) -> &'a Measurement {
     let fits = |m: &&Measurement| figure(m).rsplit_once(": ").is_some_and(|(front, _)| front == place);
     let found: Vec<&Measurement> = imported.measurements.iter().filter(fits).collect();
     assert_eq!(found.len(), 1, "{place} in {:#?}", figures(imported));

@@ -2,6 +2,7 @@
 
 use record::command_line::{CommandLine, comparable_name, conditions};
 
+use crate::prompts;
 use crate::reading::*;
 
 /// Where a time was spent: on CPUs in this state, or else it is the clock's.
@@ -36,6 +37,14 @@ const LABELLED: &[(&str, Form)] = &[
     ("User time (seconds):", (USER, seconds)),
     ("System time (seconds):", (SYSTEM, seconds)),
     ("Elapsed (wall clock) time (h:mm:ss or m:ss):", (REAL, gnu_clock)),
+];
+
+/// What GNU's `-v` counts, and what the events are called.
+const COUNTS: &[(&str, &str)] = &[
+    ("Major (requiring I/O) page faults:", "major-faults"),
+    ("Minor (reclaiming a frame) page faults:", "minor-faults"),
+    ("Voluntary context switches:", "voluntary-switches"),
+    ("Involuntary context switches:", "involuntary-switches"),
 ];
 
 /// The seconds that a line tells, in the order of the line. Empty for any other line.
@@ -112,12 +121,17 @@ struct TimeReader {
     workload: Option<String>,
     under: Option<String>,
     times: Vec<(Part, f64, PendingLine)>,
+    /// Events that GNU's `-v` counts.
+    counts: Vec<(&'static str, f64, PendingLine)>,
+    max_rss_bytes: Option<u64>,
     verbose: bool,
 }
 
 impl TimeReader {
     fn new(command: Option<&Command>) -> Self {
-        let line = command.map(|command| CommandLine::read(&command.text)).filter(|line| line.timed);
+        // Without the word it is what a document writes above the times.
+        let names = |command: &&Command| prompts::may_be_command(&command.text);
+        let line = command.filter(names).map(|command| CommandLine::read(&command.text));
         // What was timed is perf with what it ran.
         let name = |line: CommandLine| match line.perf {
             Some(_) => format!("perf stat {}", line.name),
@@ -143,6 +157,15 @@ impl Reader for TimeReader {
             self.set_command(command.trim_matches('"'));
             return Fit::Taken;
         }
+        if let Some((event, rest)) = scan::find_start(COUNTS, text).filter(|_| self.verbose)
+            && let Some(count) = parse_whole(rest)
+        {
+            self.counts.push((event, count as f64, line.into()));
+            return Fit::Taken;
+        }
+        if let Some(kib) = text.strip_prefix("Maximum resident set size (kbytes):").and_then(parse_whole) {
+            self.max_rss_bytes = kib.checked_mul(1024);
+        }
         let parts = parts(text);
         if parts.is_empty() {
             let further = self.verbose && text.contains(": ") || text.ends_with("swaps");
@@ -167,6 +190,18 @@ impl Reader for TimeReader {
         for (state, seconds, line) in std::mem::take(&mut self.times) {
             let mut m = scan::run_time(self.workload.as_deref(), state, seconds);
             m.doubt = self.workload.is_none().then(|| "what was timed is not told".into());
+            let most = self.max_rss_bytes.filter(|_| state.is_none());
+            sink.add_figure(m.with_known_detail(detail::MAX_RSS_BYTES, most), line.line());
+        }
+        for (event, count, line) in std::mem::take(&mut self.counts) {
+            let place = Labels::new()
+                .with_label(Label::Event, event)
+                .with_known(Label::Workload, self.workload.as_deref());
+            let m = Measurement::exact(
+                metrics::COUNTER_COUNT,
+                place.with_label(Label::Scope, "process"),
+                vec![count],
+            );
             sink.add_figure(m, line.line());
         }
     }

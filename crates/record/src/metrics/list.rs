@@ -74,6 +74,12 @@ metrics! {
             Label::State, Label::WriterNode, Label::ReaderNode,
         ]),
 
+    // What CPUs did with their time, and how often something happened, as tools that watch a machine print it.
+    CPU_STATE = Definition::new("cpu.state", "CPU time by state", "ratio", None, (0.0, 1.0))
+        .at(&[Label::Cpu, Label::State]),
+    EVENT_RATE = Definition::new("event.rate", "Events per second", "1/s", None, (0.0, 1e12))
+        .at(&[Label::Cpu, Label::Event]),
+
     // Work done: workloads, commands, counters, layers.
     // What one unit of work is depends on the workload (`detail.work`), so only absurd rates are withheld.
     WORKLOAD_THROUGHPUT = Definition::new("workload.throughput", "Workload throughput", "work/s", HIGHER, (1e-9, 1e18))

@@ -169,7 +169,9 @@ fn memory_section(machine: &Machine, excerpt: bool) -> Section {
     section.add_some("Nodes", machine.counts.nodes);
     let tiers = machine.nodes.iter().filter_map(|node| node.memory_tier).collect::<BTreeSet<_>>().len();
     for node in &machine.nodes {
-        let cpus = if node.cpus.is_empty() {
+        let cpus = if node.cpus.is_empty() && machine.cpus.is_empty() {
+            "CPUs unknown".to_owned()
+        } else if node.cpus.is_empty() {
             "no CPUs of its own".to_owned()
         } else {
             format!("CPUs {}", node.cpus)

@@ -8,6 +8,9 @@ use crate::reading::*;
 /// What `--export-csv` prints first; columns of parameters follow.
 const COLUMNS: &str = "command,mean,stddev,median,user,system,min,max";
 
+/// The same since 2.0, where columns of other figures may follow or be missing.
+const COLUMNS_OF_2: &str = "command,time_wall_clock_unit,time_wall_clock_mean";
+
 /// `--export-json`.
 pub(in crate::tools) const HYPERFINE_JSON: Tool = Tool {
     name: "hyperfine --export-json",
@@ -18,15 +21,15 @@ pub(in crate::tools) const HYPERFINE_JSON: Tool = Tool {
 /// `--export-csv`.
 pub(in crate::tools) const HYPERFINE_CSV: Tool = Tool {
     name: "hyperfine --export-csv",
-    opens: |line, _| line.text.trim().split_once(COLUMNS).is_some_and(|(front, _)| front.is_empty()),
-    reader: |_| Box::new(CsvReader { columns: 0 }),
+    opens: |line, _| [COLUMNS, COLUMNS_OF_2].iter().any(|columns| line.text.trim().starts_with(columns)),
+    reader: |_| Box::new(CsvReader { columns: Vec::new() }),
 };
 
 /// `--export-markdown`.
 pub(in crate::tools) const HYPERFINE_MARKDOWN: Tool = Tool {
     name: "hyperfine --export-markdown",
     opens: |line, _| unit(line.text).is_some(),
-    reader: |_| Box::new(MarkdownReader { unit: None }),
+    reader: |_| Box::new(MarkdownReader { unit: None, of_2: false }),
 };
 
 /// The list that `"results": [` begins.
@@ -52,7 +55,21 @@ impl Reader for JsonReader {
             let Some(command) = result.get("command").and_then(Value::as_str) else { continue };
             let number = |key: &str| result.get(key).and_then(Value::as_f64);
             let times = result.get("times").and_then(Value::as_array);
-            let times: Vec<f64> = times.into_iter().flatten().filter_map(Value::as_f64).collect();
+            let mut times: Vec<f64> = times.into_iter().flatten().filter_map(Value::as_f64).collect();
+            // Since 2.0 each run has all of its figures.
+            let runs = result.get("measurements").and_then(Value::as_array);
+            let of_runs = |name: &str| -> Vec<f64> {
+                let value = |run: &Value| run.get(name)?.get("value")?.as_f64();
+                runs.into_iter().flatten().filter_map(value).collect()
+            };
+            let mean_of_runs = |name: &str| {
+                let all = of_runs(name);
+                (!all.is_empty() && runs.is_some_and(|runs| runs.len() == all.len()))
+                    .then(|| all.iter().sum::<f64>() / all.len() as f64)
+            };
+            if times.is_empty() {
+                times = of_runs("time_wall_clock");
+            }
             let runs = Some(times.len() as u64).filter(|runs| *runs > 0);
             // Without the runs (jq, older versions) their median stands for them.
             let Some(printed) = number("median").or(times.first().copied()) else { continue };
@@ -68,7 +85,9 @@ impl Reader for JsonReader {
                 continue;
             }
             sink.add_figure(m.with_known_detail(detail::RUNS, runs), line);
-            add_cpu_time(command, [number("user"), number("system")], line, sink);
+            let cpu = [("user", "time_user"), ("system", "time_system")];
+            let cpu = cpu.map(|(mean, of_runs)| number(mean).or_else(|| mean_of_runs(of_runs)));
+            add_cpu_time(command, cpu, line, sink);
         }
     }
 }
@@ -83,27 +102,47 @@ fn add_cpu_time(command: &str, seconds: [Option<f64>; 2], line: Line, sink: &mut
 }
 
 struct CsvReader {
-    columns: usize,
+    columns: Vec<String>,
 }
 
 impl Reader for CsvReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let cells = cells(line.text.trim());
-        if self.columns == 0 {
-            self.columns = cells.len();
+        if self.columns.is_empty() {
+            self.columns = cells;
             return Fit::Taken;
         }
         // A margin may have broken it.
-        if cells.len() != self.columns {
+        if cells.len() != self.columns.len() {
             return Fit::Between;
         }
-        let number = |at: usize| cells.get(at).and_then(|cell| parse_plain(cell));
-        let (Some(command), Some(median)) = (cells.first().filter(|command| !command.is_empty()), number(3))
-        else {
+        // Since 2.0 they have longer names, and a unit of their own.
+        let cell = |names: [&str; 2]| {
+            let at = self.columns.iter().position(|column| names.contains(&column.as_str()))?;
+            cells.get(at)
+        };
+        let exponent =
+            cell(["time_wall_clock_unit"; 2]).map_or(Some(0), |unit| scan::find(super::UNITS, unit));
+        let number = |names| {
+            exponent.and_then(|exponent| {
+                parse_scaled(cell(names).filter(|text| parse_plain(text).is_some())?, exponent)
+            })
+        };
+        let (Some(command), Some(median)) = (
+            cells.first().filter(|command| !command.is_empty()),
+            number(["median", "time_wall_clock_median"]),
+        ) else {
             return Fit::Over;
         };
-        sink.add_figure(time(command, None, median), line);
-        add_cpu_time(command, [number(4), number(5)], line, sink);
+        sink.add_figure(
+            time(command, None, median)
+                .with_known_detail(detail::STANDARD_DEVIATION, number(["stddev", "time_wall_clock_stddev"]))
+                .with_known_detail(detail::LEAST, number(["min", "time_wall_clock_min"]))
+                .with_known_detail(detail::MOST, number(["max", "time_wall_clock_max"])),
+            line,
+        );
+        let cpu = [number(["user", "time_user_mean"]), number(["system", "time_system_mean"])];
+        add_cpu_time(command, cpu, line, sink);
         Fit::Taken
     }
 }
@@ -124,20 +163,24 @@ fn cells(row: &str) -> Vec<String> {
 
 /// The power of ten of the unit in the heading `Command Mean [ms] Min [ms] Max [ms] Relative`.
 fn unit(heading: &str) -> Option<i32> {
-    let (first, rest) = heading.split_once("Mean [")?;
+    let (first, rest) = heading.split_once("Mean Wall Time [").or_else(|| heading.split_once("Mean ["))?;
     let (unit, rest) = rest.split_once(']')?;
-    let whole = first.trim() == "Command" && rest.contains("Min [") && rest.contains("Max [");
+    let columns = rest.contains("Min [") && rest.contains("Max [") || rest.contains("Factor");
+    let whole = first.trim() == "Command" && columns;
     scan::find(super::UNITS, unit).filter(|_| whole)
 }
 
 struct MarkdownReader {
     unit: Option<i32>,
+    /// The table is of version 2.
+    of_2: bool,
 }
 
 impl Reader for MarkdownReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let Some(exponent) = self.unit else {
             self.unit = unit(line.text);
+            self.of_2 = line.text.contains("Wall Time");
             return if self.unit.is_some() { Fit::Taken } else { Fit::Over };
         };
         // hyperfine writes every command in backquotes: any other words are a cell that cannot be read, or another table's.
@@ -154,6 +197,8 @@ impl Reader for MarkdownReader {
             {
                 mean
             }
+            // Since 2.0 the change and the factor may be missing.
+            [mean] | [mean, "±", _] | [mean, "±", _, ..] if self.of_2 => mean,
             [mean, min, max, relative] if [min, max, relative].iter().all(number) => mean,
             _ => return Fit::Between,
         };

@@ -41,6 +41,8 @@ struct HyperfineReader {
     /// Mean seconds: of the command, of user mode and of the kernel.
     found: [Option<(f64, PendingLine)>; 3],
     runs: Option<u64>,
+    /// The standard deviation of the time, the least and the most of it, in seconds.
+    apart: [Option<f64>; 3],
     /// The table since 2.0 has begun.
     table: bool,
 }
@@ -57,6 +59,11 @@ impl HyperfineReader {
         let command = command.to_owned();
         (self.runs, self.command, self.table) = (Some(parse_whole(runs)?), Some(command), true);
         Some(())
+    }
+
+    /// What is said behind the mean: how far the runs were apart, and the least and the most of them.
+    fn further(text: &str) -> Option<f64> {
+        scan::quantity(text.trim_start_matches(['±', '…', ' ']), UNITS)
     }
 
     /// `Time (mean ± σ):  101.3 ms ±  0.3 ms  [User: 0.6 ms, System: 0.7 ms]`, of one run `Time (abs ≡):`.
@@ -78,15 +85,32 @@ impl Reader for HyperfineReader {
         } else if let Some((at, rest)) = scan::find_start(ROWS, text).filter(|_| self.table) {
             let seconds = scan::quantity(rest, UNITS).filter(|_| self.found[at].is_none());
             let Some(seconds) = seconds else { return Fit::Between };
+            if at == 0 {
+                let mut parts = rest.split(['±', '…']).skip(1).map(Self::further);
+                let spread = parts.next().flatten();
+                let range = rest.split_once('…').map(|(front, most)| (front.trim_end(), most));
+                let least = range.and_then(|(front, _)| {
+                    let words: Vec<&str> = front.split_whitespace().rev().take(2).collect();
+                    Self::further(&format!("{} {}", words.get(1)?, words.first()?))
+                });
+                self.apart = [spread, least, range.and_then(|(_, most)| Self::further(most))];
+            }
             self.found[at] = Some((seconds, line.into()));
         } else if let Some(times) = Self::times(text) {
             if self.found[0].is_some() {
                 return Fit::Over;
             }
             self.found = times.map(|seconds| Some((seconds, line.into())));
+            self.apart[0] = text.split_once('±').and_then(|(_, rest)| {
+                rest.split_once('±').map_or(Self::further(rest), |(_, rest)| Self::further(rest))
+            });
         } else if let Some(range) = range {
             // `Range (min … max):  100.8 ms … 102.0 ms  29 runs`
             self.runs = range.rsplit(' ').next().and_then(parse_whole);
+            if let Some((least, most)) = range.split_once("):").and_then(|(_, range)| range.split_once('…'))
+            {
+                (self.apart[1], self.apart[2]) = (Self::further(least), Self::further(most));
+            }
         } else if !(self.table && scan::begins(text, OTHER_ROWS)
             || text == "Summary"
             || text.contains(" times faster than ")
@@ -98,7 +122,7 @@ impl Reader for HyperfineReader {
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        let Self { command, found, runs, .. } = std::mem::take(self);
+        let Self { command, found, runs, apart, .. } = std::mem::take(self);
         let Some(command) = command else { return };
         let under = conditions(&command);
         // One run prints no range.
@@ -106,7 +130,11 @@ impl Reader for HyperfineReader {
         for (state, figure) in [None, Some("user"), Some("system")].into_iter().zip(found) {
             let Some((seconds, line)) = figure else { continue };
             let mean = (runs > 1 && state.is_none()).then_some("mean of its runs");
+            let [deviation, least, most] = if state.is_none() { apart } else { [None; 3] };
             let m = time(&command, state, seconds)
+                .with_known_detail(detail::STANDARD_DEVIATION, deviation)
+                .with_known_detail(detail::LEAST, least)
+                .with_known_detail(detail::MOST, most)
                 .with_detail(detail::RUNS, runs)
                 .with_known_detail(detail::RUN_UNDER, under.as_deref())
                 .with_known_detail(detail::FROM, mean);

@@ -127,7 +127,7 @@ impl Reader for Table {
         }
         let Some(cells) = self.form.cells(&self.columns, line.text) else {
             let begun = !sink.draft.facts.rows.is_empty() && self.form != Form::Caches;
-            if begun && text.starts_with(|c: char| c.is_ascii_digit()) {
+            if begun && (text.starts_with(|c: char| c.is_ascii_digit()) || scan::is_elision(text)) {
                 sink.draft.facts.broken_row = Some(sink.origin(line));
             }
             return Fit::Over;

@@ -75,6 +75,8 @@ pub(super) struct List {
     pub(super) output: Lscpu,
     /// Whether anything was told.
     pub(super) begun: bool,
+    /// The kind of core that is being told of has counts, whether they can be true or not.
+    counted: bool,
     /// Its lists are masks (`--hex`), which are not read.
     masks: bool,
 }
@@ -107,7 +109,15 @@ impl List {
         let none = value.is_empty() || value == "-";
         self.begun |= !none;
         self.masks |= label.key.ends_with("_mask");
+        let counts = matches!(label.key, key::CORES_PER_SOCKET | key::CORES_PER_CLUSTER);
         let result = match label.key {
+            // Another kind of core, which the kernel cannot name.
+            key::MODEL_NAME if value == "-" && self.counted => {
+                let before = usize::from(self.output.kinds.is_empty());
+                self.output.kinds.resize_with(self.output.kinds.len() + before + 1, Values::default);
+                self.counted = false;
+                Ok(())
+            }
             key::NODE_CPUS => self.node(label.part, value, line, sink),
             _ if none => Ok(()),
             key::CACHE => self.cache(label.part, value, line, sink),
@@ -131,6 +141,7 @@ impl List {
                 None => Ok(()),
             },
         };
+        self.counted |= counts;
         if let Err((path, why)) = result {
             sink.withhold(&path, why, line);
         }
@@ -143,14 +154,14 @@ impl List {
         let known = known.and_then(|values| values.get(key));
         let differs = known.is_some_and(|known| known.value != fact.value);
         // Another kind of core begins with a name after counts; the kinds of an x86 machine have one name.
-        let counts = [key::CORES_PER_SOCKET, key::CORES_PER_CLUSTER];
-        let named = key == key::MODEL_NAME && known.is_some();
-        let counted = named && kind.is_some_and(|kind| counts.iter().any(|key| kind.get(key).is_some()));
+        let named = key == key::MODEL_NAME && (known.is_some() || self.output.kinds.len() > 1);
+        let counted = named && self.counted;
         let is_x86 = self.output.machine.text(key::ARCHITECTURE) == Some("x86_64");
         self.part_where(differs && (once || named && (is_x86 || !counted)), sink);
         let kinds = &mut self.output.kinds;
         if of == Of::Kind && (kinds.is_empty() || counted && kinds.len() < 16) {
             kinds.push(Values::default());
+            self.counted = false;
         }
         let values = kinds.last_mut().filter(|_| of == Of::Kind).unwrap_or(&mut self.output.machine);
         values.0.insert(key, fact);

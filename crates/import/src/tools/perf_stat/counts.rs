@@ -352,7 +352,8 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
         return sink.withhold(metrics::CORE_IPC, why, line);
     }
     let value = instructions.total() / cycles.total();
-    let stated = instructions.stated_ipc.filter(|_| instructions.intervals == 0);
+    // Of intervals the last one's is told.
+    let stated = instructions.stated_ipc.filter(|_| instructions.intervals <= 1);
     let place = instructions
         .place(run)
         .with_label(Label::Source, "pmu")
@@ -369,6 +370,18 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     // Half of the last digit that is printed, and a little for groups that were counted at different times.
     let slack = 0.005 + (0.01 + instructions.apart + cycles.apart) * value.abs();
     if let Some(stated) = stated.filter(|stated| (stated - value).abs() > slack) {
+        let shares = instructions.coverage().zip(cycles.coverage()).filter(|(one, other)| one != other);
+        if let Some((one, other)) = shares.filter(|_| m.doubt.is_none()) {
+            m.doubt = Some(
+                record::text!(
+                    "perf prints {stated}: instructions were counted {one} of the time, cycles {other}",
+                    stated = format!("{stated:.2}"),
+                    one = format!("{:.0} %", one * 100.0),
+                    other = format!("{:.0} %", other * 100.0)
+                )
+                .into(),
+            );
+        }
         let says = format!(
             "perf stat states {stated} instructions per cycle, its own counts give {value:.3}; the record follows the counts"
         );

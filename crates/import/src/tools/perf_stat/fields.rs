@@ -3,6 +3,7 @@
 //! Fields, those in brackets only with the options that add them (perf-stat(1), "CSV FORMAT"):
 //! `[interval] [CPU0 | S0,2 | comm-123] value unit event [variance] run-time percentage [metric metric-unit]`.
 
+use regex_lite::Regex;
 use serde_json::Value;
 
 use super::text::{Counter, Part, is_event};
@@ -36,6 +37,8 @@ pub(super) fn blanks(text: &str) -> Option<Counter> {
 
 fn split(text: &str, separator: &str, strict: bool) -> Option<Counter> {
     let fields: Vec<&str> = text.split(separator).map(str::trim).take(32).collect();
+    let rejoined = Some(&fields).filter(|_| separator == ",").and_then(|fields| rejoin(fields));
+    let fields = rejoined.as_ref().map_or(fields, |fields| fields.iter().map(String::as_str).collect());
     let is_value = |field: &str| field.starts_with("<not ") || parse_decimal(field).is_some();
     let is_unit = |field: &str| !is_value(field) && field.len() <= 12;
     // The value is the first figure that a unit (which is no figure) and an event follow.
@@ -76,13 +79,44 @@ fn split(text: &str, separator: &str, strict: bool) -> Option<Counter> {
     Some(counter)
 }
 
+/// The fields of a line whose numbers have the separator as their decimal mark: `140,97,msec,task-clock,140973112,100,00,,…`. The share
+/// of time has two digits behind it there, and so has a value with a unit.
+fn rejoin(fields: &[&str]) -> Option<Vec<String>> {
+    let digits =
+        |at: usize| fields.get(at).is_some_and(|f| !f.is_empty() && f.bytes().all(|b| b.is_ascii_digit()));
+    let places = |at: usize, count: usize| digits(at) && fields.get(at).is_some_and(|f| f.len() == count);
+    let event = (2..fields.len())
+        .find(|at| is_event(fields[*at]) && parse_decimal(fields[*at]).is_none() && !digits(at - 1))?;
+    let spread = digits(event + 1) && fields.get(event + 2).is_some_and(|field| field.ends_with('%'));
+    let share = event + 2 + 2 * usize::from(spread);
+    (digits(share - 1) && digits(share) && places(share + 1, 2)).then_some(())?;
+    let scaled = !fields[event - 1].is_empty() && digits(event - 2);
+    let is_front = |at: usize| match at {
+        at if at + 3 == event => scaled && digits(at),
+        0 => event > 3 && digits(0) && places(1, 9),
+        at if at == event + 1 => spread,
+        at => at == share || at == share + 2 && digits(at) && digits(at + 1),
+    };
+    let mut joined: Vec<String> = Vec::new();
+    let mut at = 0;
+    while at < fields.len() {
+        let both = is_front(at) && at + 1 < fields.len();
+        joined.push(if both { format!("{}.{}", fields[at], fields[at + 1]) } else { fields[at].to_owned() });
+        at += 1 + usize::from(both);
+    }
+    Some(joined)
+}
+
 /// Reads a JSON line.
 pub(super) fn json(text: &str) -> Option<Counter> {
     let text = text.trim();
     if !text.starts_with('{') || !text.contains("\"counter-value\"") {
         return None;
     }
-    let object: Value = serde_json::from_str(text).ok()?;
+    // Some locales write a comma within its numbers.
+    let comma = || Regex::new(r#"(: *-?\d+),(\d+ *[,}])"#).ok();
+    let read = |text: &str| serde_json::from_str(text).ok();
+    let object: Value = read(text).or_else(|| read(&comma()?.replace_all(text, "$1.$2")))?;
     let word = |key: &str| object.get(key).and_then(Value::as_str);
     let number = |key: &str| {
         object.get(key).and_then(|value| value.as_f64().or_else(|| parse_decimal(value.as_str()?)))

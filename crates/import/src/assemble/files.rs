@@ -1,0 +1,107 @@
+//! Files of the machine that texts quote: read as a machine's own are, and added to what tools told.
+
+use record::import::Origin;
+use record::{Machine, Snapshot, Text, text};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{Clash, Error};
+use crate::facts::{Facts, Lscpu, key};
+use crate::sink::fill;
+
+/// Adds what files say to the inventory and the state, and returns where each stood.
+pub(super) fn read(
+    facts: &Facts,
+    lscpu: &Lscpu,
+    machine: &mut Machine,
+    state: &mut Snapshot,
+) -> Result<Vec<(String, Origin)>, Error> {
+    if let Some(clash) = &facts.clash {
+        return Err(Error::SeveralMachines(Clash::Lines(Box::new(clash.clone()))));
+    }
+    let mut stood: Vec<(String, Origin)> = Vec::new();
+    let notes = std::mem::take(&mut machine.notes);
+    if !facts.files.is_empty() {
+        stood.extend(files(facts, lscpu, machine, state)?);
+    }
+    machine.notes = notes;
+    for (kind, (count, reason)) in &facts.log {
+        machine.notes.push(logged(kind, *count, reason.value.trim()));
+        stood.push((format!("machine.notes[{}]", machine.notes.len() - 1), reason.origin.clone()));
+    }
+    Ok(stood)
+}
+
+fn files(
+    facts: &Facts,
+    lscpu: &Lscpu,
+    machine: &mut Machine,
+    state: &mut Snapshot,
+) -> Result<Vec<(String, Origin)>, Error> {
+    let root =
+        machine::Root::excerpt(facts.files.iter().map(|(path, fact)| (path.as_str(), fact.value.as_str())));
+    let machine::Inspection { machine: mut found, snapshot, .. } = machine::inspect_excerpt(&root);
+    let listed = lscpu.kinds.first().and_then(|kind| kind.get(key::MODEL_NAME));
+    if let (Some(listed), Some(name), Some(file)) =
+        (listed, &found.processor.model_name, facts.files.get("/proc/cpuinfo"))
+        && machine.architecture == "x86_64"
+        && listed.value.to_string().split_whitespace().ne(name.split_whitespace())
+    {
+        let both = Box::new([listed.origin.clone(), file.origin.clone()]);
+        return Err(Error::SeveralMachines(Clash::Lines(both)));
+    }
+    // Of lists that two tell the one that tells more.
+    if !machine.caches.is_empty() {
+        found.caches.clear();
+    }
+    if !machine.processor.features.is_empty() {
+        found.processor.features.clear();
+    }
+    if !snapshot.clocks.is_empty() {
+        state.clocks.clear();
+    }
+    *machine = filled(machine, &found);
+    machine.cpus.sort_by_key(|cpu| cpu.id);
+    *state = filled(state, &snapshot);
+    let read = facts.files.iter().filter(|(path, _)| root.was_read(path));
+    Ok(read.map(|(path, fact)| (place(path), fact.origin.clone())).collect())
+}
+
+/// The path of a file without names that people gave.
+fn place(path: &str) -> String {
+    match path.strip_prefix("/sys/fs/cgroup/").and_then(|rest| rest.rsplit_once('/')) {
+        Some((_, file)) => format!("/sys/fs/cgroup/*/{file}"),
+        None => path.to_owned(),
+    }
+}
+
+fn filled<T: Clone + Serialize + DeserializeOwned>(mine: &T, others: &T) -> T {
+    let both = (serde_json::to_value(mine), serde_json::to_value(others));
+    let (Ok(one), Ok(other)) = both else { return mine.clone() };
+    serde_json::from_value(fill(one, other)).unwrap_or_else(|_| mine.clone())
+}
+
+/// What lines of one kind in the kernel's log say.
+fn logged(kind: &str, count: u64, reason: &str) -> Text {
+    match kind {
+        "tsc-unstable" => text!(
+            "tsc-unstable",
+            "the kernel marked the TSC as unstable: {reason}",
+            reason = reason.to_owned()
+        ),
+        "machine-check" => text!("machine-check", "machine checks in the kernel's log: {count}", count),
+        "memory-corrected" => text!(
+            "memory-corrected",
+            "lines about corrected memory errors in the kernel's log: {count}",
+            count
+        ),
+        "memory-uncorrected" => {
+            text!(
+                "memory-uncorrected",
+                "lines about uncorrected memory errors in the kernel's log: {count}",
+                count
+            )
+        }
+        _ => text!("numa-off", "the kernel uses no NUMA: {reason}", reason = reason.to_owned()),
+    }
+}

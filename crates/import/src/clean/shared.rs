@@ -1,0 +1,126 @@
+//! What stands before the lines of a text, put there by what carried it: time stamps of logs, line numbers, comment signs.
+
+use std::sync::OnceLock;
+
+use regex_lite::Regex;
+
+/// Lines that are looked at for what all of them share.
+const LOOKED_AT: usize = 400;
+
+/// Fewer lines share a beginning by chance.
+const FEWEST: usize = 3;
+
+/// Time stamps: no tool that is read prints such ones itself. The kernel's log, GitHub's and Docker's, journald's.
+const STAMPS: &str = r"^(\[ *\d+\.\d{6}\](\[ *[TC]\d+\])? |<\d+>|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d) ?|\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |\w{3} [ \d]\d \d\d:\d\d:\d\d \S+ \S+: |[\w.-]+ kernel: )";
+
+/// Signs before each line, of comments and of a service's log.
+const SIGNS: [&str; 8] = [
+    r"^\s*# ?",
+    r"^\s*// ?",
+    r"^\s*; ?",
+    r"^\s*\* ?",
+    r"^\s*-- ?",
+    r"^\s*% ?",
+    r"^[\w.-]+\s*\| ?",
+    r"^\s*! ?",
+];
+
+fn stamp() -> Option<&'static Regex> {
+    static STAMP: OnceLock<Option<Regex>> = OnceLock::new();
+    STAMP.get_or_init(|| Regex::new(STAMPS).ok()).as_ref()
+}
+
+/// What all lines of a text share.
+#[derive(Default)]
+pub(super) struct Shared {
+    sign: Option<Regex>,
+    numbered: bool,
+}
+
+impl Shared {
+    /// Of a text's first lines.
+    pub(super) fn find(text: &str) -> Self {
+        let all = || text.lines().map(without_stamps).filter(|line| !line.trim().is_empty()).take(LOOKED_AT);
+        if all().nth(FEWEST - 1).is_none() {
+            return Self::default();
+        }
+        let mut numbers = all().map(|line| split_number(line).map(|(number, _)| number));
+        let first = numbers.next().flatten();
+        let numbered = first.is_some()
+            && numbers.try_fold(first, |last, next| next.filter(|_| next > last).map(Some)).is_some();
+        let rest = |line| if numbered { split_number(line).map_or(line, |(_, rest)| rest) } else { line };
+        let sign = SIGNS.iter().filter_map(|sign| Regex::new(sign).ok());
+        let shares = |sign: &Regex| {
+            all().map(rest).filter(|line| !line.trim().is_empty()).all(|line| sign.is_match(front(line)))
+        };
+        Self { sign: sign.into_iter().find(shares), numbered }
+    }
+
+    /// A line without it.
+    pub(super) fn strip<'a>(&self, line: &'a str) -> &'a str {
+        let mut rest = without_stamps(line);
+        if self.numbered {
+            rest = split_number(rest).map_or(rest, |(_, rest)| rest);
+        }
+        let sign = self.sign.as_ref().and_then(|sign| sign.find(front(rest)));
+        without_stamps(sign.map_or(rest, |found| &rest[found.end()..]))
+    }
+}
+
+/// The beginning of a line, in which all of this stands.
+fn front(line: &str) -> &str {
+    line.char_indices().nth(120).map_or(line, |(end, _)| &line[..end])
+}
+
+fn without_stamps(line: &str) -> &str {
+    let mut rest = line;
+    // journald's before the kernel's own.
+    for _ in 0..3 {
+        let may_be = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '[' | '<'));
+        let Some(found) = stamp().filter(|_| may_be).and_then(|stamp| stamp.find(front(rest))) else { break };
+        rest = &rest[found.end()..];
+    }
+    rest
+}
+
+/// `   12  text`, `12: text`, `12|text`: the number of a line and the line.
+fn split_number(line: &str) -> Option<(u64, &str)> {
+    let text = line.trim_start();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number = text[..digits].parse().ok()?;
+    let rest = &text[digits..];
+    let marked = rest.strip_prefix([':', '|', ')', '\t']).map(|rest| rest.strip_prefix(' ').unwrap_or(rest));
+    Some((number, marked.or_else(|| rest.strip_prefix("  ").or(rest.strip_prefix(' ')))?))
+        .or_else(|| rest.is_empty().then_some((number, "")))
+}
+
+/// The lines of a string of JSON: of one that is a line alone, as notebooks and Ansible have them, and of a long one with line
+/// ends of its own.
+pub(super) fn without_escapes(line: &str) -> Option<Vec<String>> {
+    if !line.contains('"') {
+        return None;
+    }
+    let text = line.trim();
+    let alone = text.strip_suffix(',').unwrap_or(text);
+    if alone.len() > 1
+        && let Ok(inner) = serde_json::from_str::<String>(alone)
+    {
+        return Some(inner.lines().map(str::to_owned).collect());
+    }
+    if text.matches("\\n").nth(2).is_none() {
+        return None;
+    }
+    // The string with most line ends of the line's.
+    let starts =
+        text.match_indices('"').map(|(at, _)| at).filter(|at| *at == 0 || text.as_bytes()[at - 1] != b'\\');
+    let mut best: Option<String> = None;
+    for at in starts.take(200) {
+        let string = serde_json::Deserializer::from_str(&text[at..]).into_iter::<String>().next();
+        if let Some(Ok(string)) = string
+            && string.matches('\n').count() > best.as_ref().map_or(2, |best| best.matches('\n').count())
+        {
+            best = Some(string);
+        }
+    }
+    best.map(|best| best.lines().map(str::to_owned).collect())
+}

@@ -1,0 +1,211 @@
+//! Tools that print a row an interval or a CPU below a head: turbostat, mpstat and sar. What each column is stands in `columns.txt`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
+
+use crate::reading::*;
+
+/// turbostat.
+pub(super) const TURBOSTAT: Tool = Tool {
+    name: "turbostat",
+    opens: |line, _| head(line.text).is_some_and(|columns| is_turbostat(&columns)),
+    reader: |_| Box::new(ColumnsReader::default()),
+};
+
+/// mpstat and sar.
+pub(super) const SYSSTAT: Tool = Tool {
+    name: "sar and mpstat",
+    opens: |line, _| head(line.text).is_some(),
+    reader: |_| Box::new(ColumnsReader::default()),
+};
+
+/// What a column is of, and the word for it.
+fn meaning(column: &str) -> Option<(&'static str, String)> {
+    static NAMES: OnceLock<HashMap<&str, (&str, &str)>> = OnceLock::new();
+    let names = NAMES.get_or_init(|| {
+        let rows = include_str!("columns.txt").lines().filter(|line| !line.starts_with('#'));
+        let of = |row: &'static str| {
+            let (name, meaning) = row.split_once(' ')?;
+            Some((name, meaning.split_once(' ').unwrap_or((meaning, ""))))
+        };
+        rows.filter_map(of).collect()
+    });
+    if let Some((kind, word)) = names.get(column) {
+        return Some((kind, (*word).to_owned()));
+    }
+    // `C6%`, `CPU%c6`, `%c6`, `Pkg%pc6`, `POLL%`.
+    let named = column.strip_suffix('%').filter(|name| name.starts_with('C') || *name == "POLL");
+    let counted = column.strip_prefix("CPU%").or(column.strip_prefix('%'));
+    let package =
+        column.strip_prefix("Pkg%").or(column.strip_prefix('%')).filter(|name| name.starts_with("pc"));
+    let state = package.map(|name| format!("package {name}"));
+    let state = state.or(counted.filter(|name| name.starts_with('c')).map(|name| format!("core {name}")));
+    state.or(named.map(str::to_owned)).map(|state| ("state", state))
+}
+
+/// A row's words without the time before them, and whether they are a mean of all.
+fn without_time(text: &str) -> (Vec<&str>, bool) {
+    let words = scan::words(text);
+    let is_time = |word: &&&str| {
+        word.contains(':') && word.bytes().all(|b| b.is_ascii_digit() || b == b':')
+            || scan::is_one_of(word, "AM|PM")
+    };
+    let mean = words.first().is_some_and(|word| word.ends_with(':') && word.starts_with(char::is_alphabetic));
+    let times = words.iter().take(2).take_while(is_time).count();
+    (words[times.max(usize::from(mean))..].to_vec(), mean)
+}
+
+/// The columns that a head names.
+fn head(text: &str) -> Option<Vec<String>> {
+    // Most lines have none of the marks.
+    text.bytes().any(|b| matches!(b, b'%' | b'_' | b'/')).then_some(())?;
+    let (words, _) = without_time(text);
+    let known = words.iter().filter(|word| meaning(word).is_some()).count();
+    let names = words.iter().all(|word| word.len() <= 14 && parse_decimal(word).is_none());
+    (known >= 2 && names && words.len() < 200).then(|| words.into_iter().map(str::to_owned).collect())
+}
+
+fn is_turbostat(columns: &[String]) -> bool {
+    columns.iter().any(|column| matches!(column.as_str(), "Bzy_MHz" | "TSC_MHz" | "Avg_MHz" | "TSC"))
+}
+
+/// Figures of one column and CPU: of each interval, and the mean that the tool prints at the end.
+#[derive(Default)]
+struct Column {
+    samples: Vec<f64>,
+    mean: Option<f64>,
+    line: PendingLine,
+}
+
+#[derive(Default)]
+struct ColumnsReader {
+    columns: Vec<String>,
+    found: BTreeMap<(String, Option<u32>), Column>,
+}
+
+impl Reader for ColumnsReader {
+    fn line(&mut self, line: Line, _: &mut Sink) -> Fit {
+        if line.text.trim().is_empty() {
+            return Fit::Between;
+        }
+        if let Some(columns) = head(line.text) {
+            let other = !self.columns.is_empty() && is_turbostat(&columns) != is_turbostat(&self.columns);
+            self.columns = columns;
+            return if other { Fit::Over } else { Fit::Taken };
+        }
+        let (words, mean) = without_time(line.text);
+        // turbostat leaves out what a sibling shares, at the end.
+        let fits = words.len() == self.columns.len()
+            || words.len() < self.columns.len() && is_turbostat(&self.columns);
+        let number = |word: &&str| parse_decimal(word).is_some();
+        if !fits
+            || !words.iter().any(number)
+            || !words.iter().all(|word| number(&word) || matches!(*word, "-" | "all"))
+        {
+            return Fit::Between;
+        }
+        let at = self.columns.iter().position(|column| matches!(column.as_str(), "CPU" | "cpu"));
+        let cpu = at.and_then(|at| words.get(at)?.parse().ok());
+        for (column, value) in self.columns.iter().zip(words) {
+            let Some(value) = parse_decimal(value).filter(|_| meaning(column).is_some()) else { continue };
+            let column = self
+                .found
+                .entry((column.clone(), cpu))
+                .or_insert_with(|| Column { line: line.into(), ..Column::default() });
+            if mean { column.mean = Some(value) } else { column.samples.push(value) }
+        }
+        Fit::Taken
+    }
+
+    fn end(&mut self, sink: &mut Sink) {
+        for ((name, cpu), Column { mut samples, mean, line }) in std::mem::take(&mut self.found) {
+            if samples.is_empty() {
+                samples.extend(mean);
+            }
+            let (Some((kind, word)), Some(last)) = (meaning(&name), samples.last().copied()) else {
+                continue;
+            };
+            let scale: f64 = match kind {
+                "state" => 0.01,
+                "clock" | "tsc" if word.is_empty() => 1e6,
+                "clock" | "tsc" => 1e9,
+                _ => 1.0,
+            };
+            let place = Labels::new().with_known(Label::Cpu, cpu);
+            let (metric, place) = match kind {
+                "state" => (metrics::CPU_STATE, place.with_label(Label::State, word)),
+                "rate" => (metrics::EVENT_RATE, place.with_label(Label::Event, word)),
+                // Of each CPU it says what its package takes.
+                "watts" if cpu.is_none() => (metrics::POWER_PACKAGE, place.with_label(Label::Scope, word)),
+                "clock" => (metrics::CORE_CLOCK, place),
+                "tsc" if cpu.is_none() => {
+                    let hz = last * scale;
+                    if (1e6..=1e10).contains(&hz) {
+                        sink.draft.machine.processor.counter_hz = Some(hz.round() as u64);
+                        sink.note("machine.processor.counter_hz", line.line());
+                    }
+                    continue;
+                }
+                "memory" => {
+                    let text = format!("{word}: {last:.0} kB\n");
+                    sink.add_file("/proc/meminfo".to_owned(), text, line.line());
+                    continue;
+                }
+                _ => continue,
+            };
+            // A CPU that slept all the time has no clock.
+            let samples: Vec<f64> = samples.into_iter().map(|value| value * scale).collect();
+            let slept = kind == "clock" && samples.iter().all(|hz| *hz == 0.0);
+            if !slept {
+                sink.add_figure(Measurement::exact(metric, place, samples), line.line());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tools::testing::{figures, import};
+
+    #[test]
+    fn turbostat_tells_the_clock_while_busy_watts_and_idle_states() {
+        let text = "CPU\tAvg_MHz\tBusy%\tBzy_MHz\tTSC_MHz\tC1%\tC6%\tPkgWatt\n\
+            -\t120\t10.00\t1200\t2400\t5.00\t85.00\t45.50\n0\t240\t20.00\t1200\t2400\t5.00\t75.00\t45.50\n\
+            1\t0\t0.00\t1200\t2400\t5.00\t95.00\n";
+        let imported = import(text);
+        let all = figures(&imported);
+        for figure in [
+            "core.clock: 1200000000",
+            "core.clock cpu=1: 1200000000",
+            "power.package scope=package: 45.5",
+            "cpu.state state=C6: 0.85",
+            "cpu.state cpu=1 state=C6: 0.9500000000000001",
+            "cpu.state state=busy: 0.1",
+        ] {
+            assert!(all.iter().any(|one| one == figure), "{figure} in {all:#?}");
+        }
+        assert_eq!(imported.machine.processor.counter_hz, Some(2_400_000_000));
+        assert_eq!(imported.import.not_understood.lines, 0);
+    }
+
+    #[test]
+    fn each_interval_of_sysstat_is_a_sample_and_the_mean_is_not_another() {
+        let text = "Linux 5.15.0-91-generic (db1) \t01/18/2023 \t_x86_64_\t(4 CPU)\n\n\
+            12:00:01 AM     CPU     %user     %nice   %system   %iowait    %steal     %idle\n\
+            12:10:01 AM     all      1.00      0.00      2.00      3.00     10.00     84.00\n\
+            12:20:01 AM     all      3.00      0.00      2.00      3.00     20.00     72.00\n\
+            Average:        all      2.00      0.00      2.00      3.00     15.00     78.00\n";
+        let imported = import(text);
+        let steal = imported
+            .measurements
+            .iter()
+            .find(|m| m.labels.get(record::Label::State).is_some_and(|state| state.to_string() == "steal"));
+        assert_eq!(steal.map(|m| m.samples.clone()), Some(vec![0.1, 0.2]));
+        assert_eq!(imported.machine.kernel.release.as_deref(), Some("5.15.0-91-generic"));
+        let rates = import("00:00:01       proc/s   cswch/s\n00:10:01         1,50   1200,00\n");
+        assert_eq!(
+            figures(&rates),
+            ["event.rate event=context-switches: 1200", "event.rate event=forks: 1.5"]
+        );
+    }
+}

@@ -1,0 +1,287 @@
+//! Files of `/sys`, `/proc` and control groups as texts quote them: with their path before each line, below their path, or below the
+//! command that prints them. They are read by the same code as a machine's own.
+
+mod patterns;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::reading::*;
+use patterns::tool;
+
+/// Tools that print what such files say, as `patterns.txt` has them.
+pub(super) const PATTERNS: [Tool; 8] = [
+    tool::<0>("cpupower frequency-info"),
+    tool::<1>("cpupower idle-info"),
+    tool::<2>("x86_energy_perf_policy"),
+    tool::<3>("rdmsr"),
+    tool::<4>("uname"),
+    tool::<5>("free"),
+    tool::<6>("free of procps before 3.3.10"),
+    tool::<7>("dmesg"),
+];
+
+/// Files that an output quotes, each with its first line.
+#[derive(Debug, Default)]
+struct Found(BTreeMap<String, (String, PendingLine)>);
+
+impl Found {
+    /// A line of a file; behind a path that ends in `+` it is a further one.
+    fn add(&mut self, path: &str, text: &str, line: Line) {
+        let (path, further) = path.strip_suffix('+').map_or((path, false), |path| (path, true));
+        let (known, _) = self.0.entry(path.to_owned()).or_insert_with(|| (String::new(), line.into()));
+        if !further && !is_long(path) {
+            known.clear();
+        }
+        // The kernel parts CPUs by a blank line, which texts may lack.
+        if text.starts_with("processor") && !known.is_empty() && !known.ends_with("\n\n") {
+            known.push('\n');
+        }
+        known.push_str(text);
+        known.push('\n');
+    }
+
+    /// Adds to a list of flags what a margin broke off; whether it is that.
+    fn go_on(&mut self, path: &str, text: &str) -> bool {
+        let is_flag = |word: &str| word.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'));
+        let Some((known, _)) = self.0.get_mut(path).filter(|_| text.split(' ').all(is_flag)) else {
+            return false;
+        };
+        let lists =
+            known.lines().last().is_some_and(|last| scan::begins(last, "flags|Features|bugs|vmx flags"));
+        if lists {
+            known.truncate(known.trim_end().len());
+            known.push_str(&format!(" {text}\n"));
+            // Where the break went through a word nobody sees: without the last flag the list counts as cut.
+            *known = known.replace(" lahf_lm", "");
+        }
+        lists
+    }
+
+    fn hand_over(self, sink: &mut Sink) {
+        for (path, (text, line)) in self.0 {
+            sink.add_file(path, text, line.line());
+        }
+    }
+}
+
+/// Files of more than one line.
+const LONG: &str = "cpuinfo|meminfo|vmstat|stat|interrupts|cpu.stat|memory.stat|mountinfo|status|limits|cgroup|os-release|cpu|\
+    memory|io|schedstat|numastat";
+
+fn is_long(path: &str) -> bool {
+    scan::is_one_of(path.rsplit('/').next().unwrap_or_default(), LONG)
+}
+
+/// Whether a line can be one of this file.
+fn is_line_of(path: &str, text: &str) -> bool {
+    let (first, rest) = text.split_once([' ', '\t']).unwrap_or((text, ""));
+    match path.rsplit('/').next().unwrap_or_default() {
+        "cpuinfo" | "meminfo" | "status" => {
+            text.split_once(':').is_some_and(|(key, _)| key.len() <= 40 && !key.contains('.'))
+        }
+        "cpu.stat" | "memory.stat" | "vmstat" | "stat" => {
+            scan::all(rest.split_whitespace(), parse_plain).is_some_and(|all| !all.is_empty())
+        }
+        "cpu" | "memory" | "io" => matches!(first, "some" | "full"),
+        "os-release" => text.contains('='),
+        _ => true,
+    }
+}
+
+/// Names by which files are called where their folder is not told, and the folder.
+const FOLDERS: &[(&str, &str)] = &[
+    ("cpu.max", "/sys/fs/cgroup/"),
+    ("cpu.stat", "/sys/fs/cgroup/"),
+    ("cpu.weight", "/sys/fs/cgroup/"),
+    ("cpu.cfs_", "/sys/fs/cgroup/cpu/"),
+    ("cpu.shares", "/sys/fs/cgroup/cpu/"),
+    ("memory.max", "/sys/fs/cgroup/"),
+    ("memory.high", "/sys/fs/cgroup/"),
+    ("memory.current", "/sys/fs/cgroup/"),
+    ("memory.limit_in_bytes", "/sys/fs/cgroup/memory/"),
+    ("cpuset.cpus.effective", "/sys/fs/cgroup/"),
+    ("intel_pstate/", "/sys/devices/system/cpu/"),
+    ("cpufreq/policy", "/sys/devices/system/cpu/"),
+    ("vulnerabilities/", "/sys/devices/system/cpu/"),
+    ("transparent_hugepage/", "/sys/kernel/mm/"),
+    ("current_clocksource", "/sys/devices/system/clocksource/clocksource0/"),
+    ("available_clocksource", "/sys/devices/system/clocksource/clocksource0/"),
+    ("no_turbo", "/sys/devices/system/cpu/intel_pstate/"),
+    ("sys/", "/"),
+    ("proc/", "/"),
+];
+
+/// The whole path of a file that inspection could read.
+fn absolute(word: &str) -> Option<String> {
+    if scan::begins(word, "/sys/|/proc/|/etc/os-release|/boot/config-") {
+        return Some(word.to_owned()).filter(|word| !word.contains(['*', '?', '[', '{', '$', '<', '>']));
+    }
+    let word = word.trim_start_matches("./");
+    let cpu = word.strip_prefix("cpu").or(word.strip_prefix("policy")).and_then(|rest| rest.split_once('/'));
+    let numbered = cpu.is_some_and(|(number, _)| parse_whole(number).is_some());
+    let folder = match numbered {
+        true if word.starts_with('p') => Some("/sys/devices/system/cpu/cpufreq/"),
+        true => Some("/sys/devices/system/cpu/"),
+        false => scan::find_start(FOLDERS, word).map(|(folder, _)| folder),
+    };
+    folder.filter(|_| !word.contains(['*', '?', '[', '{', '$'])).map(|folder| format!("{folder}{word}"))
+}
+
+/// The file that a line names: `path:value` of grep, `path = value`, `kernel.name = value` of sysctl, a path alone or between
+/// arrows, which head puts above several files.
+fn stated(text: &str) -> Option<(String, Option<&str>)> {
+    let text = text.trim();
+    if let Some(path) = text.strip_prefix("==> ").and_then(|rest| rest.strip_suffix(" <==")) {
+        return Some((absolute(path)?, None));
+    }
+    let end = text.find([':', '=', ' ', '\t']).unwrap_or(text.len());
+    let (path, rest) = text.split_at(end);
+    // Most lines name none.
+    path.contains(['/', '.', '_']).then_some(())?;
+    let value = rest.trim_start_matches([' ', '\t']);
+    let (marked, value) = value.strip_prefix([':', '=']).map_or((false, value), |value| (true, value.trim()));
+    if scan::begins(path, "kernel.|vm.|fs.|net.|dev.|abi.|debug.|user.") && rest.starts_with(" =") {
+        return Some((format!("/proc/sys/{}", path.replace('.', "/")), Some(value)));
+    }
+    let told = absolute(path)?;
+    match value {
+        "" if rest.is_empty() || rest == ":" => path.contains('/').then_some((told, None)),
+        // Without a mark between them words would be prose.
+        value if marked || !value.contains(' ') => Some((told, Some(value))),
+        _ => None,
+    }
+}
+
+/// The files that a command prints, in order; none where it makes something else of them.
+fn asked(command: &str) -> VecDeque<String> {
+    let mut stages = command.split('|').map(str::trim);
+    let first = stages.next().unwrap_or_default();
+    let counts =
+        |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains(['c', 'o', 'l', 'L']);
+    let is_kept = |stage: &str| {
+        let mut words = stage.split_whitespace();
+        words
+            .next()
+            .is_some_and(|name| scan::is_one_of(name, "grep|egrep|head|tail|sort|uniq|less|more|cat|tee"))
+            && !words.any(counts)
+    };
+    let mut paths = VecDeque::new();
+    for part in first.split([';', '&']).map(str::trim).filter(|part| !part.is_empty()) {
+        let mut words =
+            part.split_whitespace().skip_while(|word| scan::is_one_of(word, "sudo|doas|time|watch|$"));
+        let name = words.next().and_then(|name| name.rsplit('/').next()).unwrap_or_default();
+        let greps = name.ends_with("grep");
+        if !(greps || scan::is_one_of(name, "cat|head|tail|more|less|bat|sort")) {
+            return VecDeque::new();
+        }
+        let (options, words): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with('-'));
+        let named = words.iter().skip(usize::from(greps)).filter(|word| word.parse::<u32>().is_err());
+        let told: Option<Vec<String>> = named.map(|word| absolute(word.trim_matches(['"', '\'']))).collect();
+        match told.filter(|told| {
+            !told.is_empty() && !(greps && (told.len() > 1 || options.iter().any(|o| counts(o))))
+        }) {
+            Some(told) => paths.extend(told),
+            None => return VecDeque::new(),
+        }
+    }
+    if stages.all(is_kept) { paths } else { VecDeque::new() }
+}
+
+/// The file that a line is of, whatever stands above it.
+fn told_by_itself(text: &str) -> Option<&'static str> {
+    let text = text.trim();
+    let (key, value) = text.split_once([':', ' ', '\t']).unwrap_or((text, ""));
+    if matches!(key, "nr_periods" | "nr_throttled" | "usage_usec") && parse_whole(value).is_some() {
+        return Some("/sys/fs/cgroup/cpu.stat");
+    }
+    if key == "MemTotal" && value.ends_with(" kB") {
+        return Some("/proc/meminfo");
+    }
+    // The kernel has a blank before the colon, and lscpu none.
+    let (key, value) = text.split_once(':')?;
+    let (name, known) =
+        (key.trim_end(), "processor|vendor_id|model name|cpu MHz|microcode|CPU implementer|cpu family");
+    let number = || name != "processor" || parse_whole(value).is_some();
+    (name.len() < key.len() && scan::is_one_of(name, known) && number()).then_some("/proc/cpuinfo")
+}
+
+/// Files of `/sys` and `/proc`.
+pub(super) const FILES: Tool = Tool {
+    name: "files of /sys and /proc",
+    opens: |line, command| {
+        let text = line.text.trim();
+        !text.is_empty()
+            && (stated(text).is_some()
+                || told_by_itself(text).is_some()
+                || command.is_some_and(|command| {
+                    asked(&command.text).front().is_some_and(|path| is_line_of(path, text))
+                }))
+    },
+    reader: |command| {
+        let asked = command.map(|command| asked(&command.text)).unwrap_or_default();
+        Box::new(FilesReader { asked, ..FilesReader::default() })
+    },
+};
+
+#[derive(Default)]
+struct FilesReader {
+    /// Files whose content is still to come.
+    asked: VecDeque<String>,
+    /// The file that the lines are of.
+    current: Option<String>,
+    after_blank: bool,
+    found: Found,
+}
+
+impl Reader for FilesReader {
+    fn line(&mut self, line: Line, _: &mut Sink) -> Fit {
+        let text = line.text.trim();
+        if text.is_empty() {
+            self.after_blank = true;
+            return Fit::Between;
+        }
+        let after_blank = std::mem::take(&mut self.after_blank);
+        if let Some((path, value)) = stated(text) {
+            self.asked.clear();
+            self.current = Some(path.clone()).filter(|_| value.is_none());
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                self.found.add(&path, value, line);
+            }
+            return Fit::Taken;
+        }
+        if text.ends_with(": No such file or directory") || text.ends_with(": Permission denied") {
+            self.asked.pop_front();
+            return Fit::Taken;
+        }
+        let path = self.current.take().or_else(|| self.asked.pop_front());
+        let path = path.or_else(|| told_by_itself(text).map(str::to_owned));
+        let Some(path) = path else { return Fit::Over };
+        // What was left out may be CPUs.
+        if scan::is_elision(text) {
+            self.found.add(&path, "processor : left out", line);
+            return Fit::Taken;
+        }
+        let long = is_long(&path);
+        // A margin broke the list of flags.
+        if !after_blank && path.ends_with("cpuinfo") && self.found.go_on(&path, text) {
+            self.current = Some(path);
+            return Fit::Taken;
+        }
+        if !is_line_of(&path, text)
+            || after_blank && !path.ends_with("cpuinfo") && self.found.0.contains_key(&path)
+        {
+            // The next file that was asked for, or somebody else's line.
+            return match self.asked.is_empty() {
+                true => Fit::Over,
+                false => self.line(line, &mut Sink::new(&mut Default::default(), "", "")),
+            };
+        }
+        self.found.add(&path, text, line);
+        self.current = Some(path).filter(|_| long);
+        Fit::Taken
+    }
+
+    fn end(&mut self, sink: &mut Sink) {
+        std::mem::take(&mut self.found).hand_over(sink);
+    }
+}
