@@ -117,10 +117,8 @@ pub struct Check {
     pub loss: Option<f64>,
     /// Rules that must have none.
     pub silent: Vec<String>,
-    /// How many sessions of `linespeed quiet` are killed on the machine's own /sys, instead of a run.
-    pub kills: Option<u32>,
-    /// How many sessions of `linespeed quiet` with a shield of control groups are tried in the machine, instead of a run.
-    pub shields: Option<u32>,
+    /// A program that looks at everything itself, instead of a run: a crate of linespeed's, an example of it, and its arguments.
+    pub trial: Vec<String>,
     /// Whether guests of raw KVM are run in the machine, instead of a run of linespeed.
     pub guests: bool,
     /// Whether linespeed's kernel module is built, loaded and tried out, instead of a run.
@@ -139,8 +137,7 @@ impl Default for Check {
             finds: Vec::new(),
             loss: None,
             silent: Vec::new(),
-            kills: None,
-            shields: None,
+            trial: Vec::new(),
             guests: false,
             module: false,
             whole_guest: false,

@@ -13,10 +13,6 @@ use crate::options::Parts;
 use crate::shape::{Architecture, Shape};
 use crate::{headers, kernel, tools};
 
-/// The program that kills, an example of the crate `quiet`.
-const KILLER: &str = "kills";
-/// The program that tries the shield, an example of the crate `quiet`.
-const SHIELD: &str = "shield";
 /// The program that runs guests, an example of the crate `overhead`.
 const GUESTS: &str = "guest";
 /// The program that boots a whole guest, an example of the crate `overhead`.
@@ -28,8 +24,7 @@ const KVM_MODULES: [&str; 3] = ["irqbypass", "kvm", "kvm-amd"];
 pub fn run_trial(shape: &Shape, parts: &Parts) -> Option<Result<Verdicts, Failure>> {
     let check = &shape.check;
     let trials = [
-        (check.kills.is_some(), kill_sessions as fn(&Shape, &Parts) -> Result<Verdicts, Failure>),
-        (check.shields.is_some(), try_shields),
+        (!check.trial.is_empty(), try_example as fn(&Shape, &Parts) -> Result<Verdicts, Failure>),
         (check.guests, run_guests),
         (check.module, load_module),
         (check.whole_guest, boot_whole_guest),
@@ -43,25 +38,14 @@ fn boot_with(shape: &Shape, arguments: &[String], along: &Along, parts: &Parts) 
     boot_shape(shape, arguments, false, along, false, parts)
 }
 
-/// Kills sessions of `linespeed quiet` on the machine's own files and says whether everything came back.
-fn kill_sessions(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
-    let killer = find_example(&program_of(shape, parts)?, "quiet", KILLER)?;
-    let sessions = shape.check.kills.unwrap_or_default();
-    // The machine's boot has its part of the time, too.
-    let seconds = parts.seconds.unwrap_or(shape.seconds) * 4 / 5;
-    let command = format!("/bin/{KILLER} live {sessions} {seconds} 3");
-    let arguments: Vec<String> = command.split(' ').map(str::to_owned).collect();
-    let outcome = boot_with(shape, &arguments, &Along::files([killer]), parts)?;
-    Ok(Verdicts::of_trial(outcome.succeeded(), &outcome.text().replace('\n', "; ")))
-}
-
-/// Has sessions of `linespeed quiet` make a shield of the machine's control groups and end in several ways, and says whether
-/// every setting, group and task is as it was.
-fn try_shields(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
-    let shield = find_example(&program_of(shape, parts)?, "quiet", SHIELD)?;
-    let sessions = shape.check.shields.unwrap_or_default();
-    let arguments = [format!("/bin/{SHIELD}"), "try".to_owned(), "/init".to_owned(), sessions.to_string()];
-    let outcome = boot_shape(shape, &arguments, false, &Along::files([shield]), parts.verbose, parts)?;
+/// Runs an example of one of linespeed's crates in the machine, which says in its last line what came of it.
+fn try_example(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
+    let [of_crate, name, arguments @ ..] = shape.check.trial.as_slice() else {
+        return Err(Failure::Cannot(format!("{}: a trial is a crate and an example of it", shape.name)));
+    };
+    let example = find_example(&program_of(shape, parts)?, of_crate, name)?;
+    let command = [&[format!("/bin/{name}")], arguments].concat();
+    let outcome = boot_shape(shape, &command, false, &Along::files([example]), parts.verbose, parts)?;
     let printed = outcome.text();
     let said = if outcome.succeeded() { printed.lines().next_back().unwrap_or_default() } else { &printed };
     Ok(Verdicts::of_trial(outcome.succeeded(), &said.replace('\n', "; ")))

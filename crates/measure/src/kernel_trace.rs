@@ -206,6 +206,9 @@ impl TraceEvents {
             }
         }
         taken.retain(|taker| taker.ns > Some(0.0));
+        for taker in &mut taken {
+            taker.times = taker.times.filter(|times| *times > 0);
+        }
         taken.sort_by(|a, b| b.ns.partial_cmp(&a.ns).unwrap_or(std::cmp::Ordering::Equal));
         taken
     }

@@ -2,6 +2,7 @@
 //! what counts and run times grew by around each.
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::{Duration, Instant};
 
 use os::procfs::{Stat, schedstat};
 use record::long_gap::{LongGap, Taker, TakerKind, Witness};
@@ -80,34 +81,28 @@ impl Longest {
     }
 }
 
-/// The longest of several lists.
-pub(crate) fn longest_of(mut gaps: Vec<LongGap>) -> Vec<LongGap> {
-    gaps.sort_by(|a, b| b.ns.total_cmp(&a.ns));
-    gaps.truncate(KEPT);
-    gaps
-}
-
 /// Run times of other programs' threads, scanned now and then.
 #[derive(Debug)]
 pub(crate) struct RunTimes {
     cpu: u32,
-    scans: usize,
+    /// What further scans may take in all.
+    left: Duration,
     before: BTreeMap<i32, u64>,
 }
 
 impl RunTimes {
-    /// Those of now; each of so many later scans tells who ran on this CPU meanwhile.
-    pub(crate) fn new(cpu: u32, scans: usize) -> Self {
-        let before = if scans > 0 { threads().collect() } else { BTreeMap::new() };
-        Self { cpu, scans, before }
+    /// Those of now; later scans, which take so long in all, tell who ran on this CPU meanwhile.
+    pub(crate) fn new(cpu: u32, left: Duration) -> Self {
+        let before = if left.is_zero() { BTreeMap::new() } else { threads().collect() };
+        Self { cpu, left, before }
     }
 
-    /// Who ran since the last scan and was last on this CPU, the longest first; nobody, where no scan is left.
+    /// Who ran since the last scan and was last on this CPU, the longest first; nobody, where no time is left.
     pub(crate) fn grown(&mut self) -> Vec<Taker> {
-        if self.scans == 0 {
+        if self.left.is_zero() {
             return Vec::new();
         }
-        self.scans -= 1;
+        let begun = Instant::now();
         let mut takers = Vec::new();
         for (thread, ns) in threads() {
             let ran = ns.saturating_sub(self.before.insert(thread, ns).unwrap_or(ns));
@@ -124,6 +119,7 @@ impl RunTimes {
             });
         }
         takers.sort_by(|a, b| b.ns.partial_cmp(&a.ns).unwrap_or(std::cmp::Ordering::Equal));
+        self.left = self.left.saturating_sub(begun.elapsed());
         takers
     }
 }
@@ -201,13 +197,13 @@ mod tests {
         let cpu = os::current_cpu().unwrap();
         let spin = ["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"];
         let Ok(mut child) = std::process::Command::new("taskset").args(spin).spawn() else { return };
-        let mut times = RunTimes::new(cpu, 1);
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        let mut times = RunTimes::new(cpu, Duration::from_nanos(1));
+        std::thread::sleep(Duration::from_millis(300));
         let found = times.grown();
         let pid = child.id() as i32;
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(found.iter().any(|taker| taker.pid == Some(pid) && taker.ns > Some(20e3)), "{found:?}");
-        assert!(times.grown().is_empty(), "no scan is left");
+        assert!(times.grown().is_empty(), "no time is left");
     }
 }

@@ -12,7 +12,7 @@ use crate::budget::Budget;
 use crate::context::{Context, Halt};
 use crate::interrupts::Interrupts;
 use crate::kernel_trace::KernelTrace;
-use crate::long_gaps::{Held, Longest, RunTimes, longest_of, monotonic_ns};
+use crate::long_gaps::{Held, Longest, RunTimes, monotonic_ns};
 use crate::measure::{Measure, NO_OBSTACLE};
 use crate::repeat::{judged, mark_migrated};
 use crate::{thread_group, watch};
@@ -27,11 +27,11 @@ const PART: Duration = Duration::from_millis(50);
 /// When reading /proc/interrupts takes longer (hundreds of CPUs), it is read once a part instead of after each gap.
 const SLOW_READING: Duration = Duration::from_micros(300);
 
-/// Run times of all threads are scanned at most once in this time.
-const SCAN_EACH: Duration = Duration::from_millis(250);
+/// Share of the time that scans of all threads' run times may take.
+const SCANNED: f64 = 0.1;
 
 /// Share of the time that is spent beside the kernel's trace, which slows what it sees: those gaps have names and no share.
-const TRACED: f64 = 0.25;
+const TRACED: f64 = 0.4;
 
 /// Gaps kept for each CPU at most; beyond, they are still counted in the share.
 const MOST_GAPS: usize = 200_000;
@@ -102,14 +102,14 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     if let Some(trace) = trace {
         let seen = spin_all(&cpus, rate, traced, context.stop);
         let own = seen.iter().flatten().map(|seen| seen.thread).collect();
-        named = longest(seen).named(Some((&trace.end(), &own)));
+        named = join(seen.into_iter().flatten().map(|seen| seen.longest)).named(Some((&trace.end(), &own)));
     }
     let mut seen = spin_all(&cpus, rate, duration, context.stop);
-    let untraced = seen.iter_mut().map(|seen| {
-        seen.as_mut().map(|seen| Seen { longest: std::mem::take(&mut seen.longest), ..Seen::default() })
-    });
-    named.extend(longest(untraced.collect()).named(None));
-    context.long_gaps.extend(longest_of(named));
+    if named.is_empty() {
+        let taken = seen.iter_mut().flatten().map(|seen| std::mem::take(&mut seen.longest));
+        named = join(taken).named(None);
+    }
+    context.long_gaps.extend(named);
     context.advance(1.0);
     if seen.iter().flatten().any(|seen| !seen.causes_reported) {
         context.degrade_with_remedy(
@@ -132,10 +132,11 @@ fn run(context: &mut Context) -> Result<(), Halt> {
 }
 
 /// The longest gaps of all CPUs.
-fn longest(seen: Vec<Option<Seen>>) -> Longest {
-    let mut all = Longest::default();
-    seen.into_iter().flatten().for_each(|seen| all.join(seen.longest));
-    all
+fn join(all: impl Iterator<Item = Longest>) -> Longest {
+    all.fold(Longest::default(), |mut joined, longest| {
+        joined.join(longest);
+        joined
+    })
 }
 
 /// All CPUs spin at once.
@@ -151,9 +152,8 @@ fn spin(member: thread_group::Member, threads: usize, rate: f64, duration: Durat
     let each_gap = timed.elapsed() < SLOW_READING;
     seen.causes_reported = events.is_some();
     let threshold = (THRESHOLD_NS * rate) as u64;
-    let scans =
-        if threads <= DISTRIBUTIONS { (duration.as_millis() / SCAN_EACH.as_millis()) as usize } else { 0 };
-    let mut run_times = RunTimes::new(member.cpu, scans);
+    let scanned = if threads <= DISTRIBUTIONS { duration.mul_f64(SCANNED) } else { Duration::ZERO };
+    let mut run_times = RunTimes::new(member.cpu, scanned);
     let mut gaps_kept = 0;
     member.wait();
     let end = member.start + duration;
@@ -173,6 +173,7 @@ fn spin(member: thread_group::Member, threads: usize, rate: f64, duration: Durat
                 part.watched_ns += after.saturating_sub(from) as f64 / rate;
                 let ago = counter::ticks().saturating_sub(after) as f64 / rate;
                 let to = monotonic_ns() - ago as i64;
+                let mut switched = false;
                 if each_gap && seen.causes_reported {
                     let now = count_events(interrupts.as_mut());
                     cause = match (events, now) {
@@ -180,14 +181,14 @@ fn spin(member: thread_group::Member, threads: usize, rate: f64, duration: Durat
                         (Some(_), Some(_)) => Cause::Below,
                         _ => Cause::Unknown,
                     };
-                    if seen.longest.takes(ns as i64) {
-                        let switched = now.map(|now| now.1) > events.map(|before| before.1);
-                        let counted =
-                            count_takers(cause, interrupts.as_ref(), switched.then_some(&mut run_times));
-                        let from = to - ns as i64;
-                        seen.longest.add(Held { cpu: member.cpu, woken: None, from, to, counted });
-                    }
+                    switched = now.map(|now| now.1) > events.map(|before| before.1);
                     events = now;
+                }
+                if seen.longest.takes(ns as i64) {
+                    let counted =
+                        count_takers(cause, interrupts.as_ref(), switched.then_some(&mut run_times));
+                    let from = to - ns as i64;
+                    seen.longest.add(Held { cpu: member.cpu, woken: None, from, to, counted });
                 }
                 part.gaps.push(Gap { ns, cause });
                 // What reading the evidence took is counted for nobody.
@@ -267,11 +268,17 @@ fn count_events(interrupts: Option<&mut Interrupts>) -> Option<(u64, u64)> {
 /// Who may have taken a gap: interrupts that came since the reading before, and, where another thread had the CPU, those that ran
 /// since the last scan.
 fn count_takers(cause: Cause, interrupts: Option<&Interrupts>, tasks: Option<&mut RunTimes>) -> Vec<Taker> {
-    if cause == Cause::Below {
-        return vec![Taker::new(TakerKind::Below)];
+    let switched = tasks.is_some();
+    match cause {
+        Cause::Below => return vec![Taker::new(TakerKind::Below)],
+        Cause::Unknown => return Vec::new(),
+        Cause::Os => {}
     }
     let irq = |(name, times)| Taker { name: Some(name), times: Some(times), ..Taker::new(TakerKind::Irq) };
     let mut takers = tasks.map(RunTimes::grown).unwrap_or_default();
+    if switched && takers.is_empty() {
+        takers.push(Taker::new(TakerKind::Task));
+    }
     takers.extend(interrupts.map(Interrupts::grown).unwrap_or_default().into_iter().map(irq));
     takers
 }

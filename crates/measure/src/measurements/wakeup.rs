@@ -11,7 +11,7 @@ use record::{Bucket, Coverage, CpuList, Label, Labels, Measurement, detail, metr
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::kernel_trace::KernelTrace;
-use crate::long_gaps::{Held, Longest, ReadyTime, longest_of, monotonic_ns};
+use crate::long_gaps::{Held, Longest, ReadyTime, monotonic_ns};
 use crate::measure::Measure;
 use crate::repeat::there_and_back;
 use crate::thread_group::{self, Member};
@@ -194,12 +194,11 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             context.advance(done as f64 / (rounds * settings.len()) as f64);
         }
     }
-    let mut longest = Longest::default();
-    for one in seen.iter_mut().flat_map(|(_, seen)| seen) {
-        longest.join(std::mem::take(&mut one.longest));
+    let mut latest = if ended.is_ok() { traced(context, &cpus, &seen, seconds) } else { Vec::new() };
+    if latest.is_empty() {
+        latest = join(seen.iter().flat_map(|(_, seen)| seen)).named(None);
     }
-    let traced = if ended.is_ok() { traced(context, &cpus, &seen, seconds) } else { Vec::new() };
-    context.long_gaps.extend(longest_of([longest.named(None), traced].concat()));
+    context.long_gaps.extend(latest);
     let of_threads = || seen.iter().flat_map(|(_, seen)| seen);
     refused.fifo = refused.fifo.or_else(|| of_threads().find_map(|one| one.fifo_refused.clone()));
     report_refusals(context, of_threads(), &refused);
@@ -223,9 +222,15 @@ fn traced(context: &Context, cpus: &[u32], seen: &[(Setting, Vec<Seen>)], second
     let run = |member| run_cycles(member, setting, context.wakeups, cycles, PATIENCE, context.stop);
     let seen: Vec<Seen> = thread_group::run(cpus, run).into_iter().flatten().collect();
     let (events, own) = (trace.end(), seen.iter().map(|one| one.thread).collect());
-    let mut longest = Longest::default();
-    seen.into_iter().for_each(|one| longest.join(one.longest));
-    longest.named(Some((&events, &own)))
+    join(&seen).named(Some((&events, &own)))
+}
+
+/// The latest wake-ups of all threads.
+fn join<'a>(seen: impl IntoIterator<Item = &'a Seen>) -> Longest {
+    seen.into_iter().fold(Longest::default(), |mut all, one| {
+        all.join(one.longest.clone());
+        all
+    })
 }
 
 /// What was refused, once each.

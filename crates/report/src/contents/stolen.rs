@@ -99,7 +99,7 @@ fn taker_words(taker: &Taker) -> String {
         TakerKind::Task => match (taker.pid, taker.priority) {
             (Some(pid), Some(priority)) => format!("{name} ({pid}, real-time {priority})"),
             (Some(pid), None) => format!("{name} ({pid})"),
-            _ => name.to_owned(),
+            _ => "another task".to_owned(),
         },
         TakerKind::RunQueue => "waiting for a CPU".to_owned(),
         TakerKind::Idle => "leaving an idle state".to_owned(),
