@@ -27,14 +27,8 @@ pub enum Halt {
     Impossible(Text),
 }
 
-impl From<Text> for Halt {
-    fn from(why: Text) -> Self {
-        Halt::Impossible(why)
-    }
-}
-
-impl From<Template> for Halt {
-    fn from(why: Template) -> Self {
+impl<T: Into<Text>> From<T> for Halt {
+    fn from(why: T) -> Self {
         Halt::Impossible(why.into())
     }
 }

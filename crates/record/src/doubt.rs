@@ -167,22 +167,9 @@ impl fmt::Display for Doubt {
     }
 }
 
-impl From<Text> for Doubt {
-    fn from(text: Text) -> Self {
-        Self(text)
-    }
-}
-
-/// Another program's words.
-impl From<String> for Doubt {
-    fn from(words: String) -> Self {
-        Self(words.into())
-    }
-}
-
-/// Another program's words.
-impl From<&str> for Doubt {
-    fn from(words: &str) -> Self {
+/// Another program's words, too.
+impl<T: Into<Text>> From<T> for Doubt {
+    fn from(words: T) -> Self {
         Self(words.into())
     }
 }
