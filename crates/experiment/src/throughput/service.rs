@@ -6,9 +6,9 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use os::procfs::numbers;
 use os::Stop;
 use os::child::{Child, Exit, Input, Output, Spec, Stat, USER_HZ};
+use os::procfs::numbers;
 use record::CpuList;
 
 use crate::failure::{Failed, LastOutput, Trouble, last_words};
