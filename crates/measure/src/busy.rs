@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use os::child::processes;
 use os::procfs::{USER_HZ, find_ticks};
+use serde::Serialize;
 
 /// A process that takes CPU time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Task {
     /// Its number.
     pub pid: i32,

@@ -13,10 +13,10 @@ use crate::wakeups::Wakeups;
 use os::Stop;
 
 /// A figure outside its metric's physical bounds.
-pub(crate) const IMPLAUSIBLE: Template = Template {
-    code: "figure-implausible",
-    words: "withheld: {value} at {place} is outside {low} to {high}, the range of any hardware",
-};
+pub(crate) const IMPLAUSIBLE: Template = Template::new(
+    "figure-implausible",
+    "withheld: {value} at {place} is outside {low} to {high}, the range of any hardware",
+);
 
 /// Why a measurement ended before it had done everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
