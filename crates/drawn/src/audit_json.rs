@@ -5,7 +5,7 @@ use ::quiet::change::Change;
 use ::quiet::error::Error;
 use ::quiet::knob::{Adjustment, ProcessSetting, State};
 use experiment::noise_estimate::{NoiseEstimate, ProofBy};
-use measure::busy::{Load, Task};
+use measure::busy::Load;
 use serde_json::{Value, json};
 
 /// Every knob as it stands, how noisy the machine is, and who is busy.
@@ -72,12 +72,10 @@ pub fn audit(
 
 /// Who is busy.
 fn busy_to_json(load: &Load) -> Value {
-    let task =
-        |task: &Task| json!({"pid": task.pid, "name": task.name, "user": task.user, "cpus": task.cpus});
     json!({
         "seconds": load.seconds,
         "cpus": load.cpus,
-        "processes": load.tasks.iter().take(20).map(task).collect::<Vec<_>>(),
+        "processes": load.tasks.iter().take(20).collect::<Vec<_>>(),
         "users": load.users().iter().map(|(user, cpus)| json!({"user": user, "cpus": cpus})).collect::<Vec<_>>(),
         "not_seen": load.unseen(),
     })

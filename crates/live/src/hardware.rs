@@ -161,4 +161,4 @@ impl Hardware {
 }
 
 const NOT_LIVE: record::Template =
-    record::Template { code: "live-not-this-machine", words: "not the machine that this runs on" };
+    record::Template::new("live-not-this-machine", "not the machine that this runs on");

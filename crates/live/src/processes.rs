@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use machine::Root;
-use os::procfs::Stat;
+use os::procfs::{Stat, numbers};
 use record::live::Process;
 use record::phrase::visible;
 
@@ -51,9 +51,7 @@ impl Files {
         let given = loadavg.and_then(|text| Some(text.split_ascii_whitespace().nth(4)?.to_owned()));
         self.looks += 1;
         if given.is_none() || given != self.last_given || self.looks >= LISTED_FOR {
-            let entries = std::fs::read_dir(root.path().join("proc")).into_iter().flatten().flatten();
-            let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-            self.listed = pids.take(MOST_KEPT).collect();
+            self.listed = numbers(root.path().join("proc")).take(MOST_KEPT).collect();
             (self.last_given, self.looks) = (given, 0);
         }
         &self.listed

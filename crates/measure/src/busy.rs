@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use os::child::processes;
 use os::procfs::{USER_HZ, find_ticks};
+use serde::Serialize;
 
 /// A process that takes CPU time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Task {
     /// Its number.
     pub pid: i32,
@@ -66,7 +67,8 @@ pub fn sample_load(time: Duration) -> Load {
         let (in_user, in_kernel) = line.seconds_since(before.get(&pid));
         if in_user + in_kernel > 0.0 {
             let user = std::fs::metadata(format!("/proc/{pid}")).ok();
-            let user = user.map_or_else(|| "?".to_owned(), |data| user_name(&passwd, data.uid()));
+            let name = |uid| os::name_of(uid, &passwd).map_or_else(|| format!("user {uid}"), str::to_owned);
+            let user = user.map_or_else(|| "?".to_owned(), |data| name(data.uid()));
             tasks.push(Task { pid, name: line.name, user, cpus: (in_user + in_kernel) / seconds });
         }
     }
@@ -79,16 +81,6 @@ pub fn sample_load(time: Duration) -> Load {
 /// Ticks of all CPUs that somebody on this machine had: all but idle, waiting for a disk, and stolen.
 fn busy_ticks() -> Option<u64> {
     Some(find_ticks(&std::fs::read_to_string("/proc/stat").ok()?, "cpu")?.busy())
-}
-
-/// The name of a user by `/etc/passwd`; his number where he is not in it.
-fn user_name(passwd: &str, uid: u32) -> String {
-    let entry = passwd.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)?.parse() == Ok(uid)).then(|| name.to_owned())
-    });
-    entry.unwrap_or_else(|| format!("user {uid}"))
 }
 
 #[cfg(test)]
@@ -115,14 +107,6 @@ mod tests {
         let task = found.expect("a process that never sleeps was not seen");
         assert!(task.name == "sh" || task.name == "dash", "{task:?}");
         assert!(task.cpus > 0.0);
-    }
-
-    #[test]
-    fn users_have_the_names_of_the_password_file() {
-        let passwd = "root:x:0:0:root:/root:/bin/sh\nodd line\nann:x:1001:1001::/home/ann:/bin/sh\n";
-        assert_eq!(user_name(passwd, 0), "root");
-        assert_eq!(user_name(passwd, 1001), "ann");
-        assert_eq!(user_name(passwd, 7), "user 7");
     }
 
     #[test]

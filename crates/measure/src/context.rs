@@ -14,10 +14,10 @@ use crate::wakeups::Wakeups;
 use os::Stop;
 
 /// A figure outside its metric's physical bounds.
-pub(crate) const IMPLAUSIBLE: Template = Template {
-    code: "figure-implausible",
-    words: "withheld: {value} at {place} is outside {low} to {high}, the range of any hardware",
-};
+pub(crate) const IMPLAUSIBLE: Template = Template::new(
+    "figure-implausible",
+    "withheld: {value} at {place} is outside {low} to {high}, the range of any hardware",
+);
 
 /// Why a measurement ended before it had done everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,14 +28,8 @@ pub enum Halt {
     Impossible(Text),
 }
 
-impl From<Text> for Halt {
-    fn from(why: Text) -> Self {
-        Halt::Impossible(why)
-    }
-}
-
-impl From<Template> for Halt {
-    fn from(why: Template) -> Self {
+impl<T: Into<Text>> From<T> for Halt {
+    fn from(why: T) -> Self {
         Halt::Impossible(why.into())
     }
 }

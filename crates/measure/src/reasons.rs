@@ -3,69 +3,61 @@
 use record::Template;
 
 /// Nothing to run on.
-pub(crate) const NO_CPU: Template = Template { code: "no-cpu-allowed", words: "no CPU may be used" };
+pub(crate) const NO_CPU: Template = Template::new("no-cpu-allowed", "no CPU may be used");
 
 /// What is between CPUs, where there is one.
-pub(crate) const NEEDS_TWO_CPUS: Template = Template { code: "needs-two-cpus", words: "it needs two CPUs" };
+pub(crate) const NEEDS_TWO_CPUS: Template = Template::new("needs-two-cpus", "it needs two CPUs");
 
 /// What makes possible what needs several CPUs.
 pub(crate) const MORE_CPUS: Template =
-    Template { code: "allow-more-cpus", words: "allow more CPUs (--cpus, taskset, cpuset)" };
+    Template::new("allow-more-cpus", "allow more CPUs (--cpus, taskset, cpuset)");
 
 /// The one thread of a measurement.
 pub(crate) const OWN_THREAD_NOT_STARTED: Template =
-    Template { code: "own-thread-not-started", words: "its thread could not be started" };
+    Template::new("own-thread-not-started", "its thread could not be started");
 
 /// One of several threads.
 pub(crate) const THREAD_NOT_STARTED: Template =
-    Template { code: "thread-not-started", words: "a thread could not be started" };
+    Template::new("thread-not-started", "a thread could not be started");
 
 /// CPUs that sched_setaffinity refuses.
 pub(crate) const NOT_PINNED: Template =
-    Template { code: "not-pinned", words: "no thread could be pinned to CPU {cpus}" };
+    Template::new("not-pinned", "no thread could be pinned to CPU {cpus}");
 
 /// What leaves a CPU out that no thread can be pinned to.
-pub(crate) const LEAVE_OUT: Template =
-    Template { code: "cpu-leave-out", words: "linespeed --cpus LIST without it" };
+pub(crate) const LEAVE_OUT: Template = Template::new("cpu-leave-out", "linespeed --cpus LIST without it");
 
 /// Memory that mmap refuses.
-pub(crate) const NOT_MAPPED: Template =
-    Template { code: "memory-not-mapped", words: "cannot map the memory: {error}" };
+pub(crate) const NOT_MAPPED: Template = Template::new("memory-not-mapped", "cannot map the memory: {error}");
 
 /// Nothing to chase through.
-pub(crate) const NO_MEMORY: Template =
-    Template { code: "no-memory-left", words: "no memory is left for a working set" };
+pub(crate) const NO_MEMORY: Template = Template::new("no-memory-left", "no memory is left for a working set");
 
 /// What gives a measurement more memory.
 pub(crate) const MORE_MEMORY: Template =
-    Template { code: "memory-limit-raise", words: "raise the memory limit or free memory" };
+    Template::new("memory-limit-raise", "raise the memory limit or free memory");
 
 /// What would give a node more memory to measure in.
-pub(crate) const FREE_MEMORY: Template = Template {
-    code: "numa-free-memory",
-    words: "free memory on that node: numactl --hardware shows how much it has",
-};
+pub(crate) const FREE_MEMORY: Template =
+    Template::new("numa-free-memory", "free memory on that node: numactl --hardware shows how much it has");
 
 /// What lets memory be bound to its node.
 pub(crate) const ALLOW_MBIND: Template =
-    Template { code: "mbind-allow", words: "allow mbind: a seccomp filter denies it" };
+    Template::new("mbind-allow", "allow mbind: a seccomp filter denies it");
 
 /// Pages of which the kernel does not tell where they lie.
 pub(crate) const PLACEMENT_NOT_VERIFIED: Template =
-    Template { code: "placement-not-verified", words: "placement is not verified: {why}" };
+    Template::new("placement-not-verified", "placement is not verified: {why}");
 
 /// Pages of which the kernel does not tell how large they are.
-pub(crate) const PAGE_SIZE_NOT_VERIFIED: Template = Template {
-    code: "page-size-not-verified",
-    words: "the page size is not verified: /proc/self/smaps cannot be read",
-};
+pub(crate) const PAGE_SIZE_NOT_VERIFIED: Template =
+    Template::new("page-size-not-verified", "the page size is not verified: /proc/self/smaps cannot be read");
 
 /// What gives huge pages.
-pub(crate) const HUGE_PAGES: Template = Template {
-    code: "huge-pages-provide",
-    words: "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, or reserve huge pages with vm.nr_hugepages",
-};
+pub(crate) const HUGE_PAGES: Template = Template::new(
+    "huge-pages-provide",
+    "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, or reserve huge pages with vm.nr_hugepages",
+);
 
 /// A CPU without vectors that a read is written for.
-pub(crate) const NO_READ_KERNEL: Template =
-    Template { code: "no-read-kernel", words: "no read kernel is usable here" };
+pub(crate) const NO_READ_KERNEL: Template = Template::new("no-read-kernel", "no read kernel is usable here");

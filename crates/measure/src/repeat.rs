@@ -107,17 +107,15 @@ impl Rates {
     }
 }
 
-const CLOCK_MOVED: Template =
-    Template { code: "noise-clock-moved", words: "the clock moved in {seen} of {n} samples" };
+const CLOCK_MOVED: Template = Template::new("noise-clock-moved", "the clock moved in {seen} of {n} samples");
 const SWITCHED: Template =
-    Template { code: "noise-switched", words: "something else ran on the CPU in {seen} of {n} samples" };
-const STOLEN: Template = Template { code: "noise-stolen", words: "steal time in {seen} of {n} samples" };
-const MIGRATED: Template =
-    Template { code: "noise-migrated", words: "the thread migrated in {seen} of {n} samples" };
+    Template::new("noise-switched", "something else ran on the CPU in {seen} of {n} samples");
+const STOLEN: Template = Template::new("noise-stolen", "steal time in {seen} of {n} samples");
+const MIGRATED: Template = Template::new("noise-migrated", "the thread migrated in {seen} of {n} samples");
 const THROTTLED: Template =
-    Template { code: "noise-throttled", words: "the CPU was throttled in {seen} of {n} samples" };
+    Template::new("noise-throttled", "the CPU was throttled in {seen} of {n} samples");
 const QUOTA: Template =
-    Template { code: "noise-quota", words: "the cgroup's CPU quota throttled it in {seen} of {n} samples" };
+    Template::new("noise-quota", "the cgroup's CPU quota throttled it in {seen} of {n} samples");
 
 /// Says "too noisy", and why as far as the marks tell, when the interval is wider than `target`; and that the
 /// figure belongs to another CPU when most samples were taken off their own.

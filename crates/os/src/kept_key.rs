@@ -18,20 +18,20 @@ const MOST_BYTES: u64 = 1024;
 const OTHERS: u32 = 0o077;
 
 /// What was drawn for one call.
-pub const NOT_KEPT: Template = Template {
-    code: "redaction-key-not-kept",
-    words: "--redact: pseudonyms are of this call alone, the key of others cannot be kept in the state folder: {why}",
-};
+pub const NOT_KEPT: Template = Template::new(
+    "redaction-key-not-kept",
+    "--redact: pseudonyms are of this call alone, the key of others cannot be kept in the state folder: {why}",
+);
 /// A file without a key.
-pub const DAMAGED: Template = Template {
-    code: "redaction-key-damaged",
-    words: "--redact: pseudonyms are of this call alone: redaction.key in the state folder holds no key; without it one is made",
-};
+pub const DAMAGED: Template = Template::new(
+    "redaction-key-damaged",
+    "--redact: pseudonyms are of this call alone: redaction.key in the state folder holds no key; without it one is made",
+);
 /// A key that is no secret.
-pub const READABLE: Template = Template {
-    code: "redaction-key-readable",
-    words: "--redact: others may read the key of the pseudonyms: chmod 600 redaction.key in the state folder",
-};
+pub const READABLE: Template = Template::new(
+    "redaction-key-readable",
+    "--redact: others may read the key of the pseudonyms: chmod 600 redaction.key in the state folder",
+);
 
 /// The key that lies in a folder, or a new one that is kept there; one for this call alone where that cannot be. What is to be
 /// known of it stands beside it.

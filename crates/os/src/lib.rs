@@ -35,4 +35,4 @@ pub use thread::{
     current_cpu, fifo_remedy, hold_idle_states, minor_faults, process_cpu_ns, set_fifo, set_highest_weight,
     set_timer_slack, switches, thread_cpu_ns, thread_id, timer_slack,
 };
-pub use user::{Assumed, Invoker, effective_user, is_ours, is_root, others_may_change, user_name};
+pub use user::{Assumed, Invoker, effective_user, is_ours, is_root, name_of, others_may_change, user_name};

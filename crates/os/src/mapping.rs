@@ -2,8 +2,9 @@
 
 use std::io;
 
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
 use crate::error::OsError;
-use crate::thread::check_result;
 
 /// The size of a transparent huge page on x86-64 and on aarch64 with 4 KiB base pages.
 pub const HUGE: usize = 2 << 20;
@@ -45,8 +46,7 @@ pub fn size_word(bytes: u64) -> String {
 
 /// The kernel's base page size in bytes.
 pub fn base_page() -> u64 {
-    // SAFETY: sysconf takes a number and returns one.
-    u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+    rustix::param::page_size() as u64
 }
 
 /// An anonymous private mapping, aligned to 2 MiB, unmapped when dropped.
@@ -73,12 +73,12 @@ impl Mapping {
             return Self::reserved_huge(bytes);
         }
         let whole = bytes.checked_add(HUGE).ok_or(io::ErrorKind::InvalidInput)?;
-        let base = map_anonymous(whole, libc::MAP_NORESERVE)?;
+        let base = map_anonymous(whole, MapFlags::NORESERVE)?;
         let start = base.map_addr(|address| address.next_multiple_of(HUGE));
-        let advice = if page == Page::Base { libc::MADV_NOHUGEPAGE } else { libc::MADV_HUGEPAGE };
+        let advice = if page == Page::Base { Advice::LinuxNoHugepage } else { Advice::LinuxHugepage };
         // SAFETY: the range lies within the fresh mapping. A kernel built without huge pages refuses with EINVAL, and
         // then there are none, which `huge_share` will tell.
-        unsafe { libc::madvise(start.cast(), bytes, advice) };
+        let _ = unsafe { madvise(start.cast(), bytes, advice) };
         Ok(Self { start, bytes, base, whole, page, reserved: false })
     }
 
@@ -92,7 +92,7 @@ impl Mapping {
         if bytes == 0 {
             return Err(OsError::NoHugePages.into());
         }
-        let base = map_anonymous(bytes, libc::MAP_HUGETLB | libc::MAP_HUGE_2MB)?;
+        let base = map_anonymous(bytes, MapFlags::HUGETLB | MapFlags::HUGE_2MB)?;
         Ok(Self { start: base, bytes, base, whole: bytes, page: Page::Huge, reserved: true })
     }
 
@@ -103,8 +103,7 @@ impl Mapping {
             return Ok(());
         }
         // SAFETY: populating changes no contents; kernels before 5.14 refuse with EINVAL.
-        let code = unsafe { libc::madvise(self.start.cast(), self.bytes, libc::MADV_POPULATE_WRITE) };
-        check_result(code.into()).map(drop)
+        Ok(unsafe { madvise(self.start.cast(), self.bytes, Advice::LinuxPopulateWrite) }?)
     }
 
     /// First byte.
@@ -144,7 +143,7 @@ impl Mapping {
     /// Leaves it out of what children get: the kernel would copy its page tables for each, and take them apart on their time.
     pub fn keep_from_children(&self) {
         // SAFETY: changes what a fork copies; without it a child is slower and nothing else.
-        unsafe { libc::madvise(self.base.cast(), self.whole, libc::MADV_DONTFORK) };
+        let _ = unsafe { madvise(self.base.cast(), self.whole, Advice::LinuxDontFork) };
     }
 
     /// The share of the touched memory that lies on huge pages, by /proc/self/smaps; `None` where that cannot be
@@ -158,23 +157,15 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, whole, and nobody holds its address any longer.
-        unsafe { libc::munmap(self.base.cast(), self.whole) };
+        let _ = unsafe { munmap(self.base.cast(), self.whole) };
     }
 }
 
-fn map_anonymous(bytes: usize, flags: i32) -> io::Result<*mut u8> {
-    // SAFETY: an anonymous mapping at an address of the kernel's choice touches nothing that exists.
-    let address = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            bytes,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags,
-            -1,
-            0,
-        )
-    };
-    if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(address.cast()) }
+fn map_anonymous(bytes: usize, flags: MapFlags) -> io::Result<*mut u8> {
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a new mapping, at a place that the kernel chooses.
+    let start = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, access, MapFlags::PRIVATE | flags) }?;
+    Ok(start.cast())
 }
 
 /// Whether the kernel gives transparent huge pages to those that ask.

@@ -2,11 +2,18 @@
 //! as he likes; a captured tree's read the same.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Ticks a second of the times in /proc, on every architecture, by promise to user space (proc(5)).
 pub const USER_HZ: f64 = 100.0;
 /// The length of a tick, ns.
 pub const TICK_NS: u64 = 10_000_000;
+
+/// The entries of a folder that are numbers: in /proc processes, in /proc/PID/task threads. None where it cannot be read.
+pub fn numbers(folder: impl AsRef<Path>) -> impl Iterator<Item = i32> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
 
 /// What `/proc/PID/stat`, or that of a thread, tells (proc_pid_stat(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]

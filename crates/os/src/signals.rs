@@ -3,6 +3,8 @@
 
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 
+use rustix::time::ClockId;
+
 use crate::Stop;
 
 static STOP: Stop = Stop::new();
@@ -24,20 +26,6 @@ const ONE_MOMENT: i64 = 200_000_000;
 /// Passes signals on to a command instead of heeding them, until [`keep`]. For after [`install`].
 pub fn pass_on_to(command: i32) {
     COMMAND.store(command, Ordering::SeqCst);
-    for signal in ENDING {
-        // SAFETY: the handler touches atomics and calls only async-signal-safe functions. What is ignored stays so.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(signal, std::ptr::null(), &mut action);
-            if action.sa_sigaction == libc::SIG_IGN {
-                continue;
-            }
-            action.sa_sigaction =
-                pass_on as extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) as usize;
-            action.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
-            libc::sigaction(signal, &action, std::ptr::null_mut());
-        }
-    }
 }
 
 /// The command has ended: signals are ours again. Async-signal-safe.
@@ -45,11 +33,10 @@ pub fn keep() {
     COMMAND.store(0, Ordering::SeqCst);
 }
 
-extern "C" fn pass_on(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     let command = COMMAND.load(Ordering::SeqCst);
     if command <= 0 {
-        handle(signal);
-        return;
+        return heed(signal);
     }
     // SAFETY: the kernel hands a siginfo of its own; kill takes numbers and is async-signal-safe.
     unsafe {
@@ -63,9 +50,7 @@ extern "C" fn pass_on(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_v
 
 /// Whether this signal is the last one sent again. Async-signal-safe.
 fn is_repeated() -> bool {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes to `now` alone; async-signal-safe.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    let now = rustix::time::clock_gettime(ClockId::Monotonic);
     let now = now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec);
     let last = LAST.load(Ordering::Relaxed);
     let is_repeated = last != 0 && now.saturating_sub(last) < ONE_MOMENT;
@@ -76,7 +61,7 @@ fn is_repeated() -> bool {
     is_repeated
 }
 
-extern "C" fn handle(signal: i32) {
+fn heed(signal: i32) {
     if is_repeated() && STOP.signal().is_some() {
         return;
     }
@@ -115,15 +100,14 @@ pub fn install() -> &'static Stop {
         // SAFETY: the handler touches one atomic and calls only async-signal-safe functions. A signal that the parent
         // had ignored (nohup) stays ignored.
         unsafe {
-            let mut before: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(signal, std::ptr::null(), &mut before);
-            if before.sa_sigaction == libc::SIG_IGN {
-                continue;
-            }
             let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = handle as extern "C" fn(i32) as libc::sighandler_t;
-            action.sa_flags = libc::SA_RESTART;
-            libc::sigaction(signal, &action, std::ptr::null_mut());
+            libc::sigaction(signal, std::ptr::null(), &mut action);
+            if action.sa_sigaction != libc::SIG_IGN {
+                let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = handle;
+                action.sa_sigaction = handler as usize;
+                action.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
+                libc::sigaction(signal, &action, std::ptr::null_mut());
+            }
         }
     }
     &STOP

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
+use rustix::time::{ClockId, clock_gettime};
+
 /// Two clocks that are read further apart than this were read by a thread that lost its CPU between them.
 const APART: Duration = Duration::from_millis(1);
 
-fn now(clock: libc::clockid_t) -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel fills the timespec; a clock that it does not have leaves zeros.
-    unsafe { libc::clock_gettime(clock, &mut time) };
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+fn now(clock: ClockId) -> Duration {
+    clock_gettime(clock).try_into().unwrap_or_default()
 }
 
 /// The time since boot in which the machine was suspended: the monotonic clock stands still then, the clock of the time since
@@ -17,9 +16,9 @@ fn now(clock: libc::clockid_t) -> Duration {
 pub fn suspended() -> Duration {
     let mut asleep = Duration::ZERO;
     for _ in 0..10 {
-        let awake = now(libc::CLOCK_MONOTONIC);
-        asleep = now(libc::CLOCK_BOOTTIME).saturating_sub(awake);
-        if now(libc::CLOCK_MONOTONIC).saturating_sub(awake) < APART {
+        let awake = now(ClockId::Monotonic);
+        asleep = now(ClockId::Boottime).saturating_sub(awake);
+        if now(ClockId::Monotonic).saturating_sub(awake) < APART {
             break;
         }
     }

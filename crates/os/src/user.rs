@@ -89,7 +89,12 @@ fn set_file_owner(user: u32, group: u32) {
 /// libraries into this static program.
 pub fn user_name() -> String {
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    field_of(effective_user(), &passwd, 0).map_or_else(|| effective_user().to_string(), str::to_owned)
+    name_of(effective_user(), &passwd).map_or_else(|| effective_user().to_string(), str::to_owned)
+}
+
+/// The name of a user, by the lines of /etc/passwd.
+pub fn name_of(user: u32, passwd: &str) -> Option<&str> {
+    field_of(user, passwd, 0)
 }
 
 /// The home of a user, by the lines of /etc/passwd.

@@ -148,8 +148,7 @@ impl<S: 'static> LayerThread<S> {
     }
 }
 
-const THREAD_ENDED: Template =
-    Template { code: "overhead-thread-ended", words: "the layer's thread ended early" };
+const THREAD_ENDED: Template = Template::new("overhead-thread-ended", "the layer's thread ended early");
 
 impl<S> Drop for LayerThread<S> {
     fn drop(&mut self) {

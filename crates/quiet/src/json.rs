@@ -11,16 +11,9 @@ use crate::tuning_plan::TuningPlan;
 /// Outcomes as JSON.
 pub fn outcomes(all: &[KnobOutcome]) -> Value {
     let one = |outcome: &KnobOutcome| {
-        json!({
-            "knob": outcome.knob,
-            "old": outcome.old,
-            "new": outcome.new,
-            "values": outcome.values,
-            "set": outcome.is_done(),
-            "why_not": outcome.why_not,
-            "advice": outcome.advice,
-            "note": outcome.note,
-        })
+        let mut value = json!(outcome);
+        value["set"] = outcome.is_done().into();
+        value
     };
     all.iter().map(one).collect()
 }

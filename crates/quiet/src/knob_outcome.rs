@@ -6,9 +6,10 @@ use crate::change::Change;
 use crate::files::Files;
 use crate::tuning_plan::TuningPlan;
 use record::{Text, text};
+use serde::Serialize;
 
 /// What became of one knob.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KnobOutcome {
     /// Its name.
     pub knob: &'static str,

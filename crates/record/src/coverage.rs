@@ -87,47 +87,38 @@ impl From<Coverage> for Written {
 
 impl Coverage {
     /// Why a measurement is left out of a run for which others were named.
-    pub const NOT_ASKED_FOR: Template = Template { code: "not-asked-for", words: "not asked for" };
+    pub const NOT_ASKED_FOR: Template = Template::new("not-asked-for", "not asked for");
 
     /// Why a figure of a record that was read is withheld.
-    pub const CHANGED_OR_DAMAGED: Template = Template {
-        code: "record-damaged",
-        words: "withheld, since the record was changed or damaged: {why}",
-    };
+    pub const CHANGED_OR_DAMAGED: Template =
+        Template::new("record-damaged", "withheld, since the record was changed or damaged: {why}");
 
     /// Why wake-ups were measured with idle states as they are: nothing could hold them off.
-    pub const IDLE_STATES_NOT_HELD: Template = Template {
-        code: "idle-states-not-held",
-        words: "idle states cannot be held off: /dev/cpu_dma_latency: {why}",
-    };
+    pub const IDLE_STATES_NOT_HELD: Template =
+        Template::new("idle-states-not-held", "idle states cannot be held off: /dev/cpu_dma_latency: {why}");
 
     /// Why cells of a matrix are missing: the time of the measurement ended.
-    pub const TIME_ENDED: Template = Template { code: "time-ended", words: "time ended {when}" };
+    pub const TIME_ENDED: Template = Template::new("time-ended", "time ended {when}");
 
     /// Why pairs of CPUs are missing: others kept the CPUs of all of them.
-    pub const NO_PAIR_AT_ONCE: Template = Template {
-        code: "no-pair-at-once",
-        words: "no pair of CPUs ran at the same time: others keep them busy",
-    };
+    pub const NO_PAIR_AT_ONCE: Template =
+        Template::new("no-pair-at-once", "no pair of CPUs ran at the same time: others keep them busy");
 
     /// Why pairs of CPUs are missing: others kept the CPUs of some.
-    pub const PAIRS_NOT_AT_ONCE: Template = Template {
-        code: "pairs-not-at-once",
-        words: "{pairs} did not run at the same time: others kept their CPUs",
-    };
+    pub const PAIRS_NOT_AT_ONCE: Template =
+        Template::new("pairs-not-at-once", "{pairs} did not run at the same time: others kept their CPUs");
 
     /// Why cells of a matrix are missing: their time was planned to be too short for all.
-    pub const MOST_TELLING_FIRST: Template = Template {
-        code: "most-telling-first",
-        words: "{measured} of {all} pairs of nodes were measured, those that tell the most first",
-    };
+    pub const MOST_TELLING_FIRST: Template = Template::new(
+        "most-telling-first",
+        "{measured} of {all} pairs of nodes were measured, those that tell the most first",
+    );
 
     /// Why a run has fewer figures than it should: a signal ended it.
-    pub const INTERRUPTED: Template = Template { code: "interrupted", words: "interrupted {when}" };
+    pub const INTERRUPTED: Template = Template::new("interrupted", "interrupted {when}");
 
     /// Why times are no speeds.
-    pub const EMULATED: Template =
-        Template { code: "emulated", words: "emulated machine: its times are not speeds" };
+    pub const EMULATED: Template = Template::new("emulated", "emulated machine: its times are not speeds");
 
     /// The latency curve on pages of this size, as the record's `page` key writes it.
     pub fn latency_on(page: &str) -> String {

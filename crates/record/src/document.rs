@@ -23,7 +23,7 @@ pub const MAX_RECORD_BYTES: u64 = 64 << 20;
 
 /// Inventory, conditions, measurements and coverage of one machine at one time.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Record {
     /// [`SCHEMA_VERSION`] of the program that wrote it.
@@ -105,19 +105,8 @@ impl Record {
             schema: SCHEMA_VERSION,
             tool: Tool { name: "linespeed".to_owned(), version: tool_version.to_owned() },
             started,
-            seconds: None,
             command,
-            mode: None,
-            ended: Ended::Complete,
-            machine: Machine::default(),
-            conditions: Conditions::default(),
-            measurements: Vec::new(),
-            coverage: Vec::new(),
-            looks: None,
-            long_gaps: Vec::new(),
-            diagnosis: Diagnosis::default(),
-            watch: None,
-            import: None,
+            ..Self::default()
         }
     }
 

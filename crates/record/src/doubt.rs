@@ -6,22 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::{Template, Text, Value};
 
-const NOISY: Template = Template { code: "doubt-too-noisy", words: "too noisy" };
-const NOISE: Template = Template { code: "doubt-noise", words: "too noisy: {extent}" };
-const NOISE_EXPLAINED: Template =
-    Template { code: "doubt-noise-explained", words: "too noisy: {extent}; {cause}" };
-const NOISE_UNEXPLAINED: Template =
-    Template { code: "doubt-noise-unexplained", words: "too noisy: {extent}; {cause}" };
-const NO_CAUSE: Template = Template {
-    code: "doubt-no-cause",
-    words: "no cause seen from here: likely another user of the caches, the memory or the core",
-};
-const FEW_SAMPLES: Template = Template { code: "doubt-few-samples", words: "too few samples" };
-const FEW_SAMPLES_OF: Template = Template {
-    code: "doubt-too-few-samples",
-    words: "too few samples ({n}) for an interval; give it more time with --full",
-};
-const UNRELIABLE: Template = Template { code: "doubt-see-notes", words: "unreliable" };
+const NOISY: Template = Template::new("doubt-too-noisy", "too noisy");
+const NOISE: Template = Template::new("doubt-noise", "too noisy: {extent}");
+const NOISE_EXPLAINED: Template = Template::new("doubt-noise-explained", "too noisy: {extent}; {cause}");
+const NOISE_UNEXPLAINED: Template = Template::new("doubt-noise-unexplained", "too noisy: {extent}; {cause}");
+const NO_CAUSE: Template = Template::new(
+    "doubt-no-cause",
+    "no cause seen from here: likely another user of the caches, the memory or the core",
+);
+const FEW_SAMPLES: Template = Template::new("doubt-few-samples", "too few samples");
+const FEW_SAMPLES_OF: Template = Template::new(
+    "doubt-too-few-samples",
+    "too few samples ({n}) for an interval; give it more time with --full",
+);
+const UNRELIABLE: Template = Template::new("doubt-see-notes", "unreliable");
 
 /// Most characters of a doubt in a few words.
 const SHORT: usize = 32;
@@ -167,22 +165,9 @@ impl fmt::Display for Doubt {
     }
 }
 
-impl From<Text> for Doubt {
-    fn from(text: Text) -> Self {
-        Self(text)
-    }
-}
-
-/// Another program's words.
-impl From<String> for Doubt {
-    fn from(words: String) -> Self {
-        Self(words.into())
-    }
-}
-
-/// Another program's words.
-impl From<&str> for Doubt {
-    fn from(words: &str) -> Self {
+/// Another program's words, too.
+impl<T: Into<Text>> From<T> for Doubt {
+    fn from(words: T) -> Self {
         Self(words.into())
     }
 }

@@ -77,7 +77,7 @@ pub struct Finding {
 
 impl Finding {
     /// Where a finding is that has no narrower place.
-    pub const WHOLE_MACHINE: Template = Template { code: "whole-machine", words: "the whole machine" };
+    pub const WHOLE_MACHINE: Template = Template::new("whole-machine", "the whole machine");
 
     /// The knob that its first remedy that is one sets.
     pub fn knob(&self) -> Option<&KnobValue> {

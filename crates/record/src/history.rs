@@ -13,7 +13,7 @@ use crate::{Better, Template, Text};
 pub const HISTORY_VERSION: u32 = 1;
 
 /// What a headline's line is.
-pub const HEADLINE: Template = Template { code: "history-headline", words: "{name}" };
+pub const HEADLINE: Template = Template::new("history-headline", "{name}");
 
 /// The records of a machine in the order of their times, and its figures over them.
 #[derive(Clone, Debug, PartialEq, Serialize)]

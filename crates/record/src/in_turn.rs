@@ -44,7 +44,7 @@ pub fn times(record: &Record) -> Vec<&Measurement> {
 }
 
 /// The code of a reason of the coverage that concerns one of the commands, whose name stands first.
-pub const COVERAGE_OF: Template = Template { code: "turns-coverage-of", words: "{command}: {reason}" };
+pub const COVERAGE_OF: Template = Template::new("turns-coverage-of", "{command}: {reason}");
 
 /// The record with other names of its commands, and without what says something of them; `None` of a record of something else.
 pub(crate) fn rename(record: &Record, name: &mut dyn FnMut(&str) -> String) -> Option<Record> {

@@ -28,7 +28,9 @@ mod texts;
 mod words;
 
 /// Which kind of name something is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::EnumString, strum::IntoStaticStr,
+)]
 #[strum(serialize_all = "lowercase")]
 pub enum Kind {
     /// A machine.

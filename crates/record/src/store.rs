@@ -70,20 +70,13 @@ impl Newest {
             ));
         }
         if let Some(newer) = &self.newer {
-            let newer_one = named(&newer.path);
-            return Some(if newer.is_whole() {
-                text!(
-                    ". is {record}, the newest whole run; {newer} is newer, but quick",
-                    record,
-                    newer = newer_one
-                )
-            } else {
-                text!(
-                    ". is {record}, the newest whole run; {newer} is newer, of a part",
-                    record,
-                    newer = newer_one
-                )
-            });
+            let how = if newer.is_whole() { "but quick" } else { "of a part" };
+            return Some(text!(
+                ". is {record}, the newest whole run; {newer} is newer, {how}",
+                record,
+                newer = named(&newer.path),
+                how
+            ));
         }
         let elsewhere = own.is_none_or(|own| !self.entry.path.starts_with(own));
         elsewhere.then(|| text!(". is {record}", record))

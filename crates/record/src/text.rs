@@ -17,6 +17,13 @@ pub struct Template {
     pub words: &'static str,
 }
 
+impl Template {
+    /// A sentence with its code.
+    pub const fn new(code: &'static str, words: &'static str) -> Self {
+        Self { code, words }
+    }
+}
+
 /// What stands in a place.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -326,8 +333,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const BUSY: Template = Template { code: "busy", words: "{cpus} CPUs were busy for {share} of it" };
-    const OFF: Template = Template { code: "off", words: "switched off: {why}" };
+    const BUSY: Template = Template::new("busy", "{cpus} CPUs were busy for {share} of it");
+    const OFF: Template = Template::new("off", "switched off: {why}");
 
     #[test]
     fn the_words_are_made_of_the_figures() {

@@ -1,11 +1,10 @@
 //! What cannot be had on this machine, and what would help.
 
-use std::fmt;
-
 use crate::{Coverage, Text};
 
 /// Why something cannot be had here.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}{}", .remedy.as_ref().map(|remedy| format!(" ({remedy})")).unwrap_or_default())]
 pub struct Unavailable {
     /// One clear line.
     pub reason: Text,
@@ -49,29 +48,8 @@ impl Text {
     }
 }
 
-impl From<Text> for Unavailable {
-    fn from(reason: Text) -> Self {
+impl<T: Into<Text>> From<T> for Unavailable {
+    fn from(reason: T) -> Self {
         Self::new(reason)
     }
 }
-
-impl From<String> for Unavailable {
-    fn from(reason: String) -> Self {
-        Self::new(reason)
-    }
-}
-
-impl From<&str> for Unavailable {
-    fn from(reason: &str) -> Self {
-        Self::new(reason)
-    }
-}
-
-impl fmt::Display for Unavailable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.reason.fmt(f)?;
-        self.remedy.as_ref().map_or(Ok(()), |remedy| write!(f, " ({remedy})"))
-    }
-}
-
-impl std::error::Error for Unavailable {}

@@ -11,39 +11,21 @@ const TAIL: usize = 4;
 pub const LARGEST: usize = 4096;
 
 /// What a frame carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::FromRepr)]
+#[repr(u8)]
 pub enum Kind {
     /// The machine is up and about to run the program; no payload.
-    Started,
+    Started = b's',
     /// Standard output of the program.
-    Output,
+    Output = b'o',
     /// Standard error of the program.
-    Error,
+    Error = b'e',
     /// Part of the record.
-    Record,
+    Record = b'r',
     /// Something that the host should tell, in words: a mount that failed, for instance.
-    Note,
+    Note = b'n',
     /// The end: how the program ended, as a line of `exit N` or `signal N`.
-    Ended,
-}
-
-impl Kind {
-    const ALL: [(Kind, u8); 6] = [
-        (Kind::Started, b's'),
-        (Kind::Output, b'o'),
-        (Kind::Error, b'e'),
-        (Kind::Record, b'r'),
-        (Kind::Note, b'n'),
-        (Kind::Ended, b'x'),
-    ];
-
-    fn byte(self) -> u8 {
-        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or(b'?', |(_, byte)| *byte)
-    }
-
-    fn from_byte(byte: u8) -> Option<Self> {
-        Self::ALL.iter().find(|(_, known)| *known == byte).map(|(kind, _)| *kind)
-    }
+    Ended = b'x',
 }
 
 /// One frame, whole and checked.
@@ -65,7 +47,7 @@ pub fn encode(kind: Kind, number: &mut u32, payload: &[u8]) -> Vec<u8> {
         let (part, after) = rest.split_at(rest.len().min(LARGEST));
         let start = bytes.len();
         bytes.extend(MAGIC);
-        bytes.push(kind.byte());
+        bytes.push(kind as u8);
         bytes.extend(number.to_le_bytes());
         bytes.extend((part.len() as u32).to_le_bytes());
         bytes.extend(part);
@@ -153,7 +135,7 @@ fn read(bytes: &[u8]) -> Read {
     }
     let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let length = word(9) as usize;
-    let (Some(kind), true) = (Kind::from_byte(bytes[4]), length <= LARGEST) else { return Read::Noise };
+    let (Some(kind), true) = (Kind::from_repr(bytes[4]), length <= LARGEST) else { return Read::Noise };
     let end = HEAD + length;
     if bytes.len() < end + TAIL {
         return Read::More;

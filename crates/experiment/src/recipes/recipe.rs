@@ -78,7 +78,7 @@ impl Service {
 }
 
 /// How to run a program and read its score.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// Its name; the workload's name in a record.
@@ -132,19 +132,10 @@ impl Recipe {
     pub fn from_command(command: &[OsString]) -> Self {
         Self {
             name: COMMAND.to_owned(),
-            what: String::new(),
-            origin: Origin::default(),
             command: command.iter().map(|argument| Template::typed(argument)).collect(),
-            environment: BTreeMap::new(),
-            copies: None,
             unit: usual_unit(),
             work: usual_work(),
-            scores: Vec::new(),
-            expect: None,
-            needs: Vec::new(),
-            otherwise: None,
-            service: None,
-            settings: BTreeMap::new(),
+            ..Self::default()
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use os::Stop;
 use os::child::{Child, Exit, Input, Output, Spec, Stat, USER_HZ};
+use os::procfs::numbers;
 use record::CpuList;
 
 use crate::failure::{Failed, LastOutput, Trouble, last_words};
@@ -148,14 +149,9 @@ impl Running {
 
     /// Lets all its threads run on `cpus` only; what they start inherits that.
     pub(super) fn pin_threads(&self, cpus: &CpuList) {
-        let tasks = || -> Vec<i32> {
-            let entries = std::fs::read_dir(format!("/proc/{}/task", self.child.pid()));
-            let names = entries.into_iter().flatten().flatten();
-            names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-        };
         // A thread that was started during the first pass, by one that had not been reached yet, is reached in the second.
         for _ in 0..2 {
-            for task in tasks() {
+            for task in numbers(format!("/proc/{}/task", self.child.pid())) {
                 // One that has ended meanwhile cannot be pinned and need not.
                 let _ = os::pin::bind_thread(task, cpus);
             }

@@ -163,18 +163,18 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
 /// Most kernels tell own code from the kernel's by what ran when the timer ticked, 100 to 1,000 times a second: in a shorter
 /// time, seconds, each tick weighs too much.
 const FEW_TICKS: f64 = 0.1;
-const SAMPLED_BY_FEW_TICKS: Template = Template {
-    code: "stat-few-ticks",
-    words: "the user/system split is sampled at timer ticks, too few in so short a run; the sum is exact",
-};
+const SAMPLED_BY_FEW_TICKS: Template = Template::new(
+    "stat-few-ticks",
+    "the user/system split is sampled at timer ticks, too few in so short a run; the sum is exact",
+);
 
 /// An end that was seen later than this, seconds, and by more than this share of the run, leaves the time in doubt.
 const LATE_SECONDS: f64 = 0.02;
 const LATE_SHARE: f64 = 0.01;
-const ENDED_UNSEEN: Template = Template {
-    code: "stat-ended-unseen",
-    words: "too long by up to {late}: linespeed was stopped, or had no CPU, when the command ended",
-};
+const ENDED_UNSEEN: Template = Template::new(
+    "stat-ended-unseen",
+    "too long by up to {late}: linespeed was stopped, or had no CPU, when the command ended",
+);
 
 /// The run with the median time.
 fn typical(runs: &[Run]) -> Option<&Run> {

@@ -4,12 +4,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// `PERF_TYPE_HARDWARE`: events that the kernel translates for each CPU.
-pub(super) const TYPE_HARDWARE: u32 = 0;
 /// `PERF_TYPE_SOFTWARE`: events of the kernel's own.
 pub(super) const TYPE_SOFTWARE: u32 = 1;
-/// `PERF_TYPE_HW_CACHE`: caches and TLBs, translated too.
-pub(super) const TYPE_HW_CACHE: u32 = 3;
 
 /// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`.
 const FORMAT_TIMES: u64 = 1 | 2;

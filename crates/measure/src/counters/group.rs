@@ -98,10 +98,10 @@ impl Group {
 
 /// A pinned group that found no counter is in error, and reads as nothing.
 const TAKEN: Template =
-    Template { code: "counters-taken", words: "not counted: another program holds the CPU's counters" };
+    Template::new("counters-taken", "not counted: another program holds the CPU's counters");
 
 /// A descriptor that fails.
-const NOT_READABLE: Template = Template { code: "counters-not-readable", words: "not counted: {error}" };
+const NOT_READABLE: Template = Template::new("counters-not-readable", "not counted: {error}");
 
 fn read_retrying(fd: &OwnedFd, words: &mut [u64]) -> io::Result<usize> {
     let mut result = attr::read(fd, words);

@@ -144,7 +144,7 @@ fn what_is_not_there_is_named_for_each_event() {
     std::hint::black_box(spun);
     disable(&counters);
     let reading = counters.read();
-    for event in EVENTS {
+    for event in EVENTS.iter() {
         let refused = counters.refused().iter().find(|(name, _)| *name == event.name);
         let counted = reading.get(event.name).is_some();
         let idle = reading.not_counted.iter().any(|(name, _)| *name == event.name);

@@ -11,7 +11,7 @@ use super::refusal::{self, Scope};
 use super::wishes::hardware_wishes;
 
 /// Why nothing is counted, where nothing else is known of it.
-pub const NO_COUNTERS: Template = Template { code: "counters-none", words: "no hardware counters" };
+pub const NO_COUNTERS: Template = Template::new("counters-none", "no hardware counters");
 
 /// Which counters this machine gives to this user.
 #[derive(Clone, Debug, PartialEq, Eq)]

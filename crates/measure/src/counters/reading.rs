@@ -100,10 +100,8 @@ impl Reading {
 }
 
 /// Why an open event has no figure.
-pub(super) const NO_TURN: Template = Template {
-    code: "counters-no-turn",
-    words: "not counted: no counter was free for it while the program ran",
-};
+pub(super) const NO_TURN: Template =
+    Template::new("counters-no-turn", "not counted: no counter was free for it while the program ran");
 
 /// Sums readings of single descriptors by event: threads, or the kinds of core of a hybrid machine.
 #[derive(Debug, Default)]

@@ -11,19 +11,17 @@ use super::pmu::{self, Pmu};
 
 /// An event that this PMU lacks.
 pub(super) const NOT_COUNTED: Template =
-    Template { code: "counters-no-such-event", words: "not supported by this CPU's PMU" };
+    Template::new("counters-no-such-event", "not supported by this CPU's PMU");
 
 /// A kernel without the call.
-const NO_CALL: Template = Template {
-    code: "counters-no-perf-event-open",
-    words: "this kernel lacks perf_event_open (not built in, or user-mode emulation)",
-};
+const NO_CALL: Template = Template::new(
+    "counters-no-perf-event-open",
+    "this kernel lacks perf_event_open (not built in, or user-mode emulation)",
+);
 
 /// A guest that its host gave no PMU.
-const NO_VIRTUAL_PMU: Template = Template {
-    code: "counters-no-virtual-pmu",
-    words: "no performance counters: the virtual machine has no PMU",
-};
+const NO_VIRTUAL_PMU: Template =
+    Template::new("counters-no-virtual-pmu", "no performance counters: the virtual machine has no PMU");
 
 /// What decides about a refusal's words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -14,10 +14,12 @@
 //! numbers of `read` and `write` of the free-running unit count something else.
 
 use std::io;
+use std::sync::LazyLock;
 
 use machine::Root;
 use record::live::Traffic;
 use record::{Unavailable, text};
+use serde::Deserialize;
 
 use super::attr::{self, Attr, Code, Mode, Whose};
 use super::pmu::{self, DEVICES, Pmu};
@@ -29,7 +31,8 @@ const MOST: usize = 512;
 const MOST_BYTES: f64 = 1e14;
 
 /// What an event counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Role {
     Read,
     Written,
@@ -42,77 +45,29 @@ enum Role {
 }
 
 /// Units that count alike.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Family {
     source: &'static str,
     /// What a unit's name begins with, and what stands in it before its last number.
     name: (&'static str, &'static str),
     /// Each event by the unit's own name, or written out, and the bytes of one.
-    events: &'static [(Role, &'static str, f64)],
+    events: Vec<(Role, &'static str, f64)>,
+    #[serde(default)]
     doubtful: bool,
 }
 
-const fn family(
-    source: &'static str,
-    name: (&'static str, &'static str),
-    events: &'static [(Role, &'static str, f64)],
-) -> Family {
-    Family { source, name, events, doubtful: false }
+#[derive(Deserialize)]
+#[serde(bound = "'de: 'static")]
+struct Table {
+    family: Vec<Family>,
 }
 
 /// The first that a machine has counts: two of one machine see the same bytes.
-const FAMILIES: &[Family] = &[
-    family(
-        "uncore_imc_free_running",
-        ("uncore_imc_free_running_", ""),
-        &[(Role::Read, "read", 64.0), (Role::Written, "write", 64.0)],
-    ),
-    family(
-        "uncore_imc",
-        ("uncore_imc_", ""),
-        &[(Role::Read, "cas_count_read", 64.0), (Role::Written, "cas_count_write", 64.0)],
-    ),
-    family(
-        "amd_umc",
-        ("amd_umc_", ""),
-        &[
-            (Role::Read, "event=0x0a,rdwrmask=0x1", 64.0),
-            (Role::Written, "event=0x0a,rdwrmask=0x2", 64.0),
-            (Role::BusySlots, "event=0x14", 0.0),
-            (Role::Clocks, "event=0x00", 0.0),
-        ],
-    ),
-    family(
-        "hisi_ddrc",
-        ("hisi_sccl", "_ddrc"),
-        &[(Role::Read, "flux_rd", 32.0), (Role::Written, "flux_wr", 32.0)],
-    ),
-    family(
-        "ali_drw",
-        ("ali_drw_", ""),
-        &[(Role::Read, "hif_rd", 64.0), (Role::Written, "hif_wr", 64.0), (Role::Written, "hif_rmw", 64.0)],
-    ),
-    family(
-        "nvidia_scf",
-        ("nvidia_scf_pmu_", ""),
-        &[(Role::Read, "cmem_rd_data", 32.0), (Role::Written, "cmem_wr_total_bytes", 1.0)],
-    ),
-    Family {
-        source: "amd_df",
-        name: ("amd_df", ""),
-        events: &[
-            (Role::Moved, "event=0x07,umask=0x38", 64.0),
-            (Role::Moved, "event=0x47,umask=0x38", 64.0),
-            (Role::Moved, "event=0x87,umask=0x38", 64.0),
-            (Role::Moved, "event=0xc7,umask=0x38", 64.0),
-            (Role::Moved, "event=0x107,umask=0x38", 64.0),
-            (Role::Moved, "event=0x147,umask=0x38", 64.0),
-            (Role::Moved, "event=0x187,umask=0x38", 64.0),
-            (Role::Moved, "event=0x1c7,umask=0x38", 64.0),
-        ],
-        doubtful: true,
-    },
-];
+static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
+    let table = toml::from_str(include_str!("memory_controllers.toml"));
+    table.map(|table: Table| table.family).unwrap_or_default()
+});
 
 impl Family {
     fn has(&self, unit: &str) -> bool {
@@ -166,7 +121,7 @@ impl Uncore {
     fn open_by(root: &Root, open: Open) -> Result<Self, Unavailable> {
         let names = root.list(DEVICES);
         let mut refused = None;
-        for family in FAMILIES {
+        for family in FAMILIES.iter() {
             let units: Vec<Pmu> = names
                 .iter()
                 .filter(|name| family.has(name))
@@ -249,7 +204,7 @@ fn open_family(
             if event.contains('=') { unit.encode(root, event) } else { unit.event(root, event) }
         };
         let Some(cpus) = unit.cpumask(root).filter(|cpus| !cpus.is_empty()) else { continue };
-        for (role, event, bytes) in family.events {
+        for (role, event, bytes) in &family.events {
             let about_the_bus = matches!(role, Role::BusySlots | Role::Clocks);
             let Some(code) = code(event) else {
                 if about_the_bus {

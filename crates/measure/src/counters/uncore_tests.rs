@@ -232,3 +232,10 @@ proptest! {
         let _ = Made::default().open_in(&root);
     }
 }
+
+#[test]
+fn the_table_of_controllers_is_read() {
+    let sources: Vec<&str> = FAMILIES.iter().map(|family| family.source).collect();
+    assert!(sources.contains(&"uncore_imc") && sources.contains(&"amd_umc"), "{sources:?}");
+    assert!(FAMILIES.iter().all(|family| !family.events.is_empty()), "{FAMILIES:?}");
+}

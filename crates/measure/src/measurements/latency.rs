@@ -100,7 +100,7 @@ pub(crate) fn sizes(largest: usize, steps: u32) -> Vec<usize> {
 
 /// The kernel made huge pages of none of the memory.
 const HUGE_PAGES_REFUSED: Template =
-    Template { code: "latency-huge-pages-refused", words: "the kernel provided no huge page" };
+    Template::new("latency-huge-pages-refused", "the kernel provided no huge page");
 
 fn open_curve(context: &mut Context, page: Page, largest: usize, node: Option<u32>) -> Option<Curve> {
     let what = Coverage::latency_on(&page.word());

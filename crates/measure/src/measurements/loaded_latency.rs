@@ -42,12 +42,10 @@ const HOPS: u64 = 512;
 
 /// One CPU alone has nobody to load.
 const NEEDS_LOADERS: Template =
-    Template { code: "needs-two-cpus-to-load", words: "it needs two CPUs: one to measure, others to load" };
+    Template::new("needs-two-cpus-to-load", "it needs two CPUs: one to measure, others to load");
 
-const ONE_LOADER: Template = Template {
-    code: "one-cpu-to-load",
-    words: "one CPU is left to load the memory, which may not reach its limit",
-};
+const ONE_LOADER: Template =
+    Template::new("one-cpu-to-load", "one CPU is left to load the memory, which may not reach its limit");
 
 pub(crate) const LOADED_LATENCY: Measure = Measure {
     name: NAME,
@@ -277,10 +275,10 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
 }
 
 /// Why a point is in doubt that another one refutes.
-const REFUTED: Template = Template {
-    code: "loaded-latency-refuted",
-    words: "latency was lower at a higher load: likely others used the memory or the caches",
-};
+const REFUTED: Template = Template::new(
+    "loaded-latency-refuted",
+    "latency was lower at a higher load: likely others used the memory or the caches",
+);
 
 /// The bandwidth at which latency first reaches twice the idle one, between the points by a straight line; `None`
 /// where it never does.

@@ -23,11 +23,9 @@ const IDLE: &str = "idle";
 /// Half-width of the interval beyond which power is too noisy.
 const TARGET: f64 = 0.05;
 
-const NONE: Template =
-    Template { code: "power-no-sensor", words: "no RAPL domain of a package and no power meter" };
-const REFUSED: Template =
-    Template { code: "power-root-only", words: "only root may read the energy counters" };
-const AS_ROOT: Template = Template { code: "power-as-root", words: "sudo linespeed run power-draw" };
+const NONE: Template = Template::new("power-no-sensor", "no RAPL domain of a package and no power meter");
+const REFUSED: Template = Template::new("power-root-only", "only root may read the energy counters");
+const AS_ROOT: Template = Template::new("power-as-root", "sudo linespeed run power-draw");
 
 pub(crate) const POWER: Measure = Measure {
     name: NAME,

@@ -1,6 +1,6 @@
 //! The threads of a command as /proc shows them: name, state, CPU, time on a CPU and waiting for one.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::time::{Duration, Instant};
 
@@ -258,8 +258,7 @@ impl Thread {
 
 /// The threads of a process.
 pub(crate) fn list_threads(pid: i32) -> Vec<i32> {
-    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    os::procfs::numbers(format!("/proc/{pid}/task")).collect()
 }
 
 /// The processes that a thread has started and that still are there; nothing on kernels that do not list them.

@@ -43,7 +43,7 @@ const APART: [u64; 8] = [
 
 /// Vectors that the CPU lacks.
 pub(super) const NO_VECTORS: Template =
-    Template { code: "workload-no-vectors", words: "this CPU has no {variant} vectors" };
+    Template::new("workload-no-vectors", "this CPU has no {variant} vectors");
 
 /// Does the steps on the vectors of `variant`, which must be usable, and checks every lane's bits.
 pub(crate) fn check(variant: Variant) -> Result<(), WrongResult> {

@@ -21,12 +21,9 @@ pub(crate) const LOOPS: &[Flops] = if cfg!(target_arch = "x86_64") {
     &[Flops { variant: Variant::Neon }]
 };
 
-const WORK_512: Template =
-    Template { code: "work-flops-512", words: "double-precision flop on 512-bit vectors" };
-const WORK_256: Template =
-    Template { code: "work-flops-256", words: "double-precision flop on 256-bit vectors" };
-const WORK_128: Template =
-    Template { code: "work-flops-128", words: "double-precision flop on 128-bit vectors" };
+const WORK_512: Template = Template::new("work-flops-512", "double-precision flop on 512-bit vectors");
+const WORK_256: Template = Template::new("work-flops-256", "double-precision flop on 256-bit vectors");
+const WORK_128: Template = Template::new("work-flops-128", "double-precision flop on 128-bit vectors");
 
 impl Flops {
     fn heavy(&self) -> Option<&'static Heavy> {

@@ -13,8 +13,7 @@ use crate::arrays::{CHUNK, widest_stream};
 pub(crate) struct Triad;
 
 /// Without vectors that a triad is written for.
-const NO_KERNEL: Template =
-    Template { code: "workload-triad-no-kernel", words: "no triad kernel is usable here" };
+const NO_KERNEL: Template = Template::new("workload-triad-no-kernel", "no triad kernel is usable here");
 
 impl Workload for Triad {
     fn definition(&self) -> Definition {

@@ -1,7 +1,8 @@
 //! Why a command could not be started, in one line with the way out.
 
-use std::fmt;
 use std::io;
+
+use rustix::io::Errno;
 
 /// Why a command could not be started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,10 +70,10 @@ pub enum NotExecutable {
     OtherArchitecture,
     /// The system forbids to execute it.
     #[error("{0}: its file system may be mounted noexec")]
-    Forbidden(SystemError),
+    Forbidden(Errno),
     /// The system does not show it.
     #[error("{0}")]
-    Unreadable(SystemError),
+    Unreadable(Errno),
 }
 
 /// What keeps a program from being started.
@@ -80,13 +81,13 @@ pub enum NotExecutable {
 pub enum Obstacle {
     /// Its folder cannot be entered.
     #[error("its folder cannot be entered: {0}")]
-    Folder(SystemError),
+    Folder(Errno),
     /// No such CPUs, or none of them online and allowed.
     #[error("CPU {0} does not exist, is offline, or is not allowed for this process; see linespeed inspect")]
     NoSuchCpus(String),
     /// It cannot be bound to these CPUs.
     #[error("it cannot be bound to CPU {0}: {1}")]
-    Affinity(String, SystemError),
+    Affinity(String, Errno),
     /// The kernel or a sandbox binds no memory.
     #[error(
         "its memory cannot be bound to NUMA nodes: this kernel or sandbox refuses it (docker: --cap-add \
@@ -95,10 +96,10 @@ pub enum Obstacle {
     MemoryPolicyRefused,
     /// Its memory cannot be bound to the nodes.
     #[error("its memory cannot be bound to NUMA nodes: {0}; see linespeed inspect")]
-    Memory(SystemError),
+    Memory(Errno),
     /// Its input and outputs cannot be connected.
     #[error("its input and outputs cannot be connected: {0}")]
-    Streams(SystemError),
+    Streams(Errno),
     /// Arguments and environment exceed the kernel's limit.
     #[error("its arguments and environment are too long (E2BIG)")]
     TooLong,
@@ -113,21 +114,12 @@ pub enum Obstacle {
     TooManyFiles,
     /// Something else that the system refuses.
     #[error("{0}")]
-    System(SystemError),
+    System(Errno),
 }
 
-/// An error of a system call, comparable by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SystemError {
-    /// Its number; `None` for one that the standard library made.
-    pub number: Option<i32>,
-    kind: io::ErrorKind,
-}
-
-impl From<&io::Error> for SystemError {
-    fn from(error: &io::Error) -> Self {
-        Self { number: error.raw_os_error(), kind: error.kind() }
-    }
+/// The number of an error; of one that the standard library made that of what it refuses.
+pub(super) fn errno(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::INVAL)
 }
 
 impl From<&io::Error> for Obstacle {
@@ -136,7 +128,7 @@ impl From<&io::Error> for Obstacle {
         match error.raw_os_error() {
             Some(libc::EAGAIN) => Obstacle::TooManyProcesses,
             Some(libc::EMFILE) => Obstacle::TooManyFiles,
-            _ => Obstacle::System(error.into()),
+            _ => Obstacle::System(errno(error)),
         }
     }
 }
@@ -170,15 +162,6 @@ impl Hint {
             Hint::ShellBuiltin => format!("it is a shell builtin: -- sh -c '{program} …'"),
             Hint::InThisFolder => format!("the current folder has one: -- ./{program}"),
             Hint::NotOnPath => "not on PATH: install it, or give its path".to_owned(),
-        }
-    }
-}
-
-impl fmt::Display for SystemError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.number {
-            Some(number) => io::Error::from_raw_os_error(number).fmt(f),
-            None => self.kind.fmt(f),
         }
     }
 }

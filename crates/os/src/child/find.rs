@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::error::{Hint, NotExecutable, SpawnError};
+use super::error::{Hint, NotExecutable, SpawnError, errno};
 
 /// Where programs are looked for when PATH is not set: execvp's own default (confstr _CS_PATH).
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
@@ -57,7 +57,7 @@ pub(crate) fn find_program(
 fn check_executable(file: &Path) -> Result<(), Option<NotExecutable>> {
     let data = std::fs::metadata(file).map_err(|error| match error.raw_os_error() {
         Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG) => None,
-        _ => Some(NotExecutable::Unreadable((&error).into())),
+        _ => Some(NotExecutable::Unreadable(errno(&error))),
     })?;
     if data.is_dir() {
         return Err(Some(NotExecutable::Folder));

@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::mark::{self, KnownRun, Mark, VARIABLE, clock_ns, runs};
 use super::tree;
 use crate::guardian::{Guardian, Lifeline, Message};
+use crate::procfs;
 
 /// The guard's own name as the kernel has it.
 const NAME: &CStr = c"linespeed-guard";
@@ -147,11 +148,9 @@ fn clean_up(token: &str, mark: Option<Mark>, adopted: Vec<(i32, u64)>, folder: O
 /// Processes with this token in their environment, or with this mark.
 fn processes_of_run(token: &str, mark: Option<Mark>) -> Vec<i32> {
     let me = std::process::id() as i32;
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     // One that has ended keeps its limits until somebody takes its end.
     let is_ours = |pid: &i32| *pid != me && mark::is_of_run(*pid, token, mark) && !tree::has_ended(*pid);
-    pids.filter(|pid| is_ours(pid) && !is_a_guardian(*pid)).collect()
+    procfs::numbers("/proc").filter(|pid| is_ours(pid) && !is_a_guardian(*pid)).collect()
 }
 
 /// Whether a process is the guard of a linespeed that ran below this one, which has its own work now and ends after it, or

@@ -5,10 +5,12 @@ use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
 /// The limits that hold it, each with its line of /proc/PID/limits: on file locks and on resident memory, which Linux keeps and
 /// hands on and has enforced neither of since 2.4 (getrlimit(2)). A program that sets one of them still has the other.
-const LIMITS: [(libc::__rlimit_resource_t, &str); 2] =
-    [(libc::RLIMIT_LOCKS, "Max file locks"), (libc::RLIMIT_RSS, "Max resident set")];
+const LIMITS: [(Resource, &str); 2] =
+    [(Resource::Locks, "Max file locks"), (Resource::Rss, "Max resident set")];
 
 /// Numbers of ours are at least this large: as a limit, none.
 const LEAST: u64 = 1 << 62;
@@ -68,7 +70,7 @@ pub(super) fn is_of_run(pid: i32, token: &str, mark: Option<Mark>) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     number: u64,
-    before: [libc::rlimit; 2],
+    before: [Rlimit; 2],
 }
 
 /// A number that no other run has at the same time: the clock's.
@@ -80,17 +82,16 @@ impl Mark {
     /// That of this run; a limit that was lowered cannot hold it. `None` where all were.
     pub(crate) fn new() -> Option<Self> {
         let number = LEAST | (clock_ns() as u64 & (LEAST - 1));
-        let mut before = [libc::rlimit { rlim_cur: 0, rlim_max: 0 }; 2];
-        for ((limit, _), before) in LIMITS.iter().zip(&mut before) {
-            // SAFETY: the kernel fills the limit.
-            unsafe { libc::getrlimit(*limit, before) };
-        }
-        before.iter().any(|before| before.rlim_max >= number).then_some(Self { number, before })
+        let before = LIMITS.map(|(limit, _)| getrlimit(limit));
+        before
+            .iter()
+            .any(|before| before.maximum.is_none_or(|most| most >= number))
+            .then_some(Self { number, before })
     }
 
     /// Marks this process, and so all that it starts from now on.
     pub(crate) fn set(&self) {
-        set(&self.before.map(|before| libc::rlimit { rlim_cur: self.number, ..before }));
+        set(&self.before.clone().map(|before| Rlimit { current: Some(self.number), ..before }));
     }
 
     /// Makes this process as it was.
@@ -109,10 +110,10 @@ impl Mark {
     }
 }
 
-fn set(limits: &[libc::rlimit; 2]) {
+/// Should one be refused, the other and the environment still tell.
+fn set(limits: &[Rlimit; 2]) {
     for ((limit, _), value) in LIMITS.iter().zip(limits) {
-        // SAFETY: reads a limit that outlives the call. Should it be refused, the other and the environment still tell.
-        unsafe { libc::setrlimit(*limit, value) };
+        let _ = setrlimit(*limit, value.clone());
     }
 }
 

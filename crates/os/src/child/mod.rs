@@ -22,7 +22,7 @@ mod tree;
 mod wait;
 
 pub use crate::procfs::{Stat, USER_HZ};
-pub use error::{Hint, NotExecutable, Obstacle, SpawnError, SystemError};
+pub use error::{Hint, NotExecutable, Obstacle, SpawnError};
 pub use guard::Guard;
 pub use outcome::{Ended, Exit, Usage};
 pub use process::Child;

@@ -1,10 +1,12 @@
 //! What a child says of its start, by the pipe that closes as its program begins.
 
 use std::ffi::OsStr;
-use std::io::{self, PipeReader, Read};
+use std::io::{PipeReader, Read};
 use std::path::PathBuf;
 
-use super::error::{NotExecutable, Obstacle, SpawnError, SystemError};
+use rustix::io::Errno;
+
+use super::error::{NotExecutable, Obstacle, SpawnError};
 use super::find;
 use super::start::Step;
 
@@ -30,7 +32,7 @@ impl Reports {
 
     fn explain(&self, program: &OsStr, step: Step, errno: i32) -> SpawnError {
         let program = program.to_string_lossy().into_owned();
-        let error = SystemError::from(&io::Error::from_raw_os_error(errno));
+        let error = Errno::from_raw_os_error(errno);
         let cpus = || self.cpus.clone();
         let why = match (step, errno) {
             (Step::Folder, _) => Obstacle::Folder(error),

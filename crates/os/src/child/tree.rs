@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::mark;
-use crate::procfs::Stat;
+use crate::procfs::{self, Stat};
 use crate::thread::check_result;
 
 /// A process that was told to stand still does so when it leaves the kernel; one in the middle of disk I/O may not.
@@ -152,9 +152,7 @@ fn list_adopted() -> Vec<i32> {
 
 /// All processes that can be seen.
 pub fn processes() -> HashMap<i32, Stat> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return HashMap::new() };
-    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    numbers.filter_map(|pid| Some((pid, Stat::read(pid)?))).collect()
+    procfs::numbers("/proc").filter_map(|pid| Some((pid, Stat::read(pid)?))).collect()
 }
 
 /// Processes that are to end, known by number and start, so that none is lost when its parent ends before it and nobody

@@ -10,10 +10,8 @@ use crate::Unavailable;
 const CAP_SYS_MODULE: u32 = 16;
 
 /// What would help where the kernel has no modules.
-pub(super) const BOOT_WITH_MODULES: Template = Template {
-    code: "module-boot-with-modules",
-    words: "boot a kernel with loadable modules (CONFIG_MODULES)",
-};
+pub(super) const BOOT_WITH_MODULES: Template =
+    Template::new("module-boot-with-modules", "boot a kernel with loadable modules (CONFIG_MODULES)");
 
 /// The first obstacle, by the files below `root`; `None` where there is none that they tell of.
 pub(crate) fn find_obstacle(root: &Path) -> Option<Unavailable> {

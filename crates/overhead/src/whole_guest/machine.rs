@@ -48,7 +48,7 @@ fn cannot(what: &'static str) -> impl Fn(io::Error) -> Unavailable {
 }
 
 /// QEMU has ended.
-pub(super) const ENDED: Template = Template { code: "vm-ended", words: "the VM has ended" };
+pub(super) const ENDED: Template = Template::new("vm-ended", "the VM has ended");
 
 impl Machine {
     /// Boots it, with a CPU bound to each of `cpus`.

@@ -1,10 +1,9 @@
 //! Tasks that somebody has bound to CPUs. Kernels before 6.2 forget that when the CPUs of a control group of version 2 change
 //! (Linux commit 8f9ea86fdf99, "sched: Always preserve the user requested cpumask"), so it is written down and given back.
 
-use std::fs;
-
 use os::child::Stat;
 use os::pin::affinity;
+use os::procfs::numbers;
 use record::CpuList;
 use serde::{Deserialize, Serialize};
 
@@ -23,11 +22,7 @@ pub struct BoundTask {
 
 /// All tasks that may not run on all of these CPUs.
 pub fn find_bound_tasks(cpus: &CpuList) -> Vec<BoundTask> {
-    let numbers = |folder: &str| -> Vec<i32> {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-    };
-    let tasks = numbers("/proc").into_iter().flat_map(|process| numbers(&format!("/proc/{process}/task")));
+    let tasks = numbers("/proc").flat_map(|process| numbers(format!("/proc/{process}/task")));
     let bound = |task: i32| {
         let own = affinity(task).filter(|own| !cpus.is_subset(own))?;
         Some(BoundTask { task, started: started(task)?, cpus: own })

@@ -97,10 +97,8 @@ fn hold_off(knob: &Knob, context: &KnobContext, open: Vec<u32>, now: Text, limit
     Ok(Some(Inspection::noisy(now, "held off", adjustment)))
 }
 
-pub(crate) const NOT_A_GUESTS: Template = Template {
-    code: "quiet-guest-halt-other-driver",
-    words: "the idle driver is {driver}, not the guest's (haltpoll)",
-};
+pub(crate) const NOT_A_GUESTS: Template =
+    Template::new("quiet-guest-halt-other-driver", "the idle driver is {driver}, not the guest's (haltpoll)");
 const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 
 pub(super) fn inspect_halt(knob: &Knob, context: &KnobContext) -> Seen {

@@ -40,7 +40,7 @@ fn every_text_of_a_record_is_declared_as_technical_or_redacted() {
     texts(&schema, &schema, "", &mut Vec::new(), &mut found);
     assert!(found.len() > 150, "the schema is not understood: {found:?}");
     let missing: Vec<_> = found.iter().filter(|path| declared(path).is_none()).collect();
-    assert!(missing.is_empty(), "declare these in TEXTS: {missing:?}");
+    assert!(missing.is_empty(), "declare these in texts.txt: {missing:?}");
 }
 
 fn pseudonyms() -> Pseudonyms {
