@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_beside_bare_metal_is_told_so_and_is_no_serious_fault() {
+    fn a_guest_beside_bare_metal_is_named_so_and_is_no_serious_fault() {
         let mut record = milan([240.0, 212.0], 168e9);
         record.machine.virtualization.hypervisor = Some("kvm".to_owned());
         let finding = &found(&record, RULE)[0];
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_without_a_told_clock_is_a_range() {
+    fn a_family_without_a_known_clock_is_a_range() {
         let mut record = milan([130.0, 110.0], 168e9);
         let processor = &mut record.machine.processor;
         (processor.max_hz, processor.base_hz) = (Some(2_450_000_000), Some(2_450_000_000));
