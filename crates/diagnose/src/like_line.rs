@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use record::{Machine, Text, text};
+use record::text::Value;
+use record::{Machine, Text, metrics, text};
 use regex_lite::{Captures, Regex, RegexBuilder};
 
 use crate::cores::{self, Core, Range, range_of};
@@ -41,11 +42,11 @@ const KINDS: [(&str, &str, &str); 27] = [
     (r"core.?(to|2).?core|c2c|ping.?pong|cache.?line", "ns", ""),
     (r"loaded|wake|cyclictest|syscall|switch|disk|network|rtt", "ns", ""),
     (
-        r"(remote|other|cross|far)[ -]?(socket|node|numa|memory|dram|latency)|numa (remote|far)",
+        r"(remote|other|cross|far)[ -]?(socket|node|numa|memory|dram|latenc(y|ies))|numa (remote|far)",
         "ns",
         "dram.latency_remote",
     ),
-    (r"latency|\bmlc\b|lat_mem_rd|pointer.?chas|multichase|ramlat", "ns", "dram.latency_local"),
+    (r"latenc(y|ies)|\bmlc\b|lat_mem_rd|pointer.?chas|multichase|ramlat", "ns", "dram.latency_local"),
     (r"\b(copy|scale|add|write|memcpy|memset|nvme|disk|network|pcie|cxl)\b", "B/s", ""),
     (
         r"(one|single|1)[ -]?(core|thread|cpu)\b.*(triad)|triad.*(one|single|1)[ -]?(core|thread|cpu)\b",
@@ -95,10 +96,14 @@ static FIGURE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// The clock in a model's name, which is nobody's result.
 static IN_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| expression(r"@\s*[0-9.]+\s*[gm]hz"));
 static TWO_SOCKETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(r"\b(dual|two|2)[ -]?(x|×|socket|s\b|processor|cpu)|\bdual\b|\b2 ?[x×]|both sockets")
+    expression(
+        r"\bdual\b|both sockets|\b(two|2)[ -]?(sockets?|s\b|processors|cpus)|\b2 ?[x×] ?(intel|amd|xeon|epyc|gold|platinum|silver|e5|ampere|altra|kunpeng|hygon|phytium)",
+    )
 });
 static GUEST: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(r"\b(vm|guest|kvm|virtual|ec2|vcpus?|cloud|firecracker|xen|hyper-v|instance)\b")
+    expression(
+        r"\b(vm|guest|kvm|virtual|ec2|aws|gcp|azure|vcpus?|cloud|firecracker|xen|hyper-v|instance)\b|\b[a-z]+[0-9][a-z-]*\.[0-9]*x?large\b",
+    )
 });
 
 fn read(figure: &Captures) -> Option<(f64, &'static str)> {
@@ -138,6 +143,10 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
             "the processor's model is not known or not named: EPYC 9554, Xeon Platinum 8480+, Graviton3"
         ));
     };
+    if !could_be(value, unit) {
+        let value = Value::Figure(value, unit);
+        return Err(text!("line-implausible", "{value} cannot be"));
+    }
     let matches = |words: &str| expression(words).is_some_and(|words| words.is_match(&rest));
     let kind = KINDS.iter().find(|(words, of, _)| *of == unit && matches(words));
     let Some((_, _, quantity)) = kind.filter(|(_, _, quantity)| !quantity.is_empty()) else {
@@ -154,6 +163,17 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
     let title = if quantity == "clock.base" { "base clock" } else { title(quantity) };
     let row = Row::new(title, value, unit, range, is_guest);
     Ok(Like { design: Some(core.name.clone()), guest: is_guest, among: None, figures: vec![row] })
+}
+
+/// Whether a figure is within what its unit's metric can be.
+fn could_be(value: f64, unit: &str) -> bool {
+    let metric = match unit {
+        "ns" => metrics::LOAD_LATENCY,
+        "cycles" => metrics::LOAD_LATENCY_CYCLES,
+        "Hz" => metrics::CORE_CLOCK,
+        _ => metrics::MEMORY_BANDWIDTH,
+    };
+    metric.is_plausible(value)
 }
 
 /// What was published of it; bandwidths of all CPUs are of the sockets that the line tells, else of one.
@@ -204,6 +224,11 @@ mod tests {
             ("remote NUMA memory latency 140.4 ns (Gold 6240)", "dram.latency_remote", Position::Normal),
             ("boost 3.7 GHz on AMD EPYC 9654 96-Core Processor", "clock.one_core", Position::Normal),
             ("all-core clock 2.1 GHz Xeon Platinum 8160 under load", "clock.all_core", Position::Low),
+            (
+                "idle latencies: 93.4 ns Xeon(R) Platinum 8352Y, 16 x 2x32GB",
+                "dram.latency_local",
+                Position::Normal,
+            ),
             ("lat_mem_rd 101.3 ns on Hygon C86 7285", "dram.latency_local", Position::Normal),
         ] {
             let like = like_line(line).unwrap_or_else(|why| panic!("{line}: {why}"));
@@ -229,6 +254,8 @@ mod tests {
             ("STREAM copy 140 GB/s on EPYC 7763", "line-no-kind"),
             ("loaded latency 240 ns on EPYC 7763", "line-no-kind"),
             ("EPYC 7763 at 3.2 GHz", "line-no-kind"),
+            ("EPYC 7763 idle latency 0 ns", "line-implausible"),
+            ("EPYC 7763 idle latency 1420000 us", "line-implausible"),
             ("idle latency 142 ns, EPYC 9554 against EPYC 7763", "line-no-processor"),
             ("", "line-no-figure"),
         ] {

@@ -42,10 +42,10 @@ fn report(case: &Case, out: &OutOfRange) -> Option<Finding> {
     let what = match typical.of_bare_metal {
         true => text!(
             "atypical-beside-bare-metal",
-            "{name} is {value}, where {of} on bare metal has {low} to {high}",
+            "{name} is {value}, typical is {low} to {high} ({of}, bare metal)",
             value = *figure
         ),
-        false => text!("atypical", "{name} is {value}, where {of} has {low} to {high}", value = *figure),
+        false => text!("atypical", "{name} is {value}, typical is {low} to {high} ({of})", value = *figure),
     };
     let mut finding = RULE.report_loss(loss, what);
     finding.resource = Some(resource.name.clone());
@@ -60,7 +60,7 @@ fn report(case: &Case, out: &OutOfRange) -> Option<Finding> {
         .cite(published, processor(case))
         .cite_all(causes(case, &resource.name, figure))
         .suggest(text!("see each figure beside its like"), "linespeed reference --like .");
-    Some(finding.advise(text!("look at the possible causes, the first ones first")))
+    Some(finding.advise(text!("check the possible causes in their order")))
 }
 
 fn count_sources(typical: &Typical) -> Text {

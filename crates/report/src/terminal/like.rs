@@ -41,6 +41,9 @@ pub fn like(screen: &mut Screen, like: &Like) {
     fields.extend(like.among.map(|_| AMONG));
     let mut table = Table::with_fields("", None, &fields);
     like.figures.iter().for_each(|row| table.item(&fields, row));
+    if like.figures.is_empty() {
+        return screen.say("None of its figures is one of those that are compared.");
+    }
     screen.table(&table, 0);
     let sourced = like.figures.iter().filter(|row| !row.sources.is_empty());
     let sources = sourced.map(|row| {
