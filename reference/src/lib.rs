@@ -57,6 +57,13 @@ pub fn find_meant(name: &str) -> Vec<&'static str> {
     }
 }
 
+/// The records of all machines but the one of this name, each with its own, as `reference:NAME`.
+pub fn records_but(name: &str, version: &str) -> Vec<(String, Record)> {
+    let others = MACHINES.iter().map(|machine| (format!("{PREFIX}{}", machine.name), machine));
+    let others = others.filter(|(other, _)| other != name);
+    others.filter_map(|(other, machine)| Some((other, machine.record(version).ok()?))).collect()
+}
+
 /// Why a text that ships with linespeed made no record; a test holds that it does not happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {

@@ -107,3 +107,40 @@ fn a_references_own_memory_is_as_slow_as_its_like() {
         beside.iter().filter(|(_, ns, low, high)| *ns < low * 0.95 || *ns > high * 1.05).collect();
     assert!(out.is_empty() && beside.len() >= 9, "{beside:#?}");
 }
+
+#[test]
+fn runners_of_another_design_or_shape_are_not_comparable() {
+    let record = |name: &str| of(reference::find(name).unwrap());
+    for (here, baseline, code) in [
+        ("epyc-9274f", "epyc-7r13", "passport-other-design"),
+        ("xeon-8269cy", "xeon-8269cy-numa", "passport-other-shape"),
+    ] {
+        let passport = diagnose::passport(&record(here), &record(baseline));
+        assert_eq!(passport.outcome, diagnose::Comparable::No);
+        assert_eq!(passport.reasons[0].code(), Some(code), "{passport:?}");
+    }
+}
+
+#[test]
+fn a_reference_machine_stands_beside_its_like_and_not_beside_itself() {
+    let published: Vec<_> =
+        reference::MACHINES.iter().map(|machine| (machine.name.to_owned(), of(machine))).collect();
+    let others: Vec<_> = published.iter().filter(|(name, _)| name != "hygon-7280").cloned().collect();
+    let like = diagnose::like(&of(reference::find("hygon-7280").unwrap()), &others, None);
+    assert_eq!(like.design.as_deref(), Some("Hygon Dhyana (Zen)"));
+    let row = like.figures.iter().find(|row| row.what == "memory latency, own node").unwrap();
+    assert_eq!(row.position, Some(record::diagnosis::Position::Normal), "{row:?}");
+    let names = |name: &str| row.sources.iter().any(|source| source == name);
+    assert!(names("hygon-5280") && !names("hygon-7280") && !names("xeon-8269cy-numa"), "{row:?}");
+}
+
+#[test]
+fn a_percentile_is_among_records_of_such_machines_alone() {
+    let record = |name: &str| of(reference::find(name).unwrap());
+    let all = ["hygon-5280", "hygon-7280", "xeon-8269cy-numa"].map(record);
+    let like = diagnose::like(&record("hygon-7280"), &[], Some(&all));
+    assert_eq!(like.among, Some(2));
+    let latency = like.figures.iter().find(|row| row.what == "memory latency, own node").unwrap();
+    // One of two is below, the other is itself.
+    assert_eq!(latency.percentile, Some(0.75), "{latency:?}");
+}

@@ -32,6 +32,7 @@ mod node_costs;
 mod numa;
 mod observed;
 mod overhead;
+mod passport;
 mod plan;
 mod record_index;
 mod resources;
@@ -65,6 +66,7 @@ pub use levels::levels;
 pub use like::{Like, Row, like};
 pub use like_line::like_line;
 pub use numa::numa;
+pub use passport::{Comparable, Passport, nearest_passport, passport};
 pub use plan::{
     PlanError, PlanRequest, TOOLS, describe_source, judge_verification, merge_records, plan, plan_needs,
     plan_nodes,

@@ -8,9 +8,10 @@ use record::{Label, Measurement, Record, metrics};
 use serde::Serialize;
 
 use crate::cores::{self, Core, Range, range_of};
+use crate::cpu_accounting::disturbance;
 use crate::figures::{has_labels, median, middle, spread};
 use crate::record_index::RecordIndex;
-use crate::resources::{clock, memory_pages, triad_and_read, triad_range, wake_up};
+use crate::resources::{Walk, beyond, clock, memory_pages, triad_and_read, triad_range, wake_up};
 
 /// A record's figures beside those of its like.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -126,7 +127,7 @@ fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
         middle(index.figures_of(metrics::NUMA_LATENCY).filter(is_own)).map(|m| Seen::of(m, "ns"))
     };
     let chased = memory_pages(index).map(|(_, huge)| Seen::of(huge, "ns"));
-    add("dram.latency_local", chased.or_else(|| nodes(true)));
+    add("dram.latency_local", chased.or_else(|| nodes(true)).or_else(|| own_memory(index)));
     // Of several nodes a package some that are not its own lie in it.
     let counts = &index.record.machine.counts;
     let one_a_package = counts.nodes == counts.packages && counts.nodes > Some(1);
@@ -148,6 +149,24 @@ fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
         add(what, wake_up(index, policy).map(|m| Seen::of(m, "ns")));
     }
     found
+}
+
+/// A load from memory of the CPU's own node, as other tools measure it: the largest working set beyond the caches.
+fn own_memory(index: &RecordIndex) -> Option<Seen> {
+    let least = beyond(index.record, index.levels(), Walk::Loads);
+    let own_node = |m: &&Measurement| {
+        let cpu = index
+            .record
+            .machine
+            .cpus
+            .iter()
+            .find(|cpu| Some(u64::from(cpu.id)) == m.labels.count(Label::Cpu));
+        let node = cpu.and_then(|cpu| cpu.node).map(u64::from);
+        node.is_some() && node == m.labels.count(Label::Node)
+    };
+    let far = index.figures_of(metrics::LOAD_LATENCY).filter(|m| m.labels.count(Label::Bytes) >= Some(least));
+    let far = far.filter(|m| m.labels.word(Label::Page) != Some("4KiB")).filter(own_node);
+    far.max_by_key(|m| m.labels.count(Label::Bytes)).map(|m| Seen::of(m, "ns"))
 }
 
 /// Times from core to core by how near the CPUs are. In a guest the places of CPUs are what its hypervisor says: nothing.
@@ -223,6 +242,7 @@ pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Rec
     let among: Option<Vec<_>> =
         among.map(|all| all.iter().filter(|other| is_alike(other)).map(seen).collect());
     let own = figures(index);
+    let disturbed = disturbance(record).is_some();
     let row = |(what, title): (&'static str, &str)| {
         let figure = own.get(what)?;
         let mut range = range(index, core, what).filter(|range| range.unit == figure.unit);
@@ -253,7 +273,10 @@ pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Rec
         let position = range.as_ref().map(|range| range.position(figure.between));
         Some(Row {
             percentile,
-            position: position.or(core.is_none().then_some(Position::UnknownMachine)),
+            position: match disturbed {
+                true => Some(Position::NotRepresentative),
+                false => position.or(core.is_none().then_some(Position::UnknownMachine)),
+            },
             ..Row::new(title, figure.value, figure.unit, range, record.machine.is_virtual())
         })
     };
@@ -279,7 +302,8 @@ impl Row {
             value,
             unit,
             position: range.as_ref().map(|range| range.position((value, value))),
-            of_bare_metal: range.as_ref().is_some_and(|range| is_guest && !range.guest),
+            // A cache's cycles are the same to a guest.
+            of_bare_metal: range.as_ref().is_some_and(|range| is_guest && !range.guest && unit != "cycles"),
             range: range.as_ref().map(|range| (range.low, range.high)),
             of: range.as_ref().map(|range| range.of.clone()),
             sources: range.map(|range| range.sources).unwrap_or_default(),

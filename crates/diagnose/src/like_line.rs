@@ -2,14 +2,15 @@
 
 use std::sync::LazyLock;
 
-use record::{Machine, Text, text};
+use record::text::Value;
+use record::{Machine, Text, metrics, text};
 use regex_lite::{Captures, Regex, RegexBuilder};
 
 use crate::cores::{self, Core, Range, range_of};
 use crate::like::{Like, Row, title};
 
 /// Words that say what a figure is, those that say more first: an expression, the unit of the figure, and its name in the data. An empty
-/// name: what people mean by these words cannot be told.
+/// name: what people mean by these words is ambiguous.
 const KINDS: [(&str, &str, &str); 27] = [
     (r"\bL1d?\b", "cycles", "l1d.latency"),
     (r"\bL2\b", "cycles", "l2.latency"),
@@ -41,11 +42,11 @@ const KINDS: [(&str, &str, &str); 27] = [
     (r"core.?(to|2).?core|c2c|ping.?pong|cache.?line", "ns", ""),
     (r"loaded|wake|cyclictest|syscall|switch|disk|network|rtt", "ns", ""),
     (
-        r"(remote|other|cross|far)[ -]?(socket|node|numa|memory|dram|latency)|numa (remote|far)",
+        r"(remote|other|cross|far)[ -]?(socket|node|numa|memory|dram|latenc(y|ies))|numa (remote|far)",
         "ns",
         "dram.latency_remote",
     ),
-    (r"latency|\bmlc\b|lat_mem_rd|pointer.?chas|multichase|ramlat", "ns", "dram.latency_local"),
+    (r"latenc(y|ies)|\bmlc\b|lat_mem_rd|pointer.?chas|multichase|ramlat", "ns", "dram.latency_local"),
     (r"\b(copy|scale|add|write|memcpy|memset|nvme|disk|network|pcie|cxl)\b", "B/s", ""),
     (
         r"(one|single|1)[ -]?(core|thread|cpu)\b.*(triad)|triad.*(one|single|1)[ -]?(core|thread|cpu)\b",
@@ -95,10 +96,14 @@ static FIGURE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// The clock in a model's name, which is nobody's result.
 static IN_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| expression(r"@\s*[0-9.]+\s*[gm]hz"));
 static TWO_SOCKETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(r"\b(dual|two|2)[ -]?(x|×|socket|s\b|processor|cpu)|\bdual\b|\b2 ?[x×]|both sockets")
+    expression(
+        r"\bdual\b|both sockets|\b(two|2)[ -]?(sockets?|s\b|processors|cpus)|\b2 ?[x×] ?(intel|amd|xeon|epyc|gold|platinum|silver|e5|ampere|altra|kunpeng|hygon|phytium)",
+    )
 });
 static GUEST: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(r"\b(vm|guest|kvm|virtual|ec2|vcpus?|cloud|firecracker|xen|hyper-v|instance)\b")
+    expression(
+        r"\b(vm|guest|kvm|virtual|ec2|aws|gcp|azure|vcpus?|cloud|firecracker|xen|hyper-v|instance)\b|\b[a-z]+[0-9][a-z-]*\.[0-9]*x?large\b",
+    )
 });
 
 fn read(figure: &Captures) -> Option<(f64, &'static str)> {
@@ -112,11 +117,11 @@ fn read(figure: &Captures) -> Option<(f64, &'static str)> {
 /// The figure of a line beside its like; why not, where the line does not tell enough.
 pub fn like_line(line: &str) -> Result<Like, Text> {
     let line = line.trim();
-    let told = IN_NAME.as_ref().map_or_else(|| line.into(), |in_name| in_name.replace_all(line, ""));
+    let rest = IN_NAME.as_ref().map_or_else(|| line.into(), |in_name| in_name.replace_all(line, ""));
     let Some(figure) = FIGURE.as_ref() else {
         return Err(text!("line-no-figure", "there is no figure with a unit in it"));
     };
-    let mut figures: Vec<(f64, &str)> = figure.captures_iter(&told).filter_map(|one| read(&one)).collect();
+    let mut figures: Vec<(f64, &str)> = figure.captures_iter(&rest).filter_map(|one| read(&one)).collect();
     // The clock that a result was measured at, beside it.
     if figures.iter().any(|(_, unit)| *unit != "Hz") {
         figures.retain(|(_, unit)| *unit != "Hz");
@@ -135,46 +140,61 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
     let Some(core) = cores::named_in(line) else {
         return Err(text!(
             "line-no-processor",
-            "the processor's model is not known or not told: EPYC 9554, Xeon Platinum 8480+, Graviton3"
+            "the processor's model is not known or not named: EPYC 9554, Xeon Platinum 8480+, Graviton3"
         ));
     };
-    let matches = |words: &str| expression(words).is_some_and(|words| words.is_match(&told));
+    if !could_be(value, unit) {
+        let value = Value::Figure(value, unit);
+        return Err(text!("line-implausible", "{value} cannot be"));
+    }
+    let matches = |words: &str| expression(words).is_some_and(|words| words.is_match(&rest));
     let kind = KINDS.iter().find(|(words, of, _)| *of == unit && matches(words));
-    let Some((_, _, what)) = kind.filter(|(_, _, what)| !what.is_empty()) else {
+    let Some((_, _, quantity)) = kind.filter(|(_, _, quantity)| !quantity.is_empty()) else {
         return Err(text!(
             "line-no-kind",
-            "what the figure is cannot be told: idle latency, remote latency, L2 or L3 latency, core to core on one socket, STREAM \
+            "it is ambiguous what the figure is: idle latency, remote latency, L2 or L3 latency, core to core on one socket, STREAM \
              triad, reads of all or of one core, boost or all-core clock"
         ));
     };
     let (is_guest, two) = (GUEST.as_ref().is_some_and(|guest| guest.is_match(line)), TWO_SOCKETS.as_ref());
     let sockets = if two.is_some_and(|two| two.is_match(line)) { 2.0 } else { 1.0 };
-    let range = published(core, what, line, is_guest, sockets);
-    let what = if *what == "clock.max_turbo" { "clock.one_core" } else { what };
-    let title = if what == "clock.base" { "base clock" } else { title(what) };
+    let range = published(core, quantity, line, is_guest, sockets);
+    let quantity = if *quantity == "clock.max_turbo" { "clock.one_core" } else { quantity };
+    let title = if quantity == "clock.base" { "base clock" } else { title(quantity) };
     let row = Row::new(title, value, unit, range, is_guest);
     Ok(Like { design: Some(core.name.clone()), guest: is_guest, among: None, figures: vec![row] })
 }
 
+/// Whether a figure is within what its unit's metric can be.
+fn could_be(value: f64, unit: &str) -> bool {
+    let metric = match unit {
+        "ns" => metrics::LOAD_LATENCY,
+        "cycles" => metrics::LOAD_LATENCY_CYCLES,
+        "Hz" => metrics::CORE_CLOCK,
+        _ => metrics::MEMORY_BANDWIDTH,
+    };
+    metric.is_plausible(value)
+}
+
 /// What was published of it; bandwidths of all CPUs are of the sockets that the line tells, else of one.
-fn published(core: &Core, what: &str, line: &str, is_guest: bool, sockets: f64) -> Option<Range> {
+fn published(core: &Core, quantity: &str, line: &str, is_guest: bool, sockets: f64) -> Option<Range> {
     let mut machine = Machine::default();
     machine.processor.model_name = Some(line.to_owned());
     machine.virtualization.hypervisor = is_guest.then(|| "unknown".to_owned());
-    let of_part = |what: &str| range_of(core, what, &machine);
-    match what {
+    let of_part = |quantity: &str| range_of(core, quantity, &machine);
+    match quantity {
         // A guest has a part of a socket's.
         "stream.triad" | "mem.read_peak" if is_guest => None,
         "stream.triad" | "mem.read_peak" => {
-            let of = of_part(what)?;
+            let of = of_part(quantity)?;
             Some(Range { low: of.low * sockets, high: of.high * sockets, ..of })
         }
-        "clock.max_turbo" => of_part("clock.one_core").or_else(|| of_part(what)),
-        "clock.all_core" => of_part(what).or_else(|| {
+        "clock.max_turbo" => of_part("clock.one_core").or_else(|| of_part(quantity)),
+        "clock.all_core" => of_part(quantity).or_else(|| {
             let (base, boost) = (of_part("clock.base")?, of_part("clock.max_turbo")?);
             Some(Range { low: base.low.min(boost.low), ..boost })
         }),
-        _ => of_part(what),
+        _ => of_part(quantity),
     }
 }
 
@@ -204,6 +224,11 @@ mod tests {
             ("remote NUMA memory latency 140.4 ns (Gold 6240)", "dram.latency_remote", Position::Normal),
             ("boost 3.7 GHz on AMD EPYC 9654 96-Core Processor", "clock.one_core", Position::Normal),
             ("all-core clock 2.1 GHz Xeon Platinum 8160 under load", "clock.all_core", Position::Low),
+            (
+                "idle latencies: 93.4 ns Xeon(R) Platinum 8352Y, 16 x 2x32GB",
+                "dram.latency_local",
+                Position::Normal,
+            ),
             ("lat_mem_rd 101.3 ns on Hygon C86 7285", "dram.latency_local", Position::Normal),
         ] {
             let like = like_line(line).unwrap_or_else(|why| panic!("{line}: {why}"));
@@ -218,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_apart_is_said() {
+    fn what_is_ambiguous_has_its_reason() {
         for (line, code) in [
             ("my server is slow on EPYC 9554", "line-no-figure"),
             ("idle latency 142 ns", "line-no-processor"),
@@ -229,6 +254,8 @@ mod tests {
             ("STREAM copy 140 GB/s on EPYC 7763", "line-no-kind"),
             ("loaded latency 240 ns on EPYC 7763", "line-no-kind"),
             ("EPYC 7763 at 3.2 GHz", "line-no-kind"),
+            ("EPYC 7763 idle latency 0 ns", "line-implausible"),
+            ("EPYC 7763 idle latency 1420000 us", "line-implausible"),
             ("idle latency 142 ns, EPYC 9554 against EPYC 7763", "line-no-processor"),
             ("", "line-no-figure"),
         ] {
@@ -238,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_is_told_that_figures_are_of_bare_metal() {
+    fn a_guest_stands_beside_bare_metal() {
         let like = like_line("idle latency 150 ns in a KVM guest on EPYC 9554").unwrap();
         assert!(like.guest && like.figures[0].of_bare_metal, "{like:?}");
     }

@@ -25,5 +25,5 @@ pub use explain::explain;
 pub use machines::newest_of_each;
 pub use names::Names;
 pub use past::{Asked, read_history};
-pub use reading::{Collection, read};
+pub use reading::{Collection, newest_records, read};
 pub use said::{Input, judge_fleet};

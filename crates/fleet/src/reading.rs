@@ -8,12 +8,13 @@ use record::baseline::Baseline;
 use record::document::MAX_RECORD_BYTES;
 use record::fleet::Remark;
 use record::phrase::visible;
+use record::redaction::Aliases;
 use record::regular_file::{self, NotRead};
 use record::store::{CEILINGS, read_each};
 use record::{ReadError, Record, Template, Text, text};
 
 use crate::brief::{Brief, Known, is_held};
-use crate::machines::remark;
+use crate::machines::{newest_of_each, remark};
 use crate::names::Names;
 
 /// What one record may take of memory while it is read, bytes: twice the largest that import makes.
@@ -69,6 +70,15 @@ pub fn read(paths: &[PathBuf], threads: usize, names: &Names) -> Collection {
     }
     let known = known.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     Collection { briefs, known, files: files.len() as u64, remarks }
+}
+
+/// The newest record of each machine in a folder, without samples.
+pub fn newest_records(folder: &Path, names: &Names, aliases: &Aliases) -> Vec<Record> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut read = read(&[folder.to_owned()], threads, names);
+    let newest = newest_of_each(&mut read.briefs, &mut read.remarks, aliases).into_iter().next();
+    let briefs = newest.unwrap_or_default().into_iter().filter_map(|at| read.briefs.get(at));
+    briefs.filter_map(|brief| read_record(&brief.path, names).ok()).collect()
 }
 
 /// Adds a file, or what lies in a folder. Of a folder only what may be a record: its name ends in `.json`.

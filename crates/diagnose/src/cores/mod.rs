@@ -178,9 +178,9 @@ impl Core {
         let named = || names(processor).any(|name| has(&self.names, name));
         let by_numbers = self.known_by.iter().any(|known| known.fits(processor, kind) == Some(true));
         let names_fit = || {
-            let told: Vec<&str> = names(processor).collect();
-            (self.only.is_none() || told.is_empty() || told.iter().any(|name| has(&self.only, name)))
-                && !told.iter().any(|name| has(&self.except, name))
+            let stated: Vec<&str> = names(processor).collect();
+            (self.only.is_none() || stated.is_empty() || stated.iter().any(|name| has(&self.only, name)))
+                && !stated.iter().any(|name| has(&self.except, name))
         };
         if tells_numbers { by_numbers && names_fit() } else { named() && names_fit() }
     }

@@ -42,10 +42,10 @@ fn report(case: &Case, out: &OutOfRange) -> Option<Finding> {
     let what = match typical.of_bare_metal {
         true => text!(
             "atypical-beside-bare-metal",
-            "{name} is {value}, where {of} on bare metal has {low} to {high}",
+            "{name} is {value}, typical is {low} to {high} ({of}, bare metal)",
             value = *figure
         ),
-        false => text!("atypical", "{name} is {value}, where {of} has {low} to {high}", value = *figure),
+        false => text!("atypical", "{name} is {value}, typical is {low} to {high} ({of})", value = *figure),
     };
     let mut finding = RULE.report_loss(loss, what);
     finding.resource = Some(resource.name.clone());
@@ -60,7 +60,7 @@ fn report(case: &Case, out: &OutOfRange) -> Option<Finding> {
         .cite(published, processor(case))
         .cite_all(causes(case, &resource.name, figure))
         .suggest(text!("see each figure beside its like"), "linespeed reference --like .");
-    Some(finding.advise(text!("look at the possible causes, the first ones first")))
+    Some(finding.advise(text!("check the possible causes in their order")))
 }
 
 fn count_sources(typical: &Typical) -> Text {
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_beside_bare_metal_is_told_so_and_is_no_serious_fault() {
+    fn a_guest_beside_bare_metal_is_named_so_and_is_no_serious_fault() {
         let mut record = milan([240.0, 212.0], 168e9);
         record.machine.virtualization.hypervisor = Some("kvm".to_owned());
         let finding = &found(&record, RULE)[0];
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_without_a_told_clock_is_a_range() {
+    fn a_family_without_a_known_clock_is_a_range() {
         let mut record = milan([130.0, 110.0], 168e9);
         let processor = &mut record.machine.processor;
         (processor.max_hz, processor.base_hz) = (Some(2_450_000_000), Some(2_450_000_000));

@@ -89,9 +89,9 @@ fn taken(index: &RecordIndex) -> Option<f64> {
 fn advertised(machine: &Machine) -> Option<(f64, Text)> {
     let processor = &machine.processor;
     let is_base = |hz: &u64| processor.family.is_some() && processor.base_hz.is_some_and(|base| *hz <= base);
-    let told = processor.max_hz.filter(|hz| *hz > 0 && !is_base(hz)).map(|hz| hz as f64);
-    let told = told.map(|hz| (hz, text!("core-clock-advertised", "the highest advertised core clock")));
-    told.or_else(|| {
+    let stated = processor.max_hz.filter(|hz| *hz > 0 && !is_base(hz)).map(|hz| hz as f64);
+    let stated = stated.map(|hz| (hz, text!("core-clock-advertised", "the highest advertised core clock")));
+    stated.or_else(|| {
         let of_part = cores::range_of(cores::of_machine(machine)?, "clock.one_core", machine)?;
         Some((
             of_part.high,

@@ -1,6 +1,6 @@
 //! `linespeed check`: this machine against its baseline, in a line.
 
-use diagnose::{Extent, Side};
+use diagnose::{Comparable, Extent, Side};
 use machine::{Inspection, Root};
 use measure::context::lead_cpu;
 use measure::{Depth, MEASUREMENTS, Measure, Wakeups, list};
@@ -10,6 +10,7 @@ use record::check::{CHECK_VERSION, Check, Checked, Outcome};
 use record::{CpuList, Record};
 use report::terminal;
 use report::view::View;
+use serde_json::json;
 
 use super::new_record;
 use crate::delivery::hand_out;
@@ -43,6 +44,9 @@ pub fn run(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
 }
 
 fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
+    if asked.class {
+        return passport(options, asked);
+    }
     let (classes, name) = baselines(options, asked)?;
     let stop = signals::install();
     let root = super::root(asked.root.as_deref())?;
@@ -71,6 +75,29 @@ fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     }
     hand_out_check(options, asked, &check, &record, &name)?;
     Ok(code(check.outcome, asked.exit))
+}
+
+/// Whether results of this machine may be compared with the baseline's.
+fn passport(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
+    let (classes, name) = baselines(options, asked)?;
+    let mut record = new_record();
+    let found = machine::inspect(&Root::live());
+    record.machine = found.machine.clone();
+    record.conditions.before = found.snapshot.clone();
+    if let Some(signal) = measure(options, asked, &found, &mut record, signals::install())? {
+        return Ok(signal_code(signal));
+    }
+    let Some(passport) = diagnose::nearest_passport(&record, &classes) else {
+        return Err(Failure::Cannot(format!("{name} holds no class of machines")));
+    };
+    let line = terminal::passport_line(&passport, &name);
+    let value = json!({"baseline": name, "line": line, "result": passport});
+    hand_out(options, &View::new(|screen| screen.uncut(&line)).with_value(value))?;
+    Ok(match passport.outcome {
+        Comparable::Comparable => 0,
+        Comparable::Convertible => FOUND,
+        Comparable::No => 3,
+    })
 }
 
 /// What it is held against, and what that is called: of a record one class of one machine.
@@ -105,10 +132,13 @@ fn measure(
     let chosen: Vec<&Measure> = if asked.screen {
         MEASUREMENTS.to_vec()
     } else {
-        PROBED.iter().filter_map(|name| list::find(name)).collect()
+        let probed = if asked.class { &PROBED[..1] } else { &PROBED };
+        probed.iter().filter_map(|name| list::find(name)).collect()
     };
     let (depth, cpus) = if asked.screen {
         (options.measuring.depth(), allowed)
+    } else if asked.class {
+        (Depth::Quick, allowed)
     } else {
         let one: CpuList = lead_cpu(&found.machine, &allowed).into_iter().collect();
         (Depth::Quick, one)

@@ -1,5 +1,7 @@
 //! `linespeed reference`: the machines that ship with it.
 
+use std::path::Path;
+
 use reference::{MACHINES, PREFIX, claims};
 use report::terminal::{self, Screen};
 use report::view::View;
@@ -9,10 +11,13 @@ use serde_json::json;
 use crate::delivery::hand_out;
 use crate::failure::Failure;
 use crate::options::{Options, Reference};
-use crate::sources;
+use crate::{files, redaction, sources};
 
 /// Lists the machines, or shows one as `show` does.
 pub fn run(options: &Options, asked: &Reference) -> Result<u8, Failure> {
+    if let Some(argument) = &asked.like {
+        return like(options, argument, asked.among.as_deref());
+    }
     let Some(name) = &asked.name else { return list(options) };
     let machine = sources::reference_machine(name)?;
     if asked.text {
@@ -37,4 +42,23 @@ fn list(options: &Options) -> Result<u8, Failure> {
     let entry = |(name, title, apart): &(&str, &str, Option<&str>)| json!({"name": name, "title": title, "apart": apart});
     let forms = View::new(|screen| terminal::references(screen, &machines));
     hand_out(options, &forms.with_value(machines.iter().map(entry).collect())).map(|()| 0)
+}
+
+/// A record's figures, or the one of a line, beside their like.
+fn like(options: &Options, argument: &str, among: Option<&Path>) -> Result<u8, Failure> {
+    // A record's name has no figure in it.
+    let is_line = argument.contains(char::is_whitespace) && !sources::locate(argument).exists();
+    let found = if is_line && among.is_none() {
+        diagnose::like_line(argument).map_err(|why| Failure::Cannot(why.to_string()))?
+    } else if is_line {
+        return Err(Failure::usage("--among needs a record, not one figure"));
+    } else {
+        let record = sources::read(argument)?.record;
+        let published = reference::records_but(argument, env!("CARGO_PKG_VERSION"));
+        let names = redaction::names(options)?;
+        let among = among.map(|folder| fleet::newest_records(folder, &names, &files::aliases()));
+        diagnose::like(&record, &published, among.as_deref())
+    };
+    let forms = View::new(|screen| terminal::like(screen, &found)).with_value(json!(found));
+    hand_out(options, &forms).map(|()| 0)
 }

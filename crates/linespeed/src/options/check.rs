@@ -16,6 +16,9 @@ pub struct Check {
     /// Measure everything, too, in a minute; with --quick in 10 seconds
     #[arg(long, group = "measured")]
     pub screen: bool,
+    /// Say in 2 seconds whether results of this machine may be compared with the baseline's: design, shape, clock
+    #[arg(long, group = "measured", conflicts_with = "exit")]
+    pub class: bool,
     /// Exit as this engine wants it, and print what it reads
     #[arg(long, value_name = "ENGINE")]
     pub exit: Option<Exit>,

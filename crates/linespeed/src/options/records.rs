@@ -65,6 +65,12 @@ pub struct Reference {
     /// Print the published output and figures as they were imported
     #[arg(long, requires = "name", conflicts_with = "form")]
     pub text: bool,
+    /// Show a record's figures beside those published of such machines, or one figure: "MLC idle latency 142 ns on EPYC 9554"
+    #[arg(long, value_name = "RECORD|LINE", num_args = 0..=1, default_missing_value = ".", conflicts_with = "name")]
+    pub like: Option<String>,
+    /// Add each figure's percentile among the records of such machines in this folder
+    #[arg(long, value_name = "DIR", requires = "like")]
+    pub among: Option<PathBuf>,
 }
 
 /// Options of `compare`.

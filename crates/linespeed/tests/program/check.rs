@@ -135,3 +135,31 @@ fn a_probe_holds_three_figures_of_this_machine_against_its_record() {
         skipped("a_probe_holds_three_figures", "no memory bandwidth within the time of a probe");
     }
 }
+
+#[test]
+fn a_passport_says_whether_another_days_results_may_be_compared() {
+    let _beside = beside_others();
+    let folder = folder();
+    let record = folder.path().join("record.json");
+    let path = record.to_str().unwrap();
+    ran(["run", "clock", "--quick", "-q", "--output", path]).succeeds();
+    // Beside others it may be none; what it says is what its code says.
+    let own = ran(["check", "--class", "--baseline", path, "--json"]);
+    let said: Value = serde_json::from_str(&own.stdout).unwrap();
+    let outcome = said["result"]["outcome"].as_str().unwrap();
+    let codes = [("comparable", 0), ("convertible", 1), ("no", 3)];
+    assert_eq!(
+        own.code,
+        codes.into_iter().find(|(word, _)| *word == outcome).map(|(_, code)| code),
+        "{own:?}"
+    );
+    let mut other: Value = serde_json::from_str(&std::fs::read_to_string(&record).unwrap()).unwrap();
+    other["machine"]["counts"]["cores"] = 96.into();
+    std::fs::write(&record, other.to_string()).unwrap();
+    let other = ran(["check", "--class", "--baseline", path]);
+    assert_eq!(other.code, Some(3), "{other:?}");
+    assert!(
+        other.stdout.starts_with("not comparable with record") && other.stdout.lines().count() == 1,
+        "{other:?}"
+    );
+}

@@ -243,3 +243,34 @@ fn nobody_is_told_to_run_a_tool_on_a_published_machine() {
         assert!(advised.is_empty(), "{}: {advised:?}", machine.name);
     }
 }
+
+#[test]
+fn a_record_and_a_line_stand_beside_what_was_published_of_their_like() {
+    let like = |args: &[&str]| -> serde_json::Value {
+        let args: Vec<&str> = ["reference", "--json", "--like"].iter().chain(args).copied().collect();
+        serde_json::from_str(&ran(&args).succeeds().stdout).unwrap()
+    };
+    let line = like(&["MLC idle latency 142 ns on EPYC 9554"]);
+    assert_eq!(line["design"], "AMD Zen 4 (Genoa)");
+    let figure = &line["figures"][0];
+    assert_eq!((&figure["position"], &figure["range"][1]), (&"high".into(), &125.0.into()), "{line}");
+    assert!(figure["sources"].as_array().is_some_and(|sources| sources.len() > 1), "{line}");
+
+    let record = like(&["reference:xeon-8269cy-numa"]);
+    assert_eq!(record["design"], "Intel Cascade Lake-SP (Xeon Scalable 2nd gen)");
+    let latency = |like: &serde_json::Value| {
+        let all = like["figures"].as_array().unwrap();
+        all.iter().find(|row| row["what"] == "memory latency, own node").unwrap().clone()
+    };
+    assert_eq!(latency(&record)["position"], "normal", "{record}");
+    let folder = crate::support::folder();
+    for name in ["hygon-5280", "hygon-7280"] {
+        let json = ran(["reference", name, "--json"]).succeeds().stdout;
+        std::fs::write(folder.path().join(format!("{name}.json")), json).unwrap();
+    }
+    let among = like(&["reference:hygon-7280", "--among", folder.path().to_str().unwrap()]);
+    assert_eq!((&among["among"], &latency(&among)["percentile"]), (&2.into(), &0.75.into()), "{among}");
+
+    ran(["reference", "--like", "idle latency 142 ns"]).fails(3, &["processor"]);
+    ran(["reference", "--like", "142 ns on EPYC 9554", "--among", "."]).fails(2, &["--among"]);
+}

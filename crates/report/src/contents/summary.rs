@@ -225,7 +225,7 @@ pub(crate) fn held_against(record: &Record, resource: &Resource) -> String {
 }
 
 /// `3 – 4.4 GHz`: published figures have few digits.
-fn ends_of((low, high): (f64, f64), unit: &str) -> String {
+pub(crate) fn ends_of((low, high): (f64, f64), unit: &str) -> String {
     let of = |end: f64| {
         let figure = units::figure(end, unit);
         match figure.split_once(' ').filter(|(number, _)| number.contains('.')) {
@@ -252,13 +252,18 @@ pub(crate) fn typical(resource: &Resource, with_sources: bool) -> Option<String>
 
 /// How it stands beside that.
 pub(crate) fn position(resource: &Resource) -> Option<&'static str> {
-    resource.position.map(|position| match position {
+    resource.position.map(position_word)
+}
+
+/// A position in a word.
+pub(crate) fn position_word(position: Position) -> &'static str {
+    match position {
         Position::Low => "low",
         Position::Normal => "normal",
         Position::High => "high",
         Position::UnknownMachine => "unknown machine",
         Position::NotRepresentative => "not representative",
-    })
+    }
 }
 
 /// Things that could not be seen in full, for one reason.

@@ -171,18 +171,18 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
         let figures = format!("{}{of_figure}", summary::held_against(record, resource));
         let beside = resource.beside.as_ref().map(|beside| format!("; {beside}")).unwrap_or_default();
         let at = names + shares + 6;
-        let full = [true, false].map(|all| {
-            let known = [position.map(str::to_owned), summary::typical(resource, all)];
+        let position = position.map(str::to_owned);
+        let typical = |all| [position.clone(), summary::typical(resource, all)];
+        let [long, short, stands] = [typical(true), typical(false), [position.clone(), None]].map(|known| {
             known.into_iter().flatten().fold(figures.clone(), |line, more| format!("{line}; {more}"))
         });
-        let [long, short] = full;
         let fits = |line: &String| at + width(line) <= screen.width();
         let whole = [format!("{long}{beside}"), format!("{short}{beside}")].into_iter().find(fits);
         if let Some(whole) = whole {
             screen.line(&[name, share, mark, Span::plain(whole)]);
             continue;
         }
-        let figures = [long, short].into_iter().find(fits).unwrap_or(figures);
+        let figures = [long, short, stands].into_iter().find(fits).unwrap_or(figures);
         screen.line(&[name, share, mark, Span::plain(figures)]);
         if let Some(beside) = resource.beside.as_ref().filter(|_| shows_beside) {
             let beside = clean(&beside.to_string());

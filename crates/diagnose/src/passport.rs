@@ -1,0 +1,268 @@
+//! Whether what is measured on this machine may be compared with what was measured on another: a runner's passport.
+
+use record::baseline::ClassBaseline;
+use record::comparison::Cell;
+use record::text::Value;
+use record::{Doubt, Label, Record, Text, metrics, text};
+use serde::Serialize;
+
+use crate::class::{facts, tell_facts};
+use crate::comparison::{Extent, Side, compare};
+use crate::cores;
+use crate::cpu_accounting::disturbance;
+
+/// How far clocks of one model are apart from boot to boot and from part to part.
+const CLOCKS_ALIKE: f64 = 0.02;
+
+/// What makes the shape of a machine: a program runs otherwise where one of these differs.
+const SHAPE: [&str; 11] = [
+    "comparison-fact-architecture",
+    "comparison-fact-hypervisor",
+    "comparison-fact-packages",
+    "comparison-fact-nodes",
+    "comparison-fact-cores",
+    "comparison-fact-cpus-online",
+    "comparison-fact-cpus-per-core",
+    "comparison-fact-smt",
+    "comparison-fact-cache",
+    "comparison-fact-cpus-allowed",
+    "comparison-fact-cpu-quota",
+];
+
+/// Whether results of two machines may be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Comparable {
+    /// As they are.
+    Comparable,
+    /// By the ratio of their clocks, as far as a program waits for nothing but its core.
+    Convertible,
+    /// Not at all.
+    No,
+}
+
+/// What two machines have in common.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Passport {
+    /// Whether their results may be compared.
+    pub outcome: Comparable,
+    /// The design of both, where it is one and known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub design: Option<String>,
+    /// This machine's clock over the baseline's, with its 95 % interval: a time measured here times this is a time there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_ratio: Option<f64>,
+    /// Its 95 % interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
+    /// Why they may not be.
+    pub reasons: Vec<Text>,
+}
+
+/// This machine's passport beside a baseline's record; both with their clocks.
+pub fn passport(here: &Record, baseline: &Record) -> Passport {
+    let (design, mut reasons) = designs(here, baseline);
+    reasons.extend(shapes(here, baseline));
+    if let Some(used) = disturbance(here) {
+        let used = Value::Figure(used, "CPUs");
+        reasons.push(text!("passport-busy", "others used {used} while the clock was measured"));
+    }
+    let mut clocks = None;
+    if reasons.is_empty() {
+        match clock_ratio(here, baseline) {
+            Ok(ratio) => clocks = Some(ratio),
+            Err(why) => reasons.push(why),
+        }
+    }
+    let outcome = match clocks {
+        None => Comparable::No,
+        // What lies on the edge is as near as two clocks of one model are.
+        Some((ratio, (low, high)))
+            if (ratio - 1.0).abs() <= CLOCKS_ALIKE
+                || low <= 1.0 && 1.0 <= high && high - low <= 2.0 * CLOCKS_ALIKE =>
+        {
+            Comparable::Comparable
+        }
+        Some(_) => Comparable::Convertible,
+    };
+    Passport {
+        outcome,
+        design,
+        clock_ratio: clocks.map(|(ratio, _)| ratio),
+        interval: clocks.map(|(_, interval)| interval),
+        reasons,
+    }
+}
+
+/// The passport beside the nearest of several baselines; `None` without any.
+pub fn nearest_passport(here: &Record, classes: &[ClassBaseline]) -> Option<Passport> {
+    let all = classes.iter().map(|class| passport(here, &class.record));
+    all.min_by_key(|passport| (passport.outcome == Comparable::No, passport.reasons.len()))
+}
+
+/// The design that both are of, or why that is not one.
+fn designs(here: &Record, baseline: &Record) -> (Option<String>, Vec<Text>) {
+    let design = |record: &Record| {
+        let processor = &record.machine.processor;
+        let known = cores::of_machine(&record.machine).map(|core| core.name.clone());
+        known.or_else(|| processor.microarchitecture.clone()).or_else(|| processor.model_name.clone())
+    };
+    // Of one design each part may be made up of another number of dies, and models of a family have clocks of their own; those are seen
+    // in the shape and in the clock.
+    match (design(here), design(baseline)) {
+        (Some(one), Some(other)) if one == other => (Some(one), Vec::new()),
+        (Some(one), Some(other)) => {
+            (None, vec![text!("passport-other-design", "{one} here, {other} in the baseline")])
+        }
+        _ => (None, vec![text!("passport-unknown-design", "the processor is not told by both")]),
+    }
+}
+
+/// In what their shapes differ.
+fn shapes(here: &Record, baseline: &Record) -> Vec<Text> {
+    let values = facts().iter().zip(tell_facts(here)).zip(tell_facts(baseline));
+    let of_shape = values.filter(|((fact, _), _)| fact.what.code().is_some_and(|code| SHAPE.contains(&code)));
+    let mut differ = Vec::new();
+    for ((fact, own), other) in of_shape {
+        // No quota is one of nothing, and what one of them does not see is not another.
+        if own == other || !fact.is_limit() && (own.is_none() || other.is_none()) {
+            continue;
+        }
+        let [own, other] = [own, other].map(|value| value.unwrap_or_else(|| "none".to_owned()));
+        differ.push(text!(
+            "passport-other-shape",
+            "{what}: {own} here, {other} in the baseline",
+            what = fact.what.clone()
+        ));
+    }
+    differ
+}
+
+/// One ratio and its interval.
+type Ratio = (f64, (f64, f64));
+
+/// This machine's clock over the baseline's: of one core alone and of all, which must say the same.
+fn clock_ratio(here: &Record, baseline: &Record) -> Result<Ratio, Text> {
+    let clocks = |record: &Record| Record {
+        measurements: record.measurements_of(metrics::CORE_CLOCK).cloned().collect(),
+        ..record.clone()
+    };
+    let (base, own) = (clocks(baseline), clocks(here));
+    let side = |name, record| Side { name, source: name, record };
+    let sides = [side("baseline", &base), side("here", &own)];
+    let comparison = compare(&sides, 0, here.tool.clone(), Extent::Summary);
+    let mut doubt: Option<Doubt> = None;
+    let mut ratio_of = |active: &str| -> Option<Ratio> {
+        let row = comparison.rows.iter().find(|row| {
+            row.metric == metrics::CORE_CLOCK
+                && row.labels.word(Label::Active) == Some(active)
+                && row.labels.word(Label::Vector).is_none_or(|vector| vector == "scalar")
+        })?;
+        let [baseline, Cell { ratio, interval, doubt: own, .. }] = row.cells.as_slice() else { return None };
+        doubt = doubt.take().or_else(|| own.clone()).or_else(|| baseline.doubt.clone());
+        let ratio = (*ratio)?;
+        Some((ratio, interval.unwrap_or((ratio, ratio))))
+    };
+    let (one, all) = (ratio_of("one"), ratio_of("all"));
+    if let Some(doubt) = doubt {
+        return Err(text!(
+            "passport-unsure",
+            "the clock is not known well enough: {doubt}",
+            doubt = doubt.text()
+        ));
+    }
+    match (one, all) {
+        (Some(one), Some(all)) if (one.0 / all.0 - 1.0).abs() > 2.0 * CLOCKS_ALIKE => {
+            let [one, all] = [one.0, all.0].map(|ratio| format!("{ratio:.3}"));
+            Err(text!(
+                "passport-two-ratios",
+                "no one ratio: one core's clock is {one} of the baseline's, that of all {all}"
+            ))
+        }
+        // Programs in CI mostly use all of a small runner.
+        (_, Some(ratio)) | (Some(ratio), None) => Ok(ratio),
+        (None, None) => {
+            Err(text!("passport-no-clock", "the baseline has no clock; linespeed run clock measures it"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Labels;
+
+    use super::*;
+    use crate::samples::{machine, measured};
+
+    fn runner(model: u32, name: &str, [one, all]: [f64; 2]) -> Record {
+        let mut record = machine(4);
+        let processor = &mut record.machine.processor;
+        processor.vendor = Some("AuthenticAMD".to_owned());
+        (processor.family, processor.model) = (Some(25), Some(model));
+        processor.model_name = Some(name.to_owned());
+        record.machine.virtualization.hypervisor = Some("kvm".to_owned());
+        for (active, hz, cpus) in [("one", one, 1u32), ("all", all, 4)] {
+            for cpu in 0..cpus {
+                let place = Labels::new()
+                    .with_label(Label::Cpu, cpu)
+                    .with_label(Label::Active, active)
+                    .with_label(Label::Vector, "scalar");
+                record.measurements.push(measured("core.clock", place, hz));
+            }
+        }
+        record
+    }
+
+    fn milan(clocks: [f64; 2]) -> Record {
+        runner(1, "AMD EPYC 7763 64-Core Processor", clocks)
+    }
+
+    fn codes(passport: &Passport) -> Vec<&str> {
+        passport.reasons.iter().filter_map(Text::code).collect()
+    }
+
+    #[test]
+    fn one_model_at_one_clock_is_comparable() {
+        let found = passport(&milan([3.24e9, 3.21e9]), &milan([3.25e9, 3.2e9]));
+        assert_eq!((found.outcome, codes(&found)), (Comparable::Comparable, vec![]), "{found:?}");
+        assert_eq!(found.design.as_deref(), Some("AMD Zen 3 (Milan)"));
+    }
+
+    #[test]
+    fn another_clock_of_one_design_is_a_ratio_with_its_interval() {
+        let found = passport(&milan([2.9e9, 2.88e9]), &runner(1, "AMD EPYC 7B13", [3.25e9, 3.2e9]));
+        assert_eq!(found.outcome, Comparable::Convertible, "{found:?}");
+        let (ratio, (low, high)) = (found.clock_ratio.unwrap(), found.interval.unwrap());
+        assert!((ratio - 0.9).abs() < 0.005 && low <= ratio && ratio <= high && high < 1.0, "{found:?}");
+    }
+
+    #[test]
+    fn another_design_another_shape_or_two_ratios_are_not_comparable() {
+        let baseline = milan([3.25e9, 3.2e9]);
+        let genoa = runner(17, "AMD EPYC 9V74 80-Core Processor", [3.25e9, 3.2e9]);
+        let found = passport(&genoa, &baseline);
+        assert_eq!(
+            (found.outcome, codes(&found)),
+            (Comparable::No, vec!["passport-other-design"]),
+            "{found:?}"
+        );
+        let mut smaller = milan([3.25e9, 3.2e9]);
+        smaller.machine.counts.cpus_online = Some(2);
+        assert_eq!(codes(&passport(&smaller, &baseline)), ["passport-other-shape"]);
+        let mut limited = milan([3.25e9, 3.2e9]);
+        limited.machine.limits.cpu_quota = Some(1.5);
+        assert_eq!(codes(&passport(&limited, &baseline)), ["passport-other-shape"]);
+        assert_eq!(codes(&passport(&milan([3.25e9, 2.6e9]), &baseline)), ["passport-two-ratios"]);
+    }
+
+    #[test]
+    fn without_a_clock_or_with_one_in_doubt_nothing_is_comparable() {
+        let baseline = milan([3.25e9, 3.2e9]);
+        let mut without = baseline.clone();
+        without.measurements.clear();
+        assert_eq!(codes(&passport(&baseline, &without)), ["passport-no-clock"]);
+        let mut unsure = baseline.clone();
+        unsure.measurements.iter_mut().for_each(|m| m.doubt = Some("too noisy: no cause seen".into()));
+        assert_eq!(codes(&passport(&unsure, &baseline)), ["passport-unsure"]);
+    }
+}

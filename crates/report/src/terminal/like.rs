@@ -1,0 +1,72 @@
+//! A record's figures beside what was published of its like.
+
+use diagnose::{Comparable, Like, Passport, Row};
+use record::diagnosis::Position;
+use record::phrase::count_noun;
+use record::units;
+
+use super::screen::Screen;
+use crate::contents::summary::{ends_of, position_word};
+use crate::paint::Tone;
+use crate::table::{Field, Table};
+
+const ROWS: [Field<Row>; 5] = [
+    ("figure", |row| row.what.clone()),
+    ("#here", |row| units::figure(row.value, row.unit)),
+    ("#typical", |row| row.range.map_or("-".to_owned(), |range| ends_of(range, row.unit))),
+    ("?#sources", |row| if row.sources.is_empty() { "-".to_owned() } else { row.sources.len().to_string() }),
+    ("stands", |row| match row.position {
+        Some(Position::UnknownMachine) | None => "nothing published".to_owned(),
+        Some(position) if row.of_bare_metal => format!("{}, of bare metal", position_word(position)),
+        Some(position) => position_word(position).to_owned(),
+    }),
+];
+
+/// The column of shares of other records, where some stand beside it.
+const AMONG: Field<Row> =
+    ("#percentile", |row| row.percentile.map_or("-".to_owned(), |share| format!("{:.0}", share * 100.0)));
+
+/// The table, and who published what.
+pub fn like(screen: &mut Screen, like: &Like) {
+    let of = like
+        .design
+        .clone()
+        .unwrap_or_else(|| "unknown machine: nothing is known of its processor".to_owned());
+    let guest = if like.guest { ", as a guest" } else { "" };
+    screen.paragraph(&[], Tone::Strong, format!("{of}{guest}"));
+    if let Some(others) = like.among {
+        screen.say(format!("among {} of such machines", count_noun(others, "record")));
+    }
+    let mut fields = ROWS.to_vec();
+    fields.extend(like.among.map(|_| AMONG));
+    let mut table = Table::with_fields("", None, &fields);
+    like.figures.iter().for_each(|row| table.item(&fields, row));
+    if like.figures.is_empty() {
+        return screen.say("None of its figures is one of those that are compared.");
+    }
+    screen.table(&table, 0);
+    let sourced = like.figures.iter().filter(|row| !row.sources.is_empty());
+    let sources = sourced.map(|row| {
+        let of = row.of.as_ref().map(|of| format!("{of}: ")).unwrap_or_default();
+        (row.what.clone(), format!("{of}{}", row.sources.join("; ")))
+    });
+    screen.list("Sources", sources);
+}
+
+/// A passport in a line.
+pub fn passport_line(passport: &Passport, baseline: &str) -> String {
+    let of = passport.design.as_ref().map(|design| format!("{design}, ")).unwrap_or_default();
+    let (low, high) = passport.interval.unwrap_or_default();
+    let ratio = passport.clock_ratio.unwrap_or_default();
+    let clock = format!("clock {ratio:.3} [{low:.3}, {high:.3}] of {baseline}'s");
+    match passport.outcome {
+        Comparable::Comparable => format!("comparable: {of}{clock}"),
+        Comparable::Convertible => {
+            format!("convertible: {of}{clock}; multiply times of CPU-bound work by {ratio:.3}")
+        }
+        Comparable::No => {
+            let reasons: Vec<String> = passport.reasons.iter().map(ToString::to_string).collect();
+            format!("not comparable with {baseline}: {}", reasons.join("; "))
+        }
+    }
+}
