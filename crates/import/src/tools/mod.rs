@@ -16,7 +16,7 @@ mod numactl_show;
 mod numastat;
 mod openssl;
 mod perf_stat;
-mod published;
+pub(crate) mod published;
 mod stream;
 mod stress_ng;
 mod sysbench;

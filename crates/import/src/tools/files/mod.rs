@@ -29,7 +29,7 @@ impl Found {
     fn add(&mut self, path: &str, text: &str, line: Line) {
         let (path, further) = path.strip_suffix('+').map_or((path, false), |path| (path, true));
         let (known, _) = self.0.entry(path.to_owned()).or_insert_with(|| (String::new(), line.into()));
-        if !further && !is_long(path) {
+        if !further && !is_long(path) && !path.contains('*') {
             known.clear();
         }
         // The kernel parts CPUs by a blank line, which texts may lack.
@@ -57,9 +57,24 @@ impl Found {
         lists
     }
 
+    fn has(&self, path: &str, line: &str) -> bool {
+        self.0.get(path).is_some_and(|(text, _)| text.lines().any(|known| known == line))
+    }
+
     fn hand_over(self, sink: &mut Sink) {
         for (path, (text, line)) in self.0 {
-            sink.add_file(path, text, line.line());
+            let Some((front, back)) = path.split_once('*') else {
+                sink.add_file(path, text, line.line());
+                continue;
+            };
+            // Of files of all CPUs, in an order of their names, only what is the same everywhere is known of each.
+            let mut values = text.lines();
+            let first = values.next().unwrap_or_default();
+            if values.all(|value| value == first) {
+                for cpu in 0..text.lines().count() {
+                    sink.add_file(format!("{front}{cpu}{back}"), format!("{first}\n"), line.line());
+                }
+            }
         }
     }
 }
@@ -113,6 +128,10 @@ const FOLDERS: &[(&str, &str)] = &[
 
 /// The whole path of a file that inspection could read.
 fn absolute(word: &str) -> Option<String> {
+    let of_all = ["/cpu*/", "/cpu[0-9]*/"].iter().find_map(|glob| word.split_once(glob));
+    if let Some((front, back)) = of_all.filter(|_| word.starts_with("/sys/")) {
+        return absolute(&format!("{front}/{back}")).map(|_| format!("{front}/cpu*/{back}"));
+    }
     if scan::begins(word, "/sys/|/proc/|/etc/os-release|/boot/config-") {
         return Some(word.to_owned()).filter(|word| !word.contains(['*', '?', '[', '{', '$', '<', '>']));
     }
@@ -154,6 +173,13 @@ fn stated(text: &str) -> Option<(String, Option<&str>)> {
 
 /// The files that a command prints, in order; none where it makes something else of them.
 fn asked(command: &str) -> VecDeque<String> {
+    // What tee writes it prints.
+    if let Some((_, written)) = command.rsplit_once("tee ")
+        && command.starts_with("echo ")
+    {
+        let word = written.split_whitespace().find(|word| !word.starts_with('-'));
+        return word.and_then(absolute).filter(|_| !written.contains("&&")).into_iter().collect();
+    }
     let mut stages = command.split('|').map(str::trim);
     let first = stages.next().unwrap_or_default();
     let counts =
@@ -261,7 +287,11 @@ impl Reader for FilesReader {
             self.found.add(&path, "processor : left out", line);
             return Fit::Taken;
         }
-        let long = is_long(&path);
+        let long = is_long(&path) || path.contains('*');
+        // One CPU twice is another machine, or the same one later.
+        if text.starts_with("processor") && self.found.has(&path, text) {
+            return Fit::Over;
+        }
         // A margin broke the list of flags.
         if !after_blank && path.ends_with("cpuinfo") && self.found.go_on(&path, text) {
             self.current = Some(path);
