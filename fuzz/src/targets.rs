@@ -87,6 +87,7 @@ fn tools() -> BTreeMap<String, Vec<Vec<u8>>> {
         let tool = name.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("other");
         tools.entry(tool.to_owned()).or_default().push(text);
     }
+    tools.insert("inputs".to_owned(), files("crates/import/tests/inputs", "").into_values().collect());
     tools.insert("published".to_owned(), files("reference/machines", "").into_values().collect());
     tools
 }

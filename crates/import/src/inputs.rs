@@ -355,3 +355,22 @@ fn archives_of_the_two_trees_are_read() {
         assert_eq!((imported.machine.counts.cpus_online, imported.state.numa_balancing), (Some(8), Some(1)));
     }
 }
+
+#[test]
+fn two_boards_one_after_the_other_are_refused() {
+    let board = |part: &str, gb: u32| {
+        format!(
+            "Handle 0x0010, DMI type 17, 84 bytes\nMemory Device\n\tSize: {gb} GB\n\tLocator: A1\n\tBank Locator: B0\n\tType: DDR4\n\tSpeed: 2666 MT/s\n\tPart Number: {part}\n\n"
+        )
+    };
+    let twice = |one: String, other: String| {
+        let mut importer = Importer::new(Split::Hosts);
+        importer
+            .read("text", format!("# dmidecode 3.3\n{one}# dmidecode 3.2\n{other}").as_bytes())
+            .expect("reading from memory does not fail");
+        importer.finish().map(|machines| machines[0].machine.memory_devices.len()).ok()
+    };
+    assert_eq!(twice(board("X1", 16), board("X1", 16)), Some(1));
+    assert_eq!(twice(board("X1", 16), board("Y2", 16)), None);
+    assert_eq!(twice(board("X1", 16), board("X1", 32)), None);
+}
