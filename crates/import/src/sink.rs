@@ -83,8 +83,8 @@ impl Draft {
 
     /// How many entries its lists hold together.
     pub(crate) fn entries(&self) -> usize {
-        let told = self.inventory.len() + self.facts.files.len() + self.facts.log.len();
-        told + self.measurements.len() + self.withheld.len() + self.contradictions.len()
+        let stated = self.inventory.len() + self.facts.files.len() + self.facts.log.len();
+        stated + self.measurements.len() + self.withheld.len() + self.contradictions.len()
     }
 }
 

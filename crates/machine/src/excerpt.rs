@@ -87,10 +87,10 @@ fn forget_cpus(root: &Root, machine: &mut Machine) {
 /// Nodes are those of the list of all; without it those of which a file tells CPUs or memory, and nobody counts them.
 fn nodes(root: &Root, machine: &mut Machine) {
     let listed = root.cpu_list(&format!("{NODES}/online"));
-    let is_told = |id: u32| root.exists(&format!("{NODES}/node{id}"));
-    machine.nodes.retain(|node| is_told(node.id));
+    let is_quoted = |id: u32| root.exists(&format!("{NODES}/node{id}"));
+    machine.nodes.retain(|node| is_quoted(node.id));
     for cpu in &mut machine.cpus {
-        cpu.node = cpu.node.filter(|node| is_told(*node));
+        cpu.node = cpu.node.filter(|node| is_quoted(*node));
     }
     machine.counts.nodes = listed.map(|list| list.len() as u32).filter(|count| *count > 0);
     if machine.counts.nodes.is_none() && !root.exists("/proc/meminfo") {

@@ -127,7 +127,7 @@ impl Listed {
             Some(at) => {
                 matched.insert(at);
                 let says = differs(&all[at], &device);
-                let is_other = is_told_otherwise(&all[at], &device);
+                let is_other = is_another_device(&all[at], &device);
                 all[at] = joined(std::mem::take(&mut all[at]), device);
                 let prefix = format!("machine.memory_devices[{at}]");
                 let known = sink.draft.inventory.iter().find(|(path, _)| path.starts_with(&prefix));
@@ -183,7 +183,7 @@ fn is_same(one: &MemoryDevice, other: &MemoryDevice) -> bool {
 }
 
 /// Whether two devices in one slot are others, and not one that is set differently.
-fn is_told_otherwise(one: &MemoryDevice, other: &MemoryDevice) -> bool {
+fn is_another_device(one: &MemoryDevice, other: &MemoryDevice) -> bool {
     let sizes = one.bytes.zip(other.bytes).is_some_and(|(one, other)| one != other);
     let parts = one.part.as_ref().zip(other.part.as_ref()).is_some_and(|(one, other)| one != other);
     sizes || parts

@@ -9,7 +9,7 @@ use crate::reading::*;
 use patterns::tool;
 
 /// Tools that print what such files say, as `patterns.txt` has them.
-pub(super) const PATTERNS: [Tool; 8] = [
+pub(super) const PATTERNS: [Tool; 9] = [
     tool::<0>("cpupower frequency-info"),
     tool::<1>("cpupower idle-info"),
     tool::<2>("x86_energy_perf_policy"),
@@ -18,6 +18,7 @@ pub(super) const PATTERNS: [Tool; 8] = [
     tool::<5>("free"),
     tool::<6>("free of procps before 3.3.10"),
     tool::<7>("dmesg"),
+    tool::<8>("tinymembench"),
 ];
 
 /// Files that an output quotes, each with its first line.
@@ -162,11 +163,11 @@ fn stated(text: &str) -> Option<(String, Option<&str>)> {
     if scan::begins(path, "kernel.|vm.|fs.|net.|dev.|abi.|debug.|user.") && rest.starts_with(" =") {
         return Some((format!("/proc/sys/{}", path.replace('.', "/")), Some(value)));
     }
-    let told = absolute(path)?;
+    let whole = absolute(path)?;
     match value {
-        "" if rest.is_empty() || rest == ":" => path.contains('/').then_some((told, None)),
+        "" if rest.is_empty() || rest == ":" => path.contains('/').then_some((whole, None)),
         // Without a mark between them words would be prose.
-        value if marked || !value.contains(' ') => Some((told, Some(value))),
+        value if marked || !value.contains(' ') => Some((whole, Some(value))),
         _ => None,
     }
 }
@@ -202,11 +203,12 @@ fn asked(command: &str) -> VecDeque<String> {
         }
         let (options, words): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with('-'));
         let named = words.iter().skip(usize::from(greps)).filter(|word| word.parse::<u32>().is_err());
-        let told: Option<Vec<String>> = named.map(|word| absolute(word.trim_matches(['"', '\'']))).collect();
-        match told.filter(|told| {
-            !told.is_empty() && !(greps && (told.len() > 1 || options.iter().any(|o| counts(o))))
+        let named_paths: Option<Vec<String>> =
+            named.map(|word| absolute(word.trim_matches(['"', '\'']))).collect();
+        match named_paths.filter(|paths| {
+            !paths.is_empty() && !(greps && (paths.len() > 1 || options.iter().any(|o| counts(o))))
         }) {
-            Some(told) => paths.extend(told),
+            Some(more) => paths.extend(more),
             None => return VecDeque::new(),
         }
     }
@@ -214,7 +216,7 @@ fn asked(command: &str) -> VecDeque<String> {
 }
 
 /// The file that a line is of, whatever stands above it.
-fn told_by_itself(text: &str) -> Option<&'static str> {
+fn self_described(text: &str) -> Option<&'static str> {
     let text = text.trim();
     let (key, value) = text.split_once([':', ' ', '\t']).unwrap_or((text, ""));
     if matches!(key, "nr_periods" | "nr_throttled" | "usage_usec") && parse_whole(value).is_some() {
@@ -238,7 +240,7 @@ pub(super) const FILES: Tool = Tool {
         let text = line.text.trim();
         !text.is_empty()
             && (stated(text).is_some()
-                || told_by_itself(text).is_some()
+                || self_described(text).is_some()
                 || command.is_some_and(|command| {
                     asked(&command.text).front().is_some_and(|path| is_line_of(path, text))
                 }))
@@ -280,7 +282,7 @@ impl Reader for FilesReader {
             return Fit::Taken;
         }
         let path = self.current.take().or_else(|| self.asked.pop_front());
-        let path = path.or_else(|| told_by_itself(text).map(str::to_owned));
+        let path = path.or_else(|| self_described(text).map(str::to_owned));
         let Some(path) = path else { return Fit::Over };
         // What was left out may be CPUs.
         if scan::is_elision(text) {
