@@ -83,7 +83,9 @@ pub fn find(name: &str) -> Target {
 /// Captured outputs by the tool that their files are named after.
 fn tools() -> BTreeMap<String, Vec<Vec<u8>>> {
     let mut tools: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
-    for (name, text) in files("crates/import/tests/texts", "") {
+    for (name, text) in
+        ["texts", "inputs"].iter().flat_map(|of| files(&format!("crates/import/tests/{of}"), ""))
+    {
         let tool = name.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("other");
         tools.entry(tool.to_owned()).or_default().push(text);
     }

@@ -8,7 +8,7 @@ mod merge;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::import::{Contradiction, Import, NotUnderstood, Text, Withheld};
-use record::{Coverage, Machine, Measurement, Record, Snapshot, detail, text};
+use record::{Coverage, Label, Machine, Measurement, Record, Snapshot, detail, text};
 
 use crate::error::Error;
 use crate::facts::{Fact, Facts, Lscpu, Values, architecture, key, parse_address_bits};
@@ -84,6 +84,14 @@ pub(crate) fn assemble(
     machine::by_design(&mut machine);
     if draft.entries() == 0 {
         return Err(Error::NothingRead { tools: outputs.into_iter().map(|output| output.tool).collect() });
+    }
+    let cpus = machine.counts.cpus_online.or(machine.counts.cpus_present);
+    for m in &mut draft.measurements {
+        if m.labels.get(Label::Threads) == Some(&record::Key::Count(0)) {
+            m.labels.0.remove(Label::Threads.name());
+            m.labels = std::mem::take(&mut m.labels).with_known(Label::Threads, cpus);
+            m.doubt = cpus.is_none().then(|| "it ran on all CPUs, whose number is not told".into());
+        }
     }
     not_reported(&machine, &state, &mut coverage);
     withhold_differing(&mut draft);

@@ -30,6 +30,8 @@ pub(crate) struct Cleaned {
     pub text: String,
     /// How long the first cell of a table row that has others is, in bytes: [`Cleaned::text`] begins with it.
     pub label: Option<usize>,
+    /// The cells of a row of a table.
+    pub cells: Vec<String>,
     /// What it is.
     pub kind: Kind,
     /// Whether it stands in a code block.
@@ -65,8 +67,14 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = Cleaned> {
 
 /// A line, which `<br>` may part, or line ends within a string.
 fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -> Vec<Cleaned> {
-    let line =
-        |text: String, kind: Kind, in_fence: bool| Cleaned { number, text, label: None, kind, in_fence };
+    let line = |text: String, kind: Kind, in_fence: bool| Cleaned {
+        number,
+        text,
+        label: None,
+        cells: Vec::new(),
+        kind,
+        in_fence,
+    };
     if raw.len() > LONGEST_LINE {
         return vec![line(format!("a line of over {} MiB", LONGEST_LINE >> 20), Kind::Unreadable, *in_fence)];
     }
@@ -85,7 +93,8 @@ fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -
             Some(cells) if markup::is_ruler(&cells) => Kind::Ruler,
             Some(cells) => {
                 let label = cells.first().filter(|_| cells.len() > 1).map(|first| first.len());
-                return Cleaned { label, ..line(cells.join("  "), Kind::Row, stood) };
+                let all = cells.iter().map(|cell| (*cell).to_owned()).collect();
+                return Cleaned { label, cells: all, ..line(cells.join("  "), Kind::Row, stood) };
             }
             None => Kind::Text,
         };

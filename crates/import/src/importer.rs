@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use record::command_line::conditions;
 use record::import::{NotUnderstood, Output, Text};
 
+use crate::archive;
 use crate::assemble::{Imported, assemble};
 use crate::clean::{self, Cleaned, Kind};
 use crate::error::{Clash, Error};
@@ -16,8 +17,15 @@ use crate::prompts::{self, Mark};
 use crate::sections::{Sections, add_example};
 use crate::sink::Sink;
 use crate::split::Split;
+use crate::table::Table;
 use crate::tool::{Command, Fit, Reader, Tool};
-use crate::tools::{TOOLS, dmidecode};
+use crate::tools::{TOOLS, dmidecode, published};
+
+/// How a packed text begins.
+const GZIP: &[u8] = &[0x1f, 0x8b, 8];
+
+/// What an archive of such files is called.
+const ARCHIVE: &str = "archive of /sys and /proc";
 
 /// Lines that may lie between two lines of an output and are none of it, blank ones apart.
 const MOST_BETWEEN: u32 = 6;
@@ -45,6 +53,10 @@ struct Open {
     entries: usize,
     /// What its command was run under.
     under: Option<String>,
+    /// What the comment above its command says.
+    note: Option<String>,
+    /// How many threads ran, as the words above it say.
+    threads: Option<u64>,
 }
 
 /// Texts that are being read, one after the other.
@@ -61,6 +73,15 @@ pub struct Importer {
     command_goes_on: bool,
     /// The line before began a block of code.
     begins_fence: bool,
+    /// The last comment in this block of code.
+    note: Option<String>,
+    /// How many threads ran, as the words above say; 0 for one on each CPU.
+    threads: Option<u64>,
+    /// The last heading.
+    heading: String,
+    /// How tables of figures are read, and the head of the one that the text is at.
+    tables: Vec<Table>,
+    table_head: Vec<String>,
     not_understood: NotUnderstood,
     lines: u64,
     /// Figures, facts and outputs of all machines.
@@ -74,6 +95,11 @@ impl Importer {
         Self { sections: Sections::new(split), ..Self::default() }
     }
 
+    /// Reads tables of figures, too, as these say.
+    pub fn with_tables(self, tables: Vec<Table>) -> Self {
+        Self { tables, ..self }
+    }
+
     /// Reads one text to its end. `name` is how origins call it.
     pub fn read(&mut self, name: &str, source: impl Read) -> io::Result<()> {
         self.text = name.to_owned();
@@ -83,7 +109,26 @@ impl Importer {
         if source.take(LONGEST_TEXT + 1).read_to_end(&mut bytes)? as u64 > LONGEST_TEXT {
             return Err(io::Error::other(format!("it is longer than {} MiB", LONGEST_TEXT >> 20)));
         }
-        let lines = if dmidecode::is_dump(&bytes) {
+        if bytes.starts_with(GZIP) {
+            let mut unpacked = Vec::new();
+            flate2::read::GzDecoder::new(bytes.as_slice())
+                .take(LONGEST_TEXT + 1)
+                .read_to_end(&mut unpacked)?;
+            return self.read(name, unpacked.as_slice());
+        }
+        let files = archive::files(&bytes);
+        let lines = if !files.is_empty() {
+            let at = self.sections.enter_section(None);
+            let section = self.sections.get(at);
+            let mut sink = Sink::new(&mut section.draft, ARCHIVE, &self.text);
+            for (number, (path, text)) in (1..).zip(&files) {
+                sink.add_file(path.clone(), clean::decode(text), Line { number, text: path });
+            }
+            let taken = sink.taken;
+            section.outputs.push(Output { taken, ..output(ARCHIVE, &self.text, 1, None) });
+            self.lines += 1;
+            files.len() as u64
+        } else if dmidecode::is_dump(&bytes) {
             self.dump(&bytes);
             1
         } else {
@@ -143,9 +188,15 @@ impl Importer {
             return;
         }
         let plain = Line { number: line.number, text: &line.text };
+        if !matches!(line.kind, Kind::Row | Kind::Ruler) {
+            self.table_head.clear();
+        }
         if matches!(line.kind, Kind::Row | Kind::Text) && self.sections.divide_at(&line.text) {
             self.close();
             self.command = None;
+        }
+        if line.kind == Kind::Frame {
+            self.note = None;
         }
         let begins_fence =
             std::mem::replace(&mut self.begins_fence, line.kind == Kind::Frame && !line.in_fence);
@@ -161,9 +212,11 @@ impl Importer {
             // What a table's head began goes on in its rows.
             Kind::Ruler => true,
             // A row first without its first cell, then as it stands.
+            Kind::Row if self.mapped(line) => true,
             Kind::Row => line.label().is_some_and(|label| self.row(plain, label)) || self.offer(plain, None),
             Kind::Text => {
                 self.plain(plain, line.in_fence)
+                    || line.in_fence && self.comment(&line.text)
                     || begins_fence && prompts::may_be_command(&line.text) && {
                         self.begin(line.text.trim(), line.number);
                         true
@@ -171,8 +224,55 @@ impl Importer {
             }
         };
         if !known {
+            let prose = line.kind == Kind::Text && !line.in_fence;
+            self.threads = prompts::find_threads(&line.text).filter(|_| prose).or(self.threads);
             self.add_unknown(plain);
         }
+    }
+
+    /// Whether a line in a block of code is a comment: what it says tells the runs below it from others.
+    fn comment(&mut self, text: &str) -> bool {
+        let said = ["#", "//"].iter().find_map(|sign| text.trim().strip_prefix(sign)).map(str::trim);
+        let said = said.map(|said| said.trim_end_matches([':', '：'])).filter(|said| !said.is_empty());
+        if said.is_some() {
+            self.note = said.map(|said| quote(said).to_owned());
+        }
+        said.is_some()
+    }
+
+    /// Whether a row of a table of figures is read as the user said.
+    fn mapped(&mut self, line: &Cleaned) -> bool {
+        if line.kind == Kind::Ruler || self.tables.is_empty() {
+            return false;
+        }
+        let row = std::mem::replace(&mut self.table_head, line.cells.clone());
+        if row.is_empty() {
+            return false;
+        }
+        // The head stays until the table ends.
+        self.table_head = row;
+        let mut taken = false;
+        for at in 0..self.tables.len() {
+            for (machine, metric, figure) in
+                self.tables[at].figures(&self.table_head, &line.cells, &self.heading)
+            {
+                let section = self.sections.enter_named(machine.as_deref());
+                let section = self.sections.get(section);
+                let mut sink = Sink::new(&mut section.draft, record::import::PUBLISHED_FIGURES, &self.text);
+                let plain = Line { number: line.number, text: &line.text };
+                published::take_figure(metric, &figure, plain, &mut sink);
+                let (tool, figures) = (record::import::PUBLISHED_FIGURES, sink.taken);
+                match section.outputs.last_mut().filter(|last| last.tool == tool && last.text == self.text) {
+                    Some(last) => (last.lines.1, last.taken) = (line.number, last.taken + figures),
+                    None => {
+                        let first = output(tool, &self.text, line.number, None);
+                        section.outputs.push(Output { taken: figures, ..first });
+                    }
+                }
+                taken = true;
+            }
+        }
+        taken
     }
 
     /// Whether a line is somebody's.
@@ -198,6 +298,8 @@ impl Importer {
                 self.close();
                 self.command = None;
                 self.sections.add_heading(level, words);
+                words.clone_into(&mut self.heading);
+                self.threads = prompts::find_threads(words);
                 if prompts::is_command(words) {
                     self.begin(words, line.number);
                 }
@@ -299,6 +401,8 @@ impl Importer {
                 first: quote(line.text).to_owned(),
                 entries: draft.entries(),
                 under: fresh.and_then(|command| conditions(&command.text)),
+                note: self.note.clone(),
+                threads: self.threads,
             });
             // Else it looked like that tool's and is not.
             if self.ask(&mut open, line) == Fit::Taken {
@@ -315,6 +419,8 @@ impl Importer {
         let section = self.sections.get(open.section);
         let mut sink = Sink::new(&mut section.draft, open.tool.name, &self.text);
         sink.under.clone_from(&open.under);
+        sink.note.clone_from(&open.note);
+        sink.threads = open.threads;
         let fit = open.reader.line(line, &mut sink);
         open.output.taken += sink.taken;
         if section.draft.entries() > MOST_ENTRIES {
@@ -328,7 +434,7 @@ impl Importer {
         let Some(mut open) = self.open.take() else { return };
         let section = self.sections.get(open.section);
         let mut sink = Sink::new(&mut section.draft, open.tool.name, &self.text);
-        sink.under = open.under.take();
+        (sink.under, sink.note, sink.threads) = (open.under.take(), open.note.take(), open.threads);
         open.reader.end(&mut sink);
         open.output.taken += sink.taken;
         open.output.version = section.draft.version.take();

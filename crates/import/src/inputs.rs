@@ -6,7 +6,7 @@ use record::detail;
 use record::machine::{Kernel, Machine};
 
 use crate::tools::testing::{figures, import, the};
-use crate::{Imported, Importer, Split};
+use crate::{Imported, Importer, Split, Table};
 
 fn text(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs").join(name);
@@ -204,4 +204,173 @@ fn every_text_is_read_or_refused() {
         .filter(|name| is_refused(name))
         .collect();
     assert_eq!(refused, ["read-12.txt"]);
+}
+
+fn several(text: &str, split: &str, tables: &[&str]) -> Vec<Imported> {
+    let tables = tables.iter().map(|table| Table::parse(table).expect("a mapping")).collect();
+    let mut importer = Importer::new(Split::parse(split).expect("a way to divide")).with_tables(tables);
+    importer.read("text", text.as_bytes()).expect("reading from memory does not fail");
+    importer.finish().expect("machines")
+}
+
+#[test]
+fn ordinary_tables_are_read_as_the_user_says() {
+    let text = "### Host kernel\n\n| NO BIND | BIND |\n|:-:|:-:|\n| <b>1508746974</b> | 1434743820 |\n\n### Shares\n\n| NO BIND | BIND |\n|---|---|\n| 12.1% | 6.6% |\n";
+    let layers = several(text, "x^", &["layer.time: heading=layer, cols=bound, unit=ticks"]);
+    let expected = [
+        "layer.time layer=Host kernel bound=NO BIND: 1508746974",
+        "layer.time layer=Host kernel bound=BIND: 1434743820",
+    ];
+    assert_eq!(figures(&layers[0]), expected, "per cent are no ticks");
+    let text = "|  | seconds | IPC |\n|---|---|---|\n| One | 26.7 | 0.92 |\n| Two | 18,6 | 2.19 |\n";
+    let machines = several(
+        text,
+        "x^",
+        &[
+            "workload.time: rows=machine, col=seconds, workload=bc, unit=s",
+            "core.ipc: rows=machine, col=IPC, workload=bc",
+        ],
+    );
+    assert_eq!(
+        machines.iter().map(|machine| machine.name.clone().unwrap()).collect::<Vec<_>>(),
+        ["One", "Two"]
+    );
+    assert_eq!(figures(&machines[1]), ["workload.time workload=bc: 18.6", "core.ipc workload=bc: 2.19"]);
+    for wrong in
+        ["workload.time: rows=bandwidth", "no.metric: rows=cpu", "workload.time", "workload.time: rows"]
+    {
+        assert!(Table::parse(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn runs_are_told_apart_by_the_comment_above_them_and_by_their_threads() {
+    let text =
+        "```bash\n# turbo on\n$ time ./solve\nreal\t0m1.0s\n# turbo off\n$ time ./solve\nreal\t0m2.0s\n```\n";
+    let notes: Vec<_> =
+        import(text).measurements.iter().map(|m| m.detail.get(detail::NOTE).map(str::to_owned)).collect();
+    assert_eq!(notes, [Some("turbo on".to_owned()), Some("turbo off".to_owned())]);
+    let row = "aes-256 ige      89602.86k    97498.37k    98271.49k    98399.91k    89101.65k\n";
+    let text = format!("CPU(s): 64\n\nwith 32 threads\n\n{row}\non all cores\n\n{row}");
+    let threads: Vec<_> = import(&text)
+        .measurements
+        .iter()
+        .map(|m| m.labels.get(record::Label::Threads).map(ToString::to_string))
+        .collect();
+    assert_eq!((threads[0].as_deref(), threads[5].as_deref()), (Some("32"), Some("64")));
+}
+
+#[test]
+fn a_sibling_that_was_taken_offline_is_known_to_be_one() {
+    let text = "$ lscpu\nCPU(s): 4\nOn-line CPU(s) list: 0-2\nOff-line CPU(s) list: 3\n$ cat /sys/devices/system/cpu/cpu0/topology/thread_siblings_list\n0,2\n\
+        $ cat /sys/devices/system/cpu/cpu1/topology/thread_siblings_list\n1,3\n$ cat /sys/devices/system/cpu/cpu1/topology/thread_siblings_list\n1\n";
+    let machine = import(text).machine;
+    assert_eq!(machine.counts.cores, Some(2));
+    assert_eq!((machine.cpus[3].online, machine.cpus[3].core), (false, Some(1)));
+}
+
+#[test]
+fn what_carries_a_text_is_stripped() {
+    const LIST: &str = "Architecture: x86_64\nCPU(s): 4\nOn-line CPU(s) list: 0-3\nThread(s) per core: 2\nCore(s) per socket: 2\nSocket(s): 1\n";
+    let each = |with: &dyn Fn(usize, &str) -> String| {
+        LIST.lines().enumerate().map(|(at, line)| with(at + 1, line) + "\n").collect::<String>()
+    };
+    for text in [
+        each(&|_, line| format!("2024-01-15T10:00:00.1234567Z {line}")),
+        each(&|_, line| format!("Jan 18 00:00:00 host bench[12]: {line}")),
+        each(&|at, line| format!("{at:6}\t{line}")),
+        each(&|at, line| format!("{at}: {line}")),
+        each(&|_, line| format!("# {line}")),
+        each(&|_, line| format!("// {line}")),
+        each(&|_, line| format!("bench-1  | {line}")),
+        each(&|_, line| format!("      \"{line}\\n\",")),
+        format!("ok: [web1] => {{\"stdout\": \"{}\"}}\n", LIST.replace('\n', "\\n")),
+        each(&|_, line| format!("[1m{}", line.replacen(':', ":[0m", 1))),
+        format!("|a|b|\n|--|--|\n{}", each(&|_, line| format!("| {} |", line.replacen(':', " |", 1)))),
+    ] {
+        let counts = import(&text).machine.counts;
+        assert_eq!((counts.cores, counts.cpus_present), (Some(2), Some(4)), "{text}");
+    }
+}
+
+#[test]
+fn a_path_tells_what_a_line_is_however_it_stands_there() {
+    for (text, governor) in [
+        ("==> /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor <==\npowersave\n", "powersave"),
+        ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor:powersave\n", "powersave"),
+        ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor = powersave\n", "powersave"),
+        ("cpu0/cpufreq/scaling_governor:powersave\n", "powersave"),
+        ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor\npowersave\n", "powersave"),
+        ("$ cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor\npowersave\npowersave\n", "powersave"),
+        (
+            "$ cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor | sort | uniq\npowersave\n",
+            "powersave",
+        ),
+    ] {
+        let state = import(text).state;
+        assert_eq!(
+            state.clocks.first().and_then(|clock| clock.governor.as_deref()),
+            Some(governor),
+            "{text}"
+        );
+    }
+    assert_eq!(import("kernel.numa_balancing = 1\nvm.zone_reclaim_mode = 0\n").state.numa_balancing, Some(1));
+    for nothing in [
+        "I saw that /sys/kernel/mm/transparent_hugepage/enabled was never, is it ok?\n",
+        "$ cat /proc/cpuinfo | grep -c processor\n64\n",
+        "$ cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor\npowersave\nperformance\n",
+        "$ cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor | wc -l\n1\n",
+    ] {
+        assert_eq!(import(nothing), Imported::default(), "{nothing}");
+    }
+    let twice =
+        "processor\t: 0\nmodel name\t: Intel(R) Xeon(R) A\nprocessor\t: 0\nmodel name\t: AMD EPYC B\n";
+    let mut importer = Importer::new(Split::Hosts);
+    importer.read("text", twice.as_bytes()).expect("reading from memory does not fail");
+    assert!(matches!(importer.finish(), Err(crate::Error::SeveralMachines(_))));
+}
+
+#[test]
+fn archives_of_the_two_trees_are_read() {
+    let mut archive = Vec::new();
+    for (path, text) in [
+        ("./capture/sys/devices/system/cpu/online", "0-7\n"),
+        ("capture/proc/sys/kernel/numa_balancing", "1\n"),
+    ] {
+        let mut header = [0_u8; 512];
+        header[..path.len()].copy_from_slice(path.as_bytes());
+        header[124..135].copy_from_slice(format!("{:011o}", text.len()).as_bytes());
+        header[156] = b'0';
+        header[257..263].copy_from_slice(b"ustar\0");
+        archive.extend(header);
+        archive.extend(text.bytes().chain(std::iter::repeat(0)).take(512));
+    }
+    archive.extend([0; 1024]);
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, &archive).expect("packing into memory");
+    for bytes in [archive.clone(), packed.finish().expect("packed")] {
+        let mut importer = Importer::new(Split::Hosts);
+        importer.read("text", bytes.as_slice()).expect("reading from memory does not fail");
+        let imported = importer.finish().expect("a machine").remove(0);
+        assert_eq!((imported.machine.counts.cpus_online, imported.state.numa_balancing), (Some(8), Some(1)));
+    }
+}
+
+#[test]
+fn two_boards_one_after_the_other_are_refused() {
+    let board = |part: &str, gb: u32| {
+        format!(
+            "Handle 0x0010, DMI type 17, 84 bytes\nMemory Device\n\tSize: {gb} GB\n\tLocator: A1\n\tBank Locator: B0\n\tType: DDR4\n\tSpeed: 2666 MT/s\n\tPart Number: {part}\n\n"
+        )
+    };
+    let twice = |one: String, other: String| {
+        let mut importer = Importer::new(Split::Hosts);
+        importer
+            .read("text", format!("# dmidecode 3.3\n{one}# dmidecode 3.2\n{other}").as_bytes())
+            .expect("reading from memory does not fail");
+        importer.finish().map(|machines| machines[0].machine.memory_devices.len()).ok()
+    };
+    assert_eq!(twice(board("X1", 16), board("X1", 16)), Some(1));
+    assert_eq!(twice(board("X1", 16), board("Y2", 16)), None);
+    assert_eq!(twice(board("X1", 16), board("X1", 32)), None);
 }

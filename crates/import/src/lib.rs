@@ -7,6 +7,7 @@
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod archive;
 mod assemble;
 mod cache_size;
 mod choose;
@@ -31,6 +32,7 @@ mod scan;
 mod sections;
 mod sink;
 mod split;
+mod table;
 mod tool;
 mod tools;
 
@@ -39,4 +41,5 @@ pub use choose::{NoSuchMachine, choose_machine, list_machines};
 pub use error::{Clash, Error};
 pub use importer::Importer;
 pub use split::{Split, SplitError};
+pub use table::{Table, TableError};
 pub use tools::tool_names;

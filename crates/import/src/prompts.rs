@@ -185,6 +185,28 @@ pub(crate) fn may_be_command(text: &str) -> bool {
         && !text.trim_end().ends_with([':', '.'])
 }
 
+/// How many threads ran below these words, where they say it: 0 for one on each CPU.
+pub(crate) fn find_threads(text: &str) -> Option<u64> {
+    let lower = text.to_lowercase();
+    if ["所有核", "all cores", "all cpus", "all threads", "every core"]
+        .iter()
+        .any(|words| lower.contains(words))
+    {
+        return Some(0);
+    }
+    if ["单线程", "单核", "single thread", "single-thread", "one thread"]
+        .iter()
+        .any(|words| lower.contains(words))
+    {
+        return Some(1);
+    }
+    let counted =
+        ["个线程", "线程", " threads", " 个线程", "-thread"].iter().find_map(|word| lower.split_once(word));
+    let front = counted?.0.trim_end();
+    let digits = front.len() - front.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    front[front.len() - digits..].parse().ok().filter(|threads| (1..=65_536).contains(threads))
+}
+
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
@@ -198,6 +220,22 @@ fn is_tool_line(name: &str, word: &str, next: Option<&str>, ran: bool) -> bool {
     let path = word.contains('/');
     match name {
         "lscpu" | "numactl" | "lshw" | "dmidecode" | "cyclictest" | "mlc" | "mlc_avx512" => option || piped,
+        "rdmsr"
+        | "cpupower"
+        | "turbostat"
+        | "mpstat"
+        | "sar"
+        | "uname"
+        | "free"
+        | "dmesg"
+        | "sysctl"
+        | "x86_energy_perf_policy" => {
+            option || piped || next.is_some_and(|next| next.starts_with("0x") || next.ends_with("-info"))
+        }
+        "cat" | "head" | "tail" => {
+            next.is_some_and(|next| next.starts_with("/sys/") || next.starts_with("/proc/"))
+        }
+        "grep" => matches!(next, Some("." | "-r" | "-H" | "''" | "\"\"")),
         "perf" => matches!(next, Some("stat")),
         "openssl" => matches!(next, Some("speed")),
         "sysbench" => next.is_some_and(|next| {

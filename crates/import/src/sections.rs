@@ -123,6 +123,13 @@ impl Sections {
         self.find_or_add((self.division, self.host.clone()))
     }
 
+    /// The section of the machine with this name; without one that of what stands here.
+    pub(crate) fn enter_named(&mut self, name: Option<&str>) -> usize {
+        let Some(name) = name else { return self.enter_section(None) };
+        let division = self.find_division(name, None).unwrap_or_else(|| self.add_division(name, 0));
+        self.find_or_add((Some(division), None))
+    }
+
     /// Whether `label` is of another section than this one.
     pub(crate) fn moves_to(&mut self, label: &str, section: usize) -> bool {
         matches!(self.split, Split::Headings) && self.enter_section(Some(label)) != section

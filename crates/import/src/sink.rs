@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use record::import::{Contradiction, Origin, Withheld};
-use record::{Label, Machine, Measurement, Snapshot, detail};
+use record::{Label, Machine, Measurement, Snapshot, detail, metrics};
 
 use serde_json::Value;
 
@@ -83,8 +83,8 @@ impl Draft {
 
     /// How many entries its lists hold together.
     pub(crate) fn entries(&self) -> usize {
-        let told = self.inventory.len() + self.facts.files.len() + self.facts.log.len();
-        told + self.measurements.len() + self.withheld.len() + self.contradictions.len()
+        let stated = self.inventory.len() + self.facts.files.len() + self.facts.log.len();
+        stated + self.measurements.len() + self.withheld.len() + self.contradictions.len()
     }
 }
 
@@ -129,12 +129,16 @@ pub(crate) struct Sink<'a> {
     pub taken: u32,
     /// What the command was run under, where that is told.
     pub under: Option<String>,
+    /// What the comment above the command says.
+    pub note: Option<String>,
+    /// How many threads ran by the words above, where the output does not tell it; 0 for one on each CPU.
+    pub threads: Option<u64>,
 }
 
 impl<'a> Sink<'a> {
     /// A sink for an output of `tool` in the text called `text`.
     pub(crate) fn new(draft: &'a mut Draft, tool: &'static str, text: &'a str) -> Self {
-        Self { draft, tool, text, taken: 0, under: None }
+        Self { draft, tool, text, taken: 0, under: None, note: None, threads: None }
     }
 
     /// The tool's version, as its output tells.
@@ -163,6 +167,17 @@ impl<'a> Sink<'a> {
                 self.under.as_ref().filter(|_| measurement.labels.get(Label::Workload).is_some())
             {
                 measurement.detail.set(detail::RUN_UNDER, under.as_str());
+            }
+            if let Some(threads) = self.threads.filter(|_| measurement.metric == metrics::WORKLOAD_THROUGHPUT)
+                && measurement.labels.get(Label::Threads).is_none()
+            {
+                measurement.labels = measurement.labels.with_label(Label::Threads, threads);
+                // Of this tool it was how many.
+                measurement.doubt = measurement.doubt.filter(|_| self.tool != "openssl speed");
+            }
+            if let Some(note) = self.note.as_ref().filter(|_| measurement.detail.get(detail::NOTE).is_none())
+            {
+                measurement.detail.set(detail::NOTE, note.as_str());
             }
             self.draft.measurements.push(measurement);
             self.taken += 1;
@@ -217,17 +232,21 @@ impl<'a> Sink<'a> {
             if name(known).zip(name(&fact)).is_some_and(|(one, other)| one != other) {
                 facts.clash.get_or_insert([known.origin.clone(), fact.origin.clone()]);
             }
-            // Of one file that is quoted in part and whole, the whole.
-            if known.value.lines().count() > fact.value.lines().count() {
+            // Of one file that is quoted in part and whole, the whole; of a list of siblings the one before some went offline.
+            let parts =
+                |fact: &Fact<String>| (fact.value.lines().count(), fact.value.split([',', '-']).count());
+            let siblings = path.contains("/topology/") && parts(known).1 >= parts(&fact).1;
+            if siblings || known.value.is_empty() || parts(known).0 > parts(&fact).0 {
                 return;
             }
-            if known.value.lines().count() == 1 {
-                let says = format!(
-                    "{path} holds {:?} and later {:?}; the record follows the later",
-                    known.value.trim(),
-                    fact.value.trim()
-                );
+            if !path.contains("/topology/") && parts(known).0 == 1 {
+                let (one, other) = (known.value.trim(), fact.value.trim());
+                let says =
+                    format!("{path} holds {one:?} and later {other:?}: of two moments; neither is kept");
                 self.draft.contradictions.push(crate::facts::contradict(says, &known.origin, &fact.origin));
+                let origin = fact.origin;
+                facts.files.insert(path, Fact { value: String::new(), origin });
+                return;
             }
         }
         facts.files.insert(path, fact);

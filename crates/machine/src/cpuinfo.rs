@@ -48,7 +48,8 @@ fn by_keys(cpuinfo: &str) -> Option<&'static str> {
     let begins = |key: &str, start: &str| field(cpuinfo, key).is_some_and(|value| value.starts_with(start));
     let other = OTHERS.iter().find(|(key, start, ..)| begins(key, start)).map(|(_, _, name, _)| *name);
     other.or_else(|| {
-        field(cpuinfo, "vendor_id")?;
+        let of_x86 = |name: &str| name.contains("Intel(R)") || name.starts_with("AMD ");
+        field(cpuinfo, "vendor_id").or_else(|| field(cpuinfo, "model name").filter(|name| of_x86(name)))?;
         // `lm` is long mode: a 32-bit-only processor is none of ours. What is quoted in part may lack
         // flags.
         let flags = field(cpuinfo, "flags").map(str::split_ascii_whitespace);

@@ -25,6 +25,7 @@ pub fn inspect_excerpt(root: &Root) -> Inspection {
         forget_cpus(root, machine);
     }
     nodes(root, machine);
+    offline_siblings(root, machine);
     // A list of flags that was cut lacks the one by which 64 bits are known.
     machine.architecture = std::mem::take(&mut machine.architecture).replace("i686", "");
     // x86 kernels tell flags in an order, and `lahf_lm` stands behind those that are asked for.
@@ -37,6 +38,17 @@ pub fn inspect_excerpt(root: &Root) -> Inspection {
         *kind = kind.take().filter(|name| name != "none");
     }
     found
+}
+
+/// Siblings that were taken offline after a text quoted their core's list.
+fn offline_siblings(root: &Root, machine: &mut Machine) {
+    let list = |cpu: u32, name: &str| root.cpu_list(&format!("{CPUS}/cpu{cpu}/topology/{name}"));
+    let lists = |cpu: u32| list(cpu, "thread_siblings_list").or_else(|| list(cpu, "core_cpus_list"));
+    let placed = machine.cpus.iter().filter_map(|cpu| Some((cpu.core?, lists(cpu.id)?)));
+    let placed: Vec<(u32, CpuList)> = placed.collect();
+    for cpu in machine.cpus.iter_mut().filter(|cpu| !cpu.online) {
+        cpu.core = placed.iter().find(|(_, list)| list.contains(cpu.id)).map(|(core, _)| *core);
+    }
 }
 
 /// Whether `/proc/cpuinfo` is quoted to its end: each package has as many CPUs as it says; where none says, they are several and
@@ -75,8 +87,11 @@ fn forget_cpus(root: &Root, machine: &mut Machine) {
 /// Nodes are those of the list of all; without it those of which a file tells CPUs or memory, and nobody counts them.
 fn nodes(root: &Root, machine: &mut Machine) {
     let listed = root.cpu_list(&format!("{NODES}/online"));
-    let is_told = |id: u32| root.exists(&format!("{NODES}/node{id}"));
-    machine.nodes.retain(|node| is_told(node.id));
+    let is_quoted = |id: u32| root.exists(&format!("{NODES}/node{id}"));
+    machine.nodes.retain(|node| is_quoted(node.id));
+    for cpu in &mut machine.cpus {
+        cpu.node = cpu.node.filter(|node| is_quoted(*node));
+    }
     machine.counts.nodes = listed.map(|list| list.len() as u32).filter(|count| *count > 0);
     if machine.counts.nodes.is_none() && !root.exists("/proc/meminfo") {
         machine.memory_bytes = None;

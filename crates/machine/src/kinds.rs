@@ -48,9 +48,9 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
 /// As [`read`], of a machine that other tools told of: by its caches and clocks alone.
 pub fn by_design(machine: &mut Machine) {
     let online = online_of(machine);
-    let told = machine.cpus.iter().any(|cpu| cpu.kind.is_some());
+    let known = machine.cpus.iter().any(|cpu| cpu.kind.is_some());
     let kinds =
-        from_first_level(machine, &online).or_else(|| from_clocks(machine, &online)).filter(|_| !told);
+        from_first_level(machine, &online).or_else(|| from_clocks(machine, &online)).filter(|_| !known);
     for (cpu, kind) in kinds.unwrap_or_default() {
         if let Some(cpu) = cpu_mut(&mut machine.cpus, cpu) {
             cpu.kind = Some(kind);

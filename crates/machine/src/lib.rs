@@ -30,6 +30,7 @@ mod mitigations;
 mod nodes;
 mod notes;
 mod processor;
+mod quoted;
 pub mod root;
 pub mod sensors;
 pub mod smbios;

@@ -1,7 +1,7 @@
 //! The folder below which `/proc`, `/sys` and the rest are read: `/` itself, or a tree captured on another
 //! machine. A captured tree is hostile input: no link leads out of it, nothing in it blocks or is unbounded.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -10,6 +10,8 @@ use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
 use record::CpuList;
+
+use crate::quoted::Excerpt;
 
 /// Longest file read as text. The longest that sysfs writes are CPU lists and maps, of a few pages.
 pub const MAX_TEXT: usize = 1 << 20;
@@ -35,39 +37,6 @@ pub struct Root {
     folders: Mutex<HashMap<String, Result<PathBuf, Why>>>,
     /// The files, where they are not on a disk.
     excerpt: Option<Excerpt>,
-}
-
-/// Some files of a machine, as a text quotes them.
-#[derive(Debug, Default)]
-struct Excerpt {
-    /// What each holds, by its path without the leading slash.
-    files: BTreeMap<String, String>,
-    /// The names in each folder.
-    folders: HashMap<String, BTreeSet<String>>,
-    /// The files that were read.
-    read: Mutex<BTreeSet<String>>,
-}
-
-/// Paths by which the kernel calls a folder too, and the one by which it is read here.
-const ALIASES: [(&str, &str); 3] = [
-    ("sys/bus/cpu/devices/", "sys/devices/system/cpu/"),
-    ("sys/bus/node/devices/", "sys/devices/system/node/"),
-    ("sys/devices/virtual/dmi/id/", "sys/class/dmi/id/"),
-];
-
-/// The path of a file without its leading slash and without links: a CPU's `cpufreq` is one to its policy.
-fn plain_path(path: &str) -> String {
-    let path = path.trim_matches('/').replace("//", "/");
-    let alias = ALIASES.iter().find_map(|(alias, real)| Some(format!("{real}{}", path.strip_prefix(alias)?)));
-    let path = alias.unwrap_or(path);
-    let policy =
-        path.strip_prefix("sys/devices/system/cpu/cpu").and_then(|rest| rest.split_once("/cpufreq/"));
-    match policy {
-        Some((cpu, file)) if cpu.bytes().all(|b| b.is_ascii_digit()) => {
-            format!("sys/devices/system/cpu/cpufreq/policy{cpu}/{file}")
-        }
-        _ => path,
-    }
 }
 
 /// Why a folder cannot serve as the root of a captured tree.
@@ -147,15 +116,7 @@ impl Root {
 
     /// Some files of a machine by their paths, with what each holds. Others may be there that nobody quoted.
     pub fn excerpt<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let mut excerpt = Excerpt::default();
-        for (path, text) in files {
-            let path = plain_path(path);
-            for (at, _) in path.match_indices('/') {
-                let (folder, name) = (&path[..at], path[at + 1..].split('/').next().unwrap_or_default());
-                excerpt.folders.entry(folder.to_owned()).or_default().insert(name.to_owned());
-            }
-            excerpt.files.insert(path, text.to_owned());
-        }
+        let excerpt = Excerpt::new(files);
         Self { path: PathBuf::new(), live: false, folders: Mutex::default(), excerpt: Some(excerpt) }
     }
 
@@ -166,20 +127,12 @@ impl Root {
 
     /// Whether a file of an excerpt, by the path under which it was given, has been read.
     pub fn was_read(&self, path: &str) -> bool {
-        let read =
-            self.excerpt.as_ref().map(|excerpt| excerpt.read.lock().unwrap_or_else(PoisonError::into_inner));
-        read.is_some_and(|read| read.contains(&plain_path(path)))
+        self.excerpt.as_ref().is_some_and(|excerpt| excerpt.was_read(path))
     }
 
     /// The folders of an excerpt below `folder`, each with the names in it.
     pub(crate) fn excerpt_folders(&self, folder: &str) -> Vec<(&str, &BTreeSet<String>)> {
-        let folders = self.excerpt.iter().flat_map(|excerpt| &excerpt.folders);
-        let mut below: Vec<_> = folders
-            .filter(|(path, _)| Path::new(path).starts_with(folder.trim_matches('/')))
-            .map(|(path, names)| (path.as_str(), names))
-            .collect();
-        below.sort();
-        below
+        self.excerpt.as_ref().map_or(Vec::new(), |excerpt| excerpt.folders_below(folder))
     }
 
     /// A tree captured on a machine: a folder that holds its `sys` or `proc` (or both), or that holds one folder
@@ -268,8 +221,7 @@ impl Root {
     /// Names in a folder in natural order (`cpu2` before `cpu10`); empty if it cannot be read.
     pub fn list(&self, folder: &str) -> Vec<String> {
         if let Some(excerpt) = &self.excerpt {
-            let names = excerpt.folders.get(folder.trim_matches('/')).into_iter().flatten();
-            let mut names: Vec<String> = names.cloned().collect();
+            let mut names = excerpt.list(folder);
             names.sort_by(|a, b| natural(a, b));
             return names;
         }
@@ -305,10 +257,7 @@ impl Root {
 
     /// Whether there is anything at `path`.
     pub fn exists(&self, path: &str) -> bool {
-        let plain = path.trim_matches('/');
-        let quoted =
-            |excerpt: &Excerpt| excerpt.files.contains_key(plain) || excerpt.folders.contains_key(plain);
-        self.excerpt.as_ref().map_or_else(|| self.locate(path).is_ok(), quoted)
+        self.excerpt.as_ref().map_or_else(|| self.locate(path).is_ok(), |excerpt| excerpt.exists(path))
     }
 
     fn read(&self, path: &str, max: usize) -> Result<Vec<u8>, Unreadable> {
@@ -318,10 +267,8 @@ impl Root {
 
     fn read_inner(&self, path: &str, max: usize) -> Result<Vec<u8>, Why> {
         if let Some(excerpt) = &self.excerpt {
-            let path = path.trim_matches('/');
-            let text = excerpt.files.get(path).ok_or(Why::Missing)?;
-            excerpt.read.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
-            return if text.len() > max { Err(Why::TooLong(max)) } else { Ok(text.clone().into_bytes()) };
+            let text = excerpt.read(path).ok_or(Why::Missing)?;
+            return if text.len() > max { Err(Why::TooLong(max)) } else { Ok(text.as_bytes().to_vec()) };
         }
         // O_NONBLOCK: opening a pipe returns at once. It changes nothing for a regular file.
         let mut options = OpenOptions::new();

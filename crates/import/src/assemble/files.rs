@@ -38,8 +38,17 @@ fn files(
     machine: &mut Machine,
     state: &mut Snapshot,
 ) -> Result<Vec<(String, Origin)>, Error> {
-    let root =
-        machine::Root::excerpt(facts.files.iter().map(|(path, fact)| (path.as_str(), fact.value.as_str())));
+    // What lscpu tells of all CPUs holds for their files, too.
+    let listed =
+        [("present", [key::ONLINE, key::OFFLINE]), ("online", [key::ONLINE; 2])].map(|(name, keys)| {
+            let lists = keys.iter().filter_map(|key| lscpu.machine.cpus(key));
+            let all = lists.fold(record::CpuList::new(), |all, list| all.union(list));
+            (format!("/sys/devices/system/cpu/{name}"), all.to_string())
+        });
+    let listed = listed.iter().filter(|(path, list)| !list.is_empty() && !facts.files.contains_key(path));
+    let listed = listed.map(|(path, list)| (path.as_str(), list.as_str()));
+    let quoted = facts.files.iter().map(|(path, fact)| (path.as_str(), fact.value.as_str()));
+    let root = machine::Root::excerpt(quoted.chain(listed));
     let machine::Inspection { machine: mut found, snapshot, .. } = machine::inspect_excerpt(&root);
     let listed = lscpu.kinds.first().and_then(|kind| kind.get(key::MODEL_NAME));
     if let (Some(listed), Some(name), Some(file)) =

@@ -112,7 +112,10 @@ pub(super) fn caches(facts: &Facts, lscpu: &Lscpu) -> Result<(), Error> {
 /// Refuses the memory slots of two boards.
 pub(super) fn slots(facts: &Facts) -> Result<(), Error> {
     let other = facts.slots.windows(2).find(|two| two[0].value != two[1].value);
-    other.map_or(Ok(()), |two| Err(several(&two[0].origin, &two[1].origin)))
+    let others = facts.populated.windows(2).find(|two| two[0].value != two[1].value);
+    let both = other.map(|two| [&two[0].origin, &two[1].origin]);
+    let both = both.or(others.map(|two| [&two[0].origin, &two[1].origin]));
+    both.map_or(Ok(()), |[one, other]| Err(several(one, other)))
 }
 
 /// Why the rows of `lscpu -e` are not followed: some are missing. Refuses rows of other CPUs than the list has.

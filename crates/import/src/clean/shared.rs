@@ -107,9 +107,7 @@ pub(super) fn without_escapes(line: &str) -> Option<Vec<String>> {
     {
         return Some(inner.lines().map(str::to_owned).collect());
     }
-    if text.matches("\\n").nth(2).is_none() {
-        return None;
-    }
+    text.matches("\\n").nth(2)?;
     // The string with most line ends of the line's.
     let starts =
         text.match_indices('"').map(|(at, _)| at).filter(|at| *at == 0 || text.as_bytes()[at - 1] != b'\\');

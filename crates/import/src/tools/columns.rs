@@ -5,10 +5,16 @@ use std::sync::OnceLock;
 
 use crate::reading::*;
 
+/// Columns that say which CPU a row is of.
+const IDS: &str = "pk|cor|CPU|Package|Die|Node|Core|cpu|usec|Time_Of_Day_Seconds";
+
 /// turbostat.
 pub(super) const TURBOSTAT: Tool = Tool {
     name: "turbostat",
-    opens: |line, _| head(line.text).is_some_and(|columns| is_turbostat(&columns)),
+    opens: |line, _| {
+        line.text.starts_with("turbostat version ")
+            || head(line.text).is_some_and(|columns| is_turbostat(&columns))
+    },
     reader: |_| Box::new(ColumnsReader::default()),
 };
 
@@ -84,7 +90,7 @@ struct ColumnsReader {
 }
 
 impl Reader for ColumnsReader {
-    fn line(&mut self, line: Line, _: &mut Sink) -> Fit {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         if line.text.trim().is_empty() {
             return Fit::Between;
         }
@@ -94,20 +100,43 @@ impl Reader for ColumnsReader {
             return if other { Fit::Over } else { Fit::Taken };
         }
         let (words, mean) = without_time(line.text);
+        if self.columns.is_empty() {
+            // What turbostat says of the processor before its table.
+            words
+                .first()
+                .filter(|word| **word == "turbostat")
+                .and(words.get(2))
+                .into_iter()
+                .for_each(|version| sink.version(version));
+            return Fit::Taken;
+        }
+        let ids = self.columns.iter().take_while(|column| scan::is_one_of(column, IDS)).count();
+        // Older versions leave the places of all CPUs blank.
+        let blank = if words.first().is_some_and(|word| word.contains('.')) { ids } else { 0 };
+        let columns = &self.columns[blank..];
+        let is_id = |word: &&str| parse_whole(word).is_some() || matches!(*word, "-" | "all");
+        if blank == 0 && !words.iter().take(ids).all(is_id) {
+            return Fit::Between;
+        }
         // turbostat leaves out what a sibling shares, at the end.
-        let fits = words.len() == self.columns.len()
-            || words.len() < self.columns.len() && is_turbostat(&self.columns);
+        let fits = words.len() == columns.len() || words.len() < columns.len() && is_turbostat(&self.columns);
         let number = |word: &&str| parse_decimal(word).is_some();
         if !fits
             || !words.iter().any(number)
-            || !words.iter().all(|word| number(&word) || matches!(*word, "-" | "all"))
+            || !words.iter().all(|word| number(word) || matches!(*word, "-" | "all"))
         {
             return Fit::Between;
         }
-        let at = self.columns.iter().position(|column| matches!(column.as_str(), "CPU" | "cpu"));
+        let at = columns.iter().position(|column| matches!(column.as_str(), "CPU" | "cpu"));
         let cpu = at.and_then(|at| words.get(at)?.parse().ok());
-        for (column, value) in self.columns.iter().zip(words) {
-            let Some(value) = parse_decimal(value).filter(|_| meaning(column).is_some()) else { continue };
+        for (column, value) in columns.iter().zip(words) {
+            let Some((kind, word)) = meaning(column) else { continue };
+            let exponent = match kind {
+                "state" => -2,
+                "clock" | "tsc" => scan::find(&[("in GHz", 9)], &word).unwrap_or(6),
+                _ => 0,
+            };
+            let Some(value) = parse_scaled(value, exponent) else { continue };
             let column = self
                 .found
                 .entry((column.clone(), cpu))
@@ -125,12 +154,6 @@ impl Reader for ColumnsReader {
             let (Some((kind, word)), Some(last)) = (meaning(&name), samples.last().copied()) else {
                 continue;
             };
-            let scale: f64 = match kind {
-                "state" => 0.01,
-                "clock" | "tsc" if word.is_empty() => 1e6,
-                "clock" | "tsc" => 1e9,
-                _ => 1.0,
-            };
             let place = Labels::new().with_known(Label::Cpu, cpu);
             let (metric, place) = match kind {
                 "state" => (metrics::CPU_STATE, place.with_label(Label::State, word)),
@@ -139,9 +162,8 @@ impl Reader for ColumnsReader {
                 "watts" if cpu.is_none() => (metrics::POWER_PACKAGE, place.with_label(Label::Scope, word)),
                 "clock" => (metrics::CORE_CLOCK, place),
                 "tsc" if cpu.is_none() => {
-                    let hz = last * scale;
-                    if (1e6..=1e10).contains(&hz) {
-                        sink.draft.machine.processor.counter_hz = Some(hz.round() as u64);
+                    if (1e6..=1e10).contains(&last) {
+                        sink.draft.machine.processor.counter_hz = Some(last.round() as u64);
                         sink.note("machine.processor.counter_hz", line.line());
                     }
                     continue;
@@ -154,7 +176,6 @@ impl Reader for ColumnsReader {
                 _ => continue,
             };
             // A CPU that slept all the time has no clock.
-            let samples: Vec<f64> = samples.into_iter().map(|value| value * scale).collect();
             let slept = kind == "clock" && samples.iter().all(|hz| *hz == 0.0);
             if !slept {
                 sink.add_figure(Measurement::exact(metric, place, samples), line.line());
@@ -179,12 +200,21 @@ mod tests {
             "core.clock cpu=1: 1200000000",
             "power.package scope=package: 45.5",
             "cpu.state state=C6: 0.85",
-            "cpu.state cpu=1 state=C6: 0.9500000000000001",
+            "cpu.state cpu=1 state=C6: 0.95",
             "cpu.state state=busy: 0.1",
         ] {
             assert!(all.iter().any(|one| one == figure), "{figure} in {all:#?}");
         }
         assert_eq!(imported.machine.processor.counter_hz, Some(2_400_000_000));
+        let old = "pk cor CPU    %c0  GHz  TSC SMI    %c1    %c6\n             0.57 1.21 2.49   0   2.13  97.21\n 0   0   0   \
+            0.74 1.30 2.49   0   2.80  96.31\n";
+        let all = figures(&import(old));
+        assert!(
+            all.contains(&"core.clock: 1210000000".to_owned())
+                && all.contains(&"core.clock cpu=0: 1300000000".to_owned()),
+            "{all:?}"
+        );
+        assert!(all.contains(&"cpu.state state=core c6: 0.9721".to_owned()), "{all:?}");
         assert_eq!(imported.import.not_understood.lines, 0);
     }
 

@@ -127,13 +127,23 @@ impl Listed {
             Some(at) => {
                 matched.insert(at);
                 let says = differs(&all[at], &device);
+                let is_other = is_another_device(&all[at], &device);
                 all[at] = joined(std::mem::take(&mut all[at]), device);
+                let prefix = format!("machine.memory_devices[{at}]");
+                let known = sink.draft.inventory.iter().find(|(path, _)| path.starts_with(&prefix));
+                let known = known.map(|(_, origin)| origin.clone());
+                let both =
+                    || known.clone().into_iter().chain(origins.first().map(|(_, origin)| origin.clone()));
+                // One tool tells one device in one way.
+                if let [one, other] = both().collect::<Vec<_>>().as_slice()
+                    && is_other
+                    && one.tool == other.tool
+                {
+                    sink.draft.facts.clash.get_or_insert([one.clone(), other.clone()]);
+                }
                 if let Some(says) = says {
-                    let prefix = format!("machine.memory_devices[{at}]");
-                    let known = sink.draft.inventory.iter().find(|(path, _)| path.starts_with(&prefix));
-                    let known = known.map(|(_, origin)| origin.clone());
-                    let both = known.into_iter().chain(origins.first().map(|(_, origin)| origin.clone()));
-                    sink.contradict(says, both.collect());
+                    let origins = both().collect();
+                    sink.contradict(says, origins);
                 }
                 at
             }
@@ -170,6 +180,13 @@ pub(super) fn lose(path: &str, value: &str, origin: Origin, sink: &mut Sink) {
 fn is_same(one: &MemoryDevice, other: &MemoryDevice) -> bool {
     let banks = one.bank.is_none() || other.bank.is_none() || one.bank == other.bank;
     one.locator.is_some() && one.locator == other.locator && banks
+}
+
+/// Whether two devices in one slot are others, and not one that is set differently.
+fn is_another_device(one: &MemoryDevice, other: &MemoryDevice) -> bool {
+    let sizes = one.bytes.zip(other.bytes).is_some_and(|(one, other)| one != other);
+    let parts = one.part.as_ref().zip(other.part.as_ref()).is_some_and(|(one, other)| one != other);
+    sizes || parts
 }
 
 /// What two outputs tell differently of one slot.

@@ -16,14 +16,13 @@ mod numactl_show;
 mod numastat;
 mod openssl;
 mod perf_stat;
-mod published;
+pub(crate) mod published;
 mod stream;
 mod stress_ng;
 mod sysbench;
 #[cfg(test)]
 pub(crate) mod testing;
 mod time;
-mod tinymembench;
 
 use std::collections::BTreeSet;
 
@@ -60,7 +59,6 @@ pub(crate) const TOOLS: &[Tool] = &[
     lscpu::LSCPU,
     columns::TURBOSTAT,
     columns::SYSSTAT,
-    tinymembench::TINYMEMBENCH,
     files::PATTERNS[0],
     files::PATTERNS[1],
     files::PATTERNS[2],
@@ -69,6 +67,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     files::PATTERNS[5],
     files::PATTERNS[6],
     files::PATTERNS[7],
+    files::PATTERNS[8],
 ];
 
 /// The names of all tools whose output is known, in order.

@@ -244,7 +244,16 @@ impl SpeedReader {
         let figures = |from: usize| scan::all(fields.get(from..)?.iter().copied(), parse_plain);
         match fields[0] {
             "H" => self.sizes = scan::all(fields[1..].iter().copied(), parse_whole).unwrap_or_default(),
-            "F" => self.take_row(fields.get(2)?, &figures(3)?, line),
+            "F" => {
+                let rates = figures(3)?;
+                // Each has two digits behind its point; of a row that was cut the last or some are missing.
+                let whole = fields
+                    .iter()
+                    .skip(3)
+                    .all(|rate| rate.rsplit_once('.').is_some_and(|(_, digits)| digits.len() == 2));
+                (whole && rates.len() >= self.sizes.len()).then_some(())?;
+                self.take_row(fields.get(2)?, &rates, line);
+            }
             kind if kind.starts_with('F') => {
                 let (family, works, first) = scan::find(FAMILIES, kind)?;
                 // A public-key operation takes less than a second: what is less than 1 is the seconds of one.

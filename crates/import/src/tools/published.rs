@@ -72,6 +72,14 @@ impl Reader for PublishedReader {
     }
 }
 
+/// A figure of a table: its value, its unit and its keys.
+pub(crate) fn take_figure(metric: &'static Definition, text: &str, line: Line, sink: &mut Sink) {
+    match parse_figure(metric, text) {
+        Ok(m) => sink.add_figure(m, line),
+        Err(why) => sink.withhold(metric.name, why, line),
+    }
+}
+
 /// Why a line is no figure and no fact.
 type Why = String;
 

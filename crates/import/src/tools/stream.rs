@@ -70,6 +70,8 @@ struct StreamReader {
     /// The unit of the rates, where there is a head.
     unit: Option<Option<i32>>,
     begun: bool,
+    /// How many of the lines around those of threads were there.
+    said: usize,
     failed: bool,
 }
 
@@ -100,15 +102,17 @@ impl Reader for StreamReader {
         } else if !scan::begins(text, TALK) {
             return Fit::Between;
         }
+        self.said += usize::from(scan::begins(text, "Each kernel will|Your clock granularity|Your clock "));
         self.begun |= !text.starts_with('-');
         Fit::Taken
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        // Built without OpenMP it has one thread, and says nothing of threads.
+        // Built without OpenMP it has one thread, and says nothing of threads: between these lines they would stand.
         let number = |name: &str| self.numbers.get(name).copied();
         let elements = number("elements");
-        let threads = number("threads").or(number("requested")).or(elements.map(|_| 1));
+        let alone = elements.filter(|_| self.said == 2).map(|_| 1);
+        let threads = number("threads").or(number("requested")).or(alone);
         let bytes = elements.map(|elements| elements.saturating_mul(number("element bytes").unwrap_or(8)));
         let small = self.rows.iter().any(|(_, rate, ..)| *rate < LEAST_HEADLESS);
         for (op, rate, average, line) in &self.rows {

@@ -9,90 +9,15 @@ use record::command_line::CommandLine;
 
 use crate::reading::*;
 
-/// What is kept of a line `label: value`.
-#[derive(Clone, Copy)]
-enum Kept {
-    /// A figure that is told once.
-    Figure,
-    /// The rate in `10000  (999.92 per sec.)`.
-    Rate,
-    /// A setting, and the test that has it.
-    Setting(Option<&'static str>),
-    /// Milliseconds.
-    Latency,
+/// What it prints and takes, as `sysbench.txt` says.
+fn rows(kinds: &'static str) -> impl Iterator<Item = [&'static str; 4]> {
+    let rows = include_str!("sysbench.txt").lines().filter(|line| !line.starts_with('#'));
+    let cells = |row: &'static str| row.splitn(4, '|').collect::<Vec<_>>().try_into().ok();
+    rows.filter_map(cells).filter(move |row: &[&str; 4]| scan::is_one_of(row[0], kinds))
 }
 
-/// Labels, and what their values are called here.
-const LABELS: &[(&str, (&str, Kept))] = &[
-    ("events per second", ("eps", Kept::Figure)),
-    ("events/s (eps)", ("eps", Kept::Figure)),
-    ("total time", ("seconds", Kept::Figure)),
-    ("time elapsed", ("seconds", Kept::Figure)),
-    ("total number of events", ("events", Kept::Figure)),
-    ("transactions", ("transactions", Kept::Rate)),
-    ("queries", ("queries", Kept::Rate)),
-    ("Number of threads", ("threads", Kept::Setting(None))),
-    ("Target transaction rate", ("paced", Kept::Setting(None))),
-    ("Prime numbers limit", ("limit", Kept::Setting(Some("cpu")))),
-    ("Primer numbers limit", ("limit", Kept::Setting(Some("cpu")))),
-    ("Maximum prime number checked in CPU test", ("limit", Kept::Setting(Some("cpu")))),
-    ("block size", ("block", Kept::Setting(Some("memory")))),
-    ("Memory block size", ("block", Kept::Setting(Some("memory")))),
-    ("operation", ("operation", Kept::Setting(None))),
-    ("Memory operations type", ("operation", Kept::Setting(None))),
-    ("scope", ("scope", Kept::Setting(None))),
-    ("Memory scope type", ("scope", Kept::Setting(None))),
-    ("min", ("min", Kept::Latency)),
-    ("avg", ("avg", Kept::Latency)),
-    ("max", ("max", Kept::Latency)),
-];
-
 /// What it says beside its figures.
-const TALK: &str = "Initializing|Threads started|Done.|Doing |Random number generator|Using |Total operations:|\
-    Operations performed:|WARNING:|No DB drivers|Additional request|Time limit exceeded|Maximum number of events|DEBUG:|\
-    Test type:|Debug mode|Warmup|Report intermediate results every|File operations:|Number of IO requests:|\
-    Read/Write ratio for combined|Periodic FSYNC|Calling fsync()|Extra file|reads/s:|writes/s:|fsyncs/s:|read, MiB/s:|\
-    written, MiB/s:|Latency histogram (|value  ----|execution time (avg/stddev):|sum:|read:|write:|other:|total:|\
-    ignored errors:|reconnects:|deadlocks:|other operations:|total size:|events (avg/stddev):|\
-    total time taken by event execution:|Memory transfer size:|read/write requests:|Latency (ms):|Threads fairness:|\
-    CPU speed:|General statistics:|SQL statistics:|OLTP test statistics:|queries performed:|Test execution summary:|\
-    per-request statistics:|response time:|Throughput:|Running the test with following options:|\
-    Running memory speed test with the following options:";
-
-/// Lines that tell which test runs, and of files also how.
-const TESTS: &[(&str, (&str, Option<&str>))] = &[
-    ("Doing CPU", ("cpu", None)),
-    ("Doing thread", ("threads", None)),
-    ("Doing mutex", ("mutex", None)),
-    ("Doing memory", ("memory", None)),
-    ("Running memory", ("memory", None)),
-    ("File operations:", ("fileio", None)),
-    ("Extra file open flags:", ("fileio", None)),
-    ("Doing sequential write", ("fileio", Some("seqwr"))),
-    ("Doing sequential rewrite", ("fileio", Some("seqrewr"))),
-    ("Doing sequential read", ("fileio", Some("seqrd"))),
-    ("Doing random read", ("fileio", Some("rndrd"))),
-    ("Doing random write", ("fileio", Some("rndwr"))),
-    ("Doing random r/w", ("fileio", Some("rndrw"))),
-];
-
-/// What decides how much work an event of a test is: options, and the settings that tell the same; others stand on the command
-/// line alone.
-const OPTIONS: &[(&str, &str, &str)] = &[
-    ("cpu", "--cpu-max-prime", "limit"),
-    ("memory", "--memory-block-size", "block"),
-    ("memory", "--memory-oper", "operation"),
-    ("memory", "--memory-scope", "scope"),
-    ("memory", "--memory-access-mode", ""),
-    ("fileio", "--file-test-mode", "operation"),
-    ("fileio", "--file-total-size", "scope"),
-    ("fileio", "--file-block-size", "block"),
-    ("threads", "--thread-yields", ""),
-    ("threads", "--thread-locks", ""),
-    ("mutex", "--mutex-num", ""),
-    ("mutex", "--mutex-locks", ""),
-    ("mutex", "--mutex-loops", ""),
-];
+const TALK: &str = include_str!("sysbench_talk.txt");
 
 /// `sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)`, `sysbench 0.5:  multi-threaded system evaluation benchmark`
 fn version(text: &str) -> Option<&str> {
@@ -162,18 +87,19 @@ impl SysbenchReader {
 
     fn labelled(&mut self, label: &str, value: &str, line: Line) -> Fit {
         let plain = |unit: &str| parse_plain(value.strip_suffix(unit).unwrap_or(value));
-        let latency = match scan::find(LABELS, label) {
-            Some((name, Kept::Figure)) => return self.set(name, plain("s"), line),
-            Some((name, Kept::Rate)) => {
+        let known = rows("figure|rate|setting|latency").find(|[_, known, ..]| *known == label);
+        let latency = match known {
+            Some(["figure", _, name, _]) => return self.set(name, plain("s"), line),
+            Some(["rate", _, name, _]) => {
                 let inner = value.split_once('(').and_then(|(_, inner)| inner.split_once(" per sec"));
                 return self.set(name, inner.and_then(|(number, _)| parse_plain(number)), line);
             }
-            Some((name, Kept::Setting(test))) => {
-                self.test = test.or(self.test);
+            Some(["setting", _, name, test]) => {
+                self.test = Some(test).filter(|test| !test.is_empty()).or(self.test);
                 self.settings.insert(name, value.to_owned());
                 return Fit::Taken;
             }
-            Some((name, Kept::Latency)) => Some(name.to_owned()),
+            Some([_, _, name, _]) => Some(name.to_owned()),
             None => percentile(label),
         };
         let Some((name, ms)) = latency.zip(plain("ms")) else { return Fit::Between };
@@ -208,9 +134,9 @@ impl SysbenchReader {
         };
         let mut name = format!("sysbench {test}");
         let of_test =
-            OPTIONS.iter().filter(|(of, ..)| *of == test).map(|(_, option, setting)| (*option, *setting));
+            rows("option").filter(|[_, of, ..]| *of == test).map(|[_, _, option, setting]| (option, setting));
         let of_databases = [("--tables", ""), ("--table-size", "")];
-        let known = OPTIONS.iter().any(|(of, ..)| *of == test);
+        let known = rows("option").any(|[_, of, ..]| of == test);
         for (option, setting) in of_test.chain(of_databases.into_iter().filter(|_| !known)) {
             let given = self.settings.get(setting).map(String::as_str);
             // What it does by itself is not told.
@@ -256,9 +182,11 @@ impl Reader for SysbenchReader {
             self.test = Some("memory");
             return self.set("bytes", rate.map(|mib| mib * 1_048_576.0), line);
         }
-        if let Some(((test, mode), _)) = scan::find_start(TESTS, text) {
+        if let Some([_, _, test, mode]) = rows("test").find(|[_, start, ..]| text.starts_with(start)) {
             self.test = Some(test);
-            self.settings.extend(mode.map(|mode| ("operation", mode.to_owned())));
+            self.settings.extend(
+                Some(mode).filter(|mode| !mode.is_empty()).map(|mode| ("operation", mode.to_owned())),
+            );
         }
         if self.test == Some("fileio") {
             let size = text.strip_suffix(" total file size").map(|size| ("scope", size));

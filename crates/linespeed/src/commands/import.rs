@@ -5,7 +5,7 @@ mod destinations;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use import::{Imported, Importer, Split, choose_machine, list_machines};
+use import::{Imported, Importer, Split, Table, choose_machine, list_machines};
 use record::import::NotUnderstood;
 use record::phrase::{count_noun, visible};
 use record::{Record, store};
@@ -25,12 +25,26 @@ const STANDARD_INPUT: &str = "standard input";
 
 /// Reads the texts, makes a record of each machine, and says what was made of them.
 pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
-    let mut importer =
-        Importer::new(import.split.as_deref().map_or(Ok(Split::Hosts), Split::parse).map_err(usage)?);
-    for path in &import.files {
-        read_text(&mut importer, path)?;
+    let tables: Vec<Table> =
+        import.tables.iter().map(|table| Table::parse(table)).collect::<Result<_, _>>().map_err(usage)?;
+    let read = |split: Split| {
+        let mut importer = Importer::new(split).with_tables(tables.clone());
+        import.files.iter().try_for_each(|path| read_text(&mut importer, path))?;
+        Ok::<_, Failure>(importer.finish())
+    };
+    let split = import.split.as_deref().map_or(Ok(Split::Hosts), Split::parse).map_err(usage)?;
+    let mut found = read(split)?;
+    // Standard input cannot be read again.
+    let again = import.split.is_none() && import.files.iter().all(|path| path.is_file());
+    if matches!(found, Err(import::Error::SeveralMachines(_)) if again)
+        && let Ok(apart) = read(Split::Headings)?
+        && apart.len() > 1
+    {
+        let machines = count_noun(apart.len(), "machine");
+        output::complain(&format!("headings separate {machines}; --split REGEX separates them differently"));
+        found = Ok(apart);
     }
-    let mut machines = importer.finish().map_err(|error| refused(&error, import))?;
+    let mut machines = found.map_err(|error| refused(&error, import))?;
     if let Some(wanted) = &import.only {
         machines = vec![choose_machine(machines, wanted).map_err(usage)?];
     }

@@ -99,6 +99,9 @@ pub struct Import {
     /// What separates machines, besides host names in prompts: files, headings, or a regular expression
     #[arg(long, value_name = "files|headings|REGEX")]
     pub split: Option<String>,
+    /// Read Markdown tables of figures, such as 'workload.time: rows=machine, col=Seconds, workload=bc, unit=s'
+    #[arg(long = "table", value_name = "METRIC: KEY=PART, ...")]
+    pub tables: Vec<String>,
     /// Import only this machine: its host name or heading, or its number in the text
     #[arg(long, value_name = "NAME|N")]
     pub only: Option<String>,

@@ -9,7 +9,7 @@ use crate::reading::*;
 use patterns::tool;
 
 /// Tools that print what such files say, as `patterns.txt` has them.
-pub(super) const PATTERNS: [Tool; 8] = [
+pub(super) const PATTERNS: [Tool; 9] = [
     tool::<0>("cpupower frequency-info"),
     tool::<1>("cpupower idle-info"),
     tool::<2>("x86_energy_perf_policy"),
@@ -18,6 +18,7 @@ pub(super) const PATTERNS: [Tool; 8] = [
     tool::<5>("free"),
     tool::<6>("free of procps before 3.3.10"),
     tool::<7>("dmesg"),
+    tool::<8>("tinymembench"),
 ];
 
 /// Files that an output quotes, each with its first line.
@@ -29,7 +30,7 @@ impl Found {
     fn add(&mut self, path: &str, text: &str, line: Line) {
         let (path, further) = path.strip_suffix('+').map_or((path, false), |path| (path, true));
         let (known, _) = self.0.entry(path.to_owned()).or_insert_with(|| (String::new(), line.into()));
-        if !further && !is_long(path) {
+        if !further && !is_long(path) && !path.contains('*') {
             known.clear();
         }
         // The kernel parts CPUs by a blank line, which texts may lack.
@@ -57,9 +58,24 @@ impl Found {
         lists
     }
 
+    fn has(&self, path: &str, line: &str) -> bool {
+        self.0.get(path).is_some_and(|(text, _)| text.lines().any(|known| known == line))
+    }
+
     fn hand_over(self, sink: &mut Sink) {
         for (path, (text, line)) in self.0 {
-            sink.add_file(path, text, line.line());
+            let Some((front, back)) = path.split_once('*') else {
+                sink.add_file(path, text, line.line());
+                continue;
+            };
+            // Of files of all CPUs, in an order of their names, only what is the same everywhere is known of each.
+            let mut values = text.lines();
+            let first = values.next().unwrap_or_default();
+            if values.all(|value| value == first) {
+                for cpu in 0..text.lines().count() {
+                    sink.add_file(format!("{front}{cpu}{back}"), format!("{first}\n"), line.line());
+                }
+            }
         }
     }
 }
@@ -113,6 +129,10 @@ const FOLDERS: &[(&str, &str)] = &[
 
 /// The whole path of a file that inspection could read.
 fn absolute(word: &str) -> Option<String> {
+    let of_all = ["/cpu*/", "/cpu[0-9]*/"].iter().find_map(|glob| word.split_once(glob));
+    if let Some((front, back)) = of_all.filter(|_| word.starts_with("/sys/")) {
+        return absolute(&format!("{front}/{back}")).map(|_| format!("{front}/cpu*/{back}"));
+    }
     if scan::begins(word, "/sys/|/proc/|/etc/os-release|/boot/config-") {
         return Some(word.to_owned()).filter(|word| !word.contains(['*', '?', '[', '{', '$', '<', '>']));
     }
@@ -143,17 +163,24 @@ fn stated(text: &str) -> Option<(String, Option<&str>)> {
     if scan::begins(path, "kernel.|vm.|fs.|net.|dev.|abi.|debug.|user.") && rest.starts_with(" =") {
         return Some((format!("/proc/sys/{}", path.replace('.', "/")), Some(value)));
     }
-    let told = absolute(path)?;
+    let whole = absolute(path)?;
     match value {
-        "" if rest.is_empty() || rest == ":" => path.contains('/').then_some((told, None)),
+        "" if rest.is_empty() || rest == ":" => path.contains('/').then_some((whole, None)),
         // Without a mark between them words would be prose.
-        value if marked || !value.contains(' ') => Some((told, Some(value))),
+        value if marked || !value.contains(' ') => Some((whole, Some(value))),
         _ => None,
     }
 }
 
 /// The files that a command prints, in order; none where it makes something else of them.
 fn asked(command: &str) -> VecDeque<String> {
+    // What tee writes it prints.
+    if let Some((_, written)) = command.rsplit_once("tee ")
+        && command.starts_with("echo ")
+    {
+        let word = written.split_whitespace().find(|word| !word.starts_with('-'));
+        return word.and_then(absolute).filter(|_| !written.contains("&&")).into_iter().collect();
+    }
     let mut stages = command.split('|').map(str::trim);
     let first = stages.next().unwrap_or_default();
     let counts =
@@ -176,11 +203,12 @@ fn asked(command: &str) -> VecDeque<String> {
         }
         let (options, words): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with('-'));
         let named = words.iter().skip(usize::from(greps)).filter(|word| word.parse::<u32>().is_err());
-        let told: Option<Vec<String>> = named.map(|word| absolute(word.trim_matches(['"', '\'']))).collect();
-        match told.filter(|told| {
-            !told.is_empty() && !(greps && (told.len() > 1 || options.iter().any(|o| counts(o))))
+        let named_paths: Option<Vec<String>> =
+            named.map(|word| absolute(word.trim_matches(['"', '\'']))).collect();
+        match named_paths.filter(|paths| {
+            !paths.is_empty() && !(greps && (paths.len() > 1 || options.iter().any(|o| counts(o))))
         }) {
-            Some(told) => paths.extend(told),
+            Some(more) => paths.extend(more),
             None => return VecDeque::new(),
         }
     }
@@ -188,7 +216,7 @@ fn asked(command: &str) -> VecDeque<String> {
 }
 
 /// The file that a line is of, whatever stands above it.
-fn told_by_itself(text: &str) -> Option<&'static str> {
+fn self_described(text: &str) -> Option<&'static str> {
     let text = text.trim();
     let (key, value) = text.split_once([':', ' ', '\t']).unwrap_or((text, ""));
     if matches!(key, "nr_periods" | "nr_throttled" | "usage_usec") && parse_whole(value).is_some() {
@@ -212,7 +240,7 @@ pub(super) const FILES: Tool = Tool {
         let text = line.text.trim();
         !text.is_empty()
             && (stated(text).is_some()
-                || told_by_itself(text).is_some()
+                || self_described(text).is_some()
                 || command.is_some_and(|command| {
                     asked(&command.text).front().is_some_and(|path| is_line_of(path, text))
                 }))
@@ -254,14 +282,18 @@ impl Reader for FilesReader {
             return Fit::Taken;
         }
         let path = self.current.take().or_else(|| self.asked.pop_front());
-        let path = path.or_else(|| told_by_itself(text).map(str::to_owned));
+        let path = path.or_else(|| self_described(text).map(str::to_owned));
         let Some(path) = path else { return Fit::Over };
         // What was left out may be CPUs.
         if scan::is_elision(text) {
             self.found.add(&path, "processor : left out", line);
             return Fit::Taken;
         }
-        let long = is_long(&path);
+        let long = is_long(&path) || path.contains('*');
+        // One CPU twice is another machine, or the same one later.
+        if text.starts_with("processor") && self.found.has(&path, text) {
+            return Fit::Over;
+        }
         // A margin broke the list of flags.
         if !after_blank && path.ends_with("cpuinfo") && self.found.go_on(&path, text) {
             self.current = Some(path);

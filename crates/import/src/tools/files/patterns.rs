@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use super::super::published;
 use super::Found;
 use crate::reading::*;
 
@@ -132,6 +133,7 @@ fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Option<Option<
         "n" => whole(is_word && text.len() <= 20 && text.bytes().all(|b| b.is_ascii_digit())),
         "w" => whole(is_word),
         "r" => whole(!text.is_empty()),
+        "num" => whole(is_word && parse_decimal(text).is_some()),
         "cpus" => whole(scan::all(text.split(' '), parse_whole).is_some()),
         "release" => whole(is_word && text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('.')),
         "arch" => whole(scan::is_one_of(text, ARCHITECTURES)),
@@ -252,6 +254,11 @@ impl Reader for PatternReader {
                 format!("/sys/devices/system/cpu/cpu{{cpu}}/{path}")
             };
             match (fill(&path, &self.values), fill(value, &self.values)) {
+                (Some(path), Some(value)) if path.starts_with("figure:") => {
+                    if let Some(metric) = metrics::find(path.trim_start_matches("figure:")) {
+                        published::take_figure(metric, &format!(" {value}"), line, sink);
+                    }
+                }
                 (Some(path), Some(value)) if path.starts_with("log:") => sink.add_file(path, value, line),
                 (Some(path), Some(value)) => self.found.add(&path, &value, line),
                 (Some(path), None) => {

@@ -1,0 +1,41 @@
+//! The files of `/sys` and `/proc` in a tar archive (POSIX ustar, and GNU's long names).
+
+/// A block of an archive.
+const BLOCK: usize = 512;
+
+/// The longest file that is kept: the longest that inspection reads.
+const LONGEST: usize = 16 << 20;
+
+/// The files below `sys` and `proc`, by their path on the machine. Empty for anything that is no archive.
+pub(crate) fn files(archive: &[u8]) -> Vec<(String, &[u8])> {
+    let mut files = Vec::new();
+    let mut rest = archive;
+    let mut long_name: Option<String> = None;
+    while let Some((header, behind)) = rest.split_at_checked(BLOCK) {
+        let word = |from: usize, to: usize| {
+            let bytes = &header[from..to];
+            String::from_utf8_lossy(bytes.split(|b| *b == 0).next().unwrap_or_default()).into_owned()
+        };
+        let size = usize::from_str_radix(word(124, 136).trim(), 8).ok();
+        let Some(size) = size.filter(|size| &header[257..262] == b"ustar" && *size <= behind.len()) else {
+            break;
+        };
+        let (prefix, name) = (word(345, 500), word(0, 100));
+        let named = if prefix.is_empty() || header[262] == b' ' { name } else { format!("{prefix}/{name}") };
+        let path = long_name.take().unwrap_or(named);
+        match header[156] {
+            b'L' => {
+                long_name = Some(String::from_utf8_lossy(&behind[..size]).trim_end_matches('\0').to_owned())
+            }
+            b'0' | 0 if size <= LONGEST => {
+                let whole = format!("/{path}");
+                let at =
+                    ["/sys/", "/proc/", "/etc/os-release"].iter().filter_map(|start| whole.find(start)).min();
+                files.extend(at.map(|at| (whole[at..].to_owned(), &behind[..size])));
+            }
+            _ => {}
+        }
+        rest = behind.get(size.div_ceil(BLOCK) * BLOCK..).unwrap_or_default();
+    }
+    files
+}

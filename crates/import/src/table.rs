@@ -1,0 +1,116 @@
+//! Tables of figures that a user says how to read: `layer.time: heading=layer, cols=bound, unit=ticks`.
+
+use record::metrics;
+
+use crate::numbers::parse_decimal;
+
+/// How the cells of Markdown tables become figures.
+#[derive(Clone, Debug)]
+pub struct Table {
+    metric: &'static metrics::Definition,
+    /// What the first cell of a row is, what the head of a column, what the heading above the table.
+    rows: Option<String>,
+    cols: Option<String>,
+    heading: Option<String>,
+    /// The one column that is read.
+    col: Option<String>,
+    /// A part of the heading of the tables that are read.
+    below: Option<String>,
+    unit: String,
+    /// Keys that are the same for all cells.
+    fixed: Vec<(String, String)>,
+}
+
+/// Why it cannot be read so.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// It does not begin with a metric.
+    #[error(
+        "--table {0:?}: write METRIC: rows=KEY, cols=KEY, unit=UNIT; linespeed explain lists the metrics"
+    )]
+    NoMetric(String),
+    /// A part is not understood.
+    #[error(
+        "--table: {1:?} is no part of {0}; write rows=, cols=, heading= with one of its keys ({2}) or machine, \
+         col=COLUMN, below=HEADING, unit=UNIT, or KEY=VALUE"
+    )]
+    Part(&'static str, String, String),
+}
+
+/// The word for the machine that a figure is of, in place of a key.
+const MACHINE: &str = "machine";
+
+impl Table {
+    /// `METRIC: rows=KEY, cols=KEY, heading=KEY, col=COLUMN, below=HEADING, unit=UNIT, KEY=VALUE`.
+    ///
+    /// # Errors
+    ///
+    /// There is no such metric, or it has no such key.
+    pub fn parse(text: &str) -> Result<Self, TableError> {
+        let named = text.split_once(':').and_then(|(name, parts)| Some((metrics::find(name.trim())?, parts)));
+        let (metric, parts) = named.ok_or_else(|| TableError::NoMetric(text.to_owned()))?;
+        let unit = metric.unit.to_owned();
+        let mut table = Self {
+            metric,
+            rows: None,
+            cols: None,
+            heading: None,
+            col: None,
+            below: None,
+            unit,
+            fixed: Vec::new(),
+        };
+        let keys: Vec<&str> = metric.keys.iter().map(|label| label.name()).collect();
+        for part in parts.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let wrong = || TableError::Part(metric.name, part.to_owned(), keys.join(", "));
+            let (name, value) = part.split_once('=').ok_or_else(wrong)?;
+            let value = value.trim().trim_matches('"').to_owned();
+            let is_key = keys.contains(&value.as_str()) || value == MACHINE;
+            match name.trim() {
+                "rows" if is_key => table.rows = Some(value),
+                "cols" if is_key => table.cols = Some(value),
+                "heading" if is_key => table.heading = Some(value),
+                "col" => table.col = Some(value),
+                "below" => table.below = Some(value),
+                "unit" => table.unit = value,
+                name if keys.contains(&name) || name == MACHINE || name == "work" => {
+                    table.fixed.push((name.to_owned(), value));
+                }
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(table)
+    }
+
+    /// The figures of a row: the machine where a part names it, the metric, and each as a published figure has it.
+    pub(crate) fn figures(
+        &self,
+        head: &[String],
+        cells: &[String],
+        heading: &str,
+    ) -> Vec<(Option<String>, &'static metrics::Definition, String)> {
+        let mut figures = Vec::new();
+        if cells.len() != head.len()
+            || self.below.as_ref().is_some_and(|below| !heading.contains(below.as_str()))
+        {
+            return figures;
+        }
+        // Ticks are what layers are told in, and their metric calls them cycles.
+        let unit = if self.unit == "ticks" { "cycles" } else { &self.unit };
+        let bare = |text: &str| text.replace(['"', '`', '*'], "").trim().to_owned();
+        for (column, cell) in head.iter().zip(cells).skip(usize::from(self.rows.is_some())) {
+            let wanted = self.col.as_ref().is_none_or(|col| bare(column) == *col);
+            let number = bare(cell).replace(' ', "");
+            let Some(number) = parse_decimal(&number).filter(|_| wanted) else { continue };
+            let row = cells.first().map(|first| bare(first)).unwrap_or_default();
+            let named = [(&self.rows, row), (&self.cols, bare(column)), (&self.heading, bare(heading))];
+            let named = named.into_iter().filter_map(|(key, name)| Some((key.clone()?, name)));
+            let (machine, keys): (Vec<_>, Vec<_>) =
+                named.chain(self.fixed.iter().cloned()).partition(|(key, _)| key == MACHINE);
+            let keys: String = keys.iter().map(|(key, value)| format!(" {key}=\"{value}\"")).collect();
+            let machine = machine.into_iter().next().map(|(_, name)| name);
+            figures.push((machine, self.metric, format!(" {number} {unit}{keys}")));
+        }
+        figures
+    }
+}
