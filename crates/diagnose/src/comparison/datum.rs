@@ -158,6 +158,8 @@ impl Datum {
             (true, false) => None,
             (false, false) => Summary::from_samples(&pooled).interval,
         };
+        // The middle of the medians may lie beside that of all samples together.
+        datum.interval = datum.interval.map(|(low, high)| (low.min(datum.value), high.max(datum.value)));
         datum.samples = if few { pooled } else { Vec::new() };
         datum.over = Some(format!("median of {} {over}", all.len()).into());
         let doubtful = all.iter().filter(|m| m.doubt.is_some()).count();

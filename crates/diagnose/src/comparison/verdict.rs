@@ -60,8 +60,9 @@ fn first_of(mut all: Vec<Text>) -> Vec<Text> {
 fn state_pair(c: &Comparison, other: usize) -> Vec<Text> {
     let reported = select_explanations(&c.explanations);
     let mut said: Vec<Text> = reported.iter().map(|e| state_result(c, e)).collect();
-    if said.is_empty() {
-        said.extend(state_largest_differences(c, other));
+    match reported.iter().map(|e| e.speed.ln().abs()).reduce(f64::max) {
+        None => said.extend(state_largest_differences(c, other)),
+        Some(explained) => said.extend(state_larger_differences(c, other, explained)),
     }
     let slower: Vec<usize> = reported.iter().map(|e| find_slower(c, e)).collect();
     let slower = (0..c.subjects.len()).filter(|subject| slower.contains(subject));
@@ -172,6 +173,23 @@ fn is_doubtful(row: &Row) -> bool {
 
 /// Smaller differences, on the scale of logarithms, are none beside one that is resolved beyond its doubt.
 const NOTED: f64 = 0.02;
+
+/// Figures of the machine itself that differ by more than any result that is explained, beyond doubt.
+fn state_larger_differences(c: &Comparison, other: usize, explained: f64) -> Option<Text> {
+    let is_of_machine = |row: &Row| !matches!(row.metric.family(), "workload" | "counter");
+    let is_sure = |cell: &Cell| matches!(cell.verdict, Some(Verdict::Costs { .. }));
+    let mut rows: Vec<(&Row, &Cell)> = find_whole_rows(c, other)
+        .filter(|(row, cell)| {
+            row.better.is_some() && is_of_machine(row) && is_sure(cell) && !is_doubtful(row)
+        })
+        .filter(|(_, cell)| effect(cell) > explained + NOTED)
+        .collect();
+    rows.sort_by(|a, b| effect(b.1).total_cmp(&effect(a.1)));
+    let most = rows.iter().take(MOST_LISTED).filter_map(|(row, _)| describe_row(c, row, other));
+    let rows: Vec<Text> = most.collect();
+    (!rows.is_empty())
+        .then(|| text!("comparison-larger-differences", "Larger differences, unexplained: {rows}."))
+}
 
 /// Without a result to explain: the figures that differ most.
 fn state_largest_differences(c: &Comparison, other: usize) -> Option<Text> {

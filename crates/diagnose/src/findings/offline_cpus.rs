@@ -64,7 +64,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 
 /// How many siblings of cores that run may be offline: Linux tells nothing of where an offline CPU lies.
 fn missing_siblings(machine: &Machine, smt: Option<&str>, online: u32) -> u32 {
-    if matches!(smt, Some("notsupported" | "notimplemented")) || !machine.architecture.contains("86") {
+    if matches!(smt, Some("notsupported" | "notimplemented"))
+        || !(machine.architecture.is_empty() || machine.architecture.contains("86"))
+    {
         return 0;
     }
     let running = machine.cpus.iter().filter(|cpu| cpu.online);
@@ -97,6 +99,7 @@ mod tests {
 
     fn record_with(offline: u32) -> record::Record {
         let mut record = machine(8);
+        record.machine.architecture = "aarch64".to_owned();
         for cpu in record.machine.cpus.iter_mut().rev().take(offline as usize) {
             cpu.online = false;
         }

@@ -26,7 +26,7 @@ pub(super) use memory::{acts_on, device_speed, find_running, mt_s, rated_speed};
 pub(super) use scaling::describe_scaling;
 #[cfg(test)]
 pub(super) use {
-    memory::MEMORY_BOUND,
+    memory::STREAMING,
     wakeup::IDLE_STATES,
     work::{DECLARED, INSTRUCTIONS, INSTRUCTIONS_PER_CYCLE, ONE_THREAD, SCALING_WITH_SIBLINGS},
 };
@@ -137,6 +137,9 @@ pub(in crate::comparison) const CORE_CLOCK: Template =
 /// How many cores there are.
 pub(in crate::comparison) const CORES: Template =
     Template { code: "comparison-cause-cores", words: "number of cores" };
+/// How many CPUs there are, where cores are not told.
+pub(in crate::comparison) const CPUS: Template =
+    Template { code: "comparison-cause-cpus", words: "number of CPUs" };
 /// Latency of memory.
 pub(in crate::comparison) const MEMORY_LATENCY: Template =
     Template { code: "comparison-cause-memory-latency", words: "memory latency" };
