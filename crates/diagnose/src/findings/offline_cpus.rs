@@ -36,7 +36,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             let what = match setting {
                 Some(_) => text!("offline-cpus-siblings", "SMT is off: {without} of {present} CPUs offline"),
                 None => text!(
-                    "offline-cpus-siblings",
+                    "offline-cpus-may-be-siblings",
                     "{without} of {present} CPUs offline: they may be siblings of cores that run"
                 ),
             };
@@ -133,7 +133,7 @@ mod tests {
         let mut record = record_with(4);
         record.machine.architecture = "x86_64".to_owned();
         let code = |record: &record::Record| found(record, RULE)[0].what.code().map(str::to_owned);
-        assert_eq!(code(&record).as_deref(), Some("offline-cpus-siblings"));
+        assert_eq!(code(&record).as_deref(), Some("offline-cpus-may-be-siblings"));
         record.conditions.before.smt = Some("notsupported".to_owned());
         assert_eq!(code(&record).as_deref(), Some("offline-cpus-offline"));
         // Three of four cores run, of which one lacks its sibling: the other two CPUs are a core.
