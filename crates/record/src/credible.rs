@@ -50,7 +50,10 @@ fn doubt(measurement: &Measurement) -> Option<Text> {
     let summary = &measurement.summary;
     // What stands for a share of time is its mean, which a burst takes out of the median's interval.
     let median = summary.median;
-    let around = |low: f64, high: f64| low <= high && low <= median * ROUNDED && median <= high * ROUNDED;
+    // Of figures below 0 the greater one is the nearer one.
+    let room = |value: f64| value.abs() * (ROUNDED - 1.0);
+    let around =
+        |low: f64, high: f64| low <= high && low <= median + room(median) && median <= high + room(high);
     let ordered = around(summary.min, summary.max)
         && summary.mad >= 0.0
         && summary.interval.is_none_or(|(low, high)| around(low, high));
@@ -78,6 +81,13 @@ mod tests {
     fn a_figure_that_was_not_changed_stays() {
         assert_eq!(read(|_| ()).measurements.len(), 2);
         assert_eq!(read(|m| m.metric = "metric.of.the.future".into()).measurements.len(), 2);
+    }
+
+    #[test]
+    fn a_figure_below_zero_stays() {
+        let below = [-0.6, -0.58, -0.62, -0.6, -0.61, -0.59, -0.6].to_vec();
+        let avoided = Measurement::new("memory.write_allocate_avoided", Labels::new(), below);
+        assert_eq!(read(|m| *m = avoided.clone()).measurements.len(), 2);
     }
 
     #[test]

@@ -60,7 +60,16 @@ pub fn digits_within(value: f64, interval: Option<(f64, f64)>) -> usize {
         return DIGITS;
     }
     let beyond = value.abs().log10().floor() - half.log10().floor();
-    (beyond + 1.0).clamp(2.0, DIGITS as f64) as usize
+    let digits = (beyond + 1.0).clamp(2.0, DIGITS as f64) as usize;
+    // What is printed lies within the interval that stands beside it.
+    let (low, high) = interval.map_or((value, value), |(a, b)| (a.min(b), a.max(b)));
+    if (low..=high).contains(&round_to(value, digits)) { digits } else { DIGITS }
+}
+
+/// A figure with so many significant digits.
+fn round_to(value: f64, digits: usize) -> f64 {
+    let scale = 10f64.powf(digits as f64 - 1.0 - value.abs().log10().floor());
+    (value * scale).round() / scale
 }
 
 /// The same of a share that is lost; two of one that has no interval.
@@ -217,6 +226,14 @@ pub fn parse_seconds(text: &str) -> Result<f64, UnitError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_figure_lies_within_the_interval_that_stands_beside_it() {
+        let shown = |value: f64, interval| significant_to(value, digits_within(value, Some(interval)));
+        assert_eq!(shown(163.4, (163.2, 211.0)), "163");
+        assert_eq!(shown(163.4, (120.0, 211.0)), "160");
+        assert_eq!(shown(-0.124, (-0.5, -0.122)), "-0.124");
+    }
 
     #[test]
     fn one_cpu_is_no_plural() {

@@ -7,7 +7,7 @@ use record::text::Value;
 use record::{Label, Labels, Measurement, Record, Text};
 
 use super::explain::{
-    CORE_CLOCK, CORES, INSTRUCTIONS, INSTRUCTIONS_PER_CYCLE, MEMORY_BOUND, NEIGHBOURS, SCALING_WITH_SIBLINGS,
+    CORE_CLOCK, CORES, INSTRUCTIONS, INSTRUCTIONS_PER_CYCLE, NEIGHBOURS, SCALING_WITH_SIBLINGS, STREAMING,
 };
 use super::method::SYSTEM_WIDE;
 use super::projection::{BINDING, DEVICES, RATED};
@@ -207,7 +207,7 @@ fn the_bigger_machine_waits_for_memory() {
     let small = generator(72, 2, 2200, (1.1, 1.4), 2900);
     let big = generator(196, 4, 2500, (1.2, 1.85), 2100);
     let said = side_by_side(&[("72", &small), ("196", &big)]);
-    let why = said.explanations.iter().find(|why| why.result.is(&MEMORY_BOUND)).unwrap();
+    let why = said.explanations.iter().find(|why| why.result.is(&STREAMING)).unwrap();
     let names: Vec<(&str, bool)> =
         why.causes.iter().map(|cause| (cause.code.as_str(), cause.despite)).collect();
     assert_eq!(
@@ -242,7 +242,7 @@ fn the_bigger_machine_waits_for_memory() {
     small.machine.nodes.clear();
     big.machine.nodes.clear();
     let said = side_by_side(&[("72", &small), ("196", &big)]);
-    let why = said.explanations.iter().find(|why| why.result.is(&MEMORY_BOUND)).unwrap();
+    let why = said.explanations.iter().find(|why| why.result.is(&STREAMING)).unwrap();
     assert!((why.speed - 1.25 / 1.6875).abs() < 1e-9);
     assert!(has_code(&why.causes[0].says, "comparison-all-nodes-guessed"), "{why:?}");
 }

@@ -5,7 +5,7 @@ use record::{Comparison, Label, Labels, Measurement, Record, Text, detail};
 
 use super::documents::{empty, generator, number, power, side_by_side, word};
 use super::explain::words::FASTER_UNRELIABLE;
-use super::explain::{CORE_CLOCK, DECLARED, IDLE_STATES, MEMORY_BOUND, NEIGHBOURS, words};
+use super::explain::{CORE_CLOCK, DECLARED, IDLE_STATES, NEIGHBOURS, STREAMING, words};
 use super::verdict::{FASTER_MOST, SLOWER_MOST};
 use crate::samples::has_code;
 
@@ -185,7 +185,7 @@ fn what_stands_beside_memory_latency_is_not_said_to_multiply_with_it() {
     for said in
         [side_by_side(&[("small", &small), ("big", &big)]), side_by_side(&[("big", &big), ("small", &small)])]
     {
-        let why = said.explanations.iter().find(|why| why.result.is(&MEMORY_BOUND)).unwrap();
+        let why = said.explanations.iter().find(|why| why.result.is(&STREAMING)).unwrap();
         assert_eq!((word(&why.says, "fast"), number(&why.says, "times")), ("small".to_owned(), 2.0));
         let [_, cause, for_faster, for_slower] = why.says.sentences() else { panic!("{}", why.says) };
         assert_eq!(word(cause, "cause"), "memory time per element (2.00×)");

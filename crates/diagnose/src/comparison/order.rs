@@ -121,11 +121,12 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
         let measured = ranks.iter().filter_map(|rank| Some((rank, figure(&known[rank.subject])?)));
         let measured: Vec<(&Rank, f64)> = measured.collect();
         let later = |(at, fast)| measured.iter().skip(at + 1).map(move |slow: &(&Rank, f64)| (fast, slow));
-        let differ = |one: f64, other: f64| (one - other).abs() > WORTH_TELLING * one.abs().max(other.abs());
+        let differ = |one: f64, other: f64, by: f64| (one - other).abs() > by * one.abs().max(other.abs());
         let pairs = measured.iter().enumerate().flat_map(later);
-        let pairs: Vec<_> = pairs.filter(|(fast, slow)| differ(fast.0.value, slow.0.value)).collect();
+        let pairs = pairs.filter(|(fast, slow)| differ(fast.0.value, slow.0.value, WORTH_TELLING));
+        let pairs: Vec<_> = pairs.collect();
         // Who is alike neither supports nor contradicts.
-        let apart = || pairs.iter().filter(|(fast, slow)| differ(fast.1, slow.1));
+        let apart = || pairs.iter().filter(|(fast, slow)| differ(fast.1, slow.1, MUCH));
         let alike = apart().filter(|(fast, slow)| fast.1 > slow.1).count();
         let mut contradicting = apart().filter(|(fast, slow)| fast.1 < slow.1);
         let against = contradicting.clone().count();

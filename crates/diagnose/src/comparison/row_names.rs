@@ -73,7 +73,7 @@ impl<'a> RowNames<'a> {
             _ => None,
         };
         let (nodes, sizes) = (Nodes::from_record(record), BlockSizes::from_record(record));
-        let works = Works::of(record, commands);
+        let works = Works::of(record, commands).beside(only);
         Self { record, nodes, workloads, works, only, sizes, most_bandwidth, streamed, package }
     }
 

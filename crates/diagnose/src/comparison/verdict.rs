@@ -51,7 +51,7 @@ fn first_of(mut all: Vec<Text>) -> Vec<Text> {
     let more = all.len().saturating_sub(MOST_LISTED);
     all.truncate(MOST_LISTED);
     if more > 0 {
-        all.push(text!("comparison-more", "{more} more"));
+        all.push(text!("{more} more"));
     }
     all
 }
@@ -60,8 +60,9 @@ fn first_of(mut all: Vec<Text>) -> Vec<Text> {
 fn state_pair(c: &Comparison, other: usize) -> Vec<Text> {
     let reported = select_explanations(&c.explanations);
     let mut said: Vec<Text> = reported.iter().map(|e| state_result(c, e)).collect();
-    if said.is_empty() {
-        said.extend(state_largest_differences(c, other));
+    match reported.iter().map(|e| e.speed.ln().abs()).reduce(f64::max) {
+        None => said.extend(state_largest_differences(c, other)),
+        Some(explained) => said.extend(state_larger_differences(c, other, explained)),
     }
     let slower: Vec<usize> = reported.iter().map(|e| find_slower(c, e)).collect();
     let slower = (0..c.subjects.len()).filter(|subject| slower.contains(subject));
@@ -173,6 +174,22 @@ fn is_doubtful(row: &Row) -> bool {
 /// Smaller differences, on the scale of logarithms, are none beside one that is resolved beyond its doubt.
 const NOTED: f64 = 0.02;
 
+/// Figures of the machine itself that differ by more than any result that is explained, beyond doubt.
+fn state_larger_differences(c: &Comparison, other: usize, explained: f64) -> Option<Text> {
+    let is_of_machine = |row: &Row| !matches!(row.metric.family(), "workload" | "counter");
+    let is_sure = |cell: &Cell| matches!(cell.verdict, Some(Verdict::Costs { .. }));
+    let mut rows: Vec<(&Row, &Cell)> = find_whole_rows(c, other)
+        .filter(|(row, cell)| {
+            row.better.is_some() && is_of_machine(row) && is_sure(cell) && !is_doubtful(row)
+        })
+        .filter(|(_, cell)| effect(cell) > explained + NOTED)
+        .collect();
+    rows.sort_by(|a, b| effect(b.1).total_cmp(&effect(a.1)));
+    let most = rows.iter().take(MOST_LISTED).filter_map(|(row, _)| describe_row(c, row, other));
+    let rows: Vec<Text> = most.collect();
+    (!rows.is_empty()).then(|| text!("Larger differences, unexplained: {rows}."))
+}
+
 /// Without a result to explain: the figures that differ most.
 fn state_largest_differences(c: &Comparison, other: usize) -> Option<Text> {
     let has_ratio = |cell: &Cell| cell.ratio.is_some_and(|ratio| ratio.is_finite() && ratio > 0.0);
@@ -209,7 +226,7 @@ fn describe_row(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
         Some(Better::Higher) => format!("{}{mark} as fast", Value::Factor(ratio)),
         Some(Better::Lower) => format!("{}{mark} as fast", Value::Factor(1.0 / ratio)),
     };
-    Some(text!("comparison-row", "{row} {this} against {base} ({ratio})", row = &row.what))
+    Some(text!("{row} {this} against {base} ({ratio})", row = &row.what))
 }
 
 /// Two records of one machine: what its figures and its settings did meanwhile.
@@ -288,8 +305,7 @@ fn state_changed_settings(c: &Comparison, other: usize) -> Text {
         (difference.what.clone(), format!("{now} instead of {before}"))
     };
     let settings = c.differences.iter().filter(|difference| difference.kind != FactKind::State).map(change);
-    let changes: Vec<Text> =
-        settings.map(|(what, change)| text!("comparison-change", "{what} ({change})")).collect();
+    let changes: Vec<Text> = settings.map(|(what, change)| text!("{what} ({change})")).collect();
     let mut said = match changes.is_empty() {
         true => text!("Same hardware, kernel and settings, as far as both records show."),
         false => text!("Changed on the machine: {changes}.", changes = first_of(changes)),
@@ -306,7 +322,7 @@ fn state_many(c: &Comparison) -> Vec<Text> {
     let mut said = Vec::new();
     let results: Vec<Text> = c.orders.iter().filter_map(|order| describe_outliers(c, order)).collect();
     if !results.is_empty() {
-        said.push(text!("comparison-outliers", "Outliers: {results}.", results = first_of(results)));
+        said.push(text!("Outliers: {results}.", results = first_of(results)));
     }
     // Of orders with as many records the first.
     let most = c.orders.iter().map(|order| order.ranks.len()).max().unwrap_or(0);

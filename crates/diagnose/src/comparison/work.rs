@@ -98,6 +98,18 @@ impl<'a> Works<'a> {
         Self(works)
     }
 
+    /// The same, where linespeed's loops whose work no other program did have their own names: that program never ran.
+    pub(super) fn beside(mut self, all: &OnlySizes) -> Self {
+        for work in self.0.values_mut() {
+            if let Program::Own(own) = work.program
+                && !all.by_others.contains(work.family())
+            {
+                own.clone_into(&mut work.name);
+            }
+        }
+        self
+    }
+
     /// Whether one of them is called so.
     pub(super) fn has_name(&self, name: &str) -> bool {
         self.names().any(|had| had == name)
@@ -119,17 +131,23 @@ impl<'a> Works<'a> {
     }
 }
 
-/// Works of which a record has blocks of one size alone. Others' figures of that size stand beside it, also where their own
-/// rates are not level there.
+/// Works of which a record has blocks of one size alone, where others' figures of that size stand beside it, also where their own
+/// rates are not level there; and families of works that
+/// another program than linespeed's loop did.
 #[derive(Default)]
-pub(super) struct OnlySizes(HashSet<(String, u64)>);
+pub(super) struct OnlySizes {
+    sizes: HashSet<(String, u64)>,
+    by_others: HashSet<String>,
+}
 
 impl OnlySizes {
     /// Of all that is compared.
     pub(super) fn of<'a>(records: impl Iterator<Item = &'a Record>, commands: bool) -> Self {
-        let mut only = HashSet::new();
+        let mut only = Self::default();
         for record in records {
             let works = Works::of(record, commands);
+            let others = works.0.values().filter(|work| matches!(work.program, Program::Other(_)));
+            only.by_others.extend(others.map(|work| work.family().to_owned()));
             let mut sizes: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
             for m in record.measurements_of(metrics::WORKLOAD_THROUGHPUT) {
                 let of = works.find(m);
@@ -139,17 +157,22 @@ impl OnlySizes {
                 }
             }
             let single = sizes.into_iter().filter(|(_, sizes)| sizes.len() == 1);
-            only.extend(
+            only.sizes.extend(
                 single.flat_map(|(name, sizes)| sizes.into_iter().map(|size| (name.to_owned(), size))),
             );
         }
-        Self(only)
+        only
     }
 
     /// Whether a record has this work with blocks of this size alone.
     pub(super) fn has(&self, work: &Work, bytes: u64) -> bool {
-        self.0.contains(&(work.name.clone(), bytes))
+        self.sizes.contains(&(work.name.clone(), bytes))
     }
+}
+
+/// Whether this is a loop of linespeed's.
+pub(super) fn is_loop(label: &str) -> bool {
+    OWN.iter().any(|own| own.0 == label)
 }
 
 /// Whether a loop of linespeed's does this work.

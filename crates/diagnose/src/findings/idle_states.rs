@@ -26,10 +26,28 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let gain = Gain::find(case, "fifo")?;
     let saved = Value::Figure(gain.ns, "ns");
     let is_virtual = case.record.machine.is_virtual();
-    let what = if is_virtual {
-        text!("a halted virtual CPU wakes {saved} later (guest halt: the way back through the hypervisor)")
-    } else {
-        text!("idle states delay each wake-up by {saved}")
+    // A virtual CPU that polls in place of halting uses its share of the host, which may stop it then.
+    let [before, after] = [gain.as_is, gain.tuned].map(|m| m.summary.max);
+    let tail = (after > TAIL * before).then_some(after / before);
+    let saved = || saved.clone();
+    let what = match (is_virtual, tail) {
+        (true, None) => text!(
+            "a halted virtual CPU wakes {saved} later (guest halt: the way back through the hypervisor)",
+            saved = saved()
+        ),
+        (false, None) => text!("idle states delay each wake-up by {saved}", saved = saved()),
+        (true, Some(times)) => text!(
+            "idle-states-worse",
+            "polling in place of halting makes the longest wake-up {times} as long, though most come {saved} earlier",
+            saved = saved(),
+            times = Value::Factor(times)
+        ),
+        (false, Some(times)) => text!(
+            "idle-states-worse-held-off",
+            "without idle states the longest wake-up takes {times} as long, though most come {saved} earlier",
+            saved = saved(),
+            times = Value::Factor(times)
+        ),
     };
     let as_is = text!("median wake-up of a real-time thread: {as_is}", as_is = gain.as_is);
     let tuned = text!("with deep idle states held off: {tuned}", tuned = gain.tuned);
@@ -40,11 +58,12 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .locate_cpus(&cpus_of([gain.as_is]))
         .cite(as_is, gain.as_is)
         .cite(tuned, gain.tuned)
+        .mend(tail.and_then(|_| poll_briefly(case)))
         .mend(remedy(case, states))
+        .mend(tail.is_none().then(|| poll_briefly(case)).flatten())
+        .undo(poll_briefly(case).map(|_| halt_at_once(case)))
         .undo(heeds_disabled(case).then(|| restore_states(states)));
-    // A virtual CPU that polls in place of halting uses its share of the host, which may stop it then.
-    let [before, after] = [gain.as_is, gain.tuned].map(|m| m.summary.max);
-    if after > TAIL * before {
+    if tail.is_some() {
         let [before, after] = [before, after].map(|ns| Value::Figure(ns, "ns"));
         let says = text!("idle-states-tail", "the longest wake-up grew from {before} to {after}");
         finding = finding.cite(says, gain.tuned);
@@ -65,6 +84,26 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 /// (drivers/cpuidle/governors/haltpoll.c).
 fn heeds_disabled(case: &Case) -> bool {
     case.record.machine.idle.governor.as_deref() != Some("haltpoll")
+}
+
+/// How long the governor haltpoll polls before it halts, ns.
+const POLL_NS: &str = "/sys/module/haltpoll/parameters/guest_halt_poll_ns";
+/// The option of the kernel's command line that sets it.
+const POLL_OPTION: &str = "haltpoll.guest_halt_poll_ns=";
+
+/// A guest whose governor polls for a while and then halts loses less of the host's time than one that never halts.
+fn poll_briefly(case: &Case) -> Option<Remedy> {
+    let may = case.record.machine.is_virtual() && !heeds_disabled(case);
+    let way = text!(
+        "poll for at most 0.2 ms before a halt (the kernel's default; haltpoll.guest_halt_poll_ns at boot)"
+    );
+    may.then(|| Remedy::both(way, write_command("200000", POLL_NS)))
+}
+
+fn halt_at_once(case: &Case) -> Remedy {
+    let options = &case.record.machine.kernel.options;
+    let was = options.iter().find_map(|option| option.strip_prefix(POLL_OPTION));
+    restore_command(was.unwrap_or_default(), POLL_NS)
 }
 
 fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
@@ -154,6 +193,14 @@ mod tests {
         }
         assert!(!cited && before > Confidence::Medium);
         assert_eq!(cites(&record), (true, Confidence::Medium));
+        // What makes it worse says so first, and names what does not.
+        record.machine.virtualization.hypervisor = Some("kvm".to_owned());
+        record.machine.idle.governor = Some("haltpoll".to_owned());
+        record.machine.kernel.options = vec!["haltpoll.guest_halt_poll_ns=0".to_owned()];
+        let worse = &found(&record, RULE)[0];
+        assert_eq!(worse.what.code(), Some("idle-states-worse"));
+        assert_eq!(worse.remedy[0].command, Some(write_command("200000", POLL_NS)));
+        assert_eq!(worse.undo, [Remedy::command(write_command("0", POLL_NS))]);
     }
 
     #[test]

@@ -36,7 +36,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             let what = match setting {
                 Some(_) => text!("offline-cpus-siblings", "SMT is off: {without} of {present} CPUs offline"),
                 None => text!(
-                    "offline-cpus-siblings",
+                    "offline-cpus-may-be-siblings",
                     "{without} of {present} CPUs offline: they may be siblings of cores that run"
                 ),
             };
@@ -64,7 +64,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 
 /// How many siblings of cores that run may be offline: Linux tells nothing of where an offline CPU lies.
 fn missing_siblings(machine: &Machine, smt: Option<&str>, online: u32) -> u32 {
-    if matches!(smt, Some("notsupported" | "notimplemented")) || !machine.architecture.contains("86") {
+    if matches!(smt, Some("notsupported" | "notimplemented"))
+        || !(machine.architecture.is_empty() || machine.architecture.contains("86"))
+    {
         return 0;
     }
     let running = machine.cpus.iter().filter(|cpu| cpu.online);
@@ -97,6 +99,7 @@ mod tests {
 
     fn record_with(offline: u32) -> record::Record {
         let mut record = machine(8);
+        record.machine.architecture = "aarch64".to_owned();
         for cpu in record.machine.cpus.iter_mut().rev().take(offline as usize) {
             cpu.online = false;
         }
@@ -130,7 +133,7 @@ mod tests {
         let mut record = record_with(4);
         record.machine.architecture = "x86_64".to_owned();
         let code = |record: &record::Record| found(record, RULE)[0].what.code().map(str::to_owned);
-        assert_eq!(code(&record).as_deref(), Some("offline-cpus-siblings"));
+        assert_eq!(code(&record).as_deref(), Some("offline-cpus-may-be-siblings"));
         record.conditions.before.smt = Some("notsupported".to_owned());
         assert_eq!(code(&record).as_deref(), Some("offline-cpus-offline"));
         // Three of four cores run, of which one lacks its sibling: the other two CPUs are a core.

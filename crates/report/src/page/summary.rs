@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 use record::diagnosis::{Finding, Resource, Severity};
+use record::difference::Verdict;
 use record::phrase::quote_word;
 use record::{Record, Remedy};
 
@@ -170,9 +171,9 @@ fn found(
     shown_by: Option<&str>,
 ) -> Markup {
     let severity = finding::severity(finding.severity);
-    // A loss that may be none is never coloured.
-    let class =
-        if finding::resolved(&finding.loss) { format!("badge {severity}") } else { "badge".to_owned() };
+    // A loss that may be none is never coloured; one of unknown cost is as bad as the rule says.
+    let is_known = finding::resolved(&finding.loss) || matches!(finding.loss, Verdict::NotMeasurable { .. });
+    let class = if is_known { format!("badge {severity}") } else { "badge".to_owned() };
     let mut places: Vec<(&str, &str)> =
         finding.evidence.iter().filter_map(|evidence| figures.place(&evidence.from)).collect();
     let lost =

@@ -1,7 +1,7 @@
 //! What one might hold for the reason why this one is faster than the baseline, and whether the figures carry it.
 
 use record::comparison::{Claim, Support};
-use record::difference::WORTH_TELLING;
+use record::difference::MUCH;
 use record::text::Value;
 use record::{Label, Measurement, Record, Template, Text, detail, metrics, text};
 
@@ -29,14 +29,14 @@ fn judge_more(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim>
     if !(slow > 0.0 && fast > 0.0) || slow == fast {
         return None;
     }
-    Some(if slow > fast {
+    // Who has about as much refutes nothing.
+    Some(if (fast / slow).ln().abs() <= MUCH {
+        build_claim(claim, Support::NotSupported, text!("{figures}: no difference"))
+    } else if slow > fast {
         let why = text!("the slower one has more: {figures}");
         build_claim(claim, Support::Contradicted, why)
     } else {
-        let why = text!(
-            "comparison-slower-has-less",
-            "the slower one has less ({figures}); the effect was not measured"
-        );
+        let why = text!("the slower one has less ({figures}); the effect was not measured");
         build_claim(claim, Support::NotSupported, why)
     })
 }
@@ -90,10 +90,6 @@ pub(super) fn judge_clock(pair: &Pair) -> Option<Claim> {
     let (fast, slow) = (find_best_clock(pair.this)?.datum.value, find_best_clock(pair.base)?.datum.value);
     let figures = state_figures(pair, Value::Figure(fast, "Hz"), Value::Figure(slow, "Hz"));
     let claim = text!("comparison-claim-clock", "the core clock");
-    if slow > 0.0 && fast > 0.0 && (fast / slow - 1.0).abs() <= WORTH_TELLING {
-        let same = text!("{figures}: no difference");
-        return Some(build_claim(claim, Support::NotSupported, same));
-    }
     judge_more(claim, slow, fast, figures)
 }
 

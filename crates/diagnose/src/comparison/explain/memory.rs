@@ -7,10 +7,10 @@ use record::text::Value;
 use record::units::figure;
 use record::{Better, Label, Machine, Record, Template, Text, metrics, text};
 
+use super::whole::cores_cause;
 use super::{
-    CORES, MEMORY_LATENCY, OneSided, Pair, Speed, against, are_comparable, cause, cause_of_parts, cite,
-    clock, differs, evidence, explain_faster, figure_cause, find_best_clock, is_resolved, modelled,
-    sort_causes,
+    MEMORY_LATENCY, OneSided, Pair, Speed, against, are_comparable, cause, cause_of_parts, cite, clock,
+    differs, evidence, explain_faster, figure_cause, find_best_clock, is_resolved, modelled, sort_causes,
 };
 use crate::comparison::datum::Size;
 use crate::comparison::nodes::{Reach, Timed, find_reaches};
@@ -20,6 +20,12 @@ use crate::memory_channels::{channels, is_flash};
 /// The result of a program that waits for memory.
 pub(crate) const MEMORY_BOUND: Template =
     Template { code: "comparison-result-memory-bound", words: "one thread that waits for memory" };
+/// The result of a program whose loads do not wait for each other: time per element of a stream, or the rate of devices.
+pub(crate) const STREAMING: Template =
+    Template { code: "comparison-result-streaming", words: "one thread that streams through memory" };
+/// Time per element of a stream.
+const PER_ELEMENT: Template =
+    Template { code: "comparison-cause-time-per-element", words: "memory time per element" };
 /// The own node's part of latency.
 const OWN: Template = Template { code: "comparison-cause-own-node", words: "local memory" };
 /// Own nodes further apart than this are told though averages are alike.
@@ -32,34 +38,41 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
     let latency = reach_cause(pair).or_else(|| level_cause(pair));
     let devices = devices_cause(pair);
     let speed = latency.as_ref().or(devices.as_ref())?.factor;
+    let waits = latency.as_ref().is_some_and(|latency| !latency.name.is(&PER_ELEMENT));
+    let result = Text::from(if waits { MEMORY_BOUND } else { STREAMING });
     let devices_alike = devices.as_ref().is_none_or(|devices| !differs(devices.factor));
     let parts = latency.as_ref().map_or(&[][..], |latency| &latency.parts);
     let own = parts.iter().find(|part| part.name.is(&OWN)).map(|part| part.factor);
     let own = own.filter(|own| speed.ln().abs() < MUCH && own.ln().abs() > WORTH && devices_alike);
     if let Some(own) = own {
-        return Some(explain_alike_unless_bound(pair, speed, own, parts.to_vec()));
+        return Some(explain_alike_unless_bound(pair, result, speed, own, parts.to_vec()));
     }
     if !differs(speed) && devices_alike {
         return None;
     }
     // They act on different programs, so they stand beside each other.
     let unreliable = latency.as_ref().is_some_and(|latency| latency.unreliable);
-    let causes = [latency, devices, clock_cause(pair), cpus_cause(pair)].into_iter().flatten().collect();
-    Some(explain_faster(pair, text!(MEMORY_BOUND), Speed { factor: speed, unreliable }, causes))
+    let causes = [latency, devices, clock_cause(pair), cores_cause(pair)].into_iter().flatten().collect();
+    Some(explain_faster(pair, result, Speed { factor: speed, unreliable }, causes))
 }
 
 /// Two machines that are alike for a program that ignores nodes, and not for one that is bound to its own: from the side of
 /// the one whose own nodes are faster.
-fn explain_alike_unless_bound(pair: &Pair, speed: f64, own: f64, mut causes: Vec<Cause>) -> OneSided {
+fn explain_alike_unless_bound(
+    pair: &Pair,
+    result: Text,
+    speed: f64,
+    own: f64,
+    mut causes: Vec<Cause>,
+) -> OneSided {
     sort_causes(&mut causes, own, false);
     let says = text!(
         "{result}: no difference without NUMA binding; bound to a node, {fast} is {times} as fast as {slow}.",
-        result = text!(MEMORY_BOUND),
+        result = result.clone(),
         fast = &pair.this.name,
         slow = &pair.base.name,
         times = Value::Factor(own)
     );
-    let result = text!(MEMORY_BOUND);
     let explanation = Explanation { result, speed, says, causes, ..Explanation::default() };
     OneSided { leads: own >= 1.0, explanation }
 }
@@ -67,7 +80,7 @@ fn explain_alike_unless_bound(pair: &Pair, speed: f64, own: f64, mut causes: Vec
 /// What differs by node: time per element of a stream, with many loads in flight, is no latency.
 pub(crate) fn acts_on(reach: &Reach) -> Text {
     match reach.timed {
-        Timed::Stream(_) => text!("comparison-cause-time-per-element", "memory time per element"),
+        Timed::Stream(_) => text!(PER_ELEMENT),
         Timed::Matrix | Timed::Loads => text!(MEMORY_LATENCY),
     }
 }
@@ -101,7 +114,7 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
             "{what} over all nodes: {averages}; {shares}; the fastest node is taken as local"
         )
     } else {
-        text!("comparison-all-nodes", "{what} over all nodes: {averages}; {shares}")
+        text!("{what} over all nodes: {averages}; {shares}")
     };
     let mut parts: Vec<Cause> = [own, other].into_iter().flatten().collect();
     parts.sort_by(|a, b| b.factor.ln().abs().total_cmp(&a.factor.ln().abs()));
@@ -193,19 +206,4 @@ pub(crate) fn rated_speed(machine: &Machine) -> Option<u32> {
 
 pub(super) fn clock_cause(pair: &Pair) -> Option<Cause> {
     clock::clock_cause(pair, &find_best_clock(pair.this)?, &find_best_clock(pair.base)?)
-}
-
-fn cpus_cause(pair: &Pair) -> Option<Cause> {
-    let both = |count: fn(&Record) -> Option<u32>| {
-        let count = |record| count(record).filter(|count| *count > 0);
-        count(pair.base.record).zip(count(pair.this.record))
-    };
-    let cpus = both(|record| record.machine.counts.cpus_online);
-    let cores = || both(|record| record.machine.counts.cores);
-    let (name, from, (base, this)) = match cpus {
-        Some(cpus) => (text!("comparison-cause-cpus", "number of CPUs"), "machine.counts.cpus_online", cpus),
-        None => (text!(CORES), "machine.counts.cores", cores()?),
-    };
-    let proof = pair.cite(this, base, from);
-    cause(name, against(this, base), f64::from(this) / f64::from(base), proof).map(modelled)
 }

@@ -26,7 +26,7 @@ pub(super) use memory::{acts_on, device_speed, find_running, mt_s, rated_speed};
 pub(super) use scaling::describe_scaling;
 #[cfg(test)]
 pub(super) use {
-    memory::MEMORY_BOUND,
+    memory::STREAMING,
     wakeup::IDLE_STATES,
     work::{DECLARED, INSTRUCTIONS, INSTRUCTIONS_PER_CYCLE, ONE_THREAD, SCALING_WITH_SIBLINGS},
 };
@@ -137,13 +137,16 @@ pub(in crate::comparison) const CORE_CLOCK: Template =
 /// How many cores there are.
 pub(in crate::comparison) const CORES: Template =
     Template { code: "comparison-cause-cores", words: "number of cores" };
+/// How many CPUs there are, where cores are not told.
+pub(in crate::comparison) const CPUS: Template =
+    Template { code: "comparison-cause-cpus", words: "number of CPUs" };
 /// Latency of memory.
 pub(in crate::comparison) const MEMORY_LATENCY: Template =
     Template { code: "comparison-cause-memory-latency", words: "memory latency" };
 
 /// What both sides have: `3.15 GHz against 2.5 GHz`.
 fn against(this: impl Into<Value>, base: impl Into<Value>) -> Text {
-    text!("comparison-against", "{this} against {base}", this = this.into(), base = base.into())
+    text!("{this} against {base}", this = this.into(), base = base.into())
 }
 
 /// A cause whose effect was measured, where its factor makes it one.

@@ -7,6 +7,7 @@ use record::{Text, text};
 
 use super::work::{OnCores, Work, find_works};
 use crate::comparison::Known;
+use crate::comparison::work::is_loop;
 
 /// Each workload of at least two steps, in a sentence or two.
 pub(crate) fn describe_scaling(known: &Known) -> Vec<Text> {
@@ -69,7 +70,9 @@ fn describe_work(sizes: &[(&str, Work)], who: &String) -> Option<Text> {
             let (work, from, to) = (work.workload.to_owned(), Value::Bytes(from), Value::Bytes(to));
             text!("{work} ({from} to {to})").into()
         }
+        // Of the published work it is the name alone: that program did not run here.
+        _ if is_loop(work.workload) => Value::from(work.workload.to_owned()),
         _ => Value::from((*name).to_owned()),
     };
-    (!says.is_empty()).then(|| text!("comparison-scaling", "{who}, {work}: {says}"))
+    (!says.is_empty()).then(|| text!("{who}, {work}: {says}"))
 }

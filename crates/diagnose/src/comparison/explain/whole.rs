@@ -3,13 +3,14 @@
 
 use record::comparison::{Cause, Explanation, HeldBack};
 use record::difference::MUCH;
+use record::machine::Counts;
 use record::text::Value;
 use record::units::figure;
 use record::{Label, Measurement, Template, Text, metrics, text};
 
 use super::{
-    CORES, OneSided, Pair, Speed, against, are_comparable, cause, differs, explain_faster, memory, modelled,
-    sort_causes, words,
+    CORES, CPUS, OneSided, Pair, Speed, against, are_comparable, cause, differs, explain_faster, memory,
+    modelled, sort_causes, words,
 };
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
@@ -102,13 +103,16 @@ fn state_as_much(known: &Known, work: &str) -> Text {
     text!("{fewest} threads of {name} do as much as {most}.")
 }
 
-fn cores_cause(pair: &Pair) -> Option<Cause> {
-    let count = |known: &Known| {
-        let counts = &known.record.machine.counts;
-        counts.cores.or(counts.cpus_online).filter(|cores| *cores > 0)
+/// How many cores there are, or CPUs where not both tell.
+pub(super) fn cores_cause(pair: &Pair) -> Option<Cause> {
+    let both = |count: fn(&Counts) -> Option<u32>| {
+        let count = |known: &Known| count(&known.record.machine.counts).filter(|count| *count > 0);
+        count(pair.base).zip(count(pair.this))
     };
-    let (base, this) = (count(pair.base)?, count(pair.this)?);
-    let cores = |cores: u32| text!("comparison-cores", "{cores} cores");
-    let evidence = pair.cite(cores(this), cores(base), "machine.counts.cores");
-    cause(CORES, against(this, base), f64::from(this) / f64::from(base), evidence).map(modelled)
+    let (name, from, (base, this)) = match both(|counts| counts.cores) {
+        Some(cores) => (CORES, "machine.counts.cores", cores),
+        None => (CPUS, "machine.counts.cpus_online", both(|counts| counts.cpus_online)?),
+    };
+    let evidence = pair.cite(this, base, from);
+    cause(name, against(this, base), f64::from(this) / f64::from(base), evidence).map(modelled)
 }

@@ -43,7 +43,7 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
         return bars;
     }
     let known = |row: &&Row| row.cells.get(c.baseline).is_none_or(|base| !base.withheld);
-    let rows: Vec<(&Row, Vec<(usize, &Cell)>)> = c
+    let mut rows: Vec<(&Row, Vec<(usize, &Cell)>)> = c
         .rows
         .iter()
         .filter(known)
@@ -53,8 +53,17 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
             (row, cells.collect::<Vec<_>>())
         })
         .filter(|(_, cells)| !cells.is_empty())
-        .take(MOST)
         .collect();
+    // What differs most stands first, what is no difference last.
+    let effect = |(row, cells): &(&Row, Vec<(usize, &Cell)>)| {
+        let each = cells
+            .iter()
+            .filter_map(|(_, cell)| Some((cell.slower.is_some(), speed(row, cell)?.0.ln().abs())));
+        each.fold((false, 0.0), |a, b| if (a.0, a.1) < b { b } else { a })
+    };
+    rows.sort_by(|a, b| effect(b).partial_cmp(&effect(a)).unwrap_or(std::cmp::Ordering::Equal));
+    let all = rows.len();
+    rows.truncate(MOST);
     let speeds = rows.iter().flat_map(|(row, cells)| cells.iter().filter_map(|(_, cell)| speed(row, cell)));
     let most = speeds.fold(LEAST, |most, (ratio, interval)| {
         let (low, high) = interval.unwrap_or((ratio, ratio));
@@ -110,7 +119,9 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
     bars.ticks = ticks;
     if !bars.rows.is_empty() {
         let base = label(c, c.baseline);
-        bars.title = format!("Speed against {base}: left of 1× slower, right faster");
+        let shown =
+            if all > MOST { format!("; the {MOST} largest differences of {all}") } else { String::new() };
+        bars.title = format!("Speed against {base}: left of 1× slower, right faster{shown}");
         bars.legend.push((Fill::Same, "no difference resolved, or single figures".to_owned()));
         match others.as_slice() {
             [other] => bars.legend.push((Fill::Plain, format!("{} differs", label(c, *other)))),
@@ -170,5 +181,11 @@ mod tests {
         assert_eq!((bars.rows[1].figure.as_str(), bars.ticks[0].0), ("0.5×", 0.5));
         c.rows[1].cells[0].doubt = Some("too noisy".into());
         assert_eq!(forest(&c).rows[1].figure, "0.5×?");
+        // What differs most stands first, and what is left out is counted.
+        c.rows.splice(0..0, std::iter::repeat_n(row(Better::Higher, 1.001, None), MOST));
+        c.rows.push(row(Better::Higher, 3.0, Some(false)));
+        let bars = forest(&c);
+        assert_eq!((bars.rows[0].figure.as_str(), bars.rows.len()), ("3.00×", MOST));
+        assert!(bars.title.ends_with("the 40 largest differences of 44"), "{}", bars.title);
     }
 }
