@@ -340,7 +340,7 @@ fn unknown(
     costs: &Costs,
     siblings: Option<&Siblings>,
 ) -> Vec<Text> {
-    let mut all = Vec::new();
+    let mut all: Vec<Text> = available.places.unknown(index.record).into_iter().collect();
     let several = available.seats.len() + available.memory.len() > 2;
     if several && costs.latency.is_none() && costs.bandwidth.is_none() {
         all.push(text!(
