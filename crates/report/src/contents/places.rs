@@ -27,7 +27,8 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     ];
     let mut table = Table::with_fields("A cache line from CPU to CPU", None, &fields);
     shape.distances.iter().for_each(|of| table.item(&fields, of));
-    let mut parts = vec![Part::Says(says(shape)), Part::Table(told(record, shape)), Part::Table(table)];
+    let mut parts =
+        vec![Part::Says(says(shape)), Part::Table(beside_shown(record, shape)), Part::Table(table)];
     let spells = spells(record, shape);
     if spells.len() > 1 || spells.first().is_some_and(|spell| has_news(spell.state)) {
         let fields: [Field<Spell>; 5] = [
@@ -45,7 +46,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
 }
 
 /// What Linux shows beside what was measured.
-fn told(record: &Record, shape: &Shape) -> Table {
+fn beside_shown(record: &Record, shape: &Shape) -> Table {
     let cpus: CpuList = record.looks.iter().flat_map(|looks| looks.cpus.iter().copied()).collect();
     let mut table = Table::new("Told and measured", None, ["", "Linux shows", "measured"]);
     let counted = |of: &dyn Fn(&Cpu) -> Option<u32>| {
@@ -63,7 +64,7 @@ fn told(record: &Record, shape: &Shape) -> Table {
     if let (Some(least), Some(most)) = (domains.first(), domains.last()) {
         let shown = counted(&|cpu| cpu.package).max(counted(&|cpu| cpu.node)).max(1).to_string();
         let measured = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        table.row(vec!["packages, nodes or dies apart".to_owned(), shown, measured]);
+        table.row(vec!["packages or nodes".to_owned(), shown, measured]);
     }
     if !shape.siblings_not_confirmed.is_empty() {
         let pairs = count_noun(shape.siblings_not_confirmed.len() as u64, "pair");
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_told_how_many_cores_it_had() {
+    fn a_programs_cores_are_counted_in_each_look() {
         let had = |states: &[&[&str]]| cores_had(&record_of(states.iter().map(|of| sharing(of)).collect()));
         assert_eq!(had(&[&["0-1"]]).unwrap(), "4 CPUs on 3 cores in the one look");
         assert_eq!(had(&[&[], &[], &[]]).unwrap(), "4 CPUs on 4 cores in all 3 looks");
@@ -288,8 +289,8 @@ mod tests {
         assert_eq!((bars.rows[0].pieces[0].fill, bars.rows[0].pieces[1].fill), (Fill::Lost, Fill::Same));
         assert!(bars.rows[1].pieces[2].to <= 1.0 && bars.legend.len() == 3);
         assert_eq!(
-            told(&record, shape).rows,
-            [["cores", "4", "3 to 4"], ["packages, nodes or dies apart", "1", "1 to 2"]]
+            beside_shown(&record, shape).rows,
+            [["cores", "4", "3 to 4"], ["packages or nodes", "1", "1 to 2"]]
         );
     }
 }
