@@ -8,7 +8,7 @@ use record::text::Value;
 use record::{CpuList, Record, Text, phrase, text};
 
 /// Looks from which on a layout counts on what they show.
-const LEAST_LOOKS: u32 = 4;
+pub(super) const LEAST_LOOKS: u32 = 4;
 /// Of so many looks a pair must share a core in one, or it visits.
 const STAYS: u32 = 2;
 /// Pairs that are named.
