@@ -183,6 +183,23 @@ fn a_fact_that_divides_a_kind_makes_camps_and_no_slow_machines() {
 }
 
 #[test]
+fn guests_whose_cpus_float_are_a_camp_of_their_own() {
+    use record::shape::{Motion, Shape};
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..20 {
+        let floats = number % 5 < 2;
+        let mut record = machine(number, if floats { ("core_to_core.latency", 0.6) } else { ("", 1.0) });
+        let motion = if floats { Motion::Floating } else { Motion::Pinned };
+        record.diagnosis.shape = Some(Shape { looks: 12, motion, ..Shape::default() });
+        write(folder.path(), &format!("{number}.json"), &record);
+    }
+    let fleet = said(folder.path());
+    let camps: Vec<_> = fleet.classes.iter().filter_map(|class| class.camp.as_ref()).collect();
+    assert!(fleet.slow.is_empty() && camps.len() == 2, "{:?}", fleet.slow);
+    assert!(camps.iter().all(|camp| camp.by[0].from == "diagnosis.shape.motion"), "{camps:?}");
+}
+
+#[test]
 fn a_quota_that_one_machine_alone_has_is_named_whether_it_is_slow_and_in_whatever_it_is() {
     let folder = tempfile::tempdir().unwrap();
     for number in 0..12 {

@@ -59,6 +59,13 @@ pub fn notice(out: &Out, words: &str) {
     }
 }
 
+/// The same with `--verbose` alone.
+pub fn verbose(out: &Out, words: &str) {
+    if out.verbose {
+        complain(words);
+    }
+}
+
 /// Prints text on standard error; where nobody can be told, nothing is.
 pub fn print_error(text: &str) {
     let mut out = io::stderr().lock();

@@ -111,9 +111,7 @@ impl<'a> RunProgress<'a> {
 
     /// A line with `--verbose`.
     pub fn verbose(&self, words: &str) {
-        if self.out.verbose {
-            output::complain(words);
-        }
+        output::verbose(self.out, words);
     }
 
     /// All runs may take so long.

@@ -16,6 +16,9 @@ pub use check::check;
 pub use live::interval;
 pub use record::record;
 
+/// What each name is that is no figure's of a record.
+const HELP: &str = include_str!("prometheus/help.txt");
+
 /// A text in the making: what it is called, without `linespeed_` before it.
 #[derive(Default)]
 pub struct Exposition {
@@ -30,9 +33,19 @@ struct Family {
 }
 
 impl Exposition {
+    /// Adds the values of a name of [`HELP`] by their labels.
+    pub fn add<'a, Labels: IntoIterator<Item = (&'a str, &'a str)>>(
+        &mut self,
+        name: &str,
+        values: impl IntoIterator<Item = (Labels, f64)>,
+    ) {
+        let help = HELP.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        self.explain(name, help.unwrap_or_default(), values);
+    }
+
     /// Adds the values of a name by their labels; one that is no number is left out, and of two with the same labels the first
     /// stays.
-    pub fn add<'a, Labels: IntoIterator<Item = (&'a str, &'a str)>>(
+    pub fn explain<'a, Labels: IntoIterator<Item = (&'a str, &'a str)>>(
         &mut self,
         name: &str,
         help: &str,
@@ -52,8 +65,8 @@ impl Exposition {
     }
 
     /// Adds a value without labels, where it is known.
-    pub fn one(&mut self, name: &str, help: &str, value: impl Into<Option<f64>>) {
-        self.add(name, help, value.into().map(|value| ([], value)));
+    pub fn one(&mut self, name: &str, value: impl Into<Option<f64>>) {
+        self.add(name, value.into().map(|value| ([], value)));
     }
 
     /// The text.

@@ -56,7 +56,6 @@ fn list_facts() -> [Group; 7] {
     ]
 }
 
-/// Where facts of looks at the CPUs stand.
 pub(crate) const SHAPE: &str = "diagnosis.shape.";
 
 /// How a command was run.

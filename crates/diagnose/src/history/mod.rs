@@ -183,10 +183,10 @@ fn interval(before: &[Value], after: &[Value], ratio: f64) -> Option<(f64, f64)>
 pub fn since(records: &[Past]) -> Vec<Text> {
     let of_fact = |(at, fact): (usize, &crate::Fact)| {
         let value = |past: &'_ Past| past.facts.get(at).cloned().flatten();
-        let mut told = records.iter().rev().filter_map(|past| Some((value(past)?, past)));
-        let (now, newest) = told.next()?;
+        let mut known = records.iter().rev().filter_map(|past| Some((value(past)?, past)));
+        let (now, newest) = known.next()?;
         let mut first = newest;
-        let before = told.find_map(|(value, past)| {
+        let before = known.find_map(|(value, past)| {
             let is_other = value != now;
             first = if is_other { first } else { past };
             is_other.then_some(value)

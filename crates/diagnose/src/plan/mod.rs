@@ -14,6 +14,7 @@ mod verified;
 
 use record::difference::Verdict;
 use record::plan::{CacheDomains, Plan, Policy, Process, Siblings};
+use record::shape::Topology;
 use record::text::Value;
 use record::{CpuList, Handover, Label, Measurement, Record, Template, Text, metrics, text};
 
@@ -106,12 +107,13 @@ fn numa_off(index: &RecordIndex) -> Option<Text> {
     ))
 }
 
-/// The plan of a report, for a machine of several nodes; on one node placement changes little.
+/// The plan of a report, for a machine of several nodes or hidden domains; on one node placement changes little else.
 pub fn plan_nodes(index: &RecordIndex) -> Option<Plan> {
     let machine = &index.record.machine;
-    let several = machine.nodes.len() > 1 || machine.counts.nodes.is_some_and(|nodes| nodes > 1);
+    let hides = index.shape().is_some_and(|shape| shape.topology == Topology::Finer);
+    let several = hides || machine.nodes.len() > 1 || machine.counts.nodes.is_some_and(|nodes| nodes > 1);
     let made = if several { plan_of(index, &PlanRequest::default()).ok() } else { None };
-    made.filter(|made| made.nodes > 1)
+    made.filter(|made| made.nodes > 1 || hides && made.processes.len() > 1)
 }
 
 /// That nodes make no difference.
@@ -340,7 +342,7 @@ fn unknown(
     costs: &Costs,
     siblings: Option<&Siblings>,
 ) -> Vec<Text> {
-    let mut all = Vec::new();
+    let mut all: Vec<Text> = available.places.unknown(index.record).into_iter().collect();
     let several = available.seats.len() + available.memory.len() > 2;
     if several && costs.latency.is_none() && costs.bandwidth.is_none() {
         all.push(text!(

@@ -8,7 +8,7 @@ use record::text::Value;
 use record::{CpuList, Record, Text, phrase, text};
 
 /// Looks from which on a layout counts on what they show.
-const LEAST_LOOKS: u32 = 4;
+pub(super) const LEAST_LOOKS: u32 = 4;
 /// Of so many looks a pair must share a core in one, or it visits.
 const STAYS: u32 = 2;
 /// Pairs that are named.
@@ -130,17 +130,20 @@ impl Places {
         [moves, separate].into_iter().flatten()
     }
 
-    /// What the layout goes by: looks of a day, or what Linux shows.
+    /// That the layout goes by what a hypervisor shows.
+    pub(super) fn unknown(&self, record: &Record) -> Option<Text> {
+        let several = record.machine.cpus.len() > 1 && record.machine.is_virtual() && record.import.is_none();
+        (several && self.shape.is_none()).then(|| {
+            text!(
+                "plan-places-as-shown",
+                "Which vCPUs share a core is not measured; cores are as the hypervisor shows them: linespeed run."
+            )
+        })
+    }
+
+    /// The looks that the layout goes by.
     pub(super) fn source(&self, record: &Record) -> Option<Text> {
-        let Some(shape) = &self.shape else {
-            let several = record.machine.cpus.len() > 1 && record.machine.is_virtual();
-            return (several && record.import.is_none()).then(|| {
-                text!(
-                    "plan-places-as-shown",
-                    "cores and domains as the hypervisor shows them; linespeed run measures where the vCPUs are"
-                )
-            });
-        };
+        let shape = self.shape.as_ref()?;
         let at = shape.looked_at.as_ref().unwrap_or(&record.started);
         let day = at.get(..10).unwrap_or_default().to_owned();
         Some(text!("plan-places", "cores and domains by {looks} looks of {day}", looks = shape.looks, day))

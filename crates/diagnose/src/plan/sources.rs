@@ -6,6 +6,7 @@ use record::diagnosis::Evidence;
 use record::plan::Plan;
 use record::{Ended, Measurement, Metric, Record, RunMode, Template, Text, detail, metrics, text};
 
+use super::places::LEAST_LOOKS;
 use crate::figures::locate_figure;
 use crate::record_index::RecordIndex;
 use crate::resources::memory_pages;
@@ -146,9 +147,10 @@ pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Vec<Te
         figures.extend(best.figures.into_iter().cloned());
     }
     record.measurements.extend(figures);
-    let looked = others.iter().find_map(|(_, other)| Some((other.diagnosis.shape.as_ref()?, other)));
+    let enough = |other: &'_ Record| other.diagnosis.shape.clone().filter(|shape| shape.looks >= LEAST_LOOKS);
+    let looked = others.iter().find_map(|(_, other)| Some((enough(other)?, other)));
     let alike = looked.filter(|(_, other)| other.machine.allowed_cpus() == record.machine.allowed_cpus());
-    record.diagnosis.shape = alike.map(|(shape, of)| shape.clone().looked_on(&of.started));
+    record.diagnosis.shape = alike.map(|(shape, of)| shape.looked_on(&of.started));
     let source = |taken: Taken| {
         let (name, other) = others.get(taken.at)?;
         let template = if taken.in_doubt { DOUBTFUL_SOURCE } else { SOURCE };

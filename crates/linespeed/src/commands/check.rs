@@ -54,9 +54,7 @@ fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     let mut record = new_record();
     record.machine = std::mem::take(&mut found.machine);
     record.conditions.before = std::mem::take(&mut found.snapshot);
-    if asked.root.is_none() {
-        record.diagnosis.shape = super::inspect::last_shape(&record.machine);
-    }
+    record.diagnosis.shape = super::inspect::last_shape(&record.machine, asked.root.as_deref());
     let Some((mut check, class)) = diagnose::check_nearest(&record, &classes) else {
         let words = "holds no class of machines: fleet --baseline writes those of five machines and more";
         return Err(Failure::Cannot(format!("{name} {words}")));
@@ -150,9 +148,8 @@ fn measure(
     record.conditions.after = Some(machine::snapshot_since(&Root::live(), &found.snapshot));
     record.measurements = results.measurements;
     record.coverage = results.coverage;
-    if let Some(looks) = results.looks {
-        record.diagnosis.shape = diagnose::shape(&looks, &record.machine);
-    }
+    let shape = results.looks.and_then(|looks| diagnose::shape(&looks, &record.machine));
+    record.diagnosis.shape = shape.or(record.diagnosis.shape.take());
     if record.measurements.is_empty() && results.interrupted.is_none() {
         return Err(Failure::cannot("nothing could be measured here; linespeed list says why"));
     }

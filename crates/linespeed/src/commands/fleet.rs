@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use record::Record;
-use record::document::Tool;
 use record::fleet::Reading;
 use record::phrase::visible;
 use report::terminal;
@@ -46,7 +45,7 @@ pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
         earlier: kept as u64 - machines,
         remarks: std::mem::take(&mut read.remarks),
     };
-    let tool = Tool { name: "linespeed".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    let tool = super::new_record().tool;
     let input = fleet::Input { briefs: &read.briefs, collections: &collections, known: &read.known };
     let mut said = fleet::judge_fleet(&input, tool.clone(), reading);
     let record = |path: &Path| names.in_record(Record::read(path).ok()?);

@@ -1,6 +1,5 @@
 //! `linespeed history`: this machine's figures over its records.
 
-use record::document::Tool;
 use record::phrase::{count_noun, visible};
 use record::{metrics, store};
 use report::terminal;
@@ -29,7 +28,7 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
     let now = super::now();
     let question =
         fleet::Asked { hosts: &hosts, names: &asked.figures, most: asked.last as usize, now: &now };
-    let tool = Tool { name: "linespeed".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    let tool = super::new_record().tool;
     let said = fleet::read_history(&files, others, &question, threads, tool, &names);
     redaction::end_names(&names);
     if said.records.is_empty() {

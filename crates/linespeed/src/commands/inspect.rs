@@ -1,5 +1,7 @@
 //! `linespeed inspect`: the inventory and the conditions; measures nothing.
 
+use std::path::Path;
+
 use record::Machine;
 use record::shape::Shape;
 use report::terminal;
@@ -24,9 +26,7 @@ pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
     record.machine = found.machine;
     record.conditions.before = found.snapshot;
     record.coverage = found.coverage;
-    if inspect.root.is_none() {
-        record.diagnosis.shape = last_shape(&record.machine);
-    }
+    record.diagnosis.shape = last_shape(&record.machine, inspect.root.as_deref());
     redact(options, &mut record)?;
     let forms = View::new(|screen| {
         if inspect.tree {
@@ -39,9 +39,9 @@ pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
     hand_out(options, &forms).map(|()| 0)
 }
 
-/// Where this machine's CPUs were when it was measured last.
-pub(super) fn last_shape(machine: &Machine) -> Option<Shape> {
-    let record = crate::sources::read(".").ok()?.record;
+/// Where this machine's CPUs were when it was measured last; of a captured tree nothing.
+pub(super) fn last_shape(machine: &Machine, root: Option<&Path>) -> Option<Shape> {
+    let record = root.map_or_else(|| crate::sources::read(".").ok(), |_| None)?.record;
     let same = record.machine.allowed_cpus() == machine.allowed_cpus();
     record.diagnosis.shape.filter(|_| same).map(|shape| shape.looked_on(&record.started))
 }

@@ -28,7 +28,7 @@ use std::path::Path;
 use machine::Root;
 use record::{Comparison, Record};
 
-use crate::delivery::{output_file, to_standard_output};
+use crate::delivery::to_standard_output;
 use crate::failure::Failure;
 use crate::options::{Command, Options};
 use crate::output;

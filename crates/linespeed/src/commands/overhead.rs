@@ -112,11 +112,7 @@ fn choose_cpu(overhead: &Overhead, machine: &Machine, cpus: &CpuList) -> Result<
 
 /// Shows how far it is.
 fn show(event: Event, progress: &mut Shown, (options, seconds): (&Options, f64)) {
-    let verbose = |says: &str| {
-        if options.out.verbose {
-            output::complain(says);
-        }
-    };
+    let verbose = |says: &str| output::verbose(&options.out, says);
     match event {
         Event::LoadingModule => verbose("the kernel module is built and loaded"),
         Event::BootingGuest => verbose("the whole guest boots"),

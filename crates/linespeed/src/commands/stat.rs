@@ -64,9 +64,9 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
             runs: if stat.probe { 1 } else { stat.runs() },
             warmup: stat.warmup,
             prepare: stat.prepare_of(0),
+            looker: found.and_then(|found| Looker::new(&found.machine, &chosen)),
         };
-        let looker = found.and_then(|found| Looker::new(&found.machine, &chosen));
-        let mut runs = repeat(&job, repeat_as, looker, options, stop)?;
+        let mut runs = repeat(&job, repeat_as, options, stop)?;
         if let (true, Some(found)) = (stat.probe && runs.went_well(), found) {
             let seconds = runs.done.iter().map(|run| run.ended.wall.as_secs_f64()).sum();
             probed = probe_command(&job, options, stat, (&found.machine, seconds), &mut input, stop);

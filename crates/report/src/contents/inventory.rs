@@ -107,7 +107,10 @@ fn cpus(record: &Record) -> Section {
         section.add("CPUs offline", format!("{} ({offline})", offline.len()));
     }
     section.add_some("CPUs allowed", counted(machine.counts.cpus_allowed, &with(&|cpu| cpu.allowed)));
-    section.add_some("CPUs move", record.diagnosis.shape.as_ref().and_then(places::brief));
+    section.add_some(
+        "CPUs move",
+        record.diagnosis.shape.as_ref().map(|shape| places::brief(shape, &record.started)),
+    );
     section.add_some("Drawers", machine.counts.drawers);
     section.add_some("Books", machine.counts.books);
     section.add_some("Packages", machine.counts.packages);

@@ -6,9 +6,10 @@ use record::live::Share;
 use record::machine::Cpu;
 use record::phrase::count_noun;
 use record::shape::{Distance, Motion, Shape, ShapeState, Topology};
-use record::{CpuList, Record, units};
+use record::{CpuList, Record, date, units};
 
 use super::block::{Block, Part};
+use super::conditions;
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::table::{Field, Table};
 
@@ -26,7 +27,8 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     ];
     let mut table = Table::with_fields("A cache line from CPU to CPU", None, &fields);
     shape.distances.iter().for_each(|of| table.item(&fields, of));
-    let mut parts = vec![Part::Says(says(shape)), Part::Table(told(record, shape)), Part::Table(table)];
+    let mut parts =
+        vec![Part::Says(says(shape)), Part::Table(beside_shown(record, shape)), Part::Table(table)];
     let spells = spells(record, shape);
     if spells.len() > 1 || spells.first().is_some_and(|spell| has_news(spell.state)) {
         let fields: [Field<Spell>; 5] = [
@@ -44,7 +46,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
 }
 
 /// What Linux shows beside what was measured.
-fn told(record: &Record, shape: &Shape) -> Table {
+fn beside_shown(record: &Record, shape: &Shape) -> Table {
     let cpus: CpuList = record.looks.iter().flat_map(|looks| looks.cpus.iter().copied()).collect();
     let mut table = Table::new("Told and measured", None, ["", "Linux shows", "measured"]);
     let counted = |of: &dyn Fn(&Cpu) -> Option<u32>| {
@@ -62,7 +64,7 @@ fn told(record: &Record, shape: &Shape) -> Table {
     if let (Some(least), Some(most)) = (domains.first(), domains.last()) {
         let shown = counted(&|cpu| cpu.package).max(counted(&|cpu| cpu.node)).max(1).to_string();
         let measured = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        table.row(vec!["packages, nodes or dies apart".to_owned(), shown, measured]);
+        table.row(vec!["packages or nodes".to_owned(), shown, measured]);
     }
     if !shape.siblings_not_confirmed.is_empty() {
         let pairs = count_noun(shape.siblings_not_confirmed.len() as u64, "pair");
@@ -161,8 +163,8 @@ fn of_all(looks: usize) -> String {
     if looks == 1 { "the one look".to_owned() } else { format!("all {looks} looks") }
 }
 
-/// The answer in a few words, with the day of the looks where that was another run's.
-pub(crate) fn brief(shape: &Shape) -> Option<String> {
+/// The answer in a few words, with the age of the looks at this time where they are another run's.
+pub(crate) fn brief(shape: &Shape, now: &str) -> String {
     let motion = match shape.motion {
         Motion::Pinned => format!("not seen in {}", count_noun(u64::from(shape.looks), "look")),
         Motion::Floating => format!(
@@ -170,7 +172,7 @@ pub(crate) fn brief(shape: &Shape) -> Option<String> {
             count_noun(u64::from(shape.changes), "change"),
             count_noun(u64::from(shape.looks), "look")
         ),
-        Motion::Unknown => return None,
+        Motion::Unknown => format!("not known by {}", count_noun(u64::from(shape.looks), "look")),
     };
     let shares = [shape.sharing, shape.sharing_busy]
         .into_iter()
@@ -180,8 +182,10 @@ pub(crate) fn brief(shape: &Shape) -> Option<String> {
     let shares = (shares > 0.0).then(|| format!(", share cores in {} of the looks", units::percent(shares)));
     let split = shape.split.filter(|split| split.count > 0);
     let split = split.map(|split| format!(", lie apart in {}", units::percent(split.share)));
-    let day = shape.looked_at.as_ref().map(|at| format!("; measured {at}"));
-    Some([Some(motion), shares, split, day].into_iter().flatten().collect())
+    let at = shape.looked_at.as_deref().and_then(date::seconds);
+    let age = at.zip(date::seconds(now)).map(|(at, now)| now.saturating_sub(at) as f64);
+    let age = age.map(|age| format!("; measured {} ago", conditions::duration(age)));
+    [Some(motion), shares, split, age].into_iter().flatten().collect()
 }
 
 /// The answer in a sentence or two.
@@ -251,13 +255,23 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_told_how_many_cores_it_had() {
+    fn a_programs_cores_are_counted_in_each_look() {
         let had = |states: &[&[&str]]| cores_had(&record_of(states.iter().map(|of| sharing(of)).collect()));
         assert_eq!(had(&[&["0-1"]]).unwrap(), "4 CPUs on 3 cores in the one look");
         assert_eq!(had(&[&[], &[], &[]]).unwrap(), "4 CPUs on 4 cores in all 3 looks");
         let some = had(&[&["0-1", "2-3"], &["0-1", "2-3"], &[], &[], &[]]).unwrap();
         assert_eq!(some, "4 CPUs on 2 cores in 40.0 %, on 4 cores in 60.0 % of 5 looks");
         assert_eq!((had(&[]), cores_had(&Record::new("0.1.0", String::new(), Vec::new()))), (None, None));
+    }
+
+    #[test]
+    fn an_inventory_tells_the_age_of_the_last_looks() {
+        let shape = Shape { looks: 12, motion: Motion::Pinned, ..Shape::default() };
+        assert_eq!(brief(&shape, "2026-11-27T10:00:00Z"), "not seen in 12 looks");
+        let older = shape.looked_on("2026-11-24T10:00:00Z");
+        assert_eq!(brief(&older, "2026-11-27T10:00:00Z"), "not seen in 12 looks; measured 3 days ago");
+        let few = Shape { looks: 2, motion: Motion::Unknown, ..older };
+        assert_eq!(brief(&few, "2026-11-24T10:30:00Z"), "not known by 2 looks; measured 30 min 0 s ago");
     }
 
     #[test]
@@ -275,8 +289,8 @@ mod tests {
         assert_eq!((bars.rows[0].pieces[0].fill, bars.rows[0].pieces[1].fill), (Fill::Lost, Fill::Same));
         assert!(bars.rows[1].pieces[2].to <= 1.0 && bars.legend.len() == 3);
         assert_eq!(
-            told(&record, shape).rows,
-            [["cores", "4", "3 to 4"], ["packages, nodes or dies apart", "1", "1 to 2"]]
+            beside_shown(&record, shape).rows,
+            [["cores", "4", "3 to 4"], ["packages or nodes", "1", "1 to 2"]]
         );
     }
 }

@@ -9,33 +9,21 @@ use super::Exposition;
 pub fn check(check: &Check, time: &str) -> String {
     let mut text = Exposition::default();
     let known = check.outcome != Outcome::OtherClass;
-    text.one(
-        "check_timestamp_seconds",
-        "When the check was made, seconds since 1970.",
-        date::seconds(time).map(|s| s as f64),
-    );
-    text.one(
-        "check_comparable",
-        "1 if the baseline is of machines of this kind, else 0.",
-        f64::from(u8::from(known)),
-    );
+    text.one("check_timestamp_seconds", date::seconds(time).map(|s| s as f64));
+    text.one("check_comparable", f64::from(u8::from(known)));
     let off =
         check.facts.iter().map(|fact| ([("fact", fact.code.trim_start_matches("comparison-fact-"))], 1.0));
-    text.add("check_fact_off", "1 for each fact that differs from the baseline's.", off);
+    text.add("check_fact_off", off);
     let count = |count: usize| known.then_some(count as f64);
-    text.one("check_facts_off", "Facts that differ from the baseline's.", count(check.facts.len()));
-    text.one(
-        "check_facts_not_seen",
-        "Facts of the baseline that could not be seen here.",
-        count(check.not_seen.len()),
-    );
+    text.one("check_facts_off", count(check.facts.len()));
+    text.one("check_facts_not_seen", count(check.not_seen.len()));
     let figures: Vec<String> = check.figures.iter().map(|figure| figure.what.to_string()).collect();
     let figures = || {
         figures.iter().map(String::as_str).zip(&check.figures).filter(|(_, figure)| figure.doubt.is_none())
     };
     let speeds = figures().map(|(what, figure)| ([("figure", what)], figure.speed));
-    text.add("check_speed_ratio", "Speed against the baseline: 0.8 is a fifth slower.", speeds);
+    text.add("check_speed_ratio", speeds);
     let slow = figures().filter(|(_, figure)| figure.slow).count();
-    text.one("check_figures_slow", "Figures that are slower than the baseline's.", count(slow));
+    text.one("check_figures_slow", count(slow));
     text.text()
 }

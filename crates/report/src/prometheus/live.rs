@@ -23,13 +23,10 @@ fn shares(sampled: Option<&Sampled>) -> impl Iterator<Item = ([(&'static str, &'
 fn service(text: &mut Exposition, service: &Service) {
     let threads = |state: &str| service.states.get(state).map(|time| time / service.seconds.max(1e-9));
     let cpus = threads("user").unwrap_or(0.0) + threads("system").unwrap_or(0.0);
-    text.one("live_service_cpus", "CPUs that the processes named used, on average.", cpus);
-    let help = "Threads of the processes named that were ready and had no CPU, on average.";
-    text.one("live_service_runnable_threads", help, threads("runnable"));
-    let help = "Threads of the processes named that waited, neither on a CPU nor ready, on average.";
-    text.one("live_service_blocked_threads", help, threads("blocked"));
-    let help = "Share of samples of user mode, of the processes named, by what their instructions wait for.";
-    text.add("live_service_user_samples_ratio", help, shares(service.sampled.as_ref()));
+    text.one("live_service_cpus", cpus);
+    text.one("live_service_runnable_threads", threads("runnable"));
+    text.one("live_service_blocked_threads", threads("blocked"));
+    text.add("live_service_user_samples_ratio", shares(service.sampled.as_ref()));
 }
 
 /// What counters of cores, memory and nodes say.
@@ -37,20 +34,19 @@ fn hardware(text: &mut Exposition, interval: &Interval) {
     let cores = interval.cores.clone().unwrap_or_default();
     let ipc = [("user", cores.ipc_user), ("kernel", cores.ipc_kernel), ("all", cores.ipc)];
     let ipc = ipc.into_iter().filter_map(|(mode, ipc)| Some(([("mode", mode)], ipc?)));
-    text.add("live_instructions_per_cycle", "Instructions a cycle.", ipc);
+    text.add("live_instructions_per_cycle", ipc);
     let slots = cores.top_down.iter().map(|(name, share)| ([("category", name.as_str())], *share));
-    text.add("live_issue_slots_ratio", "Shares of the cores' issue slots (top-down, level 1).", slots);
-    let help = "Share of samples of user mode, of the whole machine, by what their instructions wait for.";
-    text.add("live_user_samples_ratio", help, shares(interval.sampled.as_ref()));
+    text.add("live_issue_slots_ratio", slots);
+    text.add("live_user_samples_ratio", shares(interval.sampled.as_ref()));
     let traffic = interval.traffic.as_ref();
     let carried = traffic.map(|traffic| ([("source", traffic.source.as_str())], traffic.bytes_per_second));
-    text.add("live_memory_bytes_per_second", "Bytes that memory carried, read and written.", carried);
+    text.add("live_memory_bytes_per_second", carried);
     let bus = traffic.and_then(|traffic| traffic.bus);
-    text.one("live_memory_bus_ratio", "Share of the time for which memory's buses carried data.", bus);
+    text.one("live_memory_bus_ratio", bus);
     let remote = interval.remote.unwrap_or_default();
     let remote = [("taken", remote.taken), ("touched", remote.touched), ("held", remote.held)];
     let remote = remote.into_iter().filter_map(|(of, share)| Some(([("of", of)], share?)));
-    text.add("live_remote_pages_ratio", "Share of pages or accesses of another node.", remote);
+    text.add("live_remote_pages_ratio", remote);
 }
 
 /// One interval of a watch.
@@ -67,41 +63,35 @@ pub fn interval(interval: &Interval, bound: Option<&BoundBy>, code: &str) -> Str
         ("idle", times.idle),
     ];
     let shares = shares.map(|(mode, seconds)| ([("mode", mode)], times.share(seconds)));
-    text.add("live_cpu_ratio", "Share of all CPUs' time by mode.", shares);
+    text.add("live_cpu_ratio", shares);
     if bound.is_some() {
-        let help =
-            "1 for what was watched (the machine, or the processes named) was bound by in the last interval.";
-        text.add("live_bound", help, [([("by", code)], 1.0)]);
+        text.add("live_bound", [([("by", code)], 1.0)]);
     }
     let pressure = interval.pressure.iter().map(|(what, share)| ([("resource", what.as_str())], *share));
-    text.add("live_pressure_ratio", "Share of the time in which some task waited (PSI).", pressure);
-    text.one("live_runnable_threads", "Threads running or ready, on average.", interval.runnable);
+    text.add("live_pressure_ratio", pressure);
+    text.one("live_runnable_threads", interval.runnable);
     let delay = interval.run_queue_delay.map(|seconds| seconds / interval.seconds.max(1e-9));
-    text.one(
-        "live_run_queue_delay_ratio",
-        "Time that threads waited for a CPU, a second of the watch.",
-        delay,
-    );
+    text.one("live_run_queue_delay_ratio", delay);
     let rates = interval.rates.iter().map(|(event, rate)| ([("event", event.as_str())], *rate));
-    text.add("live_events_per_second", "Events of the kernel.", rates);
+    text.add("live_events_per_second", rates);
     let probe = interval.probe.clone().unwrap_or_default();
     let nodes: Vec<(String, f64)> =
         probe.latency_ns.iter().map(|(node, ns)| (node.to_string(), ns / 1e9)).collect();
     let latency = nodes.iter().map(|(node, seconds)| ([("node", node.as_str())], *seconds));
-    text.add("live_memory_latency_seconds", "Time of a load from memory, by the probe.", latency);
-    text.one("live_clock_hertz", "Core clock by dependent adds.", probe.clock_hz);
-    text.one("live_timer_late_seconds", "How late a timer came.", probe.late_us.map(|us| us / 1e6));
+    text.add("live_memory_latency_seconds", latency);
+    text.one("live_clock_hertz", probe.clock_hz);
+    text.one("live_timer_late_seconds", probe.late_us.map(|us| us / 1e6));
     hardware(&mut text, interval);
     if let Some(of) = &interval.service {
         service(&mut text, of);
     }
     let sensors = &interval.sensors;
-    text.one("live_temperature_celsius", "The highest temperature.", sensors.celsius);
-    text.one("live_fan_rpm", "The fastest fan.", sensors.fan_rpm);
-    text.one("live_power_watts", "Power of packages or supplies.", sensors.watts);
-    text.one("live_heat_throttled_ratio", "Share of the time throttled by heat.", sensors.heat_throttled);
+    text.one("live_temperature_celsius", sensors.celsius);
+    text.one("live_fan_rpm", sensors.fan_rpm);
+    text.one("live_power_watts", sensors.watts);
+    text.one("live_heat_throttled_ratio", sensors.heat_throttled);
     let own = interval.own_seconds / interval.seconds.max(1e-9);
-    text.one("live_own_cpu_ratio", "CPU time of linespeed itself, of one CPU.", own);
+    text.one("live_own_cpu_ratio", own);
     text.text()
 }
 

@@ -62,18 +62,14 @@ pub fn record(record: &Record) -> String {
 /// The run.
 fn about(text: &mut Exposition, record: &Record) {
     let began = date::seconds(&record.started).map(|seconds| seconds as f64);
-    text.one("run_timestamp_seconds", "When the run began, seconds since 1970.", began);
-    text.one("run_duration_seconds", "How long the run took.", record.seconds);
+    text.one("run_timestamp_seconds", began);
+    text.one("run_duration_seconds", record.seconds);
     let whole = f64::from(u8::from(record.ended == Ended::Complete));
-    text.one("run_complete", "1 if the run did all that it was asked for, else 0.", whole);
+    text.one("run_complete", whole);
     let figures = || record.measurements.iter().filter(|m| m.summary.n > 0);
     let doubted = figures().filter(|m| m.doubt.is_some()).count();
-    text.one("run_figures", "Figures of the run.", figures().count() as f64);
-    text.one(
-        "run_figures_in_doubt",
-        "Figures that are too noisy or otherwise in doubt, left out here.",
-        doubted as f64,
-    );
+    text.one("run_figures", figures().count() as f64);
+    text.one("run_figures_in_doubt", doubted as f64);
 }
 
 /// What the machine has.
@@ -81,15 +77,11 @@ fn inventory(text: &mut Exposition, record: &Record) {
     let machine = &record.machine;
     let cpus = [("present", machine.counts.cpus_present), ("online", machine.counts.cpus_online)];
     let cpus = cpus.into_iter().filter_map(|(state, count)| Some(([("state", state)], f64::from(count?))));
-    text.add("machine_cpus", "Logical CPUs.", cpus);
-    text.one(
-        "machine_memory_bytes",
-        "Memory, by the kernel.",
-        machine.memory_bytes.map(|bytes| bytes as f64),
-    );
+    text.add("machine_cpus", cpus);
+    text.one("machine_memory_bytes", machine.memory_bytes.map(|bytes| bytes as f64));
     let devices = machine.memory_devices.iter().filter(|device| device.bytes.is_some()).count();
     let devices = (devices > 0).then_some(devices as f64);
-    text.one("machine_memory_devices", "Memory devices, by the firmware.", devices);
+    text.one("machine_memory_devices", devices);
 }
 
 /// What costs speed.
@@ -100,12 +92,12 @@ fn findings(text: &mut Exposition, record: &Record) {
         let of = found.iter().filter(|finding| finding.severity == level);
         ([("severity", name)], of.count() as f64)
     });
-    text.add("findings", "Findings by severity.", counts);
+    text.add("findings", counts);
     let losses = found.iter().filter_map(|finding| match finding.loss {
         Verdict::Costs { share, .. } => Some(([("finding", finding.rule.as_str())], share)),
         _ => None,
     });
-    text.add("finding_loss_ratio", "Share of the speed that a finding costs.", losses);
+    text.add("finding_loss_ratio", losses);
 }
 
 /// A figure, and of a distribution its maximum.
@@ -124,7 +116,7 @@ fn figure(text: &mut Exposition, m: &Measurement, metric: &Definition) {
     let mut add = |part: &str, what: &str, value: f64| {
         let (name, divisor) = name(metric, part);
         let help = format!("{}{what}; linespeed explain {}.", metric.title, metric.name);
-        text.add(&name, &help, [(labels(), value / divisor)]);
+        text.explain(&name, &help, [(labels(), value / divisor)]);
     };
     add("", "", m.value());
     if !m.distribution.is_empty() {

@@ -243,7 +243,7 @@ fn facts(live: &Live) -> (Facts, Facts) {
         .shape
         .as_ref()
         .filter(|shape| shape.motion == Motion::Floating || !shape.shared_cores.is_empty());
-    let shape = shape.and_then(|shape| places::brief(shape)).map(|brief| format!("   CPUs move: {brief}"));
+    let shape = shape.map(|shape| format!("   CPUs move: {}", places::brief(shape, "")));
     let cost = pad_left(&format!("{:.2} %", cost * 100.0), 8);
     facts.push(("Own cost", format!("{cost} of one CPU{}", shape.unwrap_or_default())));
     (facts, own)

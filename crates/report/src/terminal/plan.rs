@@ -9,22 +9,25 @@ use super::screen::Screen;
 use crate::contents::plan::blocks;
 use crate::paint::Tone;
 
-/// How to lay a program out; where that needs more than a screen, what matters most unless `all` is asked for.
+/// How to lay a program out; where that needs more than a screen, what matters most, below the whole where `all` is asked for.
 pub fn plan(screen: &mut Screen, plan: &Plan, all: bool) {
     screen.begin_answer(all);
     let blocks = blocks(plan);
     screen.paragraph(&[], Tone::Strong, &plan.summary);
     blocks.iter().for_each(|one| block(screen, one, false));
-    if all || screen.lines() <= LINES {
+    if screen.lines() <= LINES {
         return;
     }
-    screen.keep(0);
+    if !all {
+        screen.keep(0);
+    }
+    screen.begin_answer(all);
     screen.clipped(5, |screen| screen.paragraph(&[], Tone::Strong, &plan.summary));
     for one in blocks.iter().take(3) {
         screen.clipped(ITEMS, |screen| block(screen, one, false));
     }
     screen.blank();
-    screen.more_with("--all (lines to paste, what else to set, cautions)");
+    screen.more_with("--all (what else to set, cautions), --as numactl, taskset, systemd or docker (lines to paste)");
 }
 
 /// The lines of one tool alone, as a file or a shell takes them; `None` where the plan has none of it.

@@ -82,11 +82,12 @@ fn a_process_for_each_hidden_package_whatever_their_sizes() {
     let odd = guest(1, |_, cpu| (cpu % 2, 0, cpu % 4));
     assert_eq!(cpus(&default(&odd)), ["0,2", "1,3"]);
     assert_eq!(record_with(&odd, 1).processes[0].cpus, "0-3".parse().unwrap());
+    let halves = guest(1, |_, cpu| (cpu / 4, 0, cpu));
+    assert_eq!(crate::diagnose(&halves).plan.map(|plan| plan.processes.len()), Some(2));
     // Domains that come and go bind nothing.
     assert_eq!(default(&guest(1, |look, cpu| (u32::from(cpu == look % 8), 0, cpu))).processes.len(), 1);
     // A cpuset of one domain has nothing to split.
     let request = PlanRequest { cpus: Some("0-3".parse().unwrap()), ..PlanRequest::default() };
-    let halves = guest(1, |_, cpu| (cpu / 4, 0, cpu));
     assert_eq!(cpus(&super::super::plan(&halves, &request).unwrap()), ["0-3"]);
 }
 
@@ -99,6 +100,13 @@ fn a_plan_of_this_machine_has_the_looks_of_its_records() {
     crate::merge_records(&mut now, &[("a".to_owned(), older.clone())]);
     assert_eq!(cpus(&default(&now)), ["0,2,4,6"]);
     assert!(default(&now).sources.iter().any(|says| says.value("day") == Some(&Value::from("2026-11-20"))));
+    // Too few looks do not go over older ones that are enough.
+    let mut few = older.clone();
+    few.looks.as_mut().unwrap().looks.truncate(1);
+    few.diagnosis = crate::diagnose(&few);
+    let mut now = many(1, 8, 1);
+    crate::merge_records(&mut now, &[("b".to_owned(), few), ("a".to_owned(), older.clone())]);
+    assert_eq!(cpus(&default(&now)), ["0,2,4,6"]);
     // Of another number of CPUs they say nothing.
     let mut fewer = many(1, 4, 1);
     crate::merge_records(&mut fewer, &[("a".to_owned(), older)]);

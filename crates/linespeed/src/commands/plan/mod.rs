@@ -12,7 +12,7 @@ use report::terminal;
 use report::view::View;
 
 use super::new_record;
-use crate::delivery::{hand_out, output_file};
+use crate::delivery::{checked_output_file, hand_out, output_file};
 use crate::failure::Failure;
 use crate::options::{Options, Plan};
 use crate::{files, output, sources};
@@ -47,9 +47,7 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
     }
     let mut code = 0;
     if plan.verify {
-        if let Some(path) = output_file(options) {
-            files::check_writable(&path)?;
-        }
+        checked_output_file(options)?;
         code = verify::run(options, plan, &mut made)?;
     }
     let forms = View::new(|screen| terminal::plan(screen, &made, options.out.all));
@@ -95,12 +93,10 @@ fn refused(plan: &Plan, wish: &PlanRequest, error: &PlanError) -> Failure {
 }
 
 fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
-    let why = if plan.snippets.is_empty() {
-        "this layout is what happens without binding".to_owned()
-    } else {
-        format!("this layout cannot be told to it; there is: {}", {
-            plan.snippets.iter().map(|snippet| snippet.tool.as_str()).collect::<Vec<_>>().join(", ")
-        })
+    let there: Vec<&str> = plan.snippets.iter().map(|snippet| snippet.tool.as_str()).collect();
+    let why = match there.as_slice() {
+        [] => "this layout is what happens without binding".to_owned(),
+        tools => format!("this layout cannot be told to it; there is: {}", tools.join(", ")),
     };
     Failure::Cannot(format!("nothing to paste for {tool}: {why}"))
 }

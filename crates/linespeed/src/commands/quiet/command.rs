@@ -13,6 +13,7 @@ use os::signals;
 use serde_json::json;
 
 use super::tuned_session;
+use crate::delivery::checked_output_file;
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Quiet};
 use crate::progress::{name_processes, say_left};
@@ -23,10 +24,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     if !options.out.json {
         return attempt(options, quiet, names, &mut Vec::new());
     }
-    let destination = crate::commands::output_file(options);
-    if let Some(path) = &destination {
-        files::check_writable(path)?;
-    }
+    let destination = checked_output_file(options)?;
     let mut outcomes = Vec::new();
     let (code, error) = match attempt(options, quiet, names, &mut outcomes) {
         Ok(code) => (code, None),

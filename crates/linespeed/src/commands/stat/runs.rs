@@ -39,7 +39,6 @@ impl Runs {
 }
 
 /// How often a command is run.
-#[derive(Clone, Copy)]
 pub(super) struct Repeat<'a> {
     /// Runs that count.
     pub runs: u32,
@@ -47,17 +46,13 @@ pub(super) struct Repeat<'a> {
     pub warmup: u32,
     /// A line of shell before each.
     pub prepare: Option<&'a str>,
+    /// Who looks where the CPUs are after each.
+    pub looker: Option<Looker>,
 }
 
 /// Runs the command as often as was asked for, or until somebody or something stops it.
-pub(super) fn repeat(
-    job: &Job,
-    repeat: Repeat,
-    mut looker: Option<Looker>,
-    options: &Options,
-    stop: &Stop,
-) -> Result<Runs, Failure> {
-    let Repeat { runs: repeat, warmup, prepare } = repeat;
+pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) -> Result<Runs, Failure> {
+    let Repeat { runs: repeat, warmup, prepare, mut looker } = repeat;
     let mut runs = Runs { done: Vec::new(), refused: None, interrupted: None, looks: None };
     let mut tell = |left: &[Process]| say_left(&name_processes(left), "Ctrl-C ends it");
     let all = warmup + repeat;
@@ -83,14 +78,9 @@ pub(super) fn repeat(
                 return Ok(runs);
             }
         };
-        if options.out.verbose {
-            let kind = if number < warmup { "warm-up" } else { "run" };
-            output::complain(&format!(
-                "{kind} {}: {}",
-                number + 1,
-                record::units::figure(run.ended.wall.as_secs_f64(), "s")
-            ));
-        }
+        let kind = if number < warmup { "warm-up" } else { "run" };
+        let took = record::units::figure(run.ended.wall.as_secs_f64(), "s");
+        output::verbose(&options.out, &format!("{kind} {}: {took}", number + 1));
         runs.interrupted = run.note_signal(stop);
         looker.iter_mut().for_each(|looker| looker.look_when_due(true));
         // What a signal cut short is told when it is all that there is, and else left out.

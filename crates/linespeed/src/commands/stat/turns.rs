@@ -140,11 +140,10 @@ struct Heard<'a> {
 
 impl Observer for Heard<'_> {
     fn ran(&mut self, turn: Turn, counts: bool, run: &Run) {
-        if self.options.out.verbose {
-            let kind = if counts { "round" } else { "warm-up round" };
-            let took = units::figure(run.ended.wall.as_secs_f64(), "s");
-            output::complain(&format!("{kind} {}, command {}: {took}", turn.round + 1, turn.alternative + 1));
-        }
+        let kind = if counts { "round" } else { "warm-up round" };
+        let took = units::figure(run.ended.wall.as_secs_f64(), "s");
+        let words = format!("{kind} {}, command {}: {took}", turn.round + 1, turn.alternative + 1);
+        output::verbose(&self.options.out, &words);
     }
 
     fn left(&mut self, seconds: f64) {

@@ -1,0 +1,50 @@
+//! Who meets whom: a round-robin tournament, and pairs that have no CPU in common.
+
+use std::collections::BTreeSet;
+
+/// Two CPUs, by their positions.
+pub(super) type Pair = (usize, usize);
+
+/// Whom each meets in a round.
+pub(super) type Round = Vec<Option<usize>>;
+
+/// The pairs of a round, the lower one first.
+pub(super) fn pairs_of(round: &Round) -> impl Iterator<Item = (usize, usize)> + '_ {
+    round.iter().enumerate().filter_map(|(one, other)| Some((one, (*other)?))).filter(|(a, b)| a < b)
+}
+
+pub(super) fn ordered(one: usize, other: usize) -> (usize, usize) {
+    (one.min(other), one.max(other))
+}
+
+/// Pairs that have no CPU in common, the first of these first, and the rest.
+pub(super) fn disjoint(pairs: Vec<Pair>) -> (Vec<Pair>, Vec<Pair>) {
+    let mut taken = BTreeSet::new();
+    pairs.into_iter().partition(|(a, b)| {
+        let free = !taken.contains(a) && !taken.contains(b);
+        if free {
+            taken.extend([*a, *b]);
+        }
+        free
+    })
+}
+
+/// Rounds in which each of `n` meets each other once.
+pub(super) fn rounds_of(n: usize) -> usize {
+    (n + n % 2).saturating_sub(1)
+}
+
+/// Whom one of `n` meets in a round of a round-robin tournament; `None` where it has a round off.
+pub(super) fn partner(round: usize, one: usize, n: usize) -> Option<usize> {
+    let rounds = rounds_of(n);
+    // The last of an even number stays where it is, the others walk around it.
+    let other = if one == rounds {
+        (0..rounds).find(|other| 2 * other % rounds == round)?
+    } else {
+        match (round + rounds - one) % rounds {
+            other if other == one => rounds,
+            other => other,
+        }
+    };
+    (other < n).then_some(other)
+}
