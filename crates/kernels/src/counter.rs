@@ -2,7 +2,7 @@
 //! aarch64.
 //!
 //! Both run at a constant rate on today's machines whatever the core's clock does, so they tell time, not
-//! cycles. [`next_gap`] stands outside of the [`crate::inventory()`]: how often it goes round is what it
+//! cycles. [`next_gap`] is not counted: how often it goes round is what it
 //! finds out, so no figure derives from its instructions.
 
 use std::arch::asm;

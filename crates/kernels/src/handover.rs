@@ -8,7 +8,7 @@
 //! measure. It takes the line for writing at every look.
 //!
 //! Which is faster is the processor's own choice. Both leave the same values on the line, so that a ping-pong may go on in the
-//! other way on the same line. They stand outside of the [`crate::inventory()`]: how often they look is what the hardware
+//! other way on the same line. Their instructions are not counted: how often they look is what the hardware
 //! decides.
 
 use std::arch::asm;

@@ -34,7 +34,6 @@
 //! | [`handover`] | a cache line handed back and forth between two CPUs |
 //! | [`cycle`] | the random cycle of lines that a chase follows, and the numbers it is drawn by |
 //! | [`prefetch`] | a hint, for building working sets |
-//! | [`inventory()`] | all of them, as one list |
 //!
 //! To add a kernel: write it in the file of its family, for both instruction sets, with its `Work`; put it
 //! into that file's list; the tests then count it and, for a stream, check what it computes.
@@ -60,13 +59,11 @@ pub mod flush;
 pub mod handover;
 pub mod heavy;
 pub mod hint;
-mod inventory;
 pub mod prefetch;
 pub mod primes;
 pub mod stream;
 mod variant;
 mod work;
 
-pub use inventory::{Entry, Kernel, inventory};
 pub use variant::Variant;
 pub use work::Work;

@@ -17,9 +17,8 @@ const PI_DIGEST: &str = "b95e5928b39b97647c06c22132efc0b23874f62aa7c386f744555c8
 const INEXACT: usize = 3;
 
 fn text(number: &[Limb]) -> String {
-    let mut text = String::new();
-    bignum::write_decimal(number, &mut |digit| text.push(char::from(digit)));
-    text
+    let digits: String = number.iter().rev().map(|limb| format!("{limb:018}")).collect();
+    digits.trim_start_matches('0').to_owned()
 }
 
 fn digest(text: &str) -> String {

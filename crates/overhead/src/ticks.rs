@@ -14,11 +14,6 @@ impl Ticks {
         Self { hz: measure::watch::ticks_a_second() }
     }
 
-    /// Ticks a second.
-    pub fn hz(self) -> f64 {
-        self.hz
-    }
-
     /// Ticks as seconds.
     pub fn seconds(self, ticks: u64) -> f64 {
         ticks as f64 / self.hz

@@ -62,11 +62,6 @@ impl ProvenFigure {
         }
     }
 
-    /// The measurement of linespeed that it is of.
-    pub fn measured_by(&self) -> &'static str {
-        self.measure.name
-    }
-
     /// Of what was measured now the figure that is nearest to the place.
     fn pick(&self, measured: &[Measurement]) -> Option<f64> {
         let own = measured.iter().filter(|one| one.metric == self.metric.name);

@@ -3,7 +3,11 @@
 
 use std::fmt;
 
-use kernels::{Entry, Kernel, chase, flush, primes};
+#[path = "inventory.rs"]
+mod inventory;
+
+use inventory::{Entry, Kernel, inventory};
+use kernels::{chase, flush, primes};
 
 /// The most iterations that the memory here is made for.
 pub const MOST: u64 = 5;
@@ -37,7 +41,7 @@ impl Case {
     /// Everything that is counted, usable on this CPU or not.
     pub fn all() -> impl Iterator<Item = Case> {
         let ranges = RANGES.iter().map(|(from, ends)| Case::Primes(*from, *ends));
-        kernels::inventory().map(Case::Kernel).chain(ranges)
+        inventory().map(Case::Kernel).chain(ranges)
     }
 
     /// Whether this CPU can run it.

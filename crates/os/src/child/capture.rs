@@ -33,11 +33,6 @@ impl Captured {
         self.pipe.as_ref().map(AsRawFd::as_raw_fd)
     }
 
-    /// Bytes so far.
-    pub(crate) fn total(&self) -> u64 {
-        self.total
-    }
-
     /// Reads what is there, at most a few MiB, so that a child which prints without end does not hold us.
     pub(crate) fn drain(&mut self) {
         let mut buffer = [0u8; 65_536];
@@ -86,7 +81,7 @@ mod tests {
         let null = File::open("/dev/null").unwrap();
         let mut captured = Captured::new(null.into(), limit);
         parts.iter().for_each(|part| captured.keep(part));
-        (captured.take(), captured.total())
+        (captured.take(), captured.total)
     }
 
     #[test]

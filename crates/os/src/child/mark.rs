@@ -91,7 +91,7 @@ impl Mark {
 
     /// Marks this process, and so all that it starts from now on.
     pub(crate) fn set(&self) {
-        set(&self.before.clone().map(|before| Rlimit { current: Some(self.number), ..before }));
+        set(&self.before.map(|before| Rlimit { current: Some(self.number), ..before }));
     }
 
     /// Makes this process as it was.
@@ -113,7 +113,7 @@ impl Mark {
 /// Should one be refused, the other and the environment still tell.
 fn set(limits: &[Rlimit; 2]) {
     for ((limit, _), value) in LIMITS.iter().zip(limits) {
-        let _ = setrlimit(*limit, value.clone());
+        let _ = setrlimit(*limit, *value);
     }
 }
 

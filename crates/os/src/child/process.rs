@@ -40,12 +40,6 @@ impl Child {
         (take(&mut self.stdout), take(&mut self.stderr))
     }
 
-    /// Bytes that were printed in all on standard output and standard error, as far as they were captured.
-    pub fn printed(&self) -> (u64, u64) {
-        let total = |captured: &Option<Captured>| captured.as_ref().map_or(0, Captured::total);
-        (total(&self.stdout), total(&self.stderr))
-    }
-
     pub(super) fn drain(&mut self) {
         for captured in [&mut self.stdout, &mut self.stderr].into_iter().flatten() {
             captured.drain();

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::branch::{BRANCHES, Branches};
-use crate::chain::{self, Chain};
-use crate::heavy::{self, Heavy};
-use crate::stream::{self, Stream};
-use crate::{Variant, Work, chase, cpu_bound, flush, hint};
+use kernels::branch::{BRANCHES, Branches};
+use kernels::chain::{self, Chain};
+use kernels::heavy::{self, Heavy};
+use kernels::stream::{self, Stream};
+use kernels::{Variant, Work, chase, cpu_bound, flush, hint};
 
 /// A kernel, with what one needs to run it.
 #[derive(Clone, Copy, Debug)]
