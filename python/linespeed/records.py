@@ -148,7 +148,7 @@ CacheKind = Literal["data", "instruction", "unified"]
 
 
 #: Where a ceiling comes from.
-CeilingSource = Literal["parts", "measured"]
+CeilingSource = Literal["parts", "family", "measured"]
 
 
 @dataclass(frozen=True)
@@ -1232,6 +1232,10 @@ class Plan:
 Policy = Literal["default", "bind", "interleave"]
 
 
+#: How a figure stands beside the published ones of machines like its own.
+Position = Literal["low", "normal", "high", "unknown-machine", "not-representative"]
+
+
 @dataclass(frozen=True)
 class Probe:
     """The probe's readings of one interval."""
@@ -1387,15 +1391,20 @@ class Resource:
     doubt: Optional[str] = None
     #: What the doubt is, for programs: it stays when its words change. Absent in records of 0.1.
     doubt_code: Optional[str] = None
+    #: The lowest and the highest ceiling over the parts of the processor's family, where the ceiling is the family's:
+    #: this part's lies between them, and so does the share.
+    family_ceilings: Optional[Tuple[float, float]] = None
+    #: How it stands beside that; absent where nothing was published of a machine that is known.
+    position: Optional[Position] = None
     #: By how much the figure differs between its two interleaved halves, every second sample each, as a share of their
     #: mean; absent where fewer than four samples, or none of them, were kept.
     repeatability: Optional[float] = None
-    #: Share of line speed that is delivered (1 is all of it).
+    #: Share of line speed that is delivered (1 is all of it), where the ceiling is the hardware's or its family's.
     share: Optional[float] = None
     #: Where the ceiling comes from.
     source: Optional[CeilingSource] = None
-    #: The range that is usual of such a machine, of the share or in the unit; absent where nothing published tells.
-    usual: Optional[str] = None
+    #: What was published of machines like it; absent where nothing was.
+    typical: Optional[Typical] = None
 
 
 #: How thorough a run was asked to be.
@@ -1924,6 +1933,25 @@ class TwoDistances:
     far_ns: float
     #: A load by a near CPU, median, ns.
     near_ns: float
+
+
+@dataclass(frozen=True)
+class Typical:
+    """The range of published figures of machines like one."""
+
+    #: The most.
+    high: float
+    #: The least, in the resource's unit.
+    low: float
+    #: The machines that they are of: `AMD Zen 4 (Genoa)`.
+    of: str
+    #: Who published them.
+    sources: Tuple[str, ...]
+    #: This machine's figure that was measured like them, where that is another than what is delivered: a load on large
+    #: pages, a wake-up with idle states held off.
+    compared: Optional[float] = None
+    #: Whether they are of bare metal, and this is a guest.
+    of_bare_metal: Optional[bool] = None
 
 
 @dataclass(frozen=True)
