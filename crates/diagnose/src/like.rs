@@ -118,7 +118,9 @@ fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
     // Levels are read off a curve: of one that is mostly unreliable they are any plateau.
     let loads = || index.figures_of(metrics::LOAD_LATENCY);
     let sure = 2 * loads().filter(|m| m.doubt.is_some()).count() <= loads().count();
-    for level in index.levels() {
+    // A plateau about as slow as memory is none of a cache.
+    let memory = memory_pages(index).map_or(f64::INFINITY, |(_, huge)| huge.value());
+    for level in index.levels().iter().filter(|level| level.latency_ns < memory / 2.0) {
         let [cycles, ns] = match level.name.as_str() {
             "L1" => ["l1d.latency", ""],
             "L2" => ["l2.latency", "l2.latency_ns"],
