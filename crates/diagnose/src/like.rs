@@ -50,6 +50,8 @@ pub struct Row {
     pub position: Option<Position>,
     /// Who published it.
     pub sources: Vec<String>,
+    /// Whether the figure should not be leaned on: then it has no position.
+    pub unreliable: bool,
     /// The share of the other records whose figure is smaller, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percentile: Option<f64>,
@@ -89,15 +91,16 @@ struct Seen {
     value: f64,
     between: (f64, f64),
     unit: &'static str,
+    sure: bool,
 }
 
 impl Seen {
     fn of(m: &Measurement, unit: &'static str) -> Self {
-        Self { value: m.value(), between: spread(&m.summary), unit }
+        Self { value: m.value(), between: spread(&m.summary), unit, sure: m.doubt.is_none() }
     }
 
     fn exact(value: f64, unit: &'static str) -> Self {
-        Self { value, between: (value, value), unit }
+        Self { value, between: (value, value), unit, sure: true }
     }
 }
 
@@ -112,15 +115,20 @@ fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
     for (what, active) in [("clock.one_core", "one"), ("clock.all_core", "all")] {
         add(what, middle(index.clocks("scalar", active)).map(|m| Seen::of(m, "Hz")));
     }
-    for level in index.levels() {
+    // Levels are read off a curve: of one that is mostly unreliable they are any plateau.
+    let loads = || index.figures_of(metrics::LOAD_LATENCY);
+    let sure = 2 * loads().filter(|m| m.doubt.is_some()).count() <= loads().count();
+    // A plateau about as slow as memory is none of a cache.
+    let memory = memory_pages(index).map_or(f64::INFINITY, |(_, huge)| huge.value());
+    for level in index.levels().iter().filter(|level| level.latency_ns < memory / 2.0) {
         let [cycles, ns] = match level.name.as_str() {
             "L1" => ["l1d.latency", ""],
             "L2" => ["l2.latency", "l2.latency_ns"],
             "L3" => ["l3.latency_cycles", "l3.latency_ns"],
             _ => continue,
         };
-        add(cycles, level.latency_cycles.map(|cycles| Seen::exact(cycles, "cycles")));
-        add(ns, Some(Seen::exact(level.latency_ns, "ns")).filter(|_| !ns.is_empty()));
+        add(cycles, level.latency_cycles.map(|cycles| Seen { sure, ..Seen::exact(cycles, "cycles") }));
+        add(ns, Some(Seen { sure, ..Seen::exact(level.latency_ns, "ns") }).filter(|_| !ns.is_empty()));
     }
     let nodes = |own: bool| {
         let is_own = move |m: &&Measurement| (m.labels.get(Label::From) == m.labels.get(Label::To)) == own;
@@ -250,7 +258,9 @@ pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Rec
             // What all CPUs of another machine move is no range for this one's.
             let comparable =
                 !matches!(what, "stream.triad" | "mem.read_peak" | "clock.one_core" | "clock.all_core");
-            let Some(seen) = other.get(what).filter(|seen| comparable && seen.unit == figure.unit) else {
+            let Some(seen) =
+                other.get(what).filter(|seen| comparable && seen.sure && seen.unit == figure.unit)
+            else {
                 continue;
             };
             let range = range.get_or_insert_with(|| Range {
@@ -273,8 +283,10 @@ pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Rec
         let position = range.as_ref().map(|range| range.position(figure.between));
         Some(Row {
             percentile,
+            unreliable: !figure.sure,
             position: match disturbed {
                 true => Some(Position::NotRepresentative),
+                false if !figure.sure => None,
                 false => position.or(core.is_none().then_some(Position::UnknownMachine)),
             },
             ..Row::new(title, figure.value, figure.unit, range, record.machine.is_virtual())
@@ -307,7 +319,34 @@ impl Row {
             range: range.as_ref().map(|range| (range.low, range.high)),
             of: range.as_ref().map(|range| range.of.clone()),
             sources: range.map(|range| range.sources).unwrap_or_default(),
+            unreliable: false,
             percentile: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{add_curve, machine};
+
+    #[test]
+    fn an_unreliable_figure_has_no_position() {
+        let mut record = machine(2);
+        record.machine.processor.model_name = Some("AMD EPYC 7763 64-Core Processor".to_owned());
+        for page in ["4KiB", "2MiB"] {
+            add_curve(&mut record, page, &[(4 << 10, 1.0), (1 << 29, 212.0)]);
+        }
+        let latency = |record: &Record| {
+            let rows = like(record, &[], None).figures;
+            rows.into_iter().find(|row| row.what == "memory latency, own node").unwrap()
+        };
+        assert_eq!(latency(&record).position, Some(Position::High));
+        record.measurements.iter_mut().for_each(|m| m.doubt = Some("too noisy: no cause seen".into()));
+        let unsure = latency(&record);
+        assert_eq!((unsure.position, unsure.unreliable), (None, true), "{unsure:?}");
+        record.machine.processor.model_name = Some("Zhaoxin KX-U6780A".to_owned());
+        record.measurements.iter_mut().for_each(|m| m.doubt = None);
+        assert_eq!(latency(&record).position, Some(Position::UnknownMachine));
     }
 }

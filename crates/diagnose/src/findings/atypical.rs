@@ -336,6 +336,23 @@ mod tests {
     }
 
     #[test]
+    fn a_cause_that_costs_as_much_stands_for_it() {
+        let mut record = milan([130.0, 110.0], 168e9);
+        crate::samples::add_wakeups(&mut record, "other", "as-is", [1020e3; 2]);
+        crate::samples::add_wakeups(&mut record, "other", "tuned", [20e3; 2]);
+        assert_eq!(found(&record, RULE)[0].resource.as_deref(), Some(WAKE_UP));
+        for m in &mut record.measurements {
+            if m.labels.word(Label::Setting) == Some("as-is") {
+                m.detail.set(detail::TIMER_SLACK_NS, 1000e3);
+            }
+        }
+        let rules: Vec<String> =
+            crate::diagnose(&record).findings.into_iter().map(|finding| finding.rule).collect();
+        assert!(rules.contains(&"timer-slack".to_owned()), "{rules:?}");
+        assert!(!rules.contains(&RULE.name.to_owned()), "{rules:?}");
+    }
+
+    #[test]
     fn of_an_unknown_processor_nothing_is_said() {
         let mut record = milan([240.0, 212.0], 70e9);
         record.machine.processor.model = Some(0xee);

@@ -188,6 +188,7 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     for rules in ONE_CAUSE {
         merge(&mut found, rules);
     }
+    drop_explained(&mut found);
     let weight_of = |finding: &Finding| weight(share_of(&finding.loss), finding.relevance);
     let is_first = |finding: &Finding| {
         ONE_CAUSE[0].contains(&finding.rule.as_str()) && finding.severity > Severity::Note
@@ -266,6 +267,22 @@ fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
         head.evidence.push(cite_fact(finding.what, from));
     }
     found.push(head);
+}
+
+/// Drops that a headline is worse than its like where another finding of it costs as much: that one is the cause. A load on large pages,
+/// which is what memory latency is judged by, has none of the causes that other findings of it have.
+fn drop_explained(found: &mut Vec<Finding>) {
+    let costs: Vec<(Option<String>, f64)> = found
+        .iter()
+        .filter(|finding| finding.rule != atypical::RULE.name)
+        .map(|finding| (finding.resource.clone(), share_of(&finding.loss)))
+        .collect();
+    found.retain(|finding| {
+        let Verdict::Costs { interval: (least, _), .. } = finding.loss else { return true };
+        let is_explained = costs.iter().any(|(of, share)| *of == finding.resource && *share >= least);
+        let is_of_memory = finding.resource.as_deref() == Some(crate::resources::MEMORY_LATENCY);
+        finding.rule != atypical::RULE.name || is_of_memory || !is_explained
+    });
 }
 
 /// The rules that could not look, each with what it misses, in the order of [`RULES`].

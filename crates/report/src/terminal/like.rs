@@ -16,6 +16,7 @@ const ROWS: [Field<Row>; 5] = [
     ("#typical", |row| row.range.map_or("-".to_owned(), |range| ends_of(range, row.unit))),
     ("?#sources", |row| if row.sources.is_empty() { "-".to_owned() } else { row.sources.len().to_string() }),
     ("stands", |row| match row.position {
+        None if row.unreliable => "unreliable".to_owned(),
         Some(Position::UnknownMachine) | None => "nothing published".to_owned(),
         Some(position) if row.of_bare_metal => format!("{}, of bare metal", position_word(position)),
         Some(position) => position_word(position).to_owned(),
