@@ -26,8 +26,9 @@ pub fn plan(screen: &mut Screen, plan: &Plan, all: bool) {
     for one in blocks.iter().take(3) {
         screen.clipped(ITEMS, |screen| block(screen, one, false));
     }
-    screen.blank();
-    screen.more_with("--all (what else to set, cautions), --as numactl, taskset, systemd or docker (lines to paste)");
+    screen.more_with(
+        "--all (what else to set, cautions), --as numactl, taskset, systemd or docker (lines to paste)",
+    );
 }
 
 /// The lines of one tool alone, as a file or a shell takes them; `None` where the plan has none of it.
