@@ -1782,6 +1782,8 @@ class Snapshot:
     power_supply: Optional[str] = None
     #: Pressure stall information, share of the last 10 s in which some task waited: `cpu`, `memory`, `io`.
     pressure: Mapping[str, float] = field(default_factory=dict)
+    #: Periods of that group in all, where the kernel tells.
+    quota_periods: Optional[int] = None
     #: Periods in which the cgroup was throttled by its quota, since it was made.
     quota_throttled: Optional[int] = None
     #: Tasks runnable now, this one included.

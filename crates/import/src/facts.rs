@@ -281,7 +281,8 @@ pub(crate) fn architecture(word: &str) -> &str {
 /// A list of CPUs: the kernel's, or with strides as newer lscpu has them (`0-62:2`).
 pub(crate) fn parse_cpus(text: &str) -> Result<CpuList, CpuListError> {
     let mut all = CpuList::new();
-    for part in text.split(',') {
+    // Documents have other dashes.
+    for part in text.replace(['–', '‑', '−'], "-").split(',') {
         let (range, stride) = part.split_once(':').unwrap_or((part, "1"));
         let stride = stride.trim().parse().ok().filter(|stride| *stride > 0);
         let stride: usize =

@@ -374,3 +374,37 @@ fn two_boards_one_after_the_other_are_refused() {
     assert_eq!(twice(board("X1", 16), board("Y2", 16)), None);
     assert_eq!(twice(board("X1", 16), board("X1", 32)), None);
 }
+
+#[test]
+fn other_texts_of_each_kind_are_read() {
+    let parts = import(
+        "$ grep MHz /proc/cpuinfo\ncpu MHz\t\t: 1200.000\ncpu MHz\t\t: 2600.000\n$ grep 'model name' /proc/cpuinfo\nmodel name\t: Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz\n",
+    );
+    assert_eq!(parts.machine.processor.base_hz, Some(2_400_000_000));
+    let away = import("$ kubectl exec -it web-1 -- cat /sys/fs/cgroup/cpu.max\n150000 100000\n");
+    assert_eq!(away.machine.limits.cpu_quota, Some(1.5));
+    let dashes = import(
+        "CPU(s): 8\nOn-line CPU(s) list: 0–7\nThread(s) per core: 2\nCore(s) per socket: 4\nSocket(s): 1\n",
+    );
+    assert_eq!(dashes.machine.counts.cpus_online, Some(8));
+    let compressed = import(
+        "available: 2 nodes (0-1)\nnode 0 cpus: 0-1, 4-5 (4)\nnode 0 size: 100 MB\nnode 1 cpus: 2-3, 6-7 (4)\nnode 1 size: 100 MB\n",
+    );
+    assert_eq!(compressed.machine.nodes[1].cpus.to_string(), "2-3,6-7");
+    let peak = |buffer: &str| {
+        import(&format!(
+            "Intel(R) Memory Latency Checker - v3.11\nUsing buffer size of {buffer}/thread for reads\nMeasuring Maximum Memory Bandwidths for the system\nALL Reads        :\t350123.45\n"
+        ))
+    };
+    assert_eq!(figures(&peak("100.000MiB")), ["memory.bandwidth op=read: 350123450000"]);
+    let small = peak("1.000MiB");
+    assert_eq!((small.measurements.len(), small.import.withheld.len()), (0, 1));
+    let rates = import(
+        "10:00:01    kbmemfree   kbavail  %memused   %commit\n10:00:02       500000   3000000     87.50     90.00\n",
+    );
+    assert_eq!((rates.measurements.len(), rates.state.memory_available_bytes), (0, Some(3_072_000_000)));
+    let caches = import(
+        "Measuring cache-to-cache transfer latency (in ns)...\nLocal Socket LLC->LLC HITM latency\t65.3\n",
+    );
+    assert_eq!(figures(&caches), ["core_to_core.latency state=hitm: 65.3"]);
+}

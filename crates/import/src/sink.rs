@@ -232,6 +232,14 @@ impl<'a> Sink<'a> {
             if name(known).zip(name(&fact)).is_some_and(|(one, other)| one != other) {
                 facts.clash.get_or_insert([known.origin.clone(), fact.origin.clone()]);
             }
+            // Other lines of one file.
+            let key = fact.value.split(':').next().map(str::trim).unwrap_or_default();
+            if path == "/proc/cpuinfo" && machine::text::field(&known.value, key).is_none() {
+                let value = format!("{}{}", known.value, fact.value);
+                let origin = known.origin.clone();
+                facts.files.insert(path, Fact { value, origin });
+                return;
+            }
             // Of one file that is quoted in part and whole, the whole; of a list of siblings the one before some went offline.
             let parts =
                 |fact: &Fact<String>| (fact.value.lines().count(), fact.value.split([',', '-']).count());

@@ -45,7 +45,9 @@ fn meaning(column: &str) -> Option<(&'static str, String)> {
     let package =
         column.strip_prefix("Pkg%").or(column.strip_prefix('%')).filter(|name| name.starts_with("pc"));
     let state = package.map(|name| format!("package {name}"));
-    let state = state.or(counted.filter(|name| name.starts_with('c')).map(|name| format!("core {name}")));
+    let state = state.or(counted
+        .filter(|name| name.strip_prefix('c').is_some_and(|number| parse_whole(number).is_some()))
+        .map(|name| format!("core {name}")));
     state.or(named.map(str::to_owned)).map(|state| ("state", state))
 }
 

@@ -49,14 +49,17 @@ fn iteration(text: &str) -> Option<f64> {
     scan::quantity(inner.strip_suffix(')')?, &[("ns", 0)])
 }
 
-/// Bytes of a buffer that no cache of one CPU holds: the largest last-level cache of a die is half of it.
+/// Bytes of a buffer that no cache of one CPU holds, and of one of each thread: the largest last-level cache of a die is half of it.
 const LEAST_OF_MEMORY: u64 = 192 << 20;
+const LEAST_OF_THREADS: u64 = 32 << 20;
 
 /// Bytes of `Using buffer size of 10.000MiB`, with more words behind it in some parts; in older versions `MB`.
 fn buffer(text: &str) -> Option<u64> {
     let rest = text.strip_prefix("Using buffer size of ")?;
     let size = rest.split(['/', ' ']).next()?;
-    crate::facts::parse_size(size).map(|(bytes, _)| bytes)
+    let of_each = rest.contains("/thread");
+    let (bytes, _) = crate::facts::parse_size(size)?;
+    Some(if of_each && bytes >= LEAST_OF_THREADS { LEAST_OF_MEMORY.max(bytes) } else { bytes })
 }
 
 /// Intel MLC.
@@ -170,7 +173,7 @@ impl MlcReader {
         match (self.part?, words.as_slice()) {
             // `ALL Reads        :    225097.1`: of all threads of the machine; how many they are is not told. Of writes it counts
             // what memory carries.
-            (Part::Peak, _) if self.buffer.is_none_or(|bytes| bytes >= LEAST_OF_MEMORY) => {
+            (Part::Peak, _) => {
                 let (front, value) = text.rsplit_once(':')?;
                 let op = scan::find(MIXES, front.trim().to_ascii_lowercase().as_str())?;
                 let place = Labels::new().with_label(Label::Op, op);
@@ -187,7 +190,7 @@ impl MlcReader {
                 Some(m.with_detail(detail::DELAY, *delay).with_detail(detail::TRAFFIC, traffic))
             }
             // `Local Socket L2->L2 HIT  latency    51.6`
-            (Part::Caches, ["Local", "Socket", "L2->L2", state, "latency", value])
+            (Part::Caches, ["Local", "Socket", "L2->L2" | "LLC->LLC", state, "latency", value])
             | (Part::Caches, ["LLC->LLC", state, "latency", value]) => {
                 let state = scan::find(&[("HIT", "hit"), ("HITM", "hitm")], state)?;
                 let place = Labels::new().with_label(Label::State, state);
@@ -234,7 +237,18 @@ impl Reader for MlcReader {
             self.buffer = Some(bytes);
         } else if let Some(m) = self.single(text) {
             self.begun = true;
-            sink.add_figure(m, line);
+            let cached = self.buffer.filter(|bytes| *bytes < LEAST_OF_MEMORY);
+            match cached.filter(|_| m.metric == metrics::MEMORY_BANDWIDTH) {
+                Some(bytes) => {
+                    let size = record::units::bytes(bytes);
+                    sink.withhold(
+                        m.metric,
+                        format!("caches hold buffers of {size}: it is no memory bandwidth"),
+                        line,
+                    );
+                }
+                None => sink.add_figure(m, line),
+            }
         } else {
             if text.starts_with("Bandwidths are in") && self.part == Some(Part::Latency) {
                 self.part = None;

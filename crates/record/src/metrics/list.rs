@@ -76,7 +76,8 @@ metrics! {
 
     // What CPUs did with their time, and how often something happened, as tools that watch a machine print it.
     CPU_STATE = Definition::new("cpu.state", "CPU time by state", "ratio", None, (0.0, 1.0))
-        .at(&[Label::Cpu, Label::State]),
+        .at(&[Label::Cpu, Label::State])
+        .part_of(Whole::Time),
     EVENT_RATE = Definition::new("event.rate", "Events per second", "1/s", None, (0.0, 1e12))
         .at(&[Label::Cpu, Label::Event]),
 

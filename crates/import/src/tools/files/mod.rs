@@ -129,6 +129,7 @@ const FOLDERS: &[(&str, &str)] = &[
 
 /// The whole path of a file that inspection could read.
 fn absolute(word: &str) -> Option<String> {
+    let word = &word.replace("/clocksource*/", "/clocksource0/");
     let of_all = ["/cpu*/", "/cpu[0-9]*/"].iter().find_map(|glob| word.split_once(glob));
     if let Some((front, back)) = of_all.filter(|_| word.starts_with("/sys/")) {
         return absolute(&format!("{front}/{back}")).map(|_| format!("{front}/cpu*/{back}"));
@@ -194,8 +195,11 @@ fn asked(command: &str) -> VecDeque<String> {
     };
     let mut paths = VecDeque::new();
     for part in first.split([';', '&']).map(str::trim).filter(|part| !part.is_empty()) {
-        let mut words =
-            part.split_whitespace().skip_while(|word| scan::is_one_of(word, "sudo|doas|time|watch|$"));
+        // Within a container or on another machine.
+        let away = scan::begins(part, "kubectl |docker |podman |ssh |oc |lxc |nsenter |chroot |adb ");
+        let reads = |word: &&str| scan::is_one_of(word, "cat|head|tail|grep");
+        let around = |word: &&str| away && !reads(word) || scan::is_one_of(word, "sudo|doas|time|watch|$");
+        let mut words = part.split_whitespace().skip_while(around);
         let name = words.next().and_then(|name| name.rsplit('/').next()).unwrap_or_default();
         let greps = name.ends_with("grep");
         if !(greps || scan::is_one_of(name, "cat|head|tail|more|less|bat|sort")) {
