@@ -43,12 +43,7 @@ fn describe(one: &Process, seconds: f64, ceilings: &Ceilings) -> Text {
     about.extend(one.within.as_ref().map(|within| text!("{within}", within = visible(within))));
     match (&one.class, one.priority) {
         (Some(class), Some(priority)) => {
-            about.push(text!(
-                "culprit-class",
-                "{class} priority {priority}",
-                class = visible(class),
-                priority
-            ));
+            about.push(text!("{class} priority {priority}", class = visible(class), priority));
         }
         (Some(class), None) => about.push(text!("{class}", class = visible(class))),
         (None, _) => about.extend(one.nice.map(|nice| text!("nice {nice}", nice = nice.to_string()))),
@@ -68,7 +63,7 @@ fn takes(sampled: &Sampled, used: f64, ceilings: &Ceilings) -> Option<Text> {
     let network = sampled.kernel.iter().find(|one| one.kind == BoundKind::Network);
     let of_kernel = sampled.in_kernel as f64 / (sampled.in_kernel as f64 + sampled.samples as f64).max(1.0);
     if network.is_some_and(|one| one.share.share * of_kernel >= TAKES) {
-        return Some(text!("culprit-network", "sockets and their softirqs"));
+        return Some(text!("sockets and their softirqs"));
     }
     if sampled.decoded() < ENOUGH {
         return None;
@@ -80,19 +75,18 @@ fn takes(sampled: &Sampled, used: f64, ceilings: &Ceilings) -> Option<Text> {
         let of_all = of_all.map(|(one, all)| (used * (1.0 - of_kernel) * share * one / all).min(1.0));
         return Some(match of_all {
             Some(part) => text!(
-                "culprit-bandwidth",
                 "up to {part} of the memory bandwidth",
                 part = Value::Rounded(Box::new(Value::Share(part)), 2)
             ),
-            None => text!("culprit-streams", "streams through memory"),
+            None => text!("streams through memory"),
         });
     }
     let (far, cached) = (sampled.far.share, sampled.last_cache.share);
     if far.max(cached) >= TAKES && sampled.level != Some(MemoryLevel::L2) {
         let bytes = Value::Rounded(Box::new(Value::Figure(sampled.working_set?, "B")), 1);
-        return Some(text!("culprit-cache", "goes through {bytes}: last-level cache", bytes));
+        return Some(text!("goes through {bytes}: last-level cache", bytes));
     }
-    (sampled.spinning.share >= TAKES).then(|| text!("culprit-spins", "spins"))
+    (sampled.spinning.share >= TAKES).then(|| text!("spins"))
 }
 
 #[cfg(test)]

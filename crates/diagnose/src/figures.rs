@@ -7,7 +7,7 @@ use record::machine::Cpu;
 use record::statistics::{Summary, median_of_sorted};
 use record::text::Value;
 use record::units::digits_of_share;
-use record::{Better, CpuList, Label, Machine, Measurement, Metric, Remedy, Snapshot, Text, text};
+use record::{Better, CpuList, Label, Machine, Measurement, Metric, Record, Remedy, Snapshot, Text, text};
 
 /// Below this share nothing is called a loss: two runs of the same measurement on an idle machine may differ by as
 /// much, and the two clock chains may disagree by as much.
@@ -152,13 +152,15 @@ pub(crate) fn locate_figure(measurement: &Measurement) -> String {
     text
 }
 
-/// The machine's base clock, Hz. None where only a name that firmware gives the processor tells one: it may be of another model.
-pub(crate) fn base_hz(machine: &Machine) -> Option<u64> {
-    let processor = &machine.processor;
+/// The machine's base clock, Hz. None of another tool's text where only firmware tells one, beside the processor's name or as its
+/// current speed: it may be of another model, or of a moment.
+pub(crate) fn base_hz(record: &Record) -> Option<u64> {
+    let (machine, processor) = (&record.machine, &record.machine.processor);
     let tells = |name: &Option<String>| name.as_ref().is_some_and(|name| name.contains('@'));
     let is_of_cpu = |hz: u64| machine.cpus.iter().any(|cpu| cpu.base_hz == Some(hz));
-    let only_firmware = tells(&processor.firmware_name) && !tells(&processor.model_name);
-    processor.base_hz.filter(|hz| !only_firmware || is_of_cpu(*hz))
+    let by_firmware =
+        (record.import.is_some() || tells(&processor.firmware_name)) && !tells(&processor.model_name);
+    processor.base_hz.filter(|hz| !by_firmware || is_of_cpu(*hz))
 }
 
 /// What tells kinds of cores apart: cores of two kinds promise two clocks.

@@ -82,7 +82,6 @@ pub(super) fn computes(facts: &Facts) -> Option<Text> {
     let sampled = enough(facts)?;
     if sampled.hidden.share >= HIDDEN {
         return Some(text!(
-            "bound-sampled-hidden",
             "{share} of user time waits for loads of memory that cannot be told: between {low} % and {high} % beyond the caches.",
             share = share(sampled.hidden),
             low = format!("{:.0}", sampled.far.low * 100.0),
@@ -103,12 +102,7 @@ pub(super) fn computes(facts: &Facts) -> Option<Text> {
     ];
     let most = others.into_iter().max_by(|a, b| a.0.share.total_cmp(&b.0.share));
     if let Some((most, what)) = most.filter(|(most, _)| most.share >= SPINNING) {
-        says.push(text!(
-            "bound-sampled-most",
-            "Most of the rest: {what}, {share}.",
-            what,
-            share = share(most)
-        ));
+        says.push(text!("Most of the rest: {what}, {share}.", what, share = share(most)));
     }
     Some(says)
 }

@@ -266,7 +266,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     if let (BoundBy::CpuContention, Some(named)) =
         (&by, culprits::beside(facts.index.record, &facts.ceilings()))
     {
-        says.push(text!("bound-contention-named", "Beside it: {named}.", named));
+        says.push(text!("Beside it: {named}.", named));
     }
     let cause = Cause::new(by, share * wanted, says, advice);
     let Some(others) = reported_of_others(facts).map(units::cpus_in_use) else { return Some(cause) };

@@ -163,12 +163,10 @@ impl Datum {
         datum.samples = if few { pooled } else { Vec::new() };
         datum.over = Some(format!("median of {} {over}", all.len()).into());
         let doubtful = all.iter().filter(|m| m.doubt.is_some()).count();
-        datum.doubt = (doubtful * 2 > all.len()).then(|| {
-            text!("comparison-mostly-in-doubt", "{doubtful} of {all} unreliable", all = all.len()).into()
-        });
+        datum.doubt = (doubtful * 2 > all.len())
+            .then(|| text!("{doubtful} of {all} unreliable", all = all.len()).into());
         if let Some(other) = all.iter().find(|m| m.method != first.method) {
             datum.unfit = Some(text!(
-                "comparison-two-methods",
                 "measured by {one} and by {other} in the same record",
                 one = method::describe_method(first.method.as_deref()),
                 other = method::describe_method(other.method.as_deref())

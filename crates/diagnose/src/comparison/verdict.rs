@@ -51,7 +51,7 @@ fn first_of(mut all: Vec<Text>) -> Vec<Text> {
     let more = all.len().saturating_sub(MOST_LISTED);
     all.truncate(MOST_LISTED);
     if more > 0 {
-        all.push(text!("comparison-more", "{more} more"));
+        all.push(text!("{more} more"));
     }
     all
 }
@@ -187,8 +187,7 @@ fn state_larger_differences(c: &Comparison, other: usize, explained: f64) -> Opt
     rows.sort_by(|a, b| effect(b.1).total_cmp(&effect(a.1)));
     let most = rows.iter().take(MOST_LISTED).filter_map(|(row, _)| describe_row(c, row, other));
     let rows: Vec<Text> = most.collect();
-    (!rows.is_empty())
-        .then(|| text!("comparison-larger-differences", "Larger differences, unexplained: {rows}."))
+    (!rows.is_empty()).then(|| text!("Larger differences, unexplained: {rows}."))
 }
 
 /// Without a result to explain: the figures that differ most.
@@ -227,7 +226,7 @@ fn describe_row(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
         Some(Better::Higher) => format!("{}{mark} as fast", Value::Factor(ratio)),
         Some(Better::Lower) => format!("{}{mark} as fast", Value::Factor(1.0 / ratio)),
     };
-    Some(text!("comparison-row", "{row} {this} against {base} ({ratio})", row = &row.what))
+    Some(text!("{row} {this} against {base} ({ratio})", row = &row.what))
 }
 
 /// Two records of one machine: what its figures and its settings did meanwhile.
@@ -306,8 +305,7 @@ fn state_changed_settings(c: &Comparison, other: usize) -> Text {
         (difference.what.clone(), format!("{now} instead of {before}"))
     };
     let settings = c.differences.iter().filter(|difference| difference.kind != FactKind::State).map(change);
-    let changes: Vec<Text> =
-        settings.map(|(what, change)| text!("comparison-change", "{what} ({change})")).collect();
+    let changes: Vec<Text> = settings.map(|(what, change)| text!("{what} ({change})")).collect();
     let mut said = match changes.is_empty() {
         true => text!("Same hardware, kernel and settings, as far as both records show."),
         false => text!("Changed on the machine: {changes}.", changes = first_of(changes)),
@@ -324,7 +322,7 @@ fn state_many(c: &Comparison) -> Vec<Text> {
     let mut said = Vec::new();
     let results: Vec<Text> = c.orders.iter().filter_map(|order| describe_outliers(c, order)).collect();
     if !results.is_empty() {
-        said.push(text!("comparison-outliers", "Outliers: {results}.", results = first_of(results)));
+        said.push(text!("Outliers: {results}.", results = first_of(results)));
     }
     // Of orders with as many records the first.
     let most = c.orders.iter().map(|order| order.ranks.len()).max().unwrap_or(0);

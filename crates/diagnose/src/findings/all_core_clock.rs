@@ -59,7 +59,7 @@ type TooSlow<'a> = (Vec<Below<'a>>, Evidence, Text);
 
 fn below_base<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     let machine = &case.record.machine;
-    let of_all = of_every_core(machine, base_hz(machine));
+    let of_all = of_every_core(machine, base_hz(case.record));
     let found = below(case, "all", |_, cpu| cpu.and_then(|cpu| cpu.base_hz).or(of_all).map(|hz| hz as f64));
     let Below { measured: is, promised, cpu, .. } = *found.first()?;
     let base = Value::Figure(promised, "Hz");
@@ -72,7 +72,7 @@ fn below_base<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
 
 fn below_one<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     let machine = &case.record.machine;
-    if base_hz(machine).or(machine.cpus.iter().find_map(|cpu| cpu.base_hz)).is_some() {
+    if base_hz(case.record).or(machine.cpus.iter().find_map(|cpu| cpu.base_hz)).is_some() {
         return None;
     }
     // The same core, or another one of the only kind.

@@ -30,7 +30,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         return None;
     }
     let processor = &case.record.machine.processor;
-    let base = base_hz(&case.record.machine).map(|hz| hz as f64);
+    let base = base_hz(case.record).map(|hz| hz as f64);
     let most = processor.max_hz.map(|hz| hz as f64);
     let clocks = case.figures_of(metrics::CORE_CLOCK).filter(|m| has_labels(m, &[(Label::Vector, "scalar")]));
     let best = clocks.map(Measurement::value).filter(|hz| hz.is_finite()).fold(0.0, f64::max);
@@ -104,6 +104,9 @@ mod tests {
         let mut record = record_with(Some(false), 3_500_000_000, None);
         record.machine.processor.firmware_name = Some("Some SoC CPU @ 2.5GHz".to_owned());
         assert_eq!(found(&record, RULE)[0].severity, Severity::Note);
+        record.machine.processor.firmware_name = None;
+        record.import = Some(Default::default());
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Note, "its speed by dmidecode is of a moment");
         record.machine.processor.model_name = Some("Some SoC CPU @ 2.50GHz".to_owned());
         assert_eq!(found(&record, RULE)[0].severity, Severity::Serious);
     }

@@ -108,11 +108,15 @@ fn find_limited(case: &Case) -> Option<Finding> {
     }
     let measured = cpus_of(case.clocks("scalar", "one"));
     let highest = before.clocks.iter().filter_map(|setting| setting.max_hz).max()? as f64;
+    // Kinds of cores have limits of their own: then the machine's highest clock is that of the fast ones.
+    let are_alike = before.clocks.iter().all(|setting| setting.max_hz.is_none_or(|hz| hz as f64 == highest));
     let limits = before.clocks.iter().filter_map(|setting| {
-        let cpu =
-            setting.cpus.iter().next().filter(|_| setting.cpus.iter().all(|cpu| !measured.contains(cpu)))?;
+        let cpu = setting.cpus.iter().next();
+        let cpu = cpu.filter(|_| setting.cpus.iter().all(|cpu| !measured.contains(cpu)))?;
         let limit = setting.max_hz? as f64;
-        let own = advertised(case, machine.cpu(cpu));
+        let known = machine.cpu(cpu);
+        let is_told = are_alike || known.is_some_and(|cpu| cpu.max_hz.is_some());
+        let own = advertised(case, known).filter(|_| is_told);
         let could_be = own.unwrap_or(if limit < highest * FAR_BELOW { highest } else { limit });
         Some((cpu, own.is_some(), could_be, &setting.cpus, modelled(1.0 - limit / could_be)?))
     });
@@ -253,6 +257,19 @@ mod tests {
         });
         set(&mut record, "powersave", 2_000_000_000);
         assert_eq!(found(&record, RULE), []);
+        // Nor are policies of one machine that differ, of which nothing tells kinds.
+        record.machine.cpus.pop();
+        let slow = ClockSetting {
+            cpus: [1].into_iter().collect(),
+            max_hz: Some(1_800_000_000),
+            ..Default::default()
+        };
+        set(&mut record, "powersave", 4_000_000_000);
+        record.conditions.before.clocks.push(slow);
+        assert_eq!(found(&record, RULE), []);
+        // Far below the others no kind of core is.
+        record.conditions.before.clocks[1].max_hz = Some(400_000_000);
+        assert_eq!(found(&record, RULE)[0].place, Some("CPU 1".into()));
     }
 
     #[test]

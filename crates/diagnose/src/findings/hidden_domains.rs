@@ -40,7 +40,6 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let shown = (!shape.siblings_not_confirmed.is_empty()).then(|| {
         let pairs = shape.siblings_not_confirmed.len();
         let what = text!(
-            "siblings-not-confirmed",
             "{pairs} pairs of CPUs that Linux shows as siblings of a core take nothing from each other",
             pairs
         );

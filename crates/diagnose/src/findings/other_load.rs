@@ -120,9 +120,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     };
     let named = culprits::beside(case.record, &Ceilings::default());
     let found = match named {
-        Some(named) => {
-            found.cite_all([cite_fact(text!("other-load-named", "{named}", named), "conditions.beside")])
-        }
+        Some(named) => found.cite_all([cite_fact(text!("{named}", named), "conditions.beside")]),
         None => found.suggest(text!("find the busy tasks"), "top -b -n1 | head -20"),
     };
     let found = found.advise(text!("measure again without the other work"));

@@ -101,7 +101,7 @@ pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: 
             // Of next to nothing the third digit tells nobody anything.
             let digits = if ratio < LITTLE { 2 } else { 3 };
             let ratio = Value::Rounded(Box::new(Value::Factor(ratio)), digits);
-            worth_a_word.then(|| text!("turns-explained-count", "{event} {ratio}", event = *event))
+            worth_a_word.then(|| text!("{event} {ratio}", event = *event))
         })
         .collect();
     if !counts.is_empty() {

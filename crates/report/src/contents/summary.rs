@@ -267,13 +267,30 @@ pub(crate) fn is_whole(record: &Record) -> bool {
     !is_narrow(record) && OF_A_WHOLE_RUN.iter().all(has)
 }
 
-/// How many figures are unreliable.
+/// How many figures are unreliable: of what people look at first, then of all. Points of a curve are no figures of their own.
 pub(crate) fn unreliable(record: &Record) -> String {
-    let doubtful = record.measurements.iter().filter(|m| m.doubt.is_some()).count();
+    let is_point = |m: &&Measurement| m.metric == metrics::LOAD_LATENCY;
+    let figures: Vec<&Measurement> = record.measurements.iter().filter(|m| !is_point(m)).collect();
+    let of_metric = |metric: Metric| {
+        let all = figures.iter().filter(move |m| m.metric == metric);
+        all.map(|m| m.doubt.is_some()).collect::<Vec<bool>>()
+    };
+    let headlines = record.diagnosis.resources.iter().map(|resource| resource.doubt.is_some()).collect();
+    let groups = [
+        (headlines, "headline"),
+        (of_metric(metrics::MEMORY_BANDWIDTH), "bandwidth"),
+        (of_metric(metrics::WORKLOAD_THROUGHPUT), "workload"),
+        (figures.iter().map(|m| m.doubt.is_some()).collect(), "figure"),
+    ];
+    let said = groups.into_iter().filter_map(|(all, noun)| {
+        let doubtful = all.iter().filter(|doubtful| **doubtful).count();
+        (doubtful > 0 || noun == "figure").then(|| format!("{doubtful} of {}", count_noun(all.len(), noun)))
+    });
+    let said: Vec<String> = said.collect();
     // A step of scaling that others disturbed in most of its runs says little, however alike its runs are.
     let disturbed = record.measurements.iter().filter(|m| m.doubt.is_none() && is_disturbed(m)).count();
     let disturbed = if disturbed > 0 { format!(", {disturbed} disturbed") } else { String::new() };
-    format!("{doubtful} of {} unreliable (?){disturbed}", count_noun(record.measurements.len(), "figure"))
+    format!("{} unreliable (?){disturbed}", said.join(", "))
 }
 
 /// Whether a step of scaling was disturbed in most of its runs.
@@ -304,7 +321,7 @@ fn noise_facts(record: &Record) -> String {
         others
             .zip(online)
             .map(|(used, cpus)| format!("others used {} of {}", units::cpus_in_use(used), units::cpus(cpus))),
-        steal.map(|share| format!("steal {}", steal_share(share))),
+        steal.map(|share| format!("steal {} reported", steal_share(share))),
         before.own_nice.filter(|nice| *nice != 0).map(|nice| format!("own nice value {nice}")),
         before.own_policy.clone().filter(|policy| policy != "other").map(|policy| format!("policy {policy}")),
     ])
@@ -358,7 +375,7 @@ mod tests {
         insta::assert_snapshot!([alone, disturbed, doubtful].join("\n"), @r"
         0 of 1 figure unreliable (?)
         0 of 1 figure unreliable (?), 1 disturbed
-        1 of 1 figure unreliable (?)
+        1 of 1 workload, 1 of 1 figure unreliable (?)
         ");
     }
 

@@ -171,8 +171,7 @@ fn found(
 ) -> Markup {
     let severity = finding::severity(finding.severity);
     // A loss that may be none is never coloured; one of unknown cost is as bad as the rule says.
-    let is_known =
-        finding::resolved(&finding.loss) || matches!(finding.loss, Verdict::NotMeasurable { .. });
+    let is_known = finding::resolved(&finding.loss) || matches!(finding.loss, Verdict::NotMeasurable { .. });
     let class = if is_known { format!("badge {severity}") } else { "badge".to_owned() };
     let mut places: Vec<(&str, &str)> =
         finding.evidence.iter().filter_map(|evidence| figures.place(&evidence.from)).collect();

@@ -36,10 +36,7 @@ fn judge_more(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim>
         let why = text!("the slower one has more: {figures}");
         build_claim(claim, Support::Contradicted, why)
     } else {
-        let why = text!(
-            "comparison-slower-has-less",
-            "the slower one has less ({figures}); the effect was not measured"
-        );
+        let why = text!("the slower one has less ({figures}); the effect was not measured");
         build_claim(claim, Support::NotSupported, why)
     })
 }

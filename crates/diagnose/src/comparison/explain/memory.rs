@@ -114,7 +114,7 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
             "{what} over all nodes: {averages}; {shares}; the fastest node is taken as local"
         )
     } else {
-        text!("comparison-all-nodes", "{what} over all nodes: {averages}; {shares}")
+        text!("{what} over all nodes: {averages}; {shares}")
     };
     let mut parts: Vec<Cause> = [own, other].into_iter().flatten().collect();
     parts.sort_by(|a, b| b.factor.ln().abs().total_cmp(&a.factor.ln().abs()));

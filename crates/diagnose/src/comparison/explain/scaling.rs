@@ -74,5 +74,5 @@ fn describe_work(sizes: &[(&str, Work)], who: &String) -> Option<Text> {
         _ if is_loop(work.workload) => Value::from(work.workload.to_owned()),
         _ => Value::from((*name).to_owned()),
     };
-    (!says.is_empty()).then(|| text!("comparison-scaling", "{who}, {work}: {says}"))
+    (!says.is_empty()).then(|| text!("{who}, {work}: {says}"))
 }

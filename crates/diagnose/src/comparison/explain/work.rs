@@ -104,7 +104,7 @@ fn across_sizes(pair: &Pair, workload: &str, all: Vec<(Option<u64>, Option<OneSi
         let (from, to) = (Value::Bytes(sizes.0), Value::Bytes(sizes.1));
         let (least, most) = (Value::Factor(range.0), Value::Factor(range.1));
         let times = match least.to_string() == most.to_string() {
-            true => text!("comparison-factor", "{most}"),
+            true => text!("{most}"),
             false => text!("{least} to {most}"),
         };
         explanation.sizes = Some(text!("With blocks of {from} to {to}: {times}."));
@@ -247,7 +247,7 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
 /// The claim that instructions per cycle make it, where those that a record has are not the program's.
 fn unfit_instructions(who: &String, ipc: &Datum) -> Option<Claim> {
     let (value, why) = (significant(ipc.value), ipc.unfit.as_ref()?);
-    let why = text!("comparison-unfit-instructions", "{value}, {why}");
+    let why = text!("{value}, {why}");
     let claim = text!("comparison-claim-ipc", "instructions per cycle of {who}");
     Some(claims::build_claim(claim, Support::NotSupported, why))
 }
@@ -346,7 +346,7 @@ fn describe_scaling(share: f64, threads: u64) -> Text {
     let share = Value::Share(share);
     match threads {
         1 => text!("{share} on 1 thread"),
-        _ => text!("comparison-efficiency", "{share} of linear scaling on {threads} threads"),
+        _ => text!("{share} of linear scaling on {threads} threads"),
     }
 }
 
@@ -378,7 +378,7 @@ fn describe_siblings(step: &Step, cores: OnCores, factor: f64) -> Text {
         (false, false) => {
             text!("{gain} from the cores beyond the {measured} measured")
         }
-        (true, true) => text!("comparison-siblings-add", "SMT adds {gain}"),
+        (true, true) => text!("SMT adds {gain}"),
         (true, false) => text!(
             "SMT adds about {gain}, if all {cores} cores are as fast as the {measured} measured",
             cores = step.cores.to_string()
