@@ -199,7 +199,6 @@ mod tests {
     use super::*;
     use crate::samples::machine;
     use crate::{Extent, Side, compare};
-    use record::Better;
     use record::document::Tool;
     use record::{Label, Labels, Measurement, Record};
 
