@@ -189,8 +189,8 @@ fn hold(here: &Record, baseline: &Record) -> Held {
 /// A row of a comparison whose first subject is the baseline, and what the class does there.
 fn figure_of(row: &Row, class: &[ClassFigure]) -> Option<Figure> {
     let [baseline, here] = row.cells.as_slice() else { return None };
-    let Cell { value, ratio, interval, doubt, .. } = here;
-    let (higher, value, ratio) = (row.better? == Better::Higher, (*value)?, (*ratio)?);
+    let Cell { value, ratio, doubt, .. } = here;
+    let (better, value, ratio, (speed, interval)) = (row.better?, (*value)?, (*ratio)?, row.speed(here)?);
     let what = name_alone(row.metric, &row.what.to_string());
     // Baselines of before had the row's own name.
     let alike = |figure: &&ClassFigure| {
@@ -207,11 +207,8 @@ fn figure_of(row: &Row, class: &[ClassFigure]) -> Option<Figure> {
     let against = of_class.map_or(baseline.value?, |figure| figure.median);
     // What the interval is around this machine's ratio to the medoid, it is around that to the median.
     let shift = of_class.map_or(1.0, |_| value / against / ratio);
-    let speed = |ratio: f64| if higher { ratio * shift } else { 1.0 / (ratio * shift) };
-    let interval = interval.map(|(low, high)| {
-        let (one, other) = (speed(low), speed(high));
-        (one.min(other), one.max(other))
-    });
+    let shift = if better == Better::Higher { shift } else { 1.0 / shift };
+    let interval = interval.map(|(low, high)| (low * shift, high * shift));
     let doubt = doubt.clone().or(baseline.doubt.clone());
     let slow = doubt.is_none() && interval.is_some_and(|(_, high)| high < 1.0 - bound);
     Some(Figure {
@@ -220,7 +217,7 @@ fn figure_of(row: &Row, class: &[ClassFigure]) -> Option<Figure> {
         unit: row.unit.clone(),
         here: value,
         baseline: against,
-        speed: speed(ratio),
+        speed: speed * shift,
         interval,
         bound,
         slow,

@@ -158,6 +158,19 @@ pub struct Row {
     pub cells: Vec<Cell>,
 }
 
+/// How many times as fast one is as another, and the 95 % interval of that, where there is one.
+pub type Faster = (f64, Option<(f64, f64)>);
+
+impl Row {
+    /// How fast a cell's subject is against the baseline: above 1 it is faster, whichever direction of the figure is better.
+    /// `None` without a ratio.
+    pub fn speed(&self, cell: &Cell) -> Option<Faster> {
+        let faster = |ratio: f64| if self.better == Some(Better::Lower) { 1.0 / ratio } else { ratio };
+        let interval = cell.interval.map(|(low, high)| (faster(low), faster(high)));
+        Some((faster(cell.ratio?), interval.map(|(one, other)| (one.min(other), one.max(other)))))
+    }
+}
+
 /// What a throughput is divided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

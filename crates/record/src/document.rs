@@ -162,7 +162,8 @@ impl Record {
         for m in &mut self.measurements {
             (m.samples, m.marks, m.distribution, m.origin) = Default::default();
         }
-        (self.coverage, self.diagnosis) = Default::default();
+        let shape = self.diagnosis.shape.take();
+        (self.coverage, self.diagnosis) = (Vec::new(), Diagnosis { shape, ..Diagnosis::default() });
     }
 
     /// What was read, with figures that cannot be what they say withheld.

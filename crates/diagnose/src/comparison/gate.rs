@@ -6,7 +6,7 @@ use record::gate::{Gate, Held, Outcome, Terms};
 use record::phrase::count_noun;
 use record::text::Value;
 use record::turns::Turns;
-use record::{Better, Metric, Template, Text, metrics, text};
+use record::{Metric, Template, Text, metrics, text};
 
 /// The least bound: smaller losses are not resolved.
 pub const LEAST_BOUND: f64 = WORTH_TELLING;
@@ -139,13 +139,8 @@ fn is_of_others(row: &Row, metrics: &[String]) -> bool {
 
 /// The loss of speed and its interval. Of a share of time the verdict alone has them.
 fn find_loss(row: &Row, cell: &Cell, verdict: &Verdict) -> Option<(f64, Option<(f64, f64)>)> {
-    let speed = |ratio: f64| if row.better == Some(Better::Lower) { 1.0 / ratio } else { ratio };
-    if let Some(ratio) = cell.ratio {
-        let interval = cell.interval.map(|(low, high)| {
-            let (a, b) = (1.0 - speed(low), 1.0 - speed(high));
-            (a.min(b), a.max(b))
-        });
-        return Some((1.0 - speed(ratio), interval));
+    if let Some((speed, interval)) = row.speed(cell) {
+        return Some((1.0 - speed, interval.map(|(low, high)| (1.0 - high, 1.0 - low))));
     }
     match (verdict, cell.slower) {
         (Verdict::Costs { share, interval }, Some(true)) => Some((*share, Some(*interval))),

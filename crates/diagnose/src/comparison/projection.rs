@@ -2,16 +2,17 @@
 
 use record::comparison::{Explanation, WhatIf};
 use record::diagnosis::Evidence;
-use record::difference::Verdict;
 use record::text::Value;
-use record::units::figure;
-use record::{KnobValue, Label, Record, Template, Text, metrics, text};
+use record::units::{figure, significant};
+use record::{Label, Measurement, Record, Template, Text, metrics, text};
 
 use super::Known;
 use super::datum::Datum;
-use super::explain::{CORE_CLOCK, CORES, CPUS, acts_on, cite, device_speed, mt_s, rated_speed};
+use super::explain::{
+    CORE_CLOCK, CORES, CPUS, MEMORY_LATENCY, acts_on, cite, device_speed, mt_s, rated_speed,
+};
 use super::nodes::find_reaches;
-use super::rows::{RowEntry, RowKey, RowKind};
+use super::rows::{RowEntry, RowKey, RowKind, find_clock, find_row, find_wakeups};
 use crate::figures::cite_fact;
 use crate::observed::{Observed, find_observed};
 
@@ -23,6 +24,10 @@ pub(super) const DEVICES: Template =
 /// Processes that each use one node.
 pub(super) const BINDING: Template =
     Template { code: "comparison-set-node-binding", words: "processes bound to nodes" };
+/// Idle states held off.
+const IDLE_STATES: Template = Template { code: "comparison-set-idle-states", words: "idle states" };
+/// Transparent huge pages as on another machine.
+const HUGE_PAGES: Template = Template { code: "comparison-set-huge-pages", words: "transparent huge pages" };
 /// What devices are made for.
 pub(super) const RATED: Template = Template {
     code: "comparison-devices-rated",
@@ -31,7 +36,7 @@ pub(super) const RATED: Template = Template {
 
 /// Whether both figures of a setting were measured on the machine that would gain; else the gain is modelled.
 pub(super) fn is_measured(what: &WhatIf) -> bool {
-    !what.at_most
+    [IDLE_STATES, HUGE_PAGES].iter().any(|setting| what.setting.is(setting))
 }
 
 /// Every setting of every subject that another has better, or that its own figures show to be better.
@@ -42,12 +47,25 @@ pub(super) fn project_settings(
 ) -> Vec<WhatIf> {
     let mut all = Vec::new();
     for (subject, this) in known.iter().enumerate() {
-        let each = [project_devices(this, known), project_binding(this)];
-        let each = each
-            .into_iter()
-            .flatten()
-            .chain(project_findings(this))
-            .filter(|what| what.gain.is_finite() && what.gain >= WORTH);
+        let each = [
+            project_devices(this, known),
+            project_binding(this),
+            project_smt(this, known),
+            project_highest_clock(
+                this,
+                known,
+                text!("comparison-set-governor", "governor"),
+                "performance",
+                |record| record.conditions.before.clocks.first()?.governor.clone(),
+            ),
+            project_highest_clock(this, known, text!("comparison-set-boost", "boost"), "on", |record| {
+                record.conditions.before.boost.map(|on| if on { "on" } else { "off" }.to_owned())
+            }),
+            project_huge_pages(this, known),
+            project_idle_states(this),
+            project_clock_source(this, known),
+        ];
+        let each = each.into_iter().flatten().filter(|what| what.gain.is_finite() && what.gain >= WORTH);
         let mut each: Vec<WhatIf> = each.collect();
         each.sort_by(|a, b| b.gain.total_cmp(&a.gain));
         let held = explanations.iter().filter(|e| e.held_back.is_some());
@@ -66,6 +84,11 @@ pub(super) fn project_settings(
 fn what_if(setting: Text, [now, then]: [Text; 2], acts_on: Text, gain: f64, says: Text) -> WhatIf {
     let code = setting.code().unwrap_or_default().to_owned();
     WhatIf { code, setting, now, then, acts_on, gain, says, ..WhatIf::default() }
+}
+
+/// The first record that has something: its name, and what that is.
+fn find_first<'a, T>(known: &'a [Known], find: impl Fn(&Record) -> Option<T>) -> Option<(&'a String, T)> {
+    known.iter().find_map(|known| Some((&known.name, find(known.record)?)))
 }
 
 /// The record that has most of something, and how much; of several the last.
@@ -134,6 +157,15 @@ fn as_it_is() -> Text {
     text!("as is")
 }
 
+fn name_switch(on: bool) -> Text {
+    if on { text!("comparison-on", "on") } else { text!("off") }
+}
+
+/// A figure that may be held against others.
+fn filter_usable(datum: Option<&Datum>) -> Option<&Datum> {
+    datum.filter(|datum| datum.unfit.is_none() && datum.value > 0.0)
+}
+
 fn cite_datum(datum: &Datum) -> Evidence {
     cite_fact(figure(datum.value, &datum.unit), datum.from.clone())
 }
@@ -195,17 +227,121 @@ fn project_binding(this: &Known) -> Option<WhatIf> {
     Some(WhatIf { at_most: true, evidence, ..what })
 }
 
-/// Each knob that a finding of the record's own names: the finding has figures and cause.
-fn project_findings(this: &Known) -> impl Iterator<Item = WhatIf> {
-    this.record.diagnosis.findings.iter().filter_map(|finding| {
-        let Verdict::Costs { share, .. } = finding.loss else { return None };
-        let KnobValue { knob, value, .. } = finding.knob()?;
-        let acts_on = finding.resource.as_deref().unwrap_or("CPU time");
-        let then = value.as_deref().unwrap_or("steadier");
-        let states = [as_it_is(), text!("{then}", then = then)];
-        let says = text!("Finding {rule}: {what}.", rule = &finding.rule, what = &finding.what);
-        let setting = text!("{knob}", knob = knob.name());
-        let what = what_if(setting, states, text!("{acts_on}", acts_on = acts_on), 1.0 / (1.0 - share), says);
-        Some(WhatIf { at_most: !finding.measured, evidence: finding.evidence.clone(), ..what })
-    })
+/// SMT on or off.
+fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
+    let smt = |record: &Record| record.conditions.before.smt.clone().unwrap_or_default();
+    let is_off = |record: &Record| matches!(smt(record).as_str(), "off" | "forceoff");
+    let find_yield = |record: &Record| {
+        let all = record.measurements_of(metrics::SMT_YIELD).map(Measurement::value);
+        crate::figures::median(all.filter(|gain| gain.is_finite() && *gain > 0.0))
+    };
+    let (states, gain, says, evidence) = if is_off(this.record) {
+        let (who, gain) = find_most(known, |record| find_yield(record).filter(|_| smt(record) == "on"))?;
+        let says = text!("SMT yield of {who}; not measured here.");
+        (
+            [false, true].map(name_switch),
+            gain,
+            says,
+            cite(who, Value::Factor(gain), metrics::SMT_YIELD.name()),
+        )
+    } else {
+        let own = find_yield(this.record).filter(|own| *own < 1.0)?;
+        find_first(known, |record| is_off(record).then_some(()))?;
+        let both = Value::Factor(own);
+        let says = text!("Both siblings together do {both} of what one does alone.");
+        ([true, false].map(name_switch), 1.0 / own, says, cite_fact(significant(own), metrics::SMT_YIELD))
+    };
+    let acts_on = text!("throughput of all CPUs");
+    let what = what_if(text!("comparison-set-smt", "SMT"), states, acts_on, gain, says);
+    Some(WhatIf { evidence: vec![evidence], ..what })
+}
+
+/// A setting that may bring the clock of a core up to the highest that the processor advertises, where another has it best.
+fn project_highest_clock(
+    this: &Known,
+    known: &[Known],
+    setting: Text,
+    best: &str,
+    state: fn(&Record) -> Option<String>,
+) -> Option<WhatIf> {
+    let now = state(this.record).filter(|now| now != best)?;
+    let (who, then) = find_first(known, |record| state(record).filter(|state| state == best))?;
+    let clock = filter_usable(find_clock(&this.rows))?;
+    let most = this.record.machine.processor.max_hz? as f64;
+    let says = text!(
+        "As on {who}: at most the advertised {most} instead of {now}.",
+        most = Value::Figure(most, "Hz"),
+        now = Value::Figure(clock.value, "Hz")
+    );
+    let evidence = vec![cite_datum(clock), cite_fact(figure(most, "Hz"), "machine.processor.max_hz")];
+    let what = what_if(setting, [now.into(), then.into()], text!(CORE_CLOCK), most / clock.value, says);
+    Some(WhatIf { at_most: true, evidence, ..what })
+}
+
+/// Transparent huge pages: by its own latencies on small and on huge pages.
+fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
+    let pages = |record: &Record| record.conditions.before.thp.clone();
+    let now = pages(this.record).filter(|thp| thp == "never")?;
+    let (who, then) =
+        find_first(known, |record| pages(record).filter(|thp| thp == "always" || thp == "madvise"))?;
+    let (small, huge) = (
+        filter_usable(find_row(&this.rows, metrics::LOAD_LATENCY, RowKind::MemoryOnBasePages))?,
+        filter_usable(find_row(&this.rows, metrics::LOAD_LATENCY, RowKind::Memory))?,
+    );
+    let says = text!(
+        "As on {who}, for large working sets: {huge} instead of {small} (measured here).",
+        huge = figure(huge.value, "ns"),
+        small = figure(small.value, "ns")
+    );
+    let setting = text!(HUGE_PAGES);
+    let (states, gain) = ([now.into(), then.into()], small.value / huge.value);
+    let evidence = vec![cite_datum(small), cite_datum(huge)];
+    let what = what_if(setting, states, text!(MEMORY_LATENCY), gain, says);
+    Some(WhatIf { at_most: true, evidence, ..what })
+}
+
+/// Idle states held off, as measured here: of real-time threads, as the headline has it, or of ordinary ones that keep their timer
+/// slack, which is Linux's default and no loss of the machine.
+fn project_idle_states(this: &Known) -> Option<WhatIf> {
+    let median =
+        |policy, setting| filter_usable(find_wakeups(&this.rows, metrics::WAKEUP_LATENCY, policy, setting));
+    let pair = |policy, held_off| median(policy, "as-is").zip(median(policy, held_off));
+    let (now, then) = pair("fifo", "tuned").or_else(|| pair("other", "awake"))?;
+    if super::ratio::compare(then, now, Some(record::Better::Lower)).slower != Some(false) {
+        return None;
+    }
+    let says = text!(
+        "{then} instead of {now} (measured here).",
+        then = figure(then.value, "ns"),
+        now = figure(now.value, "ns")
+    );
+    let setting = text!(IDLE_STATES);
+    let states = [as_it_is(), text!("disabled")];
+    let acts_on = text!("wake-up");
+    let what = what_if(setting, states, acts_on, now.value / then.value, says);
+    Some(WhatIf { evidence: vec![cite_datum(now), cite_datum(then)], ..what })
+}
+
+/// Another's clock source, where its reads are cheaper.
+fn project_clock_source(this: &Known, known: &[Known]) -> Option<WhatIf> {
+    let now = this.record.conditions.before.clocksource.as_ref()?;
+    let mine = filter_usable(find_row(&this.rows, metrics::COST_CLOCK_READ, RowKind::Other))?;
+    // Only what this machine has can be set.
+    let offered = |source: &&String| this.record.conditions.before.clocksources.contains(source);
+    let cheaper = known.iter().filter_map(|other| {
+        let then = other.record.conditions.before.clocksource.as_ref().filter(|source| *source != now)?;
+        let theirs = filter_usable(find_row(&other.rows, metrics::COST_CLOCK_READ, RowKind::Other))?;
+        Some((&other.name, Some(then).filter(offered)?, theirs))
+    });
+    let (who, then, theirs) = cheaper.min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
+    let says = text!(
+        "A read takes {theirs} on {who}, {mine} here.",
+        theirs = figure(theirs.value, "ns"),
+        mine = figure(mine.value, "ns")
+    );
+    let setting = text!("comparison-set-clock-source", "clock source");
+    let states = [now.clone().into(), then.clone().into()];
+    let acts_on = text!("reading the clock");
+    let what = what_if(setting, states, acts_on, mine.value / theirs.value, says);
+    Some(WhatIf { evidence: vec![cite_datum(mine), cite_datum(theirs)], ..what })
 }

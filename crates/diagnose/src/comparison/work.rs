@@ -401,6 +401,27 @@ mod tests {
         assert_eq!(said.rows[0].cells[1].ratio, Some(4e9 / 17.8e9));
     }
 
+    /// openssl never ran where linespeed's own loop did the work; beside one that did the rows meet.
+    #[test]
+    fn a_loop_has_its_own_name_unless_another_program_did_its_work() {
+        let timed = |name: &str, rate: f64, bytes: Option<u32>| {
+            let mut record = machine(2);
+            let place = Labels::new().with_label(Label::Workload, name).with_label(Label::Threads, 1u32);
+            let place = place.with_known(Label::Bytes, bytes);
+            record.measurements.push(Measurement::new("workload.throughput", place, vec![rate]));
+            record
+        };
+        let (one, other) = (timed("aes-256-ige", 1e8, None), timed("aes-256-ige", 2e8, None));
+        let said = side_by_side(&[("one", &one), ("other", &other)]);
+        assert!(!said.rows.is_empty());
+        assert!(said.rows.iter().all(|row| !row.what.to_string().contains("openssl")), "{:?}", said.rows);
+        let mut published = timed("openssl speed aes-256-ige", 3e8, Some(1024));
+        published.import = Some(record::import::Import::default());
+        let said = side_by_side(&[("published", &published), ("own", &one)]);
+        assert_eq!(said.rows.len(), 1, "{:?}", said.refused);
+        assert!(said.rows[0].what.to_string().contains("openssl"), "{:?}", said.rows);
+    }
+
     #[test]
     fn the_loop_with_a_barrier_is_not_the_published_one_without() {
         let (mut published, mut own) = (machine(4), machine(2));

@@ -115,8 +115,8 @@ fn find_limited(case: &Case) -> Option<Finding> {
         let cpu = cpu.filter(|_| setting.cpus.iter().all(|cpu| !measured.contains(cpu)))?;
         let limit = setting.max_hz? as f64;
         let known = machine.cpu(cpu);
-        let is_told = are_alike || known.is_some_and(|cpu| cpu.max_hz.is_some());
-        let own = advertised(case, known).filter(|_| is_told);
+        let is_reported = are_alike || known.is_some_and(|cpu| cpu.max_hz.is_some());
+        let own = advertised(case, known).filter(|_| is_reported);
         let could_be = own.unwrap_or(if limit < highest * FAR_BELOW { highest } else { limit });
         Some((cpu, own.is_some(), could_be, &setting.cpus, modelled(1.0 - limit / could_be)?))
     });

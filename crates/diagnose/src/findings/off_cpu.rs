@@ -5,12 +5,15 @@ use super::prelude::*;
 /// User and system time of a command against its run time. What `linespeed stat` itself runs it watches, and says more.
 pub(super) const RULE: Rule = Rule { name: "off-cpu", resource: None, needs: &[], find };
 
+/// Commands that end sooner are all starting and ending, s.
+const LEAST: f64 = 0.01;
 /// Below this share of its run time on a CPU a command waits more than it works.
 const MOSTLY: f64 = 0.5;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    let foreign =
-        case.figures_of(metrics::WORKLOAD_TIME).filter(|m| !m.detail.has(detail::COMMAND) && m.value() > 0.0);
+    let foreign = case
+        .figures_of(metrics::WORKLOAD_TIME)
+        .filter(|m| !m.detail.has(detail::COMMAND) && m.value() >= LEAST);
     Some(foreign.filter_map(|wall| find_waiting(case, wall)).collect())
 }
 
@@ -68,7 +71,7 @@ mod tests {
         let finding = &found(&record_with([0.1, 0.008, 0.002]), RULE)[0];
         assert!((figure_in(&finding.what, "off") - 0.9).abs() < 1e-9, "{finding:?}");
         assert_eq!(finding.severity, Severity::Note);
-        for busy in [[0.1, 0.09, 0.01], [0.1, 0.7, 0.1], [0.1, 0.05, 0.01]] {
+        for busy in [[0.1, 0.09, 0.01], [0.1, 0.7, 0.1], [0.1, 0.05, 0.01], [0.001, 0.0, 0.0002]] {
             assert_eq!(found(&record_with(busy), RULE), [], "{busy:?}");
         }
         let mut unknown = record_with([0.1, 0.008, 0.002]);

@@ -22,10 +22,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let without = present.checked_sub(online).filter(|without| *without > 0)?;
     let smt = case.record.conditions.before.smt.as_deref();
     let setting = smt.filter(|smt| matches!(*smt, "off" | "forceoff"));
-    let siblings = if setting.is_some() || are_threads_of_power(&case.record.machine) {
-        without
-    } else {
-        without.min(missing_siblings(&case.record.machine, smt, online))
+    let is_smt_off = setting.is_some() || are_threads_of_power(&case.record.machine);
+    let siblings = match is_smt_off {
+        true => without,
+        false => without.min(missing_siblings(&case.record.machine, smt, online)),
     };
     let finding = match modelled(f64::from(without - siblings) / f64::from(present)) {
         Some(loss) => {
@@ -33,9 +33,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         }
         None => {
             let reason = text!("a second SMT sibling adds 0 to 75 % of a core, depending on the program");
-            let what = match setting {
-                Some(_) => text!("offline-cpus-siblings", "SMT is off: {without} of {present} CPUs offline"),
-                None => text!(
+            let what = match is_smt_off {
+                true => text!("offline-cpus-siblings", "SMT is off: {without} of {present} CPUs offline"),
+                false => text!(
                     "offline-cpus-may-be-siblings",
                     "{without} of {present} CPUs offline: they may be siblings of cores that run"
                 ),

@@ -2,16 +2,17 @@
 
 use record::comparison::{Cause, Explanation};
 use record::difference::MUCH;
-use record::machine::MemoryDevice;
+use record::machine::{Counts, MemoryDevice};
 use record::text::Value;
 use record::units::figure;
 use record::{Better, Label, Machine, Record, Template, Text, metrics, text};
 
-use super::whole::cores_cause;
 use super::{
-    MEMORY_LATENCY, OneSided, Pair, Speed, against, are_comparable, cause, cause_of_parts, cite, clock,
-    differs, evidence, explain_faster, figure_cause, find_best_clock, is_resolved, modelled, sort_causes,
+    CORES, CPUS, MEMORY_LATENCY, OneSided, Pair, Speed, against, are_comparable, cause, cause_of_parts, cite,
+    clock, differs, evidence, explain_faster, figure_cause, find_best_clock, is_resolved, modelled,
+    sort_causes,
 };
+use crate::comparison::Known;
 use crate::comparison::datum::Size;
 use crate::comparison::nodes::{Reach, Timed, find_reaches};
 use crate::comparison::rows::RowKind;
@@ -206,4 +207,18 @@ pub(crate) fn rated_speed(machine: &Machine) -> Option<u32> {
 
 pub(super) fn clock_cause(pair: &Pair) -> Option<Cause> {
     clock::clock_cause(pair, &find_best_clock(pair.this)?, &find_best_clock(pair.base)?)
+}
+
+/// How many cores there are, or CPUs where not both tell.
+pub(super) fn cores_cause(pair: &Pair) -> Option<Cause> {
+    let both = |count: fn(&Counts) -> Option<u32>| {
+        let count = |known: &Known| count(&known.record.machine.counts).filter(|count| *count > 0);
+        count(pair.base).zip(count(pair.this))
+    };
+    let (name, from, (base, this)) = match both(|counts| counts.cores) {
+        Some(cores) => (CORES, "machine.counts.cores", cores),
+        None => (CPUS, "machine.counts.cpus_online", both(|counts| counts.cpus_online)?),
+    };
+    let evidence = pair.cite(this, base, from);
+    cause(name, against(this, base), f64::from(this) / f64::from(base), evidence).map(modelled)
 }

@@ -3,14 +3,12 @@
 
 use record::comparison::{Cause, Explanation, HeldBack};
 use record::difference::MUCH;
-use record::machine::Counts;
 use record::text::Value;
 use record::units::figure;
 use record::{Label, Measurement, Template, Text, metrics, text};
 
 use super::{
-    CORES, CPUS, OneSided, Pair, Speed, against, are_comparable, cause, differs, explain_faster, memory,
-    modelled, sort_causes, words,
+    OneSided, Pair, Speed, against, are_comparable, differs, explain_faster, memory, sort_causes, words,
 };
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
@@ -36,7 +34,7 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
         return None;
     }
     let speed = this.value / base.value;
-    let cores = cores_cause(pair);
+    let cores = memory::cores_cause(pair);
     let ratio = cores.as_ref().map_or(1.0, |cause| cause.factor);
     let memory = memory::reach_cause(pair).or_else(|| memory::level_cause(pair));
     let causes = [memory, memory::devices_cause(pair), cores, memory::clock_cause(pair)];
@@ -101,18 +99,4 @@ fn state_as_much(known: &Known, work: &str) -> Text {
     let Some(fewest) = as_much.map(|(threads, _)| *threads).min() else { return Text::default() };
     let name = &known.name;
     text!("{fewest} threads of {name} do as much as {most}.")
-}
-
-/// How many cores there are, or CPUs where not both tell.
-pub(super) fn cores_cause(pair: &Pair) -> Option<Cause> {
-    let both = |count: fn(&Counts) -> Option<u32>| {
-        let count = |known: &Known| count(&known.record.machine.counts).filter(|count| *count > 0);
-        count(pair.base).zip(count(pair.this))
-    };
-    let (name, from, (base, this)) = match both(|counts| counts.cores) {
-        Some(cores) => (CORES, "machine.counts.cores", cores),
-        None => (CPUS, "machine.counts.cpus_online", both(|counts| counts.cpus_online)?),
-    };
-    let evidence = pair.cite(this, base, from);
-    cause(name, against(this, base), f64::from(this) / f64::from(base), evidence).map(modelled)
 }

@@ -1,7 +1,7 @@
 //! How fast each subject is against the baseline, row by row: a dot and its interval on one scale.
 
+use record::Comparison;
 use record::comparison::{Cell, Row};
-use record::{Better, Comparison};
 
 use super::{COLUMNS, label};
 use crate::chart::SUBJECTS;
@@ -26,12 +26,9 @@ const APART: f64 = 0.14;
 /// A speed and its interval, where both are figures: above 1 the subject is faster than the baseline, whichever direction of the
 /// figure is better.
 fn speed(row: &Row, cell: &Cell) -> Option<(f64, Option<(f64, f64)>)> {
-    let faster = |ratio: f64| if row.better == Some(Better::Lower) { 1.0 / ratio } else { ratio };
     let usable = |value: &f64| *value > 1e-6 && *value < 1e6;
-    let ratio = cell.ratio.filter(|_| row.better.is_some()).map(faster).filter(usable)?;
-    let interval = cell.interval.map(|(low, high)| (faster(low), faster(high)));
-    let interval =
-        interval.map(|(a, b)| (a.min(b), a.max(b))).filter(|(low, high)| usable(low) && usable(high));
+    let (ratio, interval) = row.speed(cell).filter(|(ratio, _)| row.better.is_some() && usable(ratio))?;
+    let interval = interval.filter(|(low, high)| usable(low) && usable(high));
     Some((ratio, interval))
 }
 
@@ -136,6 +133,7 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::Better;
 
     #[test]
     fn faster_is_to_the_right_whichever_direction_is_better() {
