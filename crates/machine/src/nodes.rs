@@ -115,7 +115,9 @@ fn ids(root: &Root, notes: &mut Notes) -> CpuList {
 /// The CPUs online of a node that no node before has claimed.
 fn cpus_of(root: &Root, id: u32, online: &CpuList, taken: &mut CpuList, notes: &mut Notes) -> CpuList {
     let path = format!("{NODES}/node{id}/cpulist");
-    let cpus = notes.list(root, &path).unwrap_or_default().intersection(online);
+    // Older kernels link the CPUs into the node's folder.
+    let linked = || root.numbered(&format!("{NODES}/node{id}"), "cpu");
+    let cpus = notes.list(root, &path).unwrap_or_else(linked).intersection(online);
     let twice = cpus.intersection(taken);
     if !twice.is_empty() {
         notes.add("lists CPUs of another node", &path);
@@ -210,6 +212,19 @@ fn distances(text: &str) -> Option<Vec<u32>> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn cpus_that_are_only_linked_into_a_node_are_its_own() {
+        let tree = crate::made_up::Tree::new()
+            .file("sys/devices/system/cpu/online", "0-1\n")
+            .file("sys/devices/system/cpu/cpu0/online", "1\n")
+            .file("sys/devices/system/cpu/cpu1/online", "1\n")
+            .file("sys/devices/system/node/node0/cpu0/online", "1\n")
+            .file("sys/devices/system/node/node1/cpu1/online", "1\n");
+        let nodes = crate::inspect(&tree.root()).machine.nodes;
+        let cpus: Vec<String> = nodes.iter().map(|node| node.cpus.to_string()).collect();
+        assert_eq!(cpus, ["0", "1"]);
+    }
 
     #[test]
     fn memory_reads_in_bytes_and_absurd_memory_not_at_all() {
