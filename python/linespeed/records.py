@@ -148,7 +148,7 @@ CacheKind = Literal["data", "instruction", "unified"]
 
 
 #: Where a ceiling comes from.
-CeilingSource = Literal["parts", "measured"]
+CeilingSource = Literal["parts", "family", "measured"]
 
 
 @dataclass(frozen=True)
@@ -916,6 +916,24 @@ class LockWaits:
 
 
 @dataclass(frozen=True)
+class LongGap:
+    """A gap in a busy loop, or a wake-up that came late."""
+
+    #: When it began, seconds since boot (CLOCK_MONOTONIC), as `dmesg` has them.
+    at_seconds: float
+    #: The CPU.
+    cpu: int
+    #: How long it was, ns.
+    ns: float
+    #: By what its takers are known.
+    witness: Witness
+    #: Who took it, the most first.
+    takers: Tuple[Taker, ...] = ()
+    #: The policy of a thread that woke up late: `other`, `fifo`; absent for a gap in a busy loop.
+    woken: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class Look:
     """Where the CPUs were within a few milliseconds."""
 
@@ -1269,6 +1287,10 @@ class Plan:
 Policy = Literal["default", "bind", "interleave"]
 
 
+#: How a figure stands beside the published ones of machines like its own.
+Position = Literal["low", "normal", "high", "unknown-machine", "not-representative"]
+
+
 @dataclass(frozen=True)
 class PowerLimit:
     """A power limit of a package (powercap, RAPL)."""
@@ -1444,15 +1466,20 @@ class Resource:
     doubt: Optional[str] = None
     #: What the doubt is, for programs: it stays when its words change. Absent in records of 0.1.
     doubt_code: Optional[str] = None
+    #: The lowest and the highest ceiling over the parts of the processor's family, where the ceiling is the family's:
+    #: this part's lies between them, and so does the share.
+    family_ceilings: Optional[Tuple[float, float]] = None
+    #: How it stands beside that; absent where nothing was published of a machine that is known.
+    position: Optional[Position] = None
     #: By how much the figure differs between its two interleaved halves, every second sample each, as a share of their
     #: mean; absent where fewer than four samples, or none of them, were kept.
     repeatability: Optional[float] = None
-    #: Share of line speed that is delivered (1 is all of it).
+    #: Share of line speed that is delivered (1 is all of it), where the ceiling is the hardware's or its family's.
     share: Optional[float] = None
     #: Where the ceiling comes from.
     source: Optional[CeilingSource] = None
-    #: The range that is usual of such a machine, of the share or in the unit; absent where nothing published tells.
-    usual: Optional[str] = None
+    #: What was published of machines like it; absent where nothing was.
+    typical: Optional[Typical] = None
 
 
 #: How thorough a run was asked to be.
@@ -1885,6 +1912,28 @@ class System:
 
 
 @dataclass(frozen=True)
+class Taker:
+    """Somebody who took time."""
+
+    #: What it is.
+    kind: TakerKind
+    #: Its name: `45 eth0-TxRx-3`, `NET_RX`, `kworker/3:1H`; absent for what has none.
+    name: Optional[str] = None
+    #: What it took, ns; absent where counts alone tell.
+    ns: Optional[float] = None
+    #: A task's process.
+    pid: Optional[int] = None
+    #: A task's real-time priority, 1 to 99.
+    priority: Optional[int] = None
+    #: How often it came; absent where only its time is known.
+    times: Optional[int] = None
+
+
+#: What somebody is who took time.
+TakerKind = Literal["irq", "softirq", "task", "run-queue", "idle", "below", "late-timer"]
+
+
+@dataclass(frozen=True)
 class Text:
     """A text that was read."""
 
@@ -1985,6 +2034,25 @@ class TwoDistances:
     far_ns: float
     #: A load by a near CPU, median, ns.
     near_ns: float
+
+
+@dataclass(frozen=True)
+class Typical:
+    """The range of published figures of machines like one."""
+
+    #: The most.
+    high: float
+    #: The least, in the resource's unit.
+    low: float
+    #: The machines that they are of: `AMD Zen 4 (Genoa)`.
+    of: str
+    #: Who published them.
+    sources: Tuple[str, ...]
+    #: This machine's figure that was measured like them, where that is another than what is delivered: a load on large
+    #: pages, a wake-up with idle states held off.
+    compared: Optional[float] = None
+    #: Whether they are of bare metal, and this is a guest.
+    of_bare_metal: Optional[bool] = None
 
 
 @dataclass(frozen=True)
@@ -2109,6 +2177,10 @@ class Withheld:
     why: str
 
 
+#: By what takers are known.
+Witness = Literal["trace", "counts"]
+
+
 @dataclass(frozen=True)
 class Record:
     """Inventory, conditions, measurements and coverage of one machine at one time."""
@@ -2131,6 +2203,8 @@ class Record:
     ended: Ended = field(default_factory=lambda: Ended(how='complete'))
     #: Where its figures came from, when other tools measured them; absent for what linespeed measured.
     import_: Optional[Import] = None
+    #: The longest gaps of busy loops and the latest wake-ups, and who took that time.
+    long_gaps: Tuple[LongGap, ...] = ()
     #: Where the CPUs were meanwhile; absent where nobody looked, and of one CPU.
     looks: Optional[Looks] = None
     #: What the machine is.
