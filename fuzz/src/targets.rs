@@ -26,11 +26,8 @@ pub struct Target {
     /// Its share of the time that a target has.
     pub share: f64,
     /// Reads an input, and panics where something does not hold.
-    pub read: Reader,
+    pub read: Box<dyn Fn(&[u8])>,
 }
-
-/// What reads an input.
-type Reader = Box<dyn Fn(&[u8])>;
 
 fn target(name: &str, seeds: Vec<Vec<u8>>, read: impl Fn(&[u8]) + 'static) -> Target {
     assert!(!seeds.is_empty(), "{name} has no seeds");
@@ -45,7 +42,7 @@ fn here(path: &str) -> PathBuf {
 fn files(folder: &str, ending: &str) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(here(folder)).expect("the tests' folder is there").flatten();
     let named = entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(ending));
-    let read = |path: PathBuf| std::fs::read(path).expect("a test's file can be read");
+    let read = |path| std::fs::read(path).expect("a test's file can be read");
     named.map(|entry| (entry.file_name().to_string_lossy().into_owned(), read(entry.path()))).collect()
 }
 
@@ -82,14 +79,13 @@ pub fn find(name: &str) -> Target {
 
 /// Captured outputs by the tool that their files are named after.
 fn tools() -> BTreeMap<String, Vec<Vec<u8>>> {
-    let mut tools: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
-    for (name, text) in
-        ["texts", "inputs"].iter().flat_map(|of| files(&format!("crates/import/tests/{of}"), ""))
-    {
-        let tool = name.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("other");
-        tools.entry(tool.to_owned()).or_default().push(text);
+    let machines = files("reference/machines", "").into_values().collect();
+    let mut tools = BTreeMap::from([("published".to_owned(), machines)]);
+    let inputs = files("crates/import/tests/inputs", "");
+    for (name, text) in files("crates/import/tests/texts", "").into_iter().chain(inputs) {
+        let tool = name.split(|c: char| !c.is_ascii_alphabetic()).next();
+        tools.entry(tool.unwrap_or("other").to_owned()).or_insert_with(Vec::new).push(text);
     }
-    tools.insert("published".to_owned(), files("reference/machines", "").into_values().collect());
     tools
 }
 

@@ -28,7 +28,6 @@ mod stat;
 mod taken;
 
 pub use check::{Check, Exit};
-pub use fail_on::FailOn;
 pub use fix::Fix;
 pub use fleet::Fleet;
 pub use history::History;
@@ -37,6 +36,7 @@ pub use overhead::{Overhead, Vm};
 pub use plan::Plan;
 pub use quiet::Quiet;
 pub use reading::{Asked, definition, parse};
+pub use record::fail_on::FailOn;
 pub use records::{
     Compare, Import, Inspect, Records, RecordsAction, Reference, Show, WakeupForms, WakeupOptions,
 };
@@ -238,7 +238,7 @@ pub struct Measuring {
     #[arg(long, global = true)]
     pub quiet_machine: bool,
     /// Exit with 1 if a finding is at or above this level: note, warning, serious
-    #[arg(long, global = true, value_name = "LEVEL", value_parser = fail_on::parse)]
+    #[arg(long, global = true, value_name = "LEVEL", value_parser = FailOn::parse)]
     pub fail_on: Vec<FailOn>,
 }
 

@@ -161,6 +161,19 @@ impl ReadyTime {
     }
 }
 
+/// What of a late wake-up was waiting for a CPU, and what the timer came late by.
+pub(crate) fn late_takers(late: f64, waited: Option<f64>) -> Vec<Taker> {
+    let Some(waited) = waited.map(|waited| waited.min(late)) else { return Vec::new() };
+    let parts = [(TakerKind::RunQueue, waited), (TakerKind::LateTimer, late - waited)];
+    let mut takers: Vec<Taker> = parts
+        .into_iter()
+        .filter(|(_, ns)| *ns > 0.0)
+        .map(|(kind, ns)| Taker { ns: Some(ns), ..Taker::new(kind) })
+        .collect();
+    takers.sort_by(|a, b| b.ns.partial_cmp(&a.ns).unwrap_or(std::cmp::Ordering::Equal));
+    takers
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

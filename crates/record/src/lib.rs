@@ -26,6 +26,7 @@ pub mod document;
 pub mod doubt;
 mod evidence;
 mod extent;
+pub mod fail_on;
 pub mod file_name;
 mod finding;
 pub mod fleet;

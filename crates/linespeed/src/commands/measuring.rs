@@ -33,6 +33,7 @@ pub struct Measuring<'a> {
 }
 
 /// What a run gave.
+#[derive(Default)]
 pub struct Outcome {
     /// The figures.
     pub measurements: Vec<Measurement>,

@@ -64,9 +64,8 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let outcome = Outcome {
         measurements: std::mem::take(&mut result.measurements),
         coverage: std::mem::take(&mut result.coverage),
-        looks: None,
-        long_gaps: Vec::new(),
         ended: ended(result.interrupted),
+        ..Outcome::default()
     };
     let (record, destination) = measuring.finish(outcome, |conditions| {
         conditions.after.iter_mut().for_each(|after| result.add_thread_time(after));

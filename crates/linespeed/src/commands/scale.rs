@@ -63,11 +63,11 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         measurements: results.measurements,
         coverage: results.coverage,
         looks: results.looks,
-        long_gaps: Vec::new(),
         ended: match (results.interrupted, &results.failed) {
             (None, Some(trouble)) => Ended::Failed { reason: trouble.to_string() },
             (interrupted, _) => ended(interrupted),
         },
+        ..Outcome::default()
     };
     let (record, destination) = measuring.finish(outcome, |_| {})?;
     if let (Some(trouble), true) = (&results.failed, record.measurements.is_empty()) {

@@ -144,7 +144,7 @@ fn describe(runs: &Runs, job: &Job, asked: u32, cpus: usize) -> Outcome {
         (interrupted, _) => ended(interrupted),
     };
     let mut outcome =
-        Outcome { measurements, coverage, looks: runs.looks.clone(), long_gaps: Vec::new(), ended };
+        Outcome { measurements, coverage, looks: runs.looks.clone(), ended, ..Outcome::default() };
     if let Some(time) = outcome.measurements.first_mut() {
         time.detail.set(detail::RUNS_ASKED, asked);
         add_ceilings(&mut outcome);

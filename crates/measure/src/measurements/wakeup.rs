@@ -5,13 +5,13 @@
 use std::io;
 use std::time::Duration;
 
-use record::long_gap::{LongGap, Taker, TakerKind};
+use record::long_gap::LongGap;
 use record::{Bucket, Coverage, CpuList, Label, Labels, Measurement, detail, metrics, text};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::kernel_trace::KernelTrace;
-use crate::long_gaps::{Held, Longest, ReadyTime, monotonic_ns};
+use crate::long_gaps::{Held, Longest, ReadyTime, late_takers, monotonic_ns};
 use crate::measure::Measure;
 use crate::repeat::there_and_back;
 use crate::thread_group::{self, Member};
@@ -282,19 +282,6 @@ pub(crate) fn sample_latencies(cpus: &[u32], cycles: usize, patience: Duration, 
     seen.into_iter().flatten().flat_map(|seen| seen.latencies).collect()
 }
 
-/// What of a late wake-up was waiting for a CPU, and what the timer came late by.
-fn counted(late: f64, waited: Option<f64>) -> Vec<Taker> {
-    let Some(waited) = waited.map(|waited| waited.min(late)) else { return Vec::new() };
-    let parts = [(TakerKind::RunQueue, waited), (TakerKind::LateTimer, late - waited)];
-    let mut takers: Vec<Taker> = parts
-        .into_iter()
-        .filter(|(_, ns)| *ns > 0.0)
-        .map(|(kind, ns)| Taker { ns: Some(ns), ..Taker::new(kind) })
-        .collect();
-    takers.sort_by(|a, b| b.ns.partial_cmp(&a.ns).unwrap_or(std::cmp::Ordering::Equal));
-    takers
-}
-
 /// One thread's cycles: sleep until the next absolute time, see how late it is.
 fn run_cycles(
     member: Member,
@@ -337,7 +324,7 @@ fn run_cycles(
                 woken,
                 from: next,
                 to: now,
-                counted: counted(late, waited),
+                counted: late_takers(late, waited),
             });
         }
         if member.has_moved() {

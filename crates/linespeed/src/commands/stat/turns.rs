@@ -58,9 +58,8 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let mut outcome = Outcome {
         measurements: measured.measurements,
         coverage: measured.coverage,
-        looks: None,
-        long_gaps: Vec::new(),
         ended,
+        ..Outcome::default()
     };
     if !outcome.measurements.is_empty() {
         add_ceilings(&mut outcome);

@@ -1,0 +1,113 @@
+//! `--fail-on`: what ends a command with 1.
+
+use crate::difference::{MUCH, WORTH_TELLING};
+use crate::finding::Severity;
+use crate::gate::Terms;
+use crate::glossary::find_nearest;
+use crate::metrics;
+
+/// One thing to fail on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FailOn {
+    /// A finding at or above this level.
+    Finding(Severity),
+    /// A loss of speed of this share, of these metrics or of all.
+    Slower(f64, Vec<String>),
+    /// Results that are too noisy to tell.
+    Noisy,
+}
+
+impl FailOn {
+    /// Reads `note`, `warning`, `serious`, `noisy` or `slower[:PERCENT][,METRIC…]`.
+    ///
+    /// # Errors
+    ///
+    /// Anything else, with the way out.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if let Ok(level) = text.parse() {
+            return Ok(Self::Finding(level));
+        }
+        if text == "noisy" {
+            return Ok(Self::Noisy);
+        }
+        let mut parts = text.split(',');
+        let bound = match parts.next().unwrap_or_default().strip_prefix("slower") {
+            Some("") => MUCH,
+            Some(rest) => parse_bound(rest.strip_prefix(':').unwrap_or_default())?,
+            None => {
+                return Err("write slower:5%, slower:5%,METRIC or noisy (compare, stat); note, warning or serious (run, scale, show, import, quiet)"
+                    .to_owned());
+            }
+        };
+        let metrics = parts.map(check_metric).collect::<Result<_, _>>()?;
+        Ok(Self::Slower(bound, metrics))
+    }
+
+    /// The least level of findings to fail on.
+    pub fn failing_level(all: &[Self]) -> Option<Severity> {
+        let levels = all.iter().filter_map(|one| match one {
+            Self::Finding(level) => Some(*level),
+            Self::Slower(..) | Self::Noisy => None,
+        });
+        levels.min()
+    }
+
+    /// The terms of a gate; `None` where none is asked for.
+    ///
+    /// # Errors
+    ///
+    /// Two bounds.
+    pub fn terms(all: &[Self]) -> Result<Option<Terms>, &'static str> {
+        let noisy = all.contains(&Self::Noisy);
+        let mut bounds = all.iter().filter_map(|one| match one {
+            Self::Slower(bound, metrics) => Some((*bound, metrics.clone())),
+            Self::Finding(_) | Self::Noisy => None,
+        });
+        match (bounds.next(), bounds.next()) {
+            (None, _) => Ok(noisy.then(|| Terms { bound: MUCH, metrics: Vec::new(), slower: false, noisy })),
+            (Some((bound, metrics)), None) => Ok(Some(Terms { bound, metrics, slower: true, noisy })),
+            (Some(_), Some(_)) => {
+                Err("--fail-on slower is given twice: name all metrics in one, slower:5%,METRIC,METRIC")
+            }
+        }
+    }
+
+    /// What a command has no use for, in words.
+    pub fn refused(all: &[Self], command: &str) -> Option<&'static str> {
+        let of_findings = |one: &Self| matches!(one, Self::Finding(_));
+        let of_metrics = |one: &Self| matches!(one, Self::Slower(_, metrics) if !metrics.is_empty());
+        match command {
+            "stat" if all.iter().any(of_metrics) => {
+                Some("stat holds the commands' time and no other metric: --fail-on slower:5%")
+            }
+            "compare" | "stat" => all
+                .iter()
+                .any(of_findings)
+                .then_some("findings are not held here: --fail-on slower:5% or --fail-on noisy"),
+            _ => (!all.iter().all(of_findings)).then_some(
+                "--fail-on takes note, warning or serious here; slower and noisy are for compare and stat",
+            ),
+        }
+    }
+}
+
+fn parse_bound(text: &str) -> Result<f64, String> {
+    let least = WORTH_TELLING * 100.0;
+    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    percent
+        .filter(|percent| (least..100.0).contains(percent))
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| format!("write slower:5%, from {least:.0}% (less is not resolved) to below 100%"))
+}
+
+fn check_metric(name: &str) -> Result<String, String> {
+    if metrics::all().any(|metric| metric.metric().is_called(name)) {
+        return Ok(name.to_owned());
+    }
+    if name == "noisy" {
+        return Err("noisy is no metric; write --fail-on noisy beside it".to_owned());
+    }
+    let near = find_nearest(name, metrics::all().map(|metric| metric.name));
+    let hint = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
+    Err(format!("there is no metric {name:?}{hint}; linespeed explain lists them"))
+}
