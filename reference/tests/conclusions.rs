@@ -58,7 +58,7 @@ fn the_machine_of_196_cores_waits_for_memory() {
     let why = said
         .explanations
         .iter()
-        .find(|why| why.result.code() == Some("comparison-result-memory-bound"))
+        .find(|why| why.result.code() == Some("comparison-result-streaming"))
         .expect("memory");
     let causes: Vec<&str> =
         why.causes.iter().filter(|cause| !cause.despite).map(|cause| cause.code.as_str()).collect();

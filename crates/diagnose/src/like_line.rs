@@ -119,7 +119,7 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
     let line = line.trim();
     let rest = IN_NAME.as_ref().map_or_else(|| line.into(), |in_name| in_name.replace_all(line, ""));
     let Some(figure) = FIGURE.as_ref() else {
-        return Err(text!("line-no-figure", "there is no figure with a unit in it"));
+        return Err(text!("there is no figure with a unit in it"));
     };
     let mut figures: Vec<(f64, &str)> = figure.captures_iter(&rest).filter_map(|one| read(&one)).collect();
     // The clock that a result was measured at, beside it.

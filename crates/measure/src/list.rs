@@ -250,8 +250,13 @@ mod tests {
     ];
 
     /// Metrics that stand in records made of other tools' figures only: cyclictest's extremes and average.
-    const IMPORTED_METRICS: &[Metric] =
-        &[metrics::WAKEUP_MINIMUM, metrics::WAKEUP_AVERAGE, metrics::WAKEUP_MAXIMUM];
+    const IMPORTED_METRICS: &[Metric] = &[
+        metrics::WAKEUP_MINIMUM,
+        metrics::WAKEUP_AVERAGE,
+        metrics::WAKEUP_MAXIMUM,
+        metrics::CPU_STATE,
+        metrics::EVENT_RATE,
+    ];
 
     #[test]
     fn names_are_unique_and_metrics_known() {

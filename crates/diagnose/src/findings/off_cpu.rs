@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 /// User and system time of a command against its run time. What `linespeed stat` itself runs it watches, and says more.
-pub(super) const RULE: Rule = Rule { name: "mostly-off-cpu", resource: None, needs: &[], find };
+pub(super) const RULE: Rule = Rule { name: "off-cpu-command", resource: None, needs: &[], find };
 
 /// Commands that end sooner are all starting and ending, s.
 const LEAST: f64 = 0.01;
