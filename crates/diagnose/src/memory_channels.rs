@@ -80,6 +80,11 @@ pub(crate) fn running_mt_s(device: &MemoryDevice) -> Option<u32> {
     (!is_half && slowest.is_none_or(|(_, least)| configured >= *least)).then_some(configured)
 }
 
+/// Whether a hypervisor makes the devices up. Those of an emulated machine (QEMU's TCG) are its own: no others stand behind them.
+pub(crate) fn are_made_up(machine: &Machine) -> bool {
+    machine.is_virtual() && machine.virtualization.emulated != Some(true)
+}
+
 /// Whether the list of devices is whole: it holds all the memory that the machine reports, and a device for each slot. A text
 /// may be cut.
 pub(crate) fn is_whole(machine: &Machine) -> bool {

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         needs::MEMORY_DEVICES,
         Need::new("rated and configured speed of memory devices", |case| {
             let mut devices = memory_channels::populated(&case.record.machine);
-            case.record.machine.is_virtual()
+            memory_channels::are_made_up(&case.record.machine)
                 || devices.any(|device| device.rated_mt_s.or(device.configured_mt_s).is_some())
         }),
     ],
@@ -59,7 +59,7 @@ fn speeds(of: impl Iterator<Item = u32>) -> BTreeMap<u32, usize> {
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let machine = &case.record.machine;
     // A guest's devices are made up; a list that is cut says nothing of all.
-    if machine.is_virtual() || !memory_channels::is_whole(machine) {
+    if memory_channels::are_made_up(machine) || !memory_channels::is_whole(machine) {
         return None;
     }
     let rated = speeds(memory_channels::populated(machine).filter_map(|device| device.rated_mt_s));

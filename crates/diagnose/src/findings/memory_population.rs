@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
         needs::MEMORY_DEVICES,
         Need::new("channels or nodes of memory devices", |case| {
             let slots = &case.record.machine.memory_devices;
-            case.record.machine.is_virtual()
+            memory_channels::are_made_up(&case.record.machine)
                 || slots.iter().any(|slot| slot.channel.is_some() || slot.node.is_some())
         }),
     ],
@@ -32,7 +32,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         !memory_channels::is_flash(device) && !device.kind.as_deref().unwrap_or("").starts_with("HBM")
     };
     let slots: Vec<&MemoryDevice> = machine.memory_devices.iter().filter(is_memory).collect();
-    let is_known = !machine.is_virtual() && memory_channels::is_whole(machine);
+    let is_known = !memory_channels::are_made_up(machine) && memory_channels::is_whole(machine);
     if !is_known || slots.iter().all(|slot| size_of(slot) == 0) {
         return None;
     }

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         needs::MEMORY_DEVICES,
         Need::new("rated and configured speed of memory devices", |case| {
             let mut devices = memory_channels::populated(&case.record.machine);
-            case.record.machine.is_virtual()
+            memory_channels::are_made_up(&case.record.machine)
                 || devices.any(|device| device.rated_mt_s.is_some() && device.configured_mt_s.is_some())
         }),
     ],
@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
 const NAMED: usize = 4;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    if case.record.machine.is_virtual() {
+    if memory_channels::are_made_up(&case.record.machine) {
         return None;
     }
     let slowest = slowest_rated(&case.record.machine);

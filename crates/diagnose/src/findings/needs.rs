@@ -26,7 +26,8 @@ impl Need {
 
 /// Memory devices with their size: the firmware's table, which unprivileged users often do not see. A guest's are made up.
 pub(super) const MEMORY_DEVICES: Need = Need::new("memory devices (SMBIOS)", |case| {
-    case.record.machine.is_virtual() || !case.record.machine.memory_devices.is_empty()
+    crate::memory_channels::are_made_up(&case.record.machine)
+        || !case.record.machine.memory_devices.is_empty()
 });
 /// Looks at where the CPUs are; of one CPU there is nothing to look at.
 pub(super) const LOOKS: Need = Need::new("looks at where the CPUs are (linespeed run)", |case| {

@@ -191,7 +191,10 @@ fn snapshot(state: &Snapshot) -> Section {
     let of_all = state.quota_periods.map(|all| format!(" of {all}")).unwrap_or_default();
     section.add_some(
         "Throttled by quota",
-        state.quota_throttled.map(|periods| format!("{periods}{of_all} periods")),
+        state
+            .quota_throttled
+            .filter(|periods| *periods > 0)
+            .map(|periods| format!("{periods}{of_all} periods")),
     );
     section.add_some("Power supply", state.power_supply.as_ref());
     section.add_some("Uptime", state.uptime_seconds.map(duration));

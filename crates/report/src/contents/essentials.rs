@@ -26,7 +26,7 @@ const ABOVE: [(&str, &str); 6] = [
     ("CPUs move", "{CPUs move}"),
     (
         "Limits",
-        "affinity {Affinity}, cpuset {Cpuset}, memory nodes {Memory nodes}, quota {CPU quota}, memory {Memory limit}, \
+        "affinity {Affinity}, cpuset {Cpuset}, memory nodes {Memory nodes}, quota {CPU quota}, throttled in {Throttled by quota}, memory {Memory limit}, \
          real-time priority {Real-time priority}, locked memory {Locked memory}, root {Root}",
     ),
 ];
