@@ -26,8 +26,11 @@ pub struct Target {
     /// Its share of the time that a target has.
     pub share: f64,
     /// Reads an input, and panics where something does not hold.
-    pub read: Box<dyn Fn(&[u8])>,
+    pub read: Reader,
 }
+
+/// What reads an input.
+type Reader = Box<dyn Fn(&[u8])>;
 
 fn target(name: &str, seeds: Vec<Vec<u8>>, read: impl Fn(&[u8]) + 'static) -> Target {
     assert!(!seeds.is_empty(), "{name} has no seeds");
@@ -100,6 +103,7 @@ fn check(measurements: &[Measurement]) {
 
 /// What can be read is shown, and reads back.
 fn shown(record: &Record) {
+    check(&record.measurements);
     let json = record.to_json().expect("a record has a form in JSON");
     Record::from_json(json.as_bytes()).unwrap_or_else(|error| panic!("it does not read back: {error}"));
     Screen::draw(&Style::default(), |screen| report::terminal::record(screen, record, true, "."));
@@ -108,7 +112,6 @@ fn shown(record: &Record) {
 
 fn record(input: &[u8]) {
     if let Ok(record) = Record::from_json(input) {
-        check(&record.measurements);
         shown(&record);
     }
 }
@@ -117,7 +120,6 @@ fn import(input: &[u8]) {
     let mut importer = Importer::new(Split::Hosts);
     importer.read("text", input).expect("reading from memory does not fail");
     for imported in importer.finish().unwrap_or_default() {
-        check(&imported.measurements);
         shown(&imported.into_record(Record::new("0", "2026-01-02T03:04:05Z".to_owned(), Vec::new())));
     }
 }

@@ -129,8 +129,7 @@ fn next_not_in(cpus: &CpuList, seen: &mut CpuList, root: &Root) -> Option<u32> {
 fn uncore(root: &Root) -> Vec<UncoreClock> {
     let dies = root.list(UNCORE).into_iter().take(MAX_DEVICES);
     let clock = |domain: String| {
-        let hz =
-            |file: &str| Some(root.number::<u64>(&format!("{UNCORE}/{domain}/{file}"))?.checked_mul(1000)?);
+        let hz = |file: &str| root.number::<u64>(&format!("{UNCORE}/{domain}/{file}"))?.checked_mul(1000);
         let (max_hz, initial_max_hz) = (hz("max_freq_khz")?, hz("initial_max_freq_khz")?);
         Some(UncoreClock { domain: text::name(&domain)?, max_hz, initial_max_hz })
     };

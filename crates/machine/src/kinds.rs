@@ -45,7 +45,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
     }
 }
 
-/// As [`read`], of a machine that other tools told of: by its caches and clocks alone.
+/// As `read`, of a machine that other tools told of: by its caches and clocks alone.
 pub fn by_design(machine: &mut Machine) {
     let online = online_of(machine);
     let known = machine.cpus.iter().any(|cpu| cpu.kind.is_some());

@@ -33,7 +33,7 @@ struct Family {
 }
 
 impl Exposition {
-    /// Adds the values of a name of [`HELP`] by their labels.
+    /// Adds the values of a name of `HELP` by their labels.
     pub fn add<'a, Labels: IntoIterator<Item = (&'a str, &'a str)>>(
         &mut self,
         name: &str,
