@@ -166,6 +166,10 @@ impl TraceEvents {
         let mut last = from;
         let empty = Vec::new();
         let events = self.0.get(&cpu).unwrap_or(&empty);
+        // What happened before the ring's first event is lost: nobody is named for it.
+        if events.first().is_some_and(|first| first.ns > from) {
+            return Vec::new();
+        }
         let end = Event { ns: to, what: What::Idle(false) };
         for event in events.iter().take_while(|event| event.ns < to).chain([&end]) {
             let ns = event.ns.max(from) - last;
@@ -205,10 +209,10 @@ impl TraceEvents {
                 What::Idle(entered) => idle = *entered,
             }
         }
-        taken.retain(|taker| taker.ns > Some(0.0));
-        for taker in &mut taken {
+        taken.retain_mut(|taker| {
             taker.times = taker.times.filter(|times| *times > 0);
-        }
+            taker.ns > Some(0.0)
+        });
         taken.sort_by(|a, b| b.ns.partial_cmp(&a.ns).unwrap_or(std::cmp::Ordering::Equal));
         taken
     }
@@ -316,6 +320,8 @@ mod tests {
             said(&events.takers(3, us(300.0), us(900.0), &own, false)),
             [(TakerKind::Below, "", 600.0)]
         );
+        // The ring's first event came later: what was before it is lost.
+        assert_eq!(events.takers(3, us(-500.0), us(500.0), &own, false), []);
         assert_eq!(
             said(&events.takers(9, us(300.0), us(900.0), &own, true)),
             [(TakerKind::LateTimer, "", 600.0)]
@@ -335,7 +341,7 @@ mod tests {
             let events = TraceEvents::parse(&text);
             let takers = events.takers(1, 1_000_000_000, 1_000_007_000, &HashSet::new(), false);
             let all: f64 = takers.iter().filter_map(|taker| taker.ns).sum();
-            prop_assert_eq!(all, 7_000.0);
+            prop_assert!(all == 7_000.0 || takers.is_empty(), "{:?}", takers);
         }
     }
 }

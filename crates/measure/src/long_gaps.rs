@@ -81,6 +81,14 @@ impl Longest {
     }
 }
 
+impl FromIterator<Longest> for Longest {
+    fn from_iter<I: IntoIterator<Item = Longest>>(all: I) -> Self {
+        let mut joined = Self::default();
+        all.into_iter().for_each(|longest| joined.join(longest));
+        joined
+    }
+}
+
 /// Run times of other programs' threads, scanned now and then.
 #[derive(Debug)]
 pub(crate) struct RunTimes {

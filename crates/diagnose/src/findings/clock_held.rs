@@ -87,9 +87,9 @@ fn uncore_limit(holders: &ClockHolders) -> Option<Finding> {
     (ratio(clock) < 1.0 - RESOLUTION).then_some(())?;
     let [limit, most] = [clock.max_hz, clock.initial_max_hz].map(|hz| Value::Figure(hz as f64, "Hz"));
     let domain = &clock.domain;
-    let folder = "/sys/devices/system/cpu/intel_uncore_frequency";
     let write = |hz: u64| {
-        let path = format!("{folder}/{}/max_freq_khz", pasteable(domain)?);
+        let path =
+            format!("/sys/devices/system/cpu/intel_uncore_frequency/{}/max_freq_khz", pasteable(domain)?);
         Some(Remedy::command(write_command(&(hz / 1000).to_string(), &path)))
     };
     let reason = text!("memory latency and bandwidth follow this clock; by how much is not modelled");

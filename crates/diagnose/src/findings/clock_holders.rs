@@ -119,25 +119,16 @@ pub(super) fn suspect(case: &Case) -> Option<Cause> {
     let holders = &case.record.conditions.before.clock_holders;
     let lowered = power_limit(holders).filter(Held::is_lowered).map(|held| held.cause(case).0);
     lowered.or_else(|| {
-        let logged = holders.held_before.first()?;
+        let held = *holders.held_before.first()?;
+        let logged = held.to_string();
+        let says = text!("the processor logged {logged} since boot", logged = logged.clone());
         Some(Cause {
-            what: text!(
-                "clock-cause-logged",
-                "likely {logged}, which the processor logged",
-                logged = logged.to_string()
-            ),
-            evidence: vec![cite_fact(
-                text!("logged since boot: {all}", all = names(&holders.held_before)),
-                format!("{HOLDERS}.held_before"),
-            )],
-            remedy: vec![advise_for(*logged)],
+            what: text!("clock-cause-logged", "likely {logged}, which the processor logged"),
+            evidence: vec![cite_fact(says, format!("{HOLDERS}.held_before"))],
+            remedy: vec![advise_for(held)],
             ..Cause::default()
         })
     })
-}
-
-fn names(held: &[HeldBy]) -> String {
-    held.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn advise_for(held: HeldBy) -> Remedy {

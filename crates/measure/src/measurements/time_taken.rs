@@ -100,14 +100,17 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     };
     let mut named = Vec::new();
     if let Some(trace) = trace {
-        let seen = spin_all(&cpus, rate, traced, context.stop);
+        let seen = spin_all(&cpus, rate, (traced, Duration::ZERO), context.stop);
         let own = seen.iter().flatten().map(|seen| seen.thread).collect();
-        named = join(seen.into_iter().flatten().map(|seen| seen.longest)).named(Some((&trace.end(), &own)));
+        let longest: Longest = seen.into_iter().flatten().map(|seen| seen.longest).collect();
+        named = longest.named(Some((&trace.end(), &own)));
     }
-    let mut seen = spin_all(&cpus, rate, duration, context.stop);
+    let scan = named.is_empty() && cpus.len() <= DISTRIBUTIONS;
+    let scanned = duration.mul_f64(if scan { SCANNED } else { 0.0 });
+    let mut seen = spin_all(&cpus, rate, (duration, scanned), context.stop);
     if named.is_empty() {
         let taken = seen.iter_mut().flatten().map(|seen| std::mem::take(&mut seen.longest));
-        named = join(taken).named(None);
+        named = taken.collect::<Longest>().named(None);
     }
     context.long_gaps.extend(named);
     context.advance(1.0);
@@ -131,20 +134,15 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     context.check()
 }
 
-/// The longest gaps of all CPUs.
-fn join(all: impl Iterator<Item = Longest>) -> Longest {
-    all.fold(Longest::default(), |mut joined, longest| {
-        joined.join(longest);
-        joined
-    })
-}
+/// How long to spin, and how long scans of who ran on a CPU may take of it.
+type Durations = (Duration, Duration);
 
 /// All CPUs spin at once.
-fn spin_all(cpus: &[u32], rate: f64, duration: Duration, stop: &Stop) -> Vec<Option<Seen>> {
-    thread_group::run(cpus, |member| spin(member, cpus.len(), rate, duration, stop))
+fn spin_all(cpus: &[u32], rate: f64, durations: Durations, stop: &Stop) -> Vec<Option<Seen>> {
+    thread_group::run(cpus, |member| spin(member, rate, durations, stop))
 }
 
-fn spin(member: thread_group::Member, threads: usize, rate: f64, duration: Duration, stop: &Stop) -> Seen {
+fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations, stop: &Stop) -> Seen {
     let mut seen = Seen { pinned: member.pinned, thread: os::thread_id(), ..Seen::default() };
     let mut interrupts = Interrupts::of_cpu(member.cpu);
     let timed = Instant::now();
@@ -152,7 +150,6 @@ fn spin(member: thread_group::Member, threads: usize, rate: f64, duration: Durat
     let each_gap = timed.elapsed() < SLOW_READING;
     seen.causes_reported = events.is_some();
     let threshold = (THRESHOLD_NS * rate) as u64;
-    let scanned = if threads <= DISTRIBUTIONS { duration.mul_f64(SCANNED) } else { Duration::ZERO };
     let mut run_times = RunTimes::new(member.cpu, scanned);
     let mut gaps_kept = 0;
     member.wait();
@@ -230,7 +227,11 @@ pub(crate) struct Shares {
 /// The shares that were taken from a thread spinning on each CPU, all at once, in so long; a CPU on which nothing ran has none.
 pub(crate) fn sample_shares(cpus: &[u32], duration: Duration, stop: &Stop) -> Vec<Shares> {
     let rate = watch::ticks_a_second() / 1e9;
-    spin_all(cpus, rate, duration, stop).into_iter().flatten().filter_map(|seen| seen.shares()).collect()
+    spin_all(cpus, rate, (duration, Duration::ZERO), stop)
+        .into_iter()
+        .flatten()
+        .filter_map(|seen| seen.shares())
+        .collect()
 }
 
 impl Seen {
@@ -352,7 +353,7 @@ mod tests {
     fn spinning_watches_as_long_as_asked() {
         let cpu = os::current_cpu().unwrap();
         let (rate, stop) = (watch::ticks_a_second() / 1e9, Stop::new());
-        let seen = spin_all(&[cpu], rate, Duration::from_millis(200), &stop);
+        let seen = spin_all(&[cpu], rate, (Duration::from_millis(200), Duration::ZERO), &stop);
         let seen = seen[0].clone().unwrap();
         let watched: f64 = seen.parts.iter().map(|p| p.watched_ns).sum();
         let gaps: f64 = seen.parts.iter().flat_map(|p| &p.gaps).map(|g| g.ns).sum();

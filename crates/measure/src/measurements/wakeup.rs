@@ -196,7 +196,8 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     }
     let mut latest = if ended.is_ok() { traced(context, &cpus, &seen, seconds) } else { Vec::new() };
     if latest.is_empty() {
-        latest = join(seen.iter().flat_map(|(_, seen)| seen)).named(None);
+        let all = seen.iter().flat_map(|(_, seen)| seen).map(|one| one.longest.clone());
+        latest = all.collect::<Longest>().named(None);
     }
     context.long_gaps.extend(latest);
     let of_threads = || seen.iter().flat_map(|(_, seen)| seen);
@@ -222,15 +223,7 @@ fn traced(context: &Context, cpus: &[u32], seen: &[(Setting, Vec<Seen>)], second
     let run = |member| run_cycles(member, setting, context.wakeups, cycles, PATIENCE, context.stop);
     let seen: Vec<Seen> = thread_group::run(cpus, run).into_iter().flatten().collect();
     let (events, own) = (trace.end(), seen.iter().map(|one| one.thread).collect());
-    join(&seen).named(Some((&events, &own)))
-}
-
-/// The latest wake-ups of all threads.
-fn join<'a>(seen: impl IntoIterator<Item = &'a Seen>) -> Longest {
-    seen.into_iter().fold(Longest::default(), |mut all, one| {
-        all.join(one.longest.clone());
-        all
-    })
+    seen.into_iter().map(|one| one.longest).collect::<Longest>().named(Some((&events, &own)))
 }
 
 /// What was refused, once each.
