@@ -1,7 +1,7 @@
 //! A process that waits for the end of the one that posted it, however that comes, and then puts things right.
 
 use std::ffi::CStr;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 
@@ -94,6 +94,7 @@ impl Guardian {
         work: impl FnOnce(&Lifeline),
     ) -> io::Result<Self> {
         let (watched, lifeline) = io::pipe()?;
+        let (mut ready, getting_ready) = io::pipe()?;
         let (watched, lifeline): (OwnedFd, OwnedFd) = (watched.into(), lifeline.into());
         // SAFETY: the copy makes system calls and does what the caller answers for, and ends with _exit.
         match unsafe { libc::fork() } {
@@ -106,7 +107,12 @@ impl Guardian {
                 // SAFETY: ends this copy without running what the original registered for its own end.
                 unsafe { libc::_exit(0) }
             }
-            pid => Ok(Self { lifeline, pid }),
+            pid => {
+                // It closes what is not its own once it has its name, by which nobody takes it for a process to be ended.
+                drop(getting_ready);
+                let _ = ready.read(&mut [0]);
+                Ok(Self { lifeline, pid })
+            }
         }
     }
 
