@@ -59,9 +59,8 @@ impl KernelTrace {
         };
         let this = Self { guardian: Some(guardian.ok()?), folder };
         fs::create_dir(&this.folder).ok()?;
-        let begun = this.begin(cpus);
         // Dropped, and so removed, where anything was refused.
-        begun.then_some(this)
+        this.begin(cpus).then_some(this)
     }
 
     fn begin(&self, cpus: &[u32]) -> bool {
@@ -80,9 +79,8 @@ impl KernelTrace {
     pub(crate) fn end(self) -> TraceEvents {
         use std::io::Read;
         let _ = fs::write(self.folder.join("tracing_on"), "0");
-        let mut text = Vec::new();
-        let file = fs::File::open(self.folder.join("trace"));
-        let _ = file.and_then(|file| file.take(MOST_TEXT).read_to_end(&mut text));
+        let (mut text, trace) = (Vec::new(), self.folder.join("trace"));
+        let _ = fs::File::open(trace).and_then(|file| file.take(MOST_TEXT).read_to_end(&mut text));
         TraceEvents::parse(&String::from_utf8_lossy(&text))
     }
 }
@@ -164,8 +162,7 @@ impl TraceEvents {
             }
         };
         let mut last = from;
-        let empty = Vec::new();
-        let events = self.0.get(&cpu).unwrap_or(&empty);
+        let events = self.0.get(&cpu).map_or(&[][..], Vec::as_slice);
         // What happened before the ring's first event is lost: nobody is named for it.
         if events.first().is_some_and(|first| first.ns > from) {
             return Vec::new();
