@@ -8,6 +8,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import circles  # noqa: E402
+import language  # noqa: E402
 import ratchet  # noqa: E402
 import rust  # noqa: E402
 import sentences  # noqa: E402
@@ -52,6 +53,54 @@ class Sentences(unittest.TestCase):
         self.assertEqual(found('m.detail.get(detail::LOOKS)?.get("all")'), ['detail.get("all")'])
         self.assertEqual(found('m.labels.named("cpu")'), ['labels.named("cpu")'])
         self.assertEqual(found('m.detail.get(detail::WORK); map.get("all"); m.labels.word(Label::Cpu)'), [])
+
+
+class Language(unittest.TestCase):
+    # What each rule is for, and what looks like it.
+    SENTENCES = {
+        "compare, not hold against": (["Machines are held against a baseline.", "Hold these against each other instead"],
+                                      ["It holds the lock. Nothing speaks against it."]),
+        "alternately, not in turn": (["Both are run in turn.", "the layers, in turns"], ["This delays the thread, which in turn misses its deadline."]),
+        "per, not a": (["one a line", "12 bytes a second", "CSV has a row a record and a column a figure.", "{count} switches a second", "83 % a core"],
+                       ["It takes a second.", "It writes a record.", "Give a machine a name.", "one on a machine", "It shows how many misses a core keeps.",
+                        "once a second"]),
+        "also, not trailing too": (["Count failed runs, too", "It reads, too, what others wrote."], ["too noisy, too few samples", "This is too long."]),
+        "an adjective, not that is": (["the records that are kept", "a finding that was measured"],
+                                      ["results, so that is measured", "a bound that is too low", "The record, that is built last"]),
+        "fix, not mend": (["what mends it"], ["recommended"]),
+        "separate, not part": (["Only ::: parts commands.", "options parted by commas"], ["a part of it", "to part of the machine", "parts of a core"]),
+        "disable or refuse, not deny": (["where the kernel denies it"], ["open: permission denied"]),
+        "expensive, not dear": (["what is dear is done seldom"], ["dearth"]),
+        "related, not kin": (["no_turbo and its kin", "beside their like"], ["It looks like that.", "kind"]),
+        "write or print, not hand out": (["where a result is handed out"], ["by hand", "on the other hand, it went out"]),
+        "result, not figure": (["the figure of one core"], ["three significant figures", "Figure 3 of the article", "to figure out why"]),
+        "recording, not watch": (["It keeps the watch."], ["Watch this machine at work", "to watch threads"]),
+        "overhead, not what takes": (["what binding and interrupts take of a CPU"], ["It takes 3 s."]),
+        "show, not say": (["The record says where.", "which cannot be told apart", "results tell more", "nothing is said"],
+                          ["The document says 3 GB/s.", "See linespeed list."]),
+        "no stranded of those": (["under sudo; of those root takes none", "Of several records the newest counts."], ["one of those that failed"]),
+        "this long, not so long": (["Watch so long"], ["for so long as it runs"]),
+    }
+
+    def test_each_rule_finds_its_kind_and_no_other(self):
+        self.assertEqual(self.SENTENCES.keys(), language.RULES.keys())
+        for instead, (wrong, right) in self.SENTENCES.items():
+            for text in wrong + right:
+                found = {what for _, _, what, _ in language.found([[(1, text)]])}
+                self.assertEqual(instead in found, text in wrong, f"{instead}: {text}")
+
+    def test_what_people_read_is_looked_at_and_nothing_else(self):
+        source = """/// It mends a file,
+/// and parts commands.
+pub fn f() { text!("{mends} what is {dear} here", dear); let path = "dear/mend"; }
+/// It mends.
+fn g() {}
+#[cfg(test)] mod tests { /// It mends.
+pub fn h() { "it mends all" } }"""
+        found = [line for line, *_ in language.found([*language.strings(source), *language.comments(source)])]
+        self.assertEqual(found, [1, 2])
+        document = list(enumerate(["It is held", "against `mend`.", "", "```", "It mends.", "```", "- dear"], 1))
+        self.assertEqual([line for line, *_ in language.found(language.paragraphs(document))], [1, 7])
 
 
 class Circles(unittest.TestCase):
