@@ -40,10 +40,10 @@ class Linespeed(rfm.RunOnlyRegressionTest):
     executable = "linespeed"
     executable_opts = ["run", "clock", "latency", "bandwidth", "--quick", "--output", "record.json"]
     time_limit = "5m"
-    # A record to hold the figures against, and how far below it they may be.
+    # A record to compare with, and how far below it a result may be.
     reference_file = variable(str, value="")
     bound = variable(float, value=-0.1)
-    # The node for itself.
+    # The whole node.
     exclusive_access = True
 
     @run_before("performance")
@@ -56,7 +56,7 @@ class Linespeed(rfm.RunOnlyRegressionTest):
         held = {}
         for name, figure in known.items():
             if figure is not None:
-                # Of a time more is worse.
+                # A longer time is worse.
                 limits = (None, -self.bound) if name == "memory_latency" else (self.bound, None)
                 held[name] = (figure[0], *limits, figure[1])
         self.reference = {"*": held}

@@ -24,7 +24,7 @@ ENDS = r"(?=[.,;:)?!\]]|\s*$|\s+(?:and|or|in|on|at|for|by|from|to|is|are|with|wh
 WORD = r"(?!(?:on|in|of|at|for|by|to|with|from|is|as|into|than|per|and|or|not|but|if|was|has|like)\b)[\w-]+"
 GIVES = r"(?<!give )(?<!gives )(?<!gave )(?<!given )(?<!call )(?<!calls )(?<!called )(?<!make )(?<!makes )(?<!show )(?<!shows )(?<!such )"
 PARTICIPLES = (
-    r"(?!indeed\b|need\b|speed\b)\w+ed|kept|held|set|given|known|taken|found|made|put|read|run|shown|seen|left|said|told|written|built|"
+    r"(?!\w*(?:speed|indeed|need)\b)\w+ed|kept|held|set|given|known|taken|found|made|put|read|run|shown|seen|left|said|told|written|built|"
     r"drawn|thrown|bound|spent|sent|lost|sold|meant|broken|chosen|hidden|driven|stolen|cut|split|paid|begun|worn|done|torn|counted"
 )
 # What shows and does not speak.
@@ -45,7 +45,7 @@ RULES = {
     "alternately, not in turn": rule(r"(?<!which )(?<!this )\bin turns?\b"),
     "per, not a": rule(
         rf"{GIVES}\b(?:an?|one) {WORD} an? (?:{UNITS})\b{ENDS}|{NUMBER}\w+s an? (?:{UNITS})\b{ENDS}"
-        rf"|(?:\b(?:{COUNTED})|%|\{{\}}|\b\d[\d.,]*) an? (?:{UNITS})\b{ENDS}"
+        rf"|(?:\b(?:{COUNTED})|%|\{{\}}|(?<!; )\b\d[\d.,]*) an? (?:{UNITS})\b{ENDS}"
     ),
     "also, not trailing too": rule(
         r",\s+too(?=[.,;:)!?\"'’]|\s*$|\s+(?:and|or|by|in|for|if|where|when|as|with|to|of|from|on|at|but|since|without)\b)"
@@ -62,7 +62,7 @@ RULES = {
     "write or print, not hand out": rule(r"\bhand(?:s|ed|ing)? (?:\w+ ){0,2}out\b"),
     "result, not figure": rule(r"(?<!significant )\bfigures?\b(?! \d| out\b)"),
     "recording, not watch": rule(r"\b(?:an?|the|this|that|two|each|its|one|of|kept|every|whole|same|both) watch(?:es)?\b(?! (?:is|it|over)\b)|\bwatches\b(?= (?:of|are|is|by|with|that)\b)"),
-    "overhead, not what takes": rule(r"\bwhat\b(?: [^.;:?! ]+){0,9} takes?\b"),
+    "overhead, not what takes": rule(r"\bwhat\b(?: (?!how\b|long\b)[^.;:?! ]+){0,9} takes?\b"),
     "show, not say": rule(
         rf"{DOCUMENTS}\b(?:says|tells|hears)\b|\b(?:told|heard)\b|\b(?:{RESULTS}) (?:\w+ )?(?:say|tell|hear|sees?|saw|said)\b|\b(?:is|are|was|were|be|been|not|all|what) said\b"
     ),

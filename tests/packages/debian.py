@@ -1,6 +1,6 @@
 """The Debian packages: lintian has no error; installed in a fresh root, used, and gone without a trace."""
 
-from roots import files, fresh_root, only, version
+from roots import files, fresh_root, is_version, only, version
 
 PACKAGES = ["mmdebstrap", "lintian"]
 
@@ -16,7 +16,7 @@ def trial(made):
         (inside.place / "linespeed.deb").write_bytes(package.read_bytes())
         inside("dpkg", "--install", "/linespeed.deb")
         (inside.place / "linespeed.deb").unlink()
-        assert inside("linespeed", "--version") == f"linespeed {version()}\n"
+        assert is_version(inside("linespeed", "--version"))
         inside("linespeed", "inspect", user=1000)
         for page in ("linespeed", "linespeed-stat"):
             assert inside("man", "--where", page).strip() == f"/usr/share/man/man1/{page}.1.gz"

@@ -3,7 +3,7 @@
 import json
 import tarfile
 
-from roots import only, version
+from roots import is_version, only, version
 
 PACKAGES = ["strace", "qemu-user"]
 
@@ -25,6 +25,6 @@ def trial(made):
         refused |= {line.split("(")[0].split()[-1] for line in calls.read_text().splitlines() if "(INJECTED)" in line and " resumed" not in line}
     assert {"getrandom", "statx", "clone3", "rseq"} <= refused, refused
     assert {each["metric"] for each in json.loads(record.read_text())["measurements"]} >= {"core.clock", "cost.syscall"}
-    assert made.run("qemu-x86_64", "-r", "3.10.0", program, "--version") == f"linespeed {version()}\n"
+    assert is_version(made.run("qemu-x86_64", "-r", "3.10.0", program, "--version"))
     made.run("qemu-x86_64", "-r", "3.10.0", program, "inspect")
     return f"starts and measures without {', '.join(sorted(refused))}"

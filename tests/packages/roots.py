@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 
 from support import ROOT, Skipped
@@ -22,6 +23,11 @@ def only(trial, pattern):
 def version():
     """The version that the packages have."""
     return next(line.split('"')[1] for line in (ROOT / "Cargo.toml").read_text().splitlines() if line.startswith("version"))
+
+
+def is_version(text):
+    """Whether a program printed the version of the packages, with its commit where the sources had a history."""
+    return re.fullmatch(rf"linespeed {re.escape(version())}( \([0-9a-f]{{10}}\))?\n", text) is not None
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 import os
 import zipfile
 
-from roots import files, only, version
+from roots import files, is_version, only, version
 from support import ROOT
 
 PACKAGES = ["python3-venv", "qemu-user"]
@@ -17,7 +17,7 @@ def trial(made):
     before = files(place)
     pip = [place / "bin/pip", "--disable-pip-version-check"]
     made.run(*pip, "install", "--no-index", "--find-links", made.linespeed, "linespeed")
-    assert made.run(place / "bin/linespeed", "--version") == f"linespeed {version()}\n"
+    assert is_version(made.run(place / "bin/linespeed", "--version"))
 
     # Neither $LINESPEED nor PATH helps it to its program.
     alone = {name: value for name, value in os.environ.items() if name not in ("LINESPEED", "PYTHONPATH")}
@@ -48,5 +48,5 @@ def trial(made):
     with zipfile.ZipFile(next(got.iterdir())) as archive:
         program = archive.extract(f"linespeed-{version()}.data/scripts/linespeed", got)
     os.chmod(program, 0o755)
-    assert made.run("qemu-aarch64", program, "--version") == f"linespeed {version()}\n"
+    assert is_version(made.run("qemu-aarch64", program, "--version"))
     return f"{wheel.name} of {wheel.stat().st_size:,} B, used as a program and as a package; {foreign.name} runs under qemu"

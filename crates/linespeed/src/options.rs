@@ -13,6 +13,8 @@ use crate::failure::Failure;
 
 mod check;
 mod defaults;
+#[cfg(test)]
+mod documents_tests;
 mod fail_on;
 mod fix;
 mod fleet;
@@ -35,7 +37,7 @@ pub use live::Live;
 pub use overhead::{Overhead, Vm};
 pub use plan::Plan;
 pub use quiet::Quiet;
-pub use reading::{Asked, definition, parse};
+pub use reading::{Asked, definition, manual_sections, parse};
 pub use record::fail_on::FailOn;
 pub use records::{
     Compare, Import, Inspect, Records, RecordsAction, Reference, Show, WakeupForms, WakeupOptions,
@@ -43,15 +45,11 @@ pub use records::{
 pub use scale::Scale;
 pub use stat::Stat;
 
-use quiet::QUIET_USAGE;
 use taken::{TAKEN_BY, is_taken};
 
-/// Measure how far this machine runs below its hardware's speed, and find out why.
-///
-/// Without a command: inspect, measure, diagnose and report, in about a minute. Writes a record (JSON) and a page (HTML)
-/// to $XDG_STATE_HOME/linespeed.
+/// Measure how far this machine runs below its hardware's speed, and find out why
 #[derive(Debug, Parser)]
-#[command(name = "linespeed", version)]
+#[command(name = "linespeed", version = env!("LINESPEED_VERSION"))]
 pub struct Options {
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -64,49 +62,51 @@ pub struct Options {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show the hardware and its settings, without measuring
+    /// Show hardware and settings, without measuring
     Inspect(Inspect),
+    /// Run some measurements, or all
     Run(Run),
-    /// List the measurements: whether each is available here, and the time it takes
+    /// List the measurements, whether each works here, and its duration
+    #[command(hide = true)]
     List,
-    /// Measure a command or recipe on 1 to all CPUs, in each placement: throughput, speed-up, IPC, SMT yield
+    /// Measure a command or recipe on 1 to all CPUs: throughput, speed-up, SMT yield
     Scale(Scale),
-    /// Run a command and show what bounds it, against this machine's ceilings
+    /// Show what a command waits for, or compare commands: OLD ::: NEW
     Stat(Stat),
-    /// Watch this machine at work: what holds its CPUs back, once a second, against its own figures
+    /// Show what limits the running machine or a service, once per second
     Live(Live),
-    /// Hold this machine against its baseline, in a line: which facts differ, and with --probe or --screen which figures
+    /// Compare this machine with a baseline, in one line
     Check(Check),
-    /// Plan a program's layout on this machine or a record's: processes, threads, CPUs, memory, as lines to paste
+    /// Plan where a program runs best: processes, threads, CPUs, memory
     Plan(Plan),
-    /// Show what adds noise to measurements here, and turn it off: for a command, or until --restore
-    #[command(override_usage = QUIET_USAGE)]
+    /// Show what adds noise to measurements, or disable it for a command
     Quiet(Quiet),
-    /// Fix a finding where it is a knob: set it, measure what it gains before and after in turn, put it back or keep it
+    /// Apply a finding's fix, measure what it gains, then revert it
     Fix(Fix),
-    /// Measure what kernel, interrupts, migrations and guests take: one routine, the same bytes, in each layer in turn
+    /// Measure the overhead of interrupts, migration and virtualization
     Overhead(Overhead),
-    /// Show a record, on the terminal or as a page
+    /// Show a record on the terminal or as a page
     Show(Show),
-    /// List the records that are kept; label or remove them
+    /// List, label or remove saved records
     #[command(alias = "ls")]
     Records(Records),
-    /// Compare records: what differs, by how much, and which differences explain it
+    /// Compare records: what differs, by how much, and what explains it
     Compare(Compare),
-    /// Hold many machines' records against each other: which are slow, and why
+    /// Find the slow machines among many, and why they are slow
     Fleet(Fleet),
-    /// Show this machine's figures over its records: what changed, when, and what differs since
+    /// Show how this machine's results changed over time
     History(History),
-    /// Import other tools' output: lscpu, numactl, dmidecode, perf, cyclictest and more, also several in one text
+    /// Convert other tools' output into a record
     Import(Import),
-    /// List the reference machines, or show one: published figures, each with its source
+    /// Show published results of other machines, or compare with them
     Reference(Reference),
-    /// Explain a metric, measurement or term: how it is measured, usual values, what moves it
+    /// Explain a metric, finding or word: meaning, method, typical values
     Explain {
-        /// A metric (load.latency), a measurement (wakeup) or a term (governor) [without: list all]
+        /// A metric (load.latency), a measurement (wakeup) or a word (governor)
         name: Option<String>,
     },
-    /// Print the JSON Schema of a record, or of another command's --json
+    /// Print the JSON Schema of a record, or of a command's --json
+    #[command(hide = true)]
     Schema {
         /// Print the schema of compare --json
         #[arg(long, group = "of")]
@@ -124,12 +124,14 @@ pub enum Command {
         #[arg(long, group = "of")]
         live: bool,
     },
-    /// Print completions for a shell, to source or install
+    /// Print completions for a shell
+    #[command(hide = true)]
     Completions {
         /// The shell
         shell: Shell,
     },
     /// Write the manual pages to a folder, or print the main one
+    #[command(hide = true)]
     Man {
         /// The folder
         folder: Option<PathBuf>,
@@ -165,7 +167,7 @@ fn label(name: &str) -> Result<String, String> {
 /// Options of `run`.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// Measurements to run; see linespeed list [without: all]
+    /// Measurements [default: all]; linespeed list shows them
     #[arg(value_name = "MEASUREMENT")]
     pub names: Vec<String>,
     #[command(flatten)]
@@ -225,51 +227,49 @@ impl Run {
 /// How to measure; for the main job and `run`.
 #[derive(Debug, Args)]
 pub struct Measuring {
-    /// Take about 10 seconds instead of a minute
+    /// Take about 10 s instead of a minute
     #[arg(long, global = true, conflicts_with = "full")]
     pub quick: bool,
-    /// Take several minutes: more samples, narrower intervals
+    /// Take several minutes, for narrower intervals
     #[arg(long, global = true)]
     pub full: bool,
-    /// Use these CPUs only, for example 0-3,8
+    /// Use only these CPUs, such as 0-3,8
     #[arg(long, global = true, value_name = "LIST", value_parser = cpu_list)]
     pub cpus: Option<CpuList>,
-    /// Quiet the machine while measuring, as linespeed quiet does, and restore it
+    /// Quiet the machine meanwhile, then restore it
     #[arg(long, global = true)]
     pub quiet_machine: bool,
-    /// Exit with 1 if a finding is at or above this level: note, warning, serious
+    /// Exit with 1 on a finding: note, warning or serious
     #[arg(long, global = true, value_name = "LEVEL", value_parser = FailOn::parse)]
     pub fail_on: Vec<FailOn>,
 }
 
 /// What form the result has, and where it goes.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub struct Out {
-    /// Print the result as JSON: of what measures, the record
+    /// Output JSON (measuring commands: the record)
     #[arg(long, global = true, group = "form")]
     pub json: bool,
-    /// Print the figures as comma-separated values, one a line
+    /// Output CSV, one result per line
     #[arg(long, global = true, group = "form")]
     pub csv: bool,
-    /// Print the report as Markdown
+    /// Output the report as Markdown
     #[arg(long, global = true, group = "form")]
     pub markdown: bool,
-    /// Print the page (HTML)
+    /// Output the page as HTML
     #[arg(long, global = true, group = "form")]
     pub html: bool,
-    /// Write the result to FILE (- is standard output), in the form asked for or that its ending names (.csv, .md, .html), else
-    /// as JSON; what measures prints its report all the same
+    /// Write to FILE, in the format of its extension
     #[arg(short, long, global = true, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Write the figures to FILE, too, in Prometheus's text format, for node_exporter's textfile collector; live rewrites it each
-    /// interval
+    /// Also write Prometheus text to FILE
     #[arg(long, global = true, value_name = "FILE", value_parser = file)]
     pub prom: Option<PathBuf>,
-    /// Take out names (hosts, users, commands, their arguments, options of the kernel, processes, files): everything handed out, the
-    /// record too, has pseudonyms
+    /// Replace names with pseudonyms in all output
     #[arg(long, global = true)]
     pub redact: bool,
-    /// Call the record NAME, which may then stand for its file
+    /// Label the record; NAME then works as its path
     #[arg(long, global = true, value_name = "NAME", value_parser = label)]
     pub label: Option<String>,
     /// Print every table before the summary
@@ -278,14 +278,14 @@ pub struct Out {
     /// Print long reports without a pager
     #[arg(long, global = true)]
     pub no_pager: bool,
-    /// Print no report and no progress
+    /// Print neither report nor progress
     #[arg(short, long, global = true)]
     pub quiet_output: bool,
-    /// Print each step and its time to standard error
+    /// Print each step and its time to stderr
     #[arg(short, long, global = true)]
     pub verbose: bool,
-    /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    /// Use color: auto, always, never [default: auto]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true, hide_default_value = true)]
     pub color: Color,
 }
 
@@ -307,14 +307,11 @@ impl Out {
     }
 }
 
-/// When to use colours.
+/// When to use color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Color {
-    /// On a terminal, unless NO_COLOR is set
     Auto,
-    /// Always
     Always,
-    /// Never
     Never,
 }
 
@@ -393,7 +390,8 @@ mod tests {
     #[test]
     fn no_command_and_no_measurement_is_a_name_that_is_taken_out() {
         let commands = super::definition();
-        let commands = commands.get_subcommands().map(clap::Command::get_name);
+        // The page of options is no command that a record can be of.
+        let commands = commands.get_subcommands().map(clap::Command::get_name).filter(|name| *name != "options");
         let words = commands.chain(measure::MEASUREMENTS.iter().map(|one| one.name));
         let names: Vec<&str> = words.filter(|word| !record::redaction::is_own_word(word)).collect();
         assert!(names.is_empty(), "add these to redaction/words.rs: {names:?}");

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use clap::builder::PossibleValuesParser;
+use clap::builder::Resettable::Reset;
 use clap_complete::Shell;
+use clap_mangen::roff::{Roff, bold, roman};
 use experiment::recipes;
 use measure::MEASUREMENTS;
 use measure::fill_order::FILL_ORDERS;
@@ -79,9 +81,24 @@ pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// A manual page: what help prints, and sections that help leaves to it.
 fn page(command: clap::Command) -> Result<String, Failure> {
-    let mut text = Vec::new();
     let failed = |error| Failure::Output { path: None, error, way_out: "" };
-    clap_mangen::Man::new(command).render(&mut text).map_err(failed)?;
+    let sections = options::manual_sections(command.get_name());
+    // Its sections stand below under their usual names.
+    let command = command.after_help(Reset).after_long_help(Reset).mut_args(|arg| arg.hide_short_help(false));
+    let version = format!("linespeed {}", env!("LINESPEED_VERSION"));
+    let man = clap_mangen::Man::new(command).source(version).manual("linespeed manual");
+    let mut text = Vec::new();
+    man.render(&mut text).map_err(failed)?;
+    let mut roff = Roff::new();
+    for (heading, lines) in sections {
+        roff.control("SH", [heading.to_uppercase().as_str()]);
+        for line in lines.lines() {
+            let (term, meaning) = line.split_once("  ").unwrap_or((line, ""));
+            roff.control("TP", []).text([bold(term)]).text([roman(meaning.trim())]);
+        }
+    }
+    roff.to_writer(&mut text).map_err(failed)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }

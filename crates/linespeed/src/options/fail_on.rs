@@ -9,17 +9,6 @@ use record::gate::Terms;
 use super::Measuring;
 use crate::failure::Failure;
 
-/// The help of `--fail-on` where records are compared.
-pub(super) const OF_COMPARE: &str = "Exit with 1 if a record has lost PERCENT of the baseline's speed (1.25× as long: 20%), its whole 95 % interval, \
-in any figure or in METRIC (load.latency, or load for all of load) [PERCENT: 5%]; noisy: if noise hides that. May be given for both";
-/// And where commands run in turn.
-pub(super) const OF_STAT: &str = "Of OLD ::: NEW: exit with 1 if NEW has lost PERCENT of OLD's speed (1.25× as long: 20%), its whole 95 % interval \
-[PERCENT: 5%]; noisy: if noise hides that. May be given for both";
-/// The value's name there.
-pub(super) const OF_STAT_VALUE: &str = "slower[:PERCENT]|noisy";
-/// The value's name of compare's.
-pub(super) const OF_COMPARE_VALUE: &str = "slower[:PERCENT][,METRIC…]|noisy";
-
 impl Measuring {
     /// The least level of findings that ends with 1.
     pub fn failing_level(&self) -> Option<Severity> {

@@ -5,22 +5,22 @@ use clap::Args;
 /// Options of `fix`.
 #[derive(Debug, Args)]
 pub struct Fix {
-    /// The finding: its number in the report, or its rule (clock-limit)
+    /// Number of the finding in the report, or its rule (clock-limit)
     #[arg(value_name = "N")]
     pub finding: String,
-    /// The record that the finding is in [without: this machine's newest record]
+    /// The record with the finding [default: the newest here]
     #[arg(long, value_name = "RECORD", default_value = ".", hide_default_value = true)]
     pub record: String,
-    /// Leave the value set, until linespeed quiet --restore or the next boot [without: put it back]
+    /// Keep the new value until linespeed quiet --restore
     #[arg(long)]
     pub keep: bool,
-    /// Print what would be written and measured; write and measure nothing
+    /// Print what would be written; change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Rounds of before and after [without: as many as an interval needs, and some to spare]
+    /// Rounds before and after [default: as needed]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub rounds: Option<u32>,
-    /// Measure this command's time instead of the finding's figure
+    /// Measure this command's time instead of the finding's metric
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
 }

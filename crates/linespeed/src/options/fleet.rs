@@ -7,10 +7,10 @@ use clap::Args;
 /// Options of `fleet`.
 #[derive(Debug, Args)]
 pub struct Fleet {
-    /// Folders with records, or records' files
+    /// Folders with records, or records
     #[arg(value_name = "DIR|FILE", required = true)]
     pub paths: Vec<PathBuf>,
-    /// Write the classes' medians, for linespeed check --baseline
+    /// Write class medians, for linespeed check --baseline
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
 }

@@ -7,16 +7,16 @@ use clap::Args;
 /// Options of `history`.
 #[derive(Debug, Args)]
 pub struct History {
-    /// Headlines or metrics [without: all headlines]
+    /// Headlines or metrics [default: all headlines]
     #[arg(value_name = "FIGURE")]
     pub figures: Vec<String>,
-    /// Read the newest N records of this machine
+    /// Read the newest N records
     #[arg(long, value_name = "N", default_value = "300", value_parser = clap::value_parser!(u32).range(1..))]
     pub last: u32,
-    /// Read the records of this folder instead, of the host that HOST names, or this one
+    /// Read records from this folder
     #[arg(long, value_name = "DIR")]
     pub from: Option<PathBuf>,
-    /// Take the records of this host
+    /// Read records of this host
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
 }

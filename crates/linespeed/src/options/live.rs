@@ -8,24 +8,24 @@ use live::Selection;
 /// Options of `live`.
 #[derive(Debug, Args)]
 pub struct Live {
-    /// Time between two screens [without: 1s]
+    /// Time between updates [default: 1s]
     #[arg(short, long, value_name = "TIME", default_value = "1s", hide_default_value = true, value_parser = super::duration)]
     pub interval: Duration,
-    /// Watch so long, print one screen and exit [without TIME: 10s]
+    /// Observe for TIME [default: 10s], print once, exit
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "10s", value_parser = super::duration,
           conflicts_with = "interval")]
     pub once: Option<Duration>,
-    /// Watch these processes, and what they start, instead of the whole machine
+    /// Observe these processes and their children
     #[arg(short, long, value_name = "PID[,PID]", value_delimiter = ',', value_parser = clap::value_parser!(i32).range(1..),
           group = "service")]
     pub pid: Vec<i32>,
-    /// Watch the processes of a cgroup: /system.slice/nginx.service, or its folder
+    /// Observe a cgroup: /system.slice/nginx.service
     #[arg(long, value_name = "PATH", group = "service")]
     pub cgroup: Option<String>,
-    /// Watch the processes of a unit of systemd
+    /// Observe a systemd unit
     #[arg(long, value_name = "NAME", group = "service")]
     pub unit: Option<String>,
-    /// Watch the processes of a container, by the beginning of its ID
+    /// Observe a container, by the start of its ID
     #[arg(long, value_name = "ID", group = "service")]
     pub container: Option<String>,
 }

@@ -9,28 +9,26 @@ use crate::failure::Failure;
 /// Options of `overhead`.
 #[derive(Debug, Args)]
 pub struct Overhead {
-    /// Passes of each layer, in turn [without: as many as fit 15 seconds; 6 with --quick, 60 with --full]
+    /// Passes per layer [default: what fits 15 s]
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=overhead::MOST_ROUNDS as i64))]
     pub rounds: Option<u32>,
-    /// The CPU that bound layers run on [without: a fast one with few interrupts]
+    /// CPU for pinned layers [default: a quiet one]
     #[arg(long, value_name = "N")]
     pub cpu: Option<u32>,
-    /// Time kernel threads, too, with and without interrupts: builds a module for the running kernel, loads and unloads it;
-    /// requires root, the kernel's headers, make and a compiler
+    /// Also time kernel threads, by a kernel module
     #[arg(long)]
     pub kernel: bool,
-    /// The same with a module that this linespeed built for this kernel before
+    /// Same, with a module built earlier
     #[arg(long, value_name = "FILE")]
     pub kernel_module: Option<PathBuf>,
-    /// Guests: none; raw KVM without any other software; full, also an operating system under QEMU [without: raw]
-    #[arg(long, value_enum, value_name = "GUESTS")]
+    /// Guests: none, raw or full [default: raw]
+    #[arg(long, value_enum, value_name = "GUESTS", hide_possible_values = true)]
     pub vm: Option<Vm>,
-    /// The kernel that the full guest boots; implies --vm full [without: the running one]
+    /// Kernel of the full guest [default: running]
     #[arg(long, value_name = "FILE")]
     pub vm_kernel: Option<PathBuf>,
-    /// A module that this linespeed built for the full guest's kernel before; implies --vm full [without: --kernel builds one,
-    /// if the headers of that kernel are installed]
+    /// Module built for the full guest's kernel
     #[arg(long, value_name = "FILE")]
     pub vm_module: Option<PathBuf>,
 }
@@ -40,9 +38,9 @@ pub struct Overhead {
 pub enum Vm {
     /// No guest
     None,
-    /// Raw KVM, in user mode and in kernel mode
+    /// A minimal KVM guest, in user mode and kernel mode
     Raw,
-    /// Raw, and full: a kernel under QEMU, with linespeed as its first process
+    /// The same, and a kernel under QEMU with linespeed as its first process
     Full,
 }
 

@@ -7,7 +7,8 @@ use clap::{CommandFactory, FromArgMatches};
 use record::glossary::Group;
 use record::phrase::quote_word;
 
-use super::{Options, defaults, fail_on, is_taken};
+use super::taken::ALL;
+use super::{Options, defaults, is_taken};
 use crate::failure::Failure;
 
 /// What the command line asks for.
@@ -43,21 +44,8 @@ pub(super) fn read(arguments: Vec<OsString>) -> Result<(Options, clap::ArgMatche
     Ok((options, matches))
 }
 
-/// Flags of perf stat and hyperfine that a command has not, and what is there for their use.
-const OF_OTHERS: &[(&str, &str, &str)] = &[
-    ("stat", "-e", "stat's events are fixed; perf stat -e counts others"),
-    ("stat", "-a", "stat watches a command or --pid, perf stat -a the whole system; every table: --all"),
-    ("stat", "-I", "stat prints no intervals; perf stat -I does"),
-    ("stat", "-d", "what perf stat -d adds is counted anyway"),
-    ("stat", "-C", "--cpus LIST binds the command"),
-    ("stat", "-N", "stat uses no shell; for one write sh -c 'COMMAND'"),
-    ("stat", "--shell", "stat uses no shell; for one write sh -c 'COMMAND'"),
-    ("stat", "--runs", "-r N runs each command N times"),
-    ("stat", "--export-json", "--json, or --output FILE.json"),
-    ("stat", "--export-csv", "--csv, or --output FILE.csv"),
-    ("stat", "--export-markdown", "--markdown, or --output FILE.md"),
-    ("live", "--for", "to print one screen of so long: --once TIME"),
-];
+/// Flags of perf stat and hyperfine that a command has not, and what serves their purpose.
+const OF_OTHERS: &str = include_str!("of_others.txt");
 
 /// A complaint in one line: clap's first paragraph, the way out, and whose help to read.
 fn complaint(error: &clap::Error, arguments: Vec<OsString>) -> String {
@@ -92,8 +80,9 @@ fn way_out(error: &clap::Error, command: Option<&str>, mut arguments: Vec<OsStri
         return Some("to label a record: linespeed records RECORD --label NAME".to_owned());
     }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return None };
-    if let Some((.., way_out)) = OF_OTHERS.iter().find(|(of, flag, _)| command == Some(of) && word == flag) {
-        return Some((*way_out).to_owned());
+    let of_others = format!("{} {word}: ", command.unwrap_or_default());
+    if let Some(way_out) = OF_OTHERS.lines().find_map(|line| line.strip_prefix(&of_others)) {
+        return Some(way_out.to_owned());
     }
     if error.kind() != ErrorKind::UnknownArgument || word.starts_with('-') || command != Some("scale") {
         return None;
@@ -110,30 +99,53 @@ fn way_out(error: &clap::Error, command: Option<&str>, mut arguments: Vec<OsStri
     Some(format!("{way_out}: linespeed {}", words.collect::<Vec<_>>().join(" ")))
 }
 
-/// What the help of each command ends with.
+/// What each command's help has beside its options: paragraphs, then sections of a heading with a colon and its lines. Manual pages
+/// have the sections of `all` where the command has none of that heading.
 const HELP: &str = include_str!("help.md");
 
-/// The command with what its help ends with: paragraphs, which clap fits to the terminal.
-fn with_ending(all: clap::Command, name: &str, text: &str) -> clap::Command {
-    let mut paragraphs: Vec<String> = text.trim().split("\n\n").map(|one| one.replace('\n', " ")).collect();
-    match name {
-        "linespeed" => return all.after_help(paragraphs.concat()),
-        "import" => {
-            let tools: Vec<&str> = import::tool_names().into_iter().collect();
-            paragraphs.insert(0, format!("Tools: {}.", tools.join(", ")));
-        }
-        _ => {}
-    }
-    all.mut_subcommand(name, |command| command.after_help(paragraphs.join("\n\n")))
+/// A heading of a command's help, and what stands below it.
+type Section = (&'static str, &'static str);
+
+/// The sections of a command's manual page.
+pub fn manual_sections(name: &str) -> Vec<Section> {
+    let helps = Group::new("Help", HELP).entries;
+    let of =
+        |name: &str| helps.iter().find(|(of, _)| *of == name).map_or(Vec::new(), |(_, text)| sections(text));
+    let mut all = of(name);
+    let shared = of("all").into_iter().filter(|(heading, _)| all.iter().all(|(own, _)| own != heading));
+    all.extend(shared.collect::<Vec<_>>());
+    all
+}
+
+fn sections(text: &'static str) -> Vec<Section> {
+    text.trim().split("\n\n").filter_map(|part| part.split_once(":\n")).collect()
+}
+
+/// The command with its paragraphs above its options and its sections below them; the short help has only the first, its examples.
+fn with_help(command: clap::Command, text: &'static str) -> clap::Command {
+    let tools: Vec<&str> = import::tool_names().into_iter().collect();
+    let names: Vec<&str> = measure::MEASUREMENTS.iter().map(|one| one.name).collect();
+    let text_below = |(heading, lines): &Section| format!("{heading}:\n  {}", lines.replace('\n', "\n  "));
+    let below: Vec<String> = sections(text).iter().map(text_below).collect();
+    let about = command.get_about().map(|about| format!("{about}.")).into_iter();
+    let paragraphs = text.trim().split("\n\n").filter(|part| !part.contains(":\n"));
+    let above: Vec<String> = about.chain(paragraphs.map(|part| part.replace('\n', " "))).collect();
+    let above =
+        above.join("\n\n").replace("{tools}", &tools.join(", ")).replace("{names}", &names.join(", "));
+    let examples = below.first().cloned().unwrap_or_default();
+    command.long_about(above).after_help(examples).after_long_help(below.join("\n\n"))
 }
 
 /// The whole definition, for completions and man pages.
 pub fn definition() -> clap::Command {
-    let names: Vec<&str> = measure::MEASUREMENTS.iter().map(|m| m.name).collect();
-    let about = format!("Run only some measurements: {}", names.join(", "));
-    let helps = Group::new("Help", HELP).entries.into_iter();
-    let all = helps.fold(Options::command(), |all, (name, text)| with_ending(all, name, text));
-    let all = all.mut_subcommand("run", |run| run.about(about));
+    let shared = clap::Command::new(ALL).about("Options that commands share").hide(true);
+    let shared = shared.override_usage("linespeed [COMMAND] [OPTIONS]");
+    let all = Options::command().subcommand(shared);
+    let all = Group::new("Help", HELP).entries.into_iter().fold(all, |all, (name, text)| match name {
+        "linespeed" => all.override_help(text.trim_start().to_owned()),
+        "all" => all,
+        _ => all.mut_subcommand(name, |command| with_help(command, text)),
+    });
     // To users of perf stat -a is the whole system.
     let every_table = all.get_arguments().find(|arg| arg.get_id() == "all").cloned();
     let mut all = all.mut_subcommand("stat", |stat| stat.args(every_table.map(|arg| arg.short(None))));
@@ -143,21 +155,19 @@ pub fn definition() -> clap::Command {
     names.iter().fold(all, |all, name| all.mut_subcommand(name, |command| hide_idle(command, name)))
 }
 
-/// Hides flags that mean nothing to a command, and to those below it, and explains what means something else to it.
+/// Hides flags that mean nothing to a command, and to those below it, and explains what means something else to it. The short help
+/// leaves the form of the output out.
 fn hide_idle(command: clap::Command, name: &str) -> clap::Command {
     let below: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
     let command = below.iter().fold(command, |all, one| all.mut_subcommand(one, |one| hide_idle(one, name)));
     command.mut_args(|arg| {
         let idle = !is_taken(arg.get_id().as_str(), name);
+        let of_output = name != ALL && arg.get_help_heading().is_some();
+        let arg = arg.hide_short_help(of_output);
         match arg.get_id().as_str() {
-            // Of records that are compared it is a gate.
-            "fail_on" if name == "compare" => {
-                arg.help(fail_on::OF_COMPARE).value_name(fail_on::OF_COMPARE_VALUE)
+            "fail_on" if matches!(name, "compare" | "stat") => {
+                arg.help("Exit with 1 if slower[:PERCENT], or noisy").value_name("GATE")
             }
-            "fail_on" if name == "stat" => arg.help(fail_on::OF_STAT).value_name(fail_on::OF_STAT_VALUE),
-            "json" if name == "quiet" => arg.help(
-                "Print the result as JSON; of COMMAND to standard error, since standard output is the command's",
-            ),
             _ if idle => arg.hide(true),
             _ => arg,
         }

@@ -9,31 +9,31 @@ use record::CpuList;
 /// Options of `scale`.
 #[derive(Debug, Args)]
 pub struct Scale {
-    /// Run a recipe: a name from --list, or a file (see docs/recipes.md)
+    /// Run a recipe: a name from --list, or a file
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "command")]
     pub recipe: Option<String>,
-    /// Change a recipe's setting, for example algorithm=aes-256-gcm
+    /// Change a recipe's setting: algorithm=aes-256-gcm
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting, requires = "recipe", conflicts_with = "command")]
     pub set: Vec<(String, String)>,
-    /// List the recipes; with --all their settings, and what they lack here
+    /// List the recipes; --all adds settings
     #[arg(long)]
     pub list: bool,
-    /// Numbers of CPUs, for example 1,2,4-8 [without: 1, 2, 4 … all, and full cores, NUMA nodes and sockets]
+    /// Numbers of CPUs: 1,2,4-8 [default: 1, 2, 4 to all]
     #[arg(long, value_name = "LIST")]
     pub steps: Option<CpuList>,
-    /// Order of CPUs: cores-first, siblings-first, node-compact, node-spread [without: all that differ here]
+    /// Order of CPUs [default: all that differ here]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = placement)]
     pub placement: Vec<FillOrder>,
-    /// Runs per step, in interleaved rounds [without: 3; 1 with --quick, 6 with --full]
+    /// Runs per step [default: 3]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeat: Option<u32>,
-    /// Time limit of one run, for example 30s or 5m
+    /// Time limit per run, such as 30s or 5m
     #[arg(long, value_name = "TIME", value_parser = super::duration)]
     pub timeout: Option<Duration>,
-    /// Count failed runs, too
+    /// Also count failed runs
     #[arg(short, long)]
     pub ignore_failure: bool,
-    /// The command: one copy pinned to each CPU; with {threads} in it, one copy on all CPUs of the step
+    /// One copy per CPU; with {threads} in it, one copy per step
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
 }

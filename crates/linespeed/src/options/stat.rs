@@ -11,38 +11,36 @@ use crate::failure::Failure;
 /// Options of `stat`.
 #[derive(Debug, Args)]
 pub struct Stat {
-    /// Run each command N times: median, and from 6 runs its 95 % interval; a file on standard input is read anew by each
-    /// [without: once; of several commands 10 times, and quick ones until each took 3 s]
+    /// Run each command N times
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub repeat: Option<u32>,
-    /// Run each command N times before, uncounted
+    /// First run each command N times, uncounted
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub warmup: u32,
-    /// Run CMD in a shell before each run of a command; once for all commands, or once for each in their order
+    /// Run CMD in a shell before each run
     #[arg(long, value_name = "CMD", conflicts_with_all = ["pid", "probe"])]
     pub prepare: Vec<String>,
-    /// Write what --fail-on held to FILE, too, as JUnit's XML
+    /// Also write the gate's result as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Print the counts in perf stat's format, to --output if given
+    /// Print counts in perf stat's format
     #[arg(long, conflicts_with = "json")]
     pub perf_format: bool,
-    /// Print fields with this separator, as perf stat -x (\t is a tab)
-    #[arg(short = 'x', value_name = "SEPARATOR", value_parser = separator, conflicts_with_all = ["perf_format", "json"])]
+    /// Separate fields, as perf stat -x
+    #[arg(short = 'x', value_name = "SEP", value_parser = separator, conflicts_with_all = ["perf_format", "json"])]
     pub separator: Option<String>,
-    /// Find out what it needs: run it some 40 times more, in rounds (-r N), with huge pages, on fewer CPUs, beside takers of bandwidth
-    /// and cache; only the first run prints
+    /// Find out by 40 experiments what it needs
     #[arg(long, conflicts_with_all = ["pid", "warmup", "perf_format", "separator"])]
     pub probe: bool,
-    /// Watch running processes instead, until Ctrl-C, --for or their end; nothing is done to them
+    /// Observe running processes
     #[arg(short, long, value_name = "PID[,PID]", value_delimiter = ',', value_parser = clap::value_parser!(i32).range(1..),
           conflicts_with_all = ["command", "repeat", "warmup", "perf_format", "separator"])]
     pub pid: Vec<i32>,
-    /// Watch so long [without: until Ctrl-C]; of several commands: run them in turn so long
+    /// Observe, or alternate commands, this long
     #[arg(long = "for", value_name = "TIME", value_parser = super::duration, conflicts_with = "repeat")]
     pub limit: Option<std::time::Duration>,
-    /// The command and its arguments; several parted by ::: are run in turn
+    /// The command; separate several with :::
     #[arg(required_unless_present = "pid", trailing_var_arg = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }

@@ -25,8 +25,12 @@ pub(super) const TAKEN_BY: &[(&str, &[&str])] = &[
     ("prom", &[MEASURING, "stat show inspect live check"]),
 ];
 
+/// The page of the options that commands share: `linespeed help options`.
+pub(super) const ALL: &str = "options";
+
 /// Whether a flag of all commands means something to this one.
 pub(super) fn is_taken(id: &str, command: &str) -> bool {
     let taken = TAKEN_BY.iter().find(|(flag, _)| *flag == id);
-    taken.is_none_or(|(_, lists)| lists.iter().any(|list| list.split(' ').any(|one| one == command)))
+    // The page of all options shows them all.
+    command == ALL || taken.is_none_or(|(_, lists)| lists.iter().any(|list| list.split(' ').any(|one| one == command)))
 }

@@ -8,6 +8,7 @@ mod confined;
 mod culprits;
 mod definitions;
 mod distances;
+mod documents;
 mod explained;
 mod fix;
 mod fleet;
