@@ -169,11 +169,8 @@ impl<'a> Sink<'a> {
                 measurement.detail.set(detail::RUN_UNDER, under.as_str());
             }
             if let Some(threads) = self.threads.filter(|_| measurement.metric == metrics::WORKLOAD_THROUGHPUT)
-                && measurement.labels.get(Label::Threads).is_none()
             {
-                measurement.labels = measurement.labels.with_label(Label::Threads, threads);
-                // Of this tool it was how many.
-                measurement.doubt = measurement.doubt.filter(|_| self.tool != "openssl speed");
+                crate::setting::add(&mut measurement, Label::Threads, threads.into(), self.tool);
             }
             if let Some(note) = self.note.as_ref().filter(|_| measurement.detail.get(detail::NOTE).is_none())
             {

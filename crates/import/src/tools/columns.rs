@@ -66,7 +66,7 @@ fn without_time(text: &str) -> (Vec<&str>, bool) {
 /// The columns that a head names.
 fn head(text: &str) -> Option<Vec<String>> {
     // Most lines have none of the marks.
-    text.bytes().any(|b| matches!(b, b'%' | b'_' | b'/')).then_some(())?;
+    (text.bytes().any(|b| matches!(b, b'%' | b'_' | b'/')) || text.contains("ldavg-")).then_some(())?;
     let (words, _) = without_time(text);
     let known = words.iter().filter(|word| meaning(word).is_some()).count();
     let names = words.iter().all(|word| word.len() <= 14 && parse_decimal(word).is_none());
@@ -149,6 +149,8 @@ impl Reader for ColumnsReader {
     }
 
     fn end(&mut self, sink: &mut Sink) {
+        // Three averages, then threads that run or are ready, and all.
+        let mut load: [Option<(f64, PendingLine)>; 5] = Default::default();
         for ((name, cpu), Column { mut samples, mean, line }) in std::mem::take(&mut self.found) {
             if samples.is_empty() {
                 samples.extend(mean);
@@ -175,6 +177,12 @@ impl Reader for ColumnsReader {
                     sink.add_file("/proc/meminfo".to_owned(), text, line.line());
                     continue;
                 }
+                "load" => {
+                    if let Some(slot) = parse_whole(&word).and_then(|at| load.get_mut(at as usize)) {
+                        *slot = Some((last, line));
+                    }
+                    continue;
+                }
                 _ => continue,
             };
             // A CPU that slept all the time has no clock.
@@ -182,6 +190,13 @@ impl Reader for ColumnsReader {
             if !slept {
                 sink.add_figure(Measurement::exact(metric, place, samples), line.line());
             }
+        }
+        if let [Some((one, line)), Some((five, _)), Some((fifteen, _)), running, all] = &load {
+            let count = |of: &Option<(f64, PendingLine)>| {
+                of.as_ref().map_or("?".to_owned(), |(count, _)| count.to_string())
+            };
+            let text = format!("{one} {five} {fifteen} {}/{}\n", count(running), count(all));
+            sink.add_file("/proc/loadavg".to_owned(), text, line.line());
         }
     }
 }
@@ -239,5 +254,10 @@ mod tests {
             figures(&rates),
             ["event.rate event=context-switches: 1200", "event.rate event=forks: 1.5"]
         );
+        let queue = import(
+            "10:00:01      runq-sz  plist-sz   ldavg-1   ldavg-5  ldavg-15   blocked\n10:10:01            1       300      0.50      0.40      0.30         0\n\
+             10:20:01            3       310      2.50      1.40      0.70         1\nAverage:            2       305      1.50      0.90      0.50         0\n",
+        );
+        assert_eq!((queue.state.load, queue.state.running), (Some([2.5, 1.4, 0.7]), Some(3)));
     }
 }

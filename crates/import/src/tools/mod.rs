@@ -3,7 +3,7 @@
 mod columns;
 mod cyclictest;
 pub(crate) mod dmidecode;
-mod files;
+pub(crate) mod files;
 mod hyperfine;
 mod lat_mem_rd;
 mod lmbench;
@@ -68,6 +68,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     files::PATTERNS[6],
     files::PATTERNS[7],
     files::PATTERNS[8],
+    files::PATTERNS[9],
 ];
 
 /// The names of all tools whose output is known, in order.

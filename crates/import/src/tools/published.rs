@@ -209,7 +209,7 @@ fn parse_figure(metric: &'static Definition, rest: &str) -> Result<Measurement, 
 }
 
 /// A key's value: a number, a size, a switch or a word, as records of measured figures have it.
-fn parse_label(key: &str, value: &str) -> Result<Key, Why> {
+pub(crate) fn parse_label(key: &str, value: &str) -> Result<Key, Why> {
     Ok(match (key, value) {
         ("bytes", _) => Key::Count(units::parse_bytes(value).map_err(|error| error.to_string())?),
         // As in records, a bare number is bytes a second.

@@ -102,6 +102,9 @@ pub struct Import {
     /// Read Markdown tables of figures, such as 'workload.time: rows=machine, col=Seconds, workload=bc, unit=s'
     #[arg(long = "table", value_name = "METRIC: KEY=PART, ...")]
     pub tables: Vec<String>,
+    /// Add a key that the text does not tell to every result that may have it, such as threads=32
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
     /// Import only this machine: its host name or heading, or its number in the text
     #[arg(long, value_name = "NAME|N")]
     pub only: Option<String>,

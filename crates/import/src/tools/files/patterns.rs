@@ -83,7 +83,10 @@ impl Pattern {
         }
         match self.parts.first() {
             Some(Part::Words(words)) => text.starts_with(words.split(' ').next().unwrap_or_default()),
-            _ => text.len() <= 40,
+            _ => match self.parts.get(1) {
+                Some(Part::Words(words)) => text.contains(words),
+                _ => text.len() <= 40,
+            },
         }
     }
 
@@ -133,7 +136,7 @@ fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Option<Option<
         "n" => whole(is_word && text.len() <= 20 && text.bytes().all(|b| b.is_ascii_digit())),
         "w" => whole(is_word),
         "r" => whole(!text.is_empty()),
-        "num" => whole(is_word && parse_decimal(text).is_some()),
+        "num" => parse_decimal(text).filter(|_| is_word).map(|number| Some(number.to_string())),
         "cpus" => whole(scan::all(text.split(' '), parse_whole).is_some()),
         "release" => whole(is_word && text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('.')),
         "arch" => whole(scan::is_one_of(text, ARCHITECTURES)),
@@ -289,7 +292,7 @@ mod tests {
 
     #[test]
     fn sizes_of_memory_have_the_unit_that_was_asked_for() {
-        let command = |text: &str| Some(Command { text: text.to_owned(), line: 1 });
+        let command = |text: &str| Some(Command { text: text.to_owned(), line: 1, folder: String::new() });
         for (text, asked, kib) in [
             ("16265488", Some("free"), Some("16265488")),
             ("15884", Some("free -m"), Some("16265216")),
