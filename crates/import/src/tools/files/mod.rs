@@ -1,6 +1,7 @@
 //! Files of `/sys`, `/proc` and control groups as texts quote them: with their path before each line, below their path, or below the
 //! command that prints them. They are read by the same code as a machine's own.
 
+mod kinds;
 mod patterns;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -9,7 +10,7 @@ use crate::reading::*;
 use patterns::tool;
 
 /// Tools that print what such files say, as `patterns.txt` has them.
-pub(super) const PATTERNS: [Tool; 10] = [
+pub(super) const PATTERNS: [Tool; 15] = [
     tool::<0>("cpupower frequency-info"),
     tool::<1>("cpupower idle-info"),
     tool::<2>("x86_energy_perf_policy"),
@@ -20,6 +21,11 @@ pub(super) const PATTERNS: [Tool; 10] = [
     tool::<7>("free of procps before 3.3.10"),
     tool::<8>("dmesg"),
     tool::<9>("tinymembench"),
+    tool::<10>("time"),
+    tool::<11>("hyperfine"),
+    tool::<12>("stress-ng --yaml"),
+    tool::<13>("lmbench stream"),
+    tool::<14>("lmbench lat_mem_rd"),
 ];
 
 /// Files that an output quotes, each with its first line.
@@ -374,4 +380,11 @@ impl Reader for FilesReader {
     fn end(&mut self, sink: &mut Sink) {
         std::mem::take(&mut self.found).hand_over(sink);
     }
+}
+
+#[cfg(test)]
+mod tests {
+    mod hyperfine;
+    mod lmbench;
+    mod time;
 }

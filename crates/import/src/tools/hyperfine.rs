@@ -1,9 +1,17 @@
-//! hyperfine's exports: JSON with every run, CSV and the table in Markdown.
+//! hyperfine's exports: JSON with every run, CSV and the table in Markdown. Its text, which holds means, is patterns.
 
+use record::command_line::comparable_name;
 use serde_json::Value;
 
-use super::time;
 use crate::reading::*;
+
+/// Its units of time.
+const UNITS: &[(&str, i32)] = &[("s", 0), ("ms", -3), ("µs", -6), ("us", -6), ("ns", -9)];
+
+/// A time of a command.
+fn time(command: &str, state: Option<&'static str>, seconds: f64) -> Measurement {
+    scan::run_time(Some(&comparable_name(command)), state, seconds)
+}
 
 /// What `--export-csv` prints first; columns of parameters follow.
 const COLUMNS: &str = "command,mean,stddev,median,user,system,min,max";
@@ -12,21 +20,21 @@ const COLUMNS: &str = "command,mean,stddev,median,user,system,min,max";
 const COLUMNS_OF_2: &str = "command,time_wall_clock_unit,time_wall_clock_mean";
 
 /// `--export-json`.
-pub(in crate::tools) const HYPERFINE_JSON: Tool = Tool {
+pub(super) const HYPERFINE_JSON: Tool = Tool {
     name: "hyperfine --export-json",
     opens: |line, _| list(line.text).is_some(),
     reader: |_| Box::new(JsonReader(Document::default())),
 };
 
 /// `--export-csv`.
-pub(in crate::tools) const HYPERFINE_CSV: Tool = Tool {
+pub(super) const HYPERFINE_CSV: Tool = Tool {
     name: "hyperfine --export-csv",
     opens: |line, _| [COLUMNS, COLUMNS_OF_2].iter().any(|columns| line.text.trim().starts_with(columns)),
     reader: |_| Box::new(CsvReader { columns: Vec::new() }),
 };
 
 /// `--export-markdown`.
-pub(in crate::tools) const HYPERFINE_MARKDOWN: Tool = Tool {
+pub(super) const HYPERFINE_MARKDOWN: Tool = Tool {
     name: "hyperfine --export-markdown",
     opens: |line, _| unit(line.text).is_some(),
     reader: |_| Box::new(MarkdownReader { unit: None, of_2: false }),
@@ -121,8 +129,7 @@ impl Reader for CsvReader {
             let at = self.columns.iter().position(|column| names.contains(&column.as_str()))?;
             cells.get(at)
         };
-        let exponent =
-            cell(["time_wall_clock_unit"; 2]).map_or(Some(0), |unit| scan::find(super::UNITS, unit));
+        let exponent = cell(["time_wall_clock_unit"; 2]).map_or(Some(0), |unit| scan::find(UNITS, unit));
         let number = |names| {
             exponent.and_then(|exponent| {
                 parse_scaled(cell(names).filter(|text| parse_plain(text).is_some())?, exponent)
@@ -167,7 +174,7 @@ fn unit(heading: &str) -> Option<i32> {
     let (unit, rest) = rest.split_once(']')?;
     let columns = rest.contains("Min [") && rest.contains("Max [") || rest.contains("Factor");
     let whole = first.trim() == "Command" && columns;
-    scan::find(super::UNITS, unit).filter(|_| whole)
+    scan::find(UNITS, unit).filter(|_| whole)
 }
 
 struct MarkdownReader {
@@ -215,9 +222,9 @@ mod tests {
     use proptest::prelude::*;
     use record::detail;
 
-    const JSON: &str = include_str!("../../../tests/texts/hyperfine-1.15.json");
-    const CSV: &str = include_str!("../../../tests/texts/hyperfine-1.15.csv");
-    const MARKDOWN: &str = include_str!("../../../tests/texts/hyperfine-1.15.md");
+    const JSON: &str = include_str!("../../tests/texts/hyperfine-1.15.json");
+    const CSV: &str = include_str!("../../tests/texts/hyperfine-1.15.csv");
+    const MARKDOWN: &str = include_str!("../../tests/texts/hyperfine-1.15.md");
 
     #[test]
     fn json_has_every_run_of_each_command() {
