@@ -224,6 +224,11 @@ impl<'a> Sink<'a> {
             return;
         }
         if let Some(known) = facts.files.get(&path).filter(|known| known.value != fact.value) {
+            let host =
+                |fact: &Fact<String>| fact.value.trim().split('.').next().unwrap_or_default().to_owned();
+            if path == "/proc/sys/kernel/hostname" && host(known) != host(&fact) {
+                facts.clash.get_or_insert([known.origin.clone(), fact.origin.clone()]);
+            }
             let name =
                 |fact: &Fact<String>| machine::text::field(&fact.value, "model name").map(str::to_owned);
             if name(known).zip(name(&fact)).is_some_and(|(one, other)| one != other) {

@@ -1,4 +1,4 @@
-//! hyperfine's exports: JSON with every run, CSV and the table in Markdown. Its text, which holds means, is patterns.
+//! hyperfine's exports: JSON with every run and CSV. Its text and its table in Markdown, which hold means, are patterns.
 
 use record::command_line::comparable_name;
 use serde_json::Value;
@@ -31,13 +31,6 @@ pub(super) const HYPERFINE_CSV: Tool = Tool {
     name: "hyperfine --export-csv",
     opens: |line, _| [COLUMNS, COLUMNS_OF_2].iter().any(|columns| line.text.trim().starts_with(columns)),
     reader: |_| Box::new(CsvReader { columns: Vec::new() }),
-};
-
-/// `--export-markdown`.
-pub(super) const HYPERFINE_MARKDOWN: Tool = Tool {
-    name: "hyperfine --export-markdown",
-    opens: |line, _| unit(line.text).is_some(),
-    reader: |_| Box::new(MarkdownReader { unit: None, of_2: false }),
 };
 
 /// The list that `"results": [` begins.
@@ -166,54 +159,6 @@ fn cells(row: &str) -> Vec<String> {
         inner.replace("\"\"", "\"")
     };
     row.split(ends_cell).map(bare).collect()
-}
-
-/// The power of ten of the unit in the heading `Command Mean [ms] Min [ms] Max [ms] Relative`.
-fn unit(heading: &str) -> Option<i32> {
-    let (first, rest) = heading.split_once("Mean Wall Time [").or_else(|| heading.split_once("Mean ["))?;
-    let (unit, rest) = rest.split_once(']')?;
-    let columns = rest.contains("Min [") && rest.contains("Max [") || rest.contains("Factor");
-    let whole = first.trim() == "Command" && columns;
-    scan::find(UNITS, unit).filter(|_| whole)
-}
-
-struct MarkdownReader {
-    unit: Option<i32>,
-    /// The table is of version 2.
-    of_2: bool,
-}
-
-impl Reader for MarkdownReader {
-    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        let Some(exponent) = self.unit else {
-            self.unit = unit(line.text);
-            self.of_2 = line.text.contains("Wall Time");
-            return if self.unit.is_some() { Fit::Taken } else { Fit::Over };
-        };
-        // hyperfine writes every command in backquotes: any other words are a cell that cannot be read, or another table's.
-        let row = line.text.trim().strip_prefix('`').and_then(|rest| rest.rsplit_once('`'));
-        let Some((command, cells)) = row.filter(|(command, _)| !command.is_empty()) else {
-            return Fit::Between;
-        };
-        // `22.4 ± 1.9 20.1 25.3 1.00 ± 0.1`, of single runs without what varies.
-        let words: Vec<&str> = cells.split_whitespace().collect();
-        let number = |word: &&str| parse_plain(word).is_some();
-        let mean = match words[..] {
-            [mean, "±", spread, min, max, relative] | [mean, "±", spread, min, max, relative, "±", _]
-                if [spread, min, max, relative].iter().all(number) =>
-            {
-                mean
-            }
-            // Since 2.0 the change and the factor may be missing.
-            [mean] | [mean, "±", _] | [mean, "±", _, ..] if self.of_2 => mean,
-            [mean, min, max, relative] if [min, max, relative].iter().all(number) => mean,
-            _ => return Fit::Between,
-        };
-        let Some(mean) = parse_scaled(mean, exponent) else { return Fit::Between };
-        let m = time(&command.replace("\\|", "|"), None, mean);
-        sink.add_figure(m.with_detail(detail::FROM, "mean of its runs"), line);
-        Fit::Taken
-    }
 }
 
 #[cfg(test)]

@@ -31,7 +31,6 @@ pub(crate) const TOOLS: &[Tool] = &[
     perf_stat::PERF_STAT,
     hyperfine::HYPERFINE_JSON,
     hyperfine::HYPERFINE_CSV,
-    hyperfine::HYPERFINE_MARKDOWN,
     stress_ng::STRESS_NG,
     stream::MC_CALPIN,
     mlc::MLC,
@@ -66,6 +65,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     files::PATTERNS[12],
     files::PATTERNS[13],
     files::PATTERNS[14],
+    files::PATTERNS[15],
 ];
 
 /// The names of all tools whose output is known, in order.

@@ -54,6 +54,9 @@ pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Opt
             let digits = text.strip_prefix("0x").unwrap_or(text);
             u64::from_str_radix(digits, 16).ok().map(|value| Some(value.to_string()))
         }
+        // The pages that memory was asked for on, whose sizes are not told.
+        "page" => scan::find(&[("MADV_NOHUGEPAGE", "base"), ("MADV_HUGEPAGE", "huge")], text)
+            .map(|page| Some(page.to_owned())),
         "khz" => {
             let khz = scan::quantity(text, &[("GHz", 6), ("MHz", 3), ("kHz", 0)])?;
             (text.split(' ').count() == 2).then(|| Some(format!("{khz:.0}")))
@@ -70,6 +73,8 @@ pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Opt
             number(seconds(text).filter(|_| last.len() == if front.contains(':') { 2 } else { 5 }))
         }
         "command" => Some(comparable_name(text.trim_matches('"'))).filter(|name| !name.is_empty()).map(Some),
+        // A bar within a table's cell has a backslash before it.
+        "cell" => Some(comparable_name(&text.replace("\\|", "|"))).filter(|name| !name.is_empty()).map(Some),
         "mib" => mebibytes(text),
         words => whole(words.contains('|') && scan::is_one_of(text, words)),
     }

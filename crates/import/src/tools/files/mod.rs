@@ -10,7 +10,7 @@ use crate::reading::*;
 use patterns::tool;
 
 /// Tools that print what such files say, as `patterns.txt` has them.
-pub(super) const PATTERNS: [Tool; 15] = [
+pub(super) const PATTERNS: [Tool; 16] = [
     tool::<0>("cpupower frequency-info"),
     tool::<1>("cpupower idle-info"),
     tool::<2>("x86_energy_perf_policy"),
@@ -23,9 +23,10 @@ pub(super) const PATTERNS: [Tool; 15] = [
     tool::<9>("tinymembench"),
     tool::<10>("time"),
     tool::<11>("hyperfine"),
-    tool::<12>("stress-ng --yaml"),
-    tool::<13>("lmbench stream"),
-    tool::<14>("lmbench lat_mem_rd"),
+    tool::<12>("hyperfine --export-markdown"),
+    tool::<13>("stress-ng --yaml"),
+    tool::<14>("lmbench stream"),
+    tool::<15>("lmbench lat_mem_rd"),
 ];
 
 /// Files that an output quotes, each with its first line.

@@ -397,8 +397,13 @@ impl Reader for PatternReader {
             return Fit::Over;
         }
         for (path, value) in &pattern.files {
+            let (asked, path) =
+                path.strip_prefix('?').and_then(|path| path.split_once(':')).unwrap_or(("", path));
+            if !asked.is_empty() && !self.values.contains_key(asked) {
+                continue;
+            }
             let path = if path.starts_with('/') || path.contains(':') {
-                (*path).to_owned()
+                path.to_owned()
             } else {
                 format!("/sys/devices/system/cpu/cpu{{cpu}}/{path}")
             };
