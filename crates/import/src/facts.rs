@@ -65,12 +65,15 @@ pub(crate) struct Facts {
 pub(crate) mod key {
     pub(crate) const ADDRESS_SIZES: &str = "address_sizes";
     pub(crate) const ARCHITECTURE: &str = "architecture";
+    pub(crate) const BOOKS: &str = "books";
+    pub(crate) const BOOKS_PER_DRAWER: &str = "books_per_drawer";
     pub(crate) const BOOST: &str = "boost";
     pub(crate) const CACHE: &str = "cache";
     pub(crate) const CLUSTERS: &str = "clusters";
     pub(crate) const CORES_PER_CLUSTER: &str = "cores_per_cluster";
     pub(crate) const CORES_PER_SOCKET: &str = "cores_per_socket";
     pub(crate) const CPUS: &str = "cpus";
+    pub(crate) const DRAWERS: &str = "drawers";
     pub(crate) const FAMILY: &str = "family";
     pub(crate) const FIRMWARE_NAME: &str = "firmware_name";
     pub(crate) const FLAGS: &str = "flags";
@@ -86,6 +89,7 @@ pub(crate) mod key {
     pub(crate) const ONLINE: &str = "online";
     pub(crate) const OP_MODES: &str = "op_modes";
     pub(crate) const SOCKETS: &str = "sockets";
+    pub(crate) const SOCKETS_PER_BOOK: &str = "sockets_per_book";
     pub(crate) const STEPPING: &str = "stepping";
     pub(crate) const THREADS_PER_CORE: &str = "threads_per_core";
     pub(crate) const VENDOR: &str = "vendor";

@@ -15,11 +15,12 @@ use crate::limits::{LONGEST_TEXT, MOST_ENTRIES, MOST_ENTRIES_IN_ALL, MOST_MACHIN
 use crate::line::{Line, continued, ends_open, quote};
 use crate::prompts::{self, Mark};
 use crate::sections::{Sections, add_example};
+use crate::setting::Setting;
 use crate::sink::Sink;
 use crate::split::Split;
 use crate::table::Table;
 use crate::tool::{Command, Fit, Reader, Tool};
-use crate::tools::{TOOLS, dmidecode, published};
+use crate::tools::{TOOLS, dmidecode, files, published};
 
 /// How a packed text begins.
 const GZIP: &[u8] = &[0x1f, 0x8b, 8];
@@ -71,6 +72,8 @@ pub struct Importer {
     /// The tools whose output has followed the command, by their place in the list, each with the part that it is of.
     used: BTreeSet<(usize, usize)>,
     command_goes_on: bool,
+    /// The folder of the last prompt or `cd`; empty where none told it.
+    folder: String,
     /// The line before began a block of code.
     begins_fence: bool,
     /// The last comment in this block of code.
@@ -82,6 +85,8 @@ pub struct Importer {
     /// How tables of figures are read, and the head of the one that the text is at.
     tables: Vec<Table>,
     table_head: Vec<String>,
+    /// What the user says of all figures.
+    settings: Vec<Setting>,
     not_understood: NotUnderstood,
     lines: u64,
     /// Figures, facts and outputs of all machines.
@@ -100,11 +105,17 @@ impl Importer {
         Self { tables, ..self }
     }
 
+    /// Gives figures what the text does not tell of them.
+    pub fn with_settings(self, settings: Vec<Setting>) -> Self {
+        Self { settings, ..self }
+    }
+
     /// Reads one text to its end. `name` is how origins call it.
     pub fn read(&mut self, name: &str, source: impl Read) -> io::Result<()> {
         self.text = name.to_owned();
         self.sections.begin_text(name);
         (self.command, self.command_goes_on) = (None, false);
+        self.folder.clear();
         let mut bytes = Vec::new();
         if source.take(LONGEST_TEXT + 1).read_to_end(&mut bytes)? as u64 > LONGEST_TEXT {
             return Err(io::Error::other(format!("it is longer than {} MiB", LONGEST_TEXT >> 20)));
@@ -177,6 +188,9 @@ impl Importer {
         if sections.iter().all(|section| section.draft.entries() == 0) {
             let outputs = sections.iter().flat_map(|section| &section.outputs);
             return Err(Error::NothingRead { tools: outputs.map(|output| output.tool.clone()).collect() });
+        }
+        for m in sections.iter_mut().flat_map(|section| &mut section.draft.measurements) {
+            self.settings.iter().for_each(|setting| setting.apply(m));
         }
         let (texts, not_understood) = (&self.texts, &self.not_understood);
         sections.into_iter().map(|section| assemble(section, texts, not_understood)).collect()
@@ -282,10 +296,13 @@ impl Importer {
             return true;
         }
         match prompts::find_mark(line.text, in_fence) {
-            Some(Mark::Prompt { host, command }) => {
+            Some(Mark::Prompt { host, folder, command }) => {
                 self.close();
                 if let Some(host) = host {
                     self.sections.set_host(host);
+                }
+                if let Some(folder) = folder {
+                    folder.clone_into(&mut self.folder);
                 }
                 self.begin(command, line.number);
             }
@@ -338,7 +355,10 @@ impl Importer {
         self.used.clear();
         let (text, goes_on) = continued(command);
         self.command_goes_on = goes_on;
-        self.command = Some(Command { text: text.to_owned(), line: number }).filter(|_| !command.is_empty());
+        let folder = self.folder.clone();
+        self.folder = files::folder_after(&folder, text);
+        let command_line = Command { text: text.to_owned(), line: number, folder };
+        self.command = Some(command_line).filter(|_| !command.is_empty());
     }
 
     fn go_on(&mut self, text: &str) {

@@ -7,6 +7,8 @@ pub(crate) enum Mark<'a> {
     Prompt {
         /// The host that it names.
         host: Option<&'a str>,
+        /// The folder that it names by its whole path.
+        folder: Option<&'a str>,
         /// The command line; empty when nothing was typed.
         command: &'a str,
     },
@@ -33,17 +35,21 @@ const NAMELESS: &[&str] =
 pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
     let text = line.trim();
     let first = *text.as_bytes().first()?;
-    if let Some((host, command)) = split_host(text) {
-        return Some(Mark::Prompt { host, command });
+    if let Some((host, folder, command)) = split_host(text) {
+        return Some(Mark::Prompt { host, folder, command });
     }
     if let Some(command) = bare_prompt(text) {
-        return Some(Mark::Prompt { host: None, command });
+        return Some(Mark::Prompt { host: None, folder: None, command });
     }
     // `GUEST $ lscpu`, as people write of several machines.
     if let Some((host, command)) =
         text.split_once(" $ ").filter(|(host, command)| is_user(host) && is_command(command))
     {
-        return Some(Mark::Prompt { host: Some(host).filter(|host| is_telling(host)), command });
+        return Some(Mark::Prompt {
+            host: Some(host).filter(|host| is_telling(host)),
+            folder: None,
+            command,
+        });
     }
     if first == b'#' {
         let after = text.trim_start_matches('#');
@@ -61,7 +67,7 @@ pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
 }
 
 /// `root@host:~# command`, `[user@host dir]$ command`, `host:~ # command`.
-fn split_host(text: &str) -> Option<(Option<&str>, &str)> {
+fn split_host(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
     // A mark of a virtual environment stands before the prompt: (base) user@host.
     let body = match text.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
         Some((_, rest)) if rest.contains('@') => rest.trim_start(),
@@ -90,7 +96,11 @@ fn split_host(text: &str) -> Option<(Option<&str>, &str)> {
         }
         Some(_) => return None,
     };
-    Some((Some(name).filter(|name| is_telling(name)), command.trim()))
+    let folder = prompt
+        .split_once(':')
+        .map(|(_, folder)| folder.trim())
+        .filter(|folder| folder.starts_with(['/', '~']));
+    Some((Some(name).filter(|name| is_telling(name)), folder, command.trim()))
 }
 
 fn is_telling(host: &str) -> bool {
@@ -235,6 +245,7 @@ fn is_tool_line(name: &str, word: &str, next: Option<&str>, ran: bool) -> bool {
         "cat" | "head" | "tail" => {
             next.is_some_and(|next| next.starts_with("/sys/") || next.starts_with("/proc/"))
         }
+        "cd" => next.is_some_and(|next| next.starts_with("/sys") || next.starts_with("/proc")),
         "grep" => matches!(next, Some("." | "-r" | "-H" | "''" | "\"\"")),
         "perf" => matches!(next, Some("stat")),
         "openssl" => matches!(next, Some("speed")),
@@ -258,8 +269,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn prompt<'a>(host: Option<&'a str>, command: &'a str) -> Option<Mark<'a>> {
-        Some(Mark::Prompt { host, command })
+    fn prompt<'a>(host: Option<&'a str>, command: &'a str) -> Option<(Option<&'a str>, &'a str)> {
+        Some((host, command))
+    }
+
+    fn found(line: &str) -> Option<(Option<&str>, &str)> {
+        match find_mark(line, true)? {
+            Mark::Prompt { host, command, .. } => Some((host, command)),
+            _ => None,
+        }
     }
 
     #[test]
@@ -282,8 +300,14 @@ mod tests {
             ("➜  ~ lscpu", prompt(None, "lscpu")),
         ];
         for (line, expected) in cases {
-            assert_eq!(find_mark(line, true), expected, "{line}");
+            assert_eq!(found(line), expected, "{line}");
         }
+        let folder = |line| match find_mark(line, true) {
+            Some(Mark::Prompt { folder, .. }) => folder,
+            _ => None,
+        };
+        assert_eq!(folder("root@db-1:/sys/kernel/mm# ls"), Some("/sys/kernel/mm"));
+        assert_eq!(folder("[root@db-1 mm]# ls"), None);
     }
 
     #[test]

@@ -169,11 +169,8 @@ impl<'a> Sink<'a> {
                 measurement.detail.set(detail::RUN_UNDER, under.as_str());
             }
             if let Some(threads) = self.threads.filter(|_| measurement.metric == metrics::WORKLOAD_THROUGHPUT)
-                && measurement.labels.get(Label::Threads).is_none()
             {
-                measurement.labels = measurement.labels.with_label(Label::Threads, threads);
-                // Of this tool it was how many.
-                measurement.doubt = measurement.doubt.filter(|_| self.tool != "openssl speed");
+                crate::setting::add(&mut measurement, Label::Threads, threads.into(), self.tool);
             }
             if let Some(note) = self.note.as_ref().filter(|_| measurement.detail.get(detail::NOTE).is_none())
             {
@@ -227,6 +224,11 @@ impl<'a> Sink<'a> {
             return;
         }
         if let Some(known) = facts.files.get(&path).filter(|known| known.value != fact.value) {
+            let host =
+                |fact: &Fact<String>| fact.value.trim().split('.').next().unwrap_or_default().to_owned();
+            if path == "/proc/sys/kernel/hostname" && host(known) != host(&fact) {
+                facts.clash.get_or_insert([known.origin.clone(), fact.origin.clone()]);
+            }
             let name =
                 |fact: &Fact<String>| machine::text::field(&fact.value, "model name").map(str::to_owned);
             if name(known).zip(name(&fact)).is_some_and(|(one, other)| one != other) {

@@ -10,6 +10,8 @@ pub(crate) struct Command {
     pub text: String,
     /// Its line.
     pub line: u64,
+    /// The folder that it ran in, as far as prompts and `cd` above it tell; empty where they do not.
+    pub folder: String,
 }
 
 /// One tool.

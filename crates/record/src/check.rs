@@ -1,5 +1,6 @@
 //! A machine held against its baseline: the types only; what is off, `diagnose` finds.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::comparison::FactKind;
@@ -9,8 +10,7 @@ use crate::{Doubt, Metric, Text};
 pub const CHECK_VERSION: u32 = 1;
 
 /// A check with what it is of.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Checked<'a> {
     /// [`CHECK_VERSION`] of the program that made it.
     pub check: u32,
@@ -43,8 +43,7 @@ impl Checked<'_> {
 }
 
 /// What a check came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// Nothing is off.
@@ -58,8 +57,7 @@ pub enum Outcome {
 }
 
 /// A machine held against a baseline.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Check {
     /// What it came to.
     pub outcome: Outcome,
@@ -81,8 +79,7 @@ pub struct Check {
 }
 
 /// CPUs that other programs used while figures were measured.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Busy {
     /// So many on average.
     pub by_others: f64,
@@ -91,8 +88,7 @@ pub struct Busy {
 }
 
 /// A fact with what each of the two says of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FactOff {
     /// What kind of fact.
     pub kind: FactKind,
@@ -109,8 +105,7 @@ pub struct FactOff {
 }
 
 /// A figure held against the baseline's.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
     /// What it is, in words.
     pub what: Text,

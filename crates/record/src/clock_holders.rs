@@ -1,11 +1,11 @@
 //! What may hold a clock down beside the settings of cpufreq: power limits, firmware, heat.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 /// What may hold a clock down beside the settings of cpufreq.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ClockHolders {
     /// Power limits of processor packages, one an interface and window.
@@ -37,8 +37,7 @@ impl ClockHolders {
 
 /// A power limit of a package (powercap, RAPL).
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PowerLimit {
     /// Who sets it: `intel-rapl` (MSR), `intel-rapl-mmio` (firmware, thermald). The lowest wins.
@@ -71,8 +70,8 @@ pub struct PowerLimit {
     Deserialize,
     strum::Display,
     strum::IntoStaticStr,
+    JsonSchema,
 )]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldBy {
     /// A pin that another part of the board pulls: charger, voltage regulator, management controller.
@@ -102,8 +101,7 @@ pub enum HeldBy {
 }
 
 /// The clock outside the cores of a die (`intel_uncore_frequency`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct UncoreClock {
     /// Its folder: `package_00_die_00`.
@@ -115,8 +113,7 @@ pub struct UncoreClock {
 }
 
 /// A cooling device that lowers clocks.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Cooling {
     /// What it is: `Processor`, `cpufreq-cpu0`, `intel_powerclamp`.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 /// How one run ended; in JSON `{"code": 0}`.
@@ -19,8 +20,7 @@ pub enum RunEnd {
 }
 
 /// How often a command's threads were looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Looks {
     /// Looks at a thread.
@@ -36,8 +36,7 @@ pub struct Looks {
 }
 
 /// Threads that waited for one thing, summed over looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Waits {
     /// All of them.
@@ -50,8 +49,7 @@ pub struct Waits {
 }
 
 /// What threads of one process waited for locks, or for each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LockWaits {
     /// Time that threads were blocked in futexes between two runs, s, summed: those that never ran wait for work.
@@ -137,8 +135,7 @@ pub struct Around {
 
 /// The most that this machine was seen to do, measured before; what was not measured is absent.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Ceilings {
     /// Instructions a cycle of the built-in workloads, by their names.
@@ -169,8 +166,7 @@ pub struct Ceilings {
 }
 
 /// A latency curve's point.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CurvePoint {
     /// The memory that is gone through at random, bytes.
     pub bytes: u64,
@@ -179,8 +175,7 @@ pub struct CurvePoint {
 }
 
 /// The memory probe at one load.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbePoint {
     /// What memory carried, B/s.
     pub bandwidth: f64,

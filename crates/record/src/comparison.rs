@@ -1,6 +1,7 @@
 //! What a comparison of records says: the types only; the figures come from the `diagnose` crate, which computes them
 //! from the records alone.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -18,8 +19,7 @@ use crate::text::{Template, Text};
 pub const COMPARISON_VERSION: u32 = 1;
 
 /// Two or more records side by side. One of them is the baseline, which all others are held against.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// [`COMPARISON_VERSION`] of the program that made it.
     pub comparison: u32,
@@ -61,8 +61,7 @@ pub struct Comparison {
 }
 
 /// One of the records.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Subject {
     /// What it is called here: short, and no two alike.
@@ -89,8 +88,7 @@ pub struct Subject {
 }
 
 /// How the subjects belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
     /// All are the very same record.
@@ -102,8 +100,7 @@ pub enum Relation {
 }
 
 /// One fact of the inventory or the conditions in which the subjects differ.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
     /// What kind of fact.
     pub kind: FactKind,
@@ -119,8 +116,7 @@ pub struct Difference {
 }
 
 /// What kind of fact differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactKind {
     /// What the machine is built of.
@@ -133,8 +129,7 @@ pub enum FactKind {
 
 /// One figure of each subject.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     /// What belongs together: `core`, `workloads`, `memory latency`…
     pub group: String,
@@ -172,8 +167,7 @@ impl Row {
 }
 
 /// What a throughput is divided by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
     /// A physical core.
@@ -197,8 +191,7 @@ impl Per {
 
 /// One subject's figure, held against the baseline's.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Cell {
     /// The median; absent where the record has none, or none that is comparable.
@@ -229,8 +222,7 @@ pub struct Cell {
 
 /// A mean over a watch, held against another's.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// This less the baseline's, in the figure's own unit.
     pub by: f64,
@@ -241,8 +233,7 @@ pub struct Change {
 }
 
 /// Figures that are not comparable.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusal {
     /// Why, one sentence.
     pub why: Text,
@@ -268,8 +259,7 @@ fn is_false(value: &bool) -> bool {
 
 /// What explains that one subject's result differs from the baseline's.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
     /// The result in words.
     pub result: Text,
@@ -298,8 +288,7 @@ pub struct Explanation {
 }
 
 /// Work of which more cores do no more.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HeldBack {
     /// The work.
     pub work: String,
@@ -308,8 +297,7 @@ pub struct HeldBack {
 }
 
 /// One cause and its effect on the result.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
     /// The cause in a few words: `memory latency`.
     pub name: Text,
@@ -335,8 +323,7 @@ pub struct Cause {
 }
 
 /// Something that one might hold to be the reason.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// What it would be: `bigger caches`.
     pub claim: Text,
@@ -350,8 +337,7 @@ pub struct Claim {
 }
 
 /// Whether figures carry a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Support {
     /// They do.
@@ -391,8 +377,7 @@ impl Support {
 }
 
 /// What a subject would do with another's best setting; always modelled.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatIf {
     /// The subject, by index.
     pub subject: usize,
@@ -421,8 +406,7 @@ pub struct WhatIf {
 }
 
 /// The subjects by one result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Order {
     /// The result in words.
     pub result: Text,
@@ -437,8 +421,7 @@ pub struct Order {
 }
 
 /// One place in an order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rank {
     /// The subject, by index.
     pub subject: usize,

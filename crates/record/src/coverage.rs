@@ -1,5 +1,6 @@
 //! What could be measured, what could not, why, and what would make it possible.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -7,9 +8,19 @@ use crate::{Template, Text};
 
 /// How well one thing was covered.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::IntoStaticStr,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    JsonSchema,
 )]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum State {
@@ -31,8 +42,7 @@ impl State {
 }
 
 /// The coverage of one thing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Written", into = "Written")]
 pub struct Coverage {
     /// The measurement (`latency`), or a part of it (`latency 2MiB`), or a part of the inventory
@@ -48,8 +58,7 @@ pub struct Coverage {
 
 /// As it stands in JSON.
 #[skip_serializing_none]
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Serialize, Deserialize, JsonSchema)]
 struct Written {
     /// The measurement (`latency`), or a part of it (`latency 2MiB`), or a part of the inventory
     /// (`memory devices`).

@@ -198,7 +198,6 @@ impl fmt::Display for CpuList {
     }
 }
 
-#[cfg(test)]
 impl schemars::JsonSchema for CpuList {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "CpuList".into()

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -11,8 +12,9 @@ use crate::command_run::{Around, Ceilings, Looks, Probe, RunEnd, ThreadWaits, Th
 use crate::live::Sampled;
 
 /// Details of a measurement, by name. Another version may have others.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct Detail(BTreeMap<String, Value>);
 
 /// The name of a detail, with the type of its value.
@@ -148,21 +150,6 @@ impl Detail {
 impl FromIterator<(String, Value)> for Detail {
     fn from_iter<I: IntoIterator<Item = (String, Value)>>(all: I) -> Self {
         Self(all.into_iter().collect())
-    }
-}
-
-#[cfg(test)]
-impl schemars::JsonSchema for Detail {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        BTreeMap::<String, Value>::schema_name()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        BTreeMap::<String, Value>::json_schema(generator)
-    }
-
-    fn inline_schema() -> bool {
-        true
     }
 }
 

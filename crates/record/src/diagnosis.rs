@@ -1,6 +1,7 @@
 //! What a record means: the cache levels found in it, how far each resource is from line speed, and findings.
 //! The types only; the figures come from the `diagnose` crate, which computes them from a record alone.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -18,8 +19,7 @@ use crate::{Label, Labels};
 
 /// Everything that follows from a record's figures.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Diagnosis {
     /// The levels of the memory hierarchy found in the latency curve, nearest first, memory last.
@@ -67,8 +67,7 @@ pub struct Diagnosis {
 
 /// The CPU and the node's memory of a latency curve; absent where the record does not tell.
 #[skip_serializing_none]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct CurvePlace {
     /// The CPU that loads.
     pub cpu: Option<u64>,
@@ -85,8 +84,7 @@ impl CurvePlace {
 
 /// What nodes cost a program that ignores them, and whether the firmware tells the truth about their distances.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Numa {
     /// Nodes with memory that were measured.
     pub nodes: u32,
@@ -116,8 +114,7 @@ pub struct Numa {
 /// A fit of the Universal Scalability Law, X(N) = rate N / (1 + contention (N - 1) + coherency N (N - 1)), to the
 /// throughput of one workload with one placement (Gunther, Guerrilla Capacity Planning, 2007).
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scaling {
     /// The workload.
     pub workload: String,
@@ -173,8 +170,7 @@ impl Scaling {
 }
 
 /// One step of scaling, against one thread of the same workload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Threads, or copies of a command.
     pub threads: u32,
@@ -187,8 +183,7 @@ pub struct Step {
 }
 
 /// What a figure rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// Both sides were measured.
@@ -198,8 +193,7 @@ pub enum Basis {
 }
 
 /// What siblings add to the throughput of a workload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SiblingsAdd {
     /// The workload.
     pub workload: String,
@@ -216,8 +210,7 @@ pub struct SiblingsAdd {
 
 /// One layer of the machine in which a routine was timed.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Layer {
     /// `kernel`, `user`, `guest kernel`, `guest user`.
     pub layer: String,
@@ -251,8 +244,7 @@ pub struct Layer {
 
 /// What layers of the machine cost that were timed in turn with the same bytes: one entry a step, in which one thing
 /// differs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Overhead {
     /// The fastest layer, which the others are held against.
     pub line_speed: String,
@@ -269,8 +261,7 @@ pub struct Overhead {
 
 /// What differs between two layers, and what it costs.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerStep {
     /// What differs, for programs: `overhead-step-interrupts`. Absent in records of 0.1.
     pub code: Option<String>,
@@ -295,8 +286,7 @@ pub struct LayerStep {
 }
 
 /// A published conclusion, held against figures.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// The conclusion.
     pub claim: Text,
@@ -307,8 +297,7 @@ pub struct Claim {
 }
 
 /// What figures say of a conclusion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// They say the same.
@@ -321,8 +310,7 @@ pub enum Answer {
 
 /// One level of the memory hierarchy as the latency curve shows it.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
     /// `L1`, `L2`, `L3`, `memory`.
     pub name: String,
@@ -340,8 +328,7 @@ pub struct Level {
 
 /// One resource and its distance from line speed.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Resource {
     /// `core`, `memory bandwidth`, `memory latency`, `wake-up`.
     pub name: String,
@@ -376,8 +363,7 @@ pub struct Resource {
 
 /// The range of published figures of machines like one.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Typical {
     /// The least, in the resource's unit.
     pub low: f64,
@@ -396,8 +382,7 @@ pub struct Typical {
 }
 
 /// How a figure stands beside the published ones of machines like its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Position {
     /// Below all of them.

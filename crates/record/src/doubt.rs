@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::text::{Template, Text, Value};
@@ -36,14 +37,12 @@ pub enum DoubtKind {
 }
 
 /// What stands against a figure. In a record it is two keys of the figure: `doubt` and `doubt_code`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Written", into = "Written")]
 pub struct Doubt(Text);
 
 /// As it stands in JSON, among the keys of what it is a doubt about.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Serialize, Deserialize, JsonSchema)]
 struct Written {
     /// Why the figure should not be leaned on: "too noisy: …", "placed 97 % …". Absent when nothing is wrong.
     doubt: String,

@@ -1,12 +1,12 @@
 //! What figures of a diagnosis rest on.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::text::Text;
 
 /// Where a ceiling comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CeilingSource {
     /// From this machine's parts: channels × MT/s × 8 B, the advertised clock.
@@ -18,8 +18,7 @@ pub enum CeilingSource {
 }
 
 /// One figure behind a finding.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// The figure in words and units.
     pub says: Text,

@@ -1,5 +1,6 @@
 //! What costs speed: a finding, how bad and how sure it is, and rules that could not look.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_with::skip_serializing_none;
 
@@ -9,8 +10,9 @@ use crate::remedy::{KnobValue, Remedy};
 use crate::text::{Template, Text};
 
 /// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::EnumString)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::EnumString, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Severity {
@@ -23,8 +25,7 @@ pub enum Severity {
 }
 
 /// How many programs feel a loss.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Relevance {
     /// Any.
@@ -40,8 +41,7 @@ pub enum Relevance {
 
 /// Something that costs speed.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// The rule's name, stable: `timer-slack`.
     pub rule: String,
@@ -68,11 +68,11 @@ pub struct Finding {
     pub resource: Option<String>,
     /// What to do: commands to paste, or what to buy or change.
     #[serde(flatten, serialize_with = "RemedyLists::write", deserialize_with = "RemedyLists::read")]
-    #[cfg_attr(test, schemars(with = "RemedyLists"))]
+    #[schemars(with = "RemedyLists")]
     pub remedy: Vec<Remedy>,
     /// How to undo the remedy.
     #[serde(flatten, serialize_with = "UndoLists::write", deserialize_with = "UndoLists::read")]
-    #[cfg_attr(test, schemars(with = "UndoLists"))]
+    #[schemars(with = "UndoLists")]
     pub undo: Vec<Remedy>,
 }
 
@@ -87,8 +87,7 @@ impl Finding {
 }
 
 /// Remedies as they stand in JSON, among the keys of the finding: lists beside each other.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Serialize, Deserialize, JsonSchema)]
 struct RemedyLists {
     /// What to do: commands to paste, or what to buy or change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -103,8 +102,7 @@ struct RemedyLists {
 }
 
 /// What undoes the remedies, in the same form.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Serialize, Deserialize, JsonSchema)]
 struct UndoLists {
     /// How to undo the remedy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -155,9 +153,19 @@ fn known_knobs<'de, D: Deserializer<'de>>(written: D) -> Result<Vec<Option<KnobV
 
 /// How sure a finding is.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::IntoStaticStr,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    JsonSchema,
 )]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Confidence {
@@ -178,8 +186,7 @@ impl Confidence {
 }
 
 /// A rule that could not look.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotLookedFor {
     /// The rule's name.
     pub rule: String,

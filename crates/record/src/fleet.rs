@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
@@ -14,8 +15,9 @@ use crate::text::Text;
 pub const FLEET_VERSION: u32 = 1;
 
 /// What figures share their causes with: of those that say the same, a machine is slow once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, strum::VariantArray)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, strum::VariantArray, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
     /// Clock, one thread's work, the caches of a core.
@@ -62,8 +64,7 @@ impl Family {
 }
 
 /// What the records of a fleet say.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Fleet {
     /// [`FLEET_VERSION`] of the program that made it.
     pub fleet: u32,
@@ -83,8 +84,7 @@ pub struct Fleet {
 }
 
 /// What was read.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Reading {
     /// Files that were looked at.
     pub files: u64,
@@ -99,8 +99,7 @@ pub struct Reading {
 }
 
 /// Files of which the same is to be known.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Remark {
     /// What.
     pub what: Text,
@@ -115,8 +114,7 @@ pub struct Remark {
 }
 
 /// A fact and its value.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FactValue {
     /// The fact in words.
     pub what: Text,
@@ -128,8 +126,7 @@ pub struct FactValue {
 
 /// Machines that are held against each other.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Class {
     /// What they are, in a few words.
     pub name: String,
@@ -165,8 +162,7 @@ pub struct Class {
 }
 
 /// Why the machines of a kind are two classes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Camp {
     /// The facts that divide them, and what this camp has of them; empty where none does.
     pub by: Vec<FactValue>,
@@ -177,8 +173,7 @@ pub struct Camp {
 }
 
 /// A fact in which machines of a class differ.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Varying {
     /// The fact in words.
     pub what: Text,
@@ -192,8 +187,7 @@ pub struct Varying {
 }
 
 /// A figure that moved.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Drift {
     /// The figure.
     pub what: Text,
@@ -230,8 +224,7 @@ pub struct MachineCell {
 }
 
 /// A machine that is slow.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Slow {
     /// Its name.
     pub machine: String,
@@ -255,8 +248,7 @@ pub struct Slow {
 }
 
 /// In what a machine is slow.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SlowFigure {
     /// What it shares its causes with.
     pub family: Family,
@@ -282,8 +274,7 @@ pub struct SlowFigure {
 }
 
 /// What explains a slow machine.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FleetCause {
     /// Its stable code.
     pub code: String,

@@ -1,13 +1,13 @@
 //! A gate: a comparison held against what may be lost, as a test of a change asks.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::Metric;
 use crate::text::Text;
 
 /// What a gate asks for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Terms {
     /// The share of speed that may not be lost (0.05: 5 %). A loss is what `compare` prints: 1 less the ratio of speeds, so that
     /// a time 1/0.95 as long has lost 5 %.
@@ -23,8 +23,7 @@ pub struct Terms {
 }
 
 /// A comparison held against its terms.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
     /// What was asked for.
     pub terms: Terms,
@@ -37,8 +36,7 @@ pub struct Gate {
 }
 
 /// One figure of one record.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Held {
     /// The record, by its index in the comparison's subjects; of commands in turn the command's.
     pub subject: usize,
@@ -62,8 +60,7 @@ pub struct Held {
 }
 
 /// What came of a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// The whole interval is a loss of the bound or more.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::comparison::Difference;
@@ -16,8 +17,7 @@ pub const HISTORY_VERSION: u32 = 1;
 pub const HEADLINE: Template = Template::new("history-headline", "{name}");
 
 /// The records of a machine in the order of their times, and its figures over them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct History {
     /// [`HISTORY_VERSION`] of the program that made it.
     pub history: u32,
@@ -41,8 +41,7 @@ pub struct History {
 }
 
 /// One record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Moment {
     /// Its file.
     pub record: PathBuf,
@@ -54,8 +53,7 @@ pub struct Moment {
 }
 
 /// A figure over the records.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Line {
     /// What it is.
     pub what: Text,
@@ -75,8 +73,7 @@ pub struct Line {
 }
 
 /// A figure in one record.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
     /// Index in [`History::records`].
     pub record: usize,
@@ -90,8 +87,7 @@ pub struct Point {
 }
 
 /// A change of a figure between two records.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
     /// The last record before, by index in [`History::records`].
     pub before: usize,

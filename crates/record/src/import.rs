@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -9,8 +10,7 @@ use serde_with::skip_serializing_none;
 pub const PUBLISHED_FIGURES: &str = "published figures";
 
 /// The line of a tool's output that a figure was read from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
     /// The tool: `lscpu`, `perf stat`, `cyclictest`, `openssl speed`; `published figures` for a table of an article.
     pub tool: String,
@@ -23,8 +23,7 @@ pub struct Origin {
 }
 
 /// What a record was made of that no linespeed measured.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Import {
     /// What the texts call the machine: a host name, a heading; absent where nothing names it.
@@ -45,8 +44,7 @@ pub struct Import {
 }
 
 /// A text that was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Text {
     /// Its name, as in [`Origin::text`].
     pub name: String,
@@ -58,8 +56,7 @@ pub struct Text {
 
 /// One tool's output within a text.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     /// The tool.
     pub tool: String,
@@ -76,8 +73,7 @@ pub struct Output {
 }
 
 /// A figure that cannot be true: its text is kept, no value is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Withheld {
     /// What it would have been: a metric's name or an inventory path.
     pub what: String,
@@ -88,8 +84,7 @@ pub struct Withheld {
 }
 
 /// Two statements of the texts that cannot both be true.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contradiction {
     /// What contradicts what, and which of them the record follows, one or two sentences.
     pub says: String,
@@ -98,8 +93,7 @@ pub struct Contradiction {
 }
 
 /// Lines that belong to no output that is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NotUnderstood {
     /// How many, blank ones left out.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -19,8 +20,7 @@ pub use sampled::{KernelTime, MemoryLevel, Sampled};
 
 /// One interval of a watch. What Linux does not say is absent.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Interval {
     /// Its length, s.
@@ -86,8 +86,7 @@ pub struct Interval {
 }
 
 /// CPU time, s, summed over CPUs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CpuTimes {
     /// In user mode, nice time and guests' included.
@@ -141,8 +140,7 @@ impl CpuTimes {
 }
 
 /// The core clock.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clock {
     /// Its median over the CPUs that were asked, Hz.
     pub hz: f64,
@@ -152,8 +150,7 @@ pub struct Clock {
 
 /// The probe's readings of one interval.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Probe {
     /// Latency of loads from memory by node, ns: the median of the readings.
@@ -178,8 +175,7 @@ impl Probe {
 
 /// What sensors say.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Sensors {
     /// The highest temperature, °C.
@@ -200,8 +196,7 @@ impl Sensors {
 }
 
 /// What some processes had, and what their threads waited for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Service {
     /// For how long they were watched, s.
@@ -249,8 +244,7 @@ fn is_none(count: &u64) -> bool {
 }
 
 /// A cgroup that its quota held back.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Throttled {
     /// The group, as the kernel names it.
@@ -264,8 +258,7 @@ pub struct Throttled {
 }
 
 /// A process and what it had in an interval.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Process {
     /// Its number.
@@ -301,8 +294,7 @@ pub struct Process {
 }
 
 /// A thread of a process that is watched, and what it had in an interval.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Thread {
     /// Its process.

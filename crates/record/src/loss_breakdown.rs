@@ -1,6 +1,7 @@
 //! The loss breakdown (waterfall) of one resource: from the fastest that the hardware could go down to what is delivered, one
 //! step a cause.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -10,9 +11,8 @@ use crate::text::Text;
 
 /// From the ceiling down to what is delivered. It adds up: where more is better, ceiling − every step's `takes` −
 /// `unexplained` = delivered; where less is better (latencies) they are added instead.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(rename = "Ladder"))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Ladder")]
 pub struct LossBreakdown {
     /// The resource, as in `diagnosis.resources[].name`.
     pub resource: String,
@@ -39,9 +39,8 @@ pub struct LossBreakdown {
 
 /// One cause and what it takes.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(rename = "Rung"))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Rung")]
 pub struct LossStep {
     /// The cause in a few words.
     pub cause: Text,

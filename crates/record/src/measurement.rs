@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_with::skip_serializing_none;
@@ -14,8 +15,8 @@ use crate::metrics::{Better, Metric, Statistic};
 use crate::statistics::Summary;
 
 /// A value of a label: a number, a word or a switch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, strum::Display)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(!try_from))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, strum::Display, JsonSchema)]
+#[schemars(!try_from)]
 #[serde(untagged, try_from = "Value")]
 pub enum Key {
     /// `corrected: true`.
@@ -73,10 +74,9 @@ impl From<&str> for Key {
 
 /// Where a metric was measured: cpu, node, bytes, page, threads… Only the keys that apply. Two measurements are
 /// of the same thing when metric and labels are equal.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-#[cfg_attr(test, schemars(rename = "Where"))]
+#[schemars(rename = "Where")]
 pub struct Labels(pub BTreeMap<String, Key>);
 
 impl Labels {
@@ -145,8 +145,7 @@ impl Labels {
 }
 
 /// What is known to have happened during a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
     /// The core clock before and after differed by over 1 %.
@@ -164,8 +163,7 @@ pub enum Mark {
 }
 
 /// One marked sample. Marked samples are kept and counted, never hidden.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleMark {
     /// Index into the samples.
     pub sample: u32,
@@ -174,8 +172,7 @@ pub struct SampleMark {
 }
 
 /// A part of a distribution: how many samples lay in `[from, to)`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bucket {
     /// Lower bound, in the measurement's unit.
     pub from: f64,
@@ -196,8 +193,7 @@ fn seven_digits(value: f64) -> f64 {
 
 /// One metric at one place.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
     /// The metric's name; one name means one definition for ever.
     pub metric: Metric,

@@ -20,13 +20,13 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::label::Label;
 
 /// Which direction of a figure is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
     /// More is faster.
@@ -56,8 +56,9 @@ pub enum Whole {
 }
 
 /// What a figure is of. One that this version does not define is another version's or another tool's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct Metric(&'static str);
 
 impl Metric {
@@ -140,21 +141,6 @@ impl PartialEq<&str> for Metric {
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.0)
-    }
-}
-
-#[cfg(test)]
-impl schemars::JsonSchema for Metric {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        String::schema_name()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        String::json_schema(generator)
-    }
-
-    fn inline_schema() -> bool {
-        true
     }
 }
 

@@ -1,10 +1,10 @@
 //! How thorough a run was asked to be.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How thorough a run was asked to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunMode {
     /// Seconds: figures are rougher.

@@ -1,6 +1,7 @@
 //! How to lay a program out on a machine: how many processes of how many threads, on which CPUs, with which memory, and
 //! what that should give. The types only; the `diagnose` crate makes them from a record.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -13,8 +14,7 @@ use crate::text::Text;
 
 /// How to lay a program out on one machine.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Plan {
     /// The whole plan in a sentence or two.
@@ -47,8 +47,7 @@ pub struct Plan {
 }
 
 /// One process of a plan.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Process {
     /// Its number, from 0.
@@ -69,8 +68,7 @@ pub struct Process {
 }
 
 /// How memory is taken from nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
     /// As the kernel does it: from the node of the CPU that touches it first.
@@ -83,8 +81,7 @@ pub enum Policy {
 }
 
 /// Whether to use the siblings of a core.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Siblings {
     /// Hardware threads of a core.
@@ -102,8 +99,7 @@ pub struct Siblings {
 }
 
 /// What a layout should give one kind of program.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Gain {
     /// The kind: `memory-latency-bound`, `memory-bandwidth-bound`.
@@ -120,8 +116,7 @@ pub struct Gain {
 }
 
 /// Several last-level caches on a node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CacheDomains {
     /// The level of the cache.
@@ -135,8 +130,7 @@ pub struct CacheDomains {
 }
 
 /// Something else to set.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Advice {
     /// What: `memory`, `huge pages`, `interrupts`.
@@ -152,8 +146,7 @@ pub struct Advice {
 }
 
 /// One tool's lines.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Snippet {
     /// `numactl`, `taskset`, `systemd`, `docker`.
@@ -165,8 +158,7 @@ pub struct Snippet {
 }
 
 /// Lines that belong together.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Piece {
     /// The process that they are for; absent where they are for all.
@@ -178,8 +170,7 @@ pub struct Piece {
 
 /// A command run as planned and unbound, in turn.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Verification {
     /// The command as it was typed.

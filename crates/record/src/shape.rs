@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -11,8 +12,7 @@ use crate::share::Share;
 
 /// Looks at the same CPUs, in the order in which they were taken.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Looks {
     /// The CPUs, ascending.
@@ -25,8 +25,7 @@ pub struct Looks {
 
 /// Where the CPUs were within a few milliseconds.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Look {
     /// When it began, seconds from the run's begin.
@@ -47,8 +46,7 @@ pub struct Look {
 }
 
 /// Two CPUs that each kept one execution unit busy, alone and at the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Contended {
     /// The CPUs, the lower one first.
     pub pair: (u32, u32),
@@ -72,8 +70,7 @@ impl Looks {
 
 /// What the looks of a run say.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Shape {
     /// When these looks were taken, where that was another run than the record's: RFC 3339 in UTC.
@@ -137,8 +134,7 @@ impl ShapeState {
 }
 
 /// A class of distances.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Distance {
     /// The median, ns one way.
     pub median_ns: f64,
@@ -151,8 +147,7 @@ pub struct Distance {
 }
 
 /// Whether CPUs stay where they are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Motion {
     /// Too few looks to tell.
@@ -165,8 +160,7 @@ pub enum Motion {
 }
 
 /// Two CPUs on one core.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SharedCore {
     /// The CPUs.
     pub pair: (u32, u32),
@@ -177,8 +171,7 @@ pub struct SharedCore {
 }
 
 /// Loads from one page by CPUs near its memory and far from it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TwoDistances {
     /// A load by a near CPU, median, ns.
     pub near_ns: f64,
@@ -189,8 +182,7 @@ pub struct TwoDistances {
 }
 
 /// The topology that Linux shows, held against the looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Topology {
     /// Too few looks, or nothing to compare.
@@ -207,8 +199,7 @@ pub enum Topology {
 }
 
 /// Where the CPUs were in one look.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ShapeState {
     /// CPUs that shared a core, a list each.

@@ -1,11 +1,11 @@
 //! A share of what was counted, with its interval.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A share of samples: so many of them, and the interval that holds the share of the time with 95 % confidence (Wilson, 1927), which
 /// no count of zero makes zero.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Share {
     /// Samples.

@@ -1,5 +1,6 @@
 //! Sample statistics: one state summed up (design rule: median with an exact interval; no mean for a time).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -11,8 +12,7 @@ pub const MAD_SCALE: f64 = 1.4826;
 
 /// The summary of the samples of one state.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Summary {
     /// Samples.

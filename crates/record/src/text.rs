@@ -264,7 +264,6 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-#[cfg(test)]
 impl schemars::JsonSchema for Text {
     fn schema_name() -> Cow<'static, str> {
         String::schema_name()

@@ -1,6 +1,7 @@
 //! Commands that were run in turn: how their times differ, and each by itself. The types only; the figures come from the
 //! `diagnose` crate.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -10,8 +11,7 @@ use crate::text::Text;
 
 /// Commands that were run in turn, each round once, every other round backwards.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Turns {
     /// The commands, in the order in which they were named; the others are held against the first.
     pub commands: Vec<CommandInTurn>,
@@ -24,8 +24,7 @@ pub struct Turns {
 
 /// One of the commands.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandInTurn {
     /// The `workload` of its figures.
     pub workload: String,
@@ -37,8 +36,7 @@ pub struct CommandInTurn {
 
 /// A command's time against that of the first, round by round.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgainstFirst {
     /// Rounds that had both.
     pub rounds: u64,

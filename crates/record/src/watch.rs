@@ -3,6 +3,7 @@
 
 mod merge;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::command_run::Ceilings;
@@ -17,8 +18,7 @@ const MOST_SUMMED: usize = 64;
 const MOST_OF_A_MOMENT: usize = 3;
 
 /// A whole watch.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Watch {
     /// What was watched: `pid 4711`, `unit nginx.service`; empty for the whole machine.
@@ -46,8 +46,7 @@ pub struct Watch {
 }
 
 /// How long a verdict held.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Held {
     /// The verdict.
     pub by: BoundBy,
@@ -56,8 +55,7 @@ pub struct Held {
 }
 
 /// What was said of one interval.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Said {
     /// When the interval began, s since the record's start.
     pub at: f64,
@@ -68,8 +66,7 @@ pub struct Said {
 }
 
 /// One interval of a watch, or several that follow one another.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Moment {
     /// When it began, s since the record's start.

@@ -105,7 +105,12 @@ pub(super) fn is_fence(line: &str) -> bool {
 
 /// The cells of a row of a Markdown table.
 pub(super) fn row(line: &str) -> Option<Vec<&str>> {
-    let inner = line.trim().strip_prefix('|').filter(|inner| !inner.is_empty())?;
+    let line = line.trim();
+    // A box that is drawn around it has one cell.
+    if let Some(cell) = line.strip_prefix('│').and_then(|rest| rest.strip_suffix('│')) {
+        return Some(cell.split('│').map(str::trim).collect());
+    }
+    let inner = line.strip_prefix('|').filter(|inner| !inner.is_empty())?;
     // A bar behind a backslash is the cell's own.
     let mut escaped = false;
     let ends_cell = |c: char| {

@@ -10,14 +10,15 @@ const LOOKED_AT: usize = 400;
 /// Fewer lines share a beginning by chance.
 const FEWEST: usize = 3;
 
-/// Time stamps: no tool that is read prints such ones itself. The kernel's log, GitHub's and Docker's, journald's.
-const STAMPS: &str = r"^(\[ *\d+\.\d{6}\](\[ *[TC]\d+\])? |<\d+>|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d) ?|\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |\w{3} [ \d]\d \d\d:\d\d:\d\d \S+ \S+: |[\w.-]+ kernel: )";
+/// Time stamps: no tool that is read prints such ones itself. The kernel's log, GitHub's, Docker's and Kubernetes', journald's, those of
+/// loggers with fractions of seconds or in brackets.
+const STAMPS: &str = r"^(\[ *\d+\.\d{6}\](\[ *[TC]\d+\])? |<\d+>|([^\t]{1,60}\t[^\t]{1,60}\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d) ?((stdout|stderr) [FP] )?|(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d[.,]\d{3,9} ((TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR) +)?|\[(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d([.,]\d+)?\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |\w{3} [ \d]\d \d\d:\d\d:\d\d \S+ \S+: |[\w.-]+ kernel: )";
 
 /// Signs before each line, of comments and of a service's log.
 const SIGNS: [&str; 8] = [
     r"^\s*# ?",
     r"^\s*// ?",
-    r"^\s*; ?",
+    r"^\s*;+ ?",
     r"^\s*\* ?",
     r"^\s*-- ?",
     r"^\s*% ?",
@@ -53,7 +54,12 @@ impl Shared {
         let shares = |sign: &Regex| {
             all().map(rest).filter(|line| !line.trim().is_empty()).all(|line| sign.is_match(front(line)))
         };
-        Self { sign: sign.into_iter().find(shares), numbered }
+        // Of one host's lines pdsh and others print its name before each.
+        let host = all().next().map(rest).and_then(|line| line.split_once(": ")).map(|(name, _)| name);
+        let host = host
+            .filter(|name| is_host(name))
+            .and_then(|name| Regex::new(&format!("^{}: ?", regex_lite::escape(name))).ok());
+        Self { sign: sign.into_iter().chain(host).find(shares), numbered }
     }
 
     /// A line without it.
@@ -65,6 +71,15 @@ impl Shared {
         let sign = self.sign.as_ref().and_then(|sign| sign.find(front(rest)));
         without_stamps(sign.map_or(rest, |found| &rest[found.end()..]))
     }
+}
+
+/// Whether a word is a host's name and no part of a machine's.
+fn is_host(word: &str) -> bool {
+    let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    word.starts_with(|c: char| c.is_ascii_lowercase())
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+        && (letters.len() < word.len() || word.contains('.'))
+        && !matches!(letters, "cpu" | "pkg" | "core" | "policy" | "node" | "eth" | "usb" | "sd" | "ata")
 }
 
 /// The beginning of a line, in which all of this stands.
@@ -86,6 +101,10 @@ fn without_stamps(line: &str) -> &str {
 /// `   12  text`, `12: text`, `12|text`: the number of a line and the line.
 fn split_number(line: &str) -> Option<(u64, &str)> {
     let text = line.trim_start();
+    let text = text
+        .strip_prefix('L')
+        .filter(|rest| rest.split_once(": ").is_some_and(|(front, _)| front.len() <= 6))
+        .unwrap_or(text);
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number = text[..digits].parse().ok()?;
     let rest = &text[digits..];

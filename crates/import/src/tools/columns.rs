@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crate::reading::*;
 
 /// Columns that say which CPU a row is of.
-const IDS: &str = "pk|cor|CPU|Package|Die|Node|Core|cpu|usec|Time_Of_Day_Seconds";
+const IDS: &str = "pk|cor|CPU|Package|Die|L3|Node|Module|Core|cpu|usec|Time_Of_Day_Seconds|APIC|X2APIC";
 
 /// turbostat.
 pub(super) const TURBOSTAT: Tool = Tool {
@@ -66,11 +66,13 @@ fn without_time(text: &str) -> (Vec<&str>, bool) {
 /// The columns that a head names.
 fn head(text: &str) -> Option<Vec<String>> {
     // Most lines have none of the marks.
-    text.bytes().any(|b| matches!(b, b'%' | b'_' | b'/')).then_some(())?;
+    (text.bytes().any(|b| matches!(b, b'%' | b'_' | b'/')) || text.contains("ldavg-")).then_some(())?;
     let (words, _) = without_time(text);
     let known = words.iter().filter(|word| meaning(word).is_some()).count();
-    let names = words.iter().all(|word| word.len() <= 14 && parse_decimal(word).is_none());
-    (known >= 2 && names && words.len() < 200).then(|| words.into_iter().map(str::to_owned).collect())
+    let names = words.iter().all(|word| word.len() <= 20 && parse_decimal(word).is_none());
+    // A column alone stands beside the CPU that it is of.
+    let enough = known >= 2 || known == 1 && matches!(words[..], ["CPU", _]);
+    (enough && names && words.len() < 200).then(|| words.into_iter().map(str::to_owned).collect())
 }
 
 fn is_turbostat(columns: &[String]) -> bool {
@@ -114,9 +116,16 @@ impl Reader for ColumnsReader {
         }
         let ids = self.columns.iter().take_while(|column| scan::is_one_of(column, IDS)).count();
         // Older versions leave the places of all CPUs blank.
-        let blank = if words.first().is_some_and(|word| word.contains('.')) { ids } else { 0 };
+        let timed = self.columns.iter().take(2).any(|column| column == "Time_Of_Day_Seconds");
+        let blank = if !timed && words.first().is_some_and(|word| word.contains('.')) { ids } else { 0 };
         let columns = &self.columns[blank..];
-        let is_id = |word: &&str| parse_whole(word).is_some() || matches!(*word, "-" | "all");
+        // Of nodes, devices and networks a row is of a part that has no place here.
+        let first = self.columns.first().is_some_and(|column| meaning(column).is_none());
+        let of_a_part = ids == 0 && first && !is_turbostat(&self.columns);
+        if of_a_part && words.first().is_none_or(|word| *word != "all") {
+            return Fit::Taken;
+        }
+        let is_id = |word: &&str| parse_decimal(word).is_some() || matches!(*word, "-" | "all");
         if blank == 0 && !words.iter().take(ids).all(is_id) {
             return Fit::Between;
         }
@@ -139,6 +148,14 @@ impl Reader for ColumnsReader {
                 _ => 0,
             };
             let Some(value) = parse_scaled(value, exponent) else { continue };
+            // A counter of another rate is another machine's.
+            let rate = self.found.get(&(column.clone(), cpu)).filter(|_| kind == "tsc" && cpu.is_none());
+            if let Some((known, line_of)) = rate.and_then(|known| Some((known.samples.first()?, &known.line)))
+                && (known - value).abs() > 0.1 * known
+            {
+                let origins = [sink.origin(line_of.line()), sink.origin(line)];
+                sink.draft.facts.clash.get_or_insert(origins);
+            }
             let column = self
                 .found
                 .entry((column.clone(), cpu))
@@ -149,6 +166,8 @@ impl Reader for ColumnsReader {
     }
 
     fn end(&mut self, sink: &mut Sink) {
+        // Three averages, then threads that run or are ready, and all.
+        let mut load: [Option<(f64, PendingLine)>; 5] = Default::default();
         for ((name, cpu), Column { mut samples, mean, line }) in std::mem::take(&mut self.found) {
             if samples.is_empty() {
                 samples.extend(mean);
@@ -163,6 +182,10 @@ impl Reader for ColumnsReader {
                 // Of each CPU it says what its package takes.
                 "watts" if cpu.is_none() => (metrics::POWER_PACKAGE, place.with_label(Label::Scope, word)),
                 "clock" => (metrics::CORE_CLOCK, place),
+                "ipc" => (
+                    metrics::CORE_IPC,
+                    place.with_label(Label::Source, "pmu").with_label(Label::Scope, "system"),
+                ),
                 "tsc" if cpu.is_none() => {
                     if (1e6..=1e10).contains(&last) {
                         sink.draft.machine.processor.counter_hz = Some(last.round() as u64);
@@ -175,6 +198,12 @@ impl Reader for ColumnsReader {
                     sink.add_file("/proc/meminfo".to_owned(), text, line.line());
                     continue;
                 }
+                "load" => {
+                    if let Some(slot) = parse_whole(&word).and_then(|at| load.get_mut(at as usize)) {
+                        *slot = Some((last, line));
+                    }
+                    continue;
+                }
                 _ => continue,
             };
             // A CPU that slept all the time has no clock.
@@ -182,6 +211,13 @@ impl Reader for ColumnsReader {
             if !slept {
                 sink.add_figure(Measurement::exact(metric, place, samples), line.line());
             }
+        }
+        if let [Some((one, line)), Some((five, _)), Some((fifteen, _)), running, all] = &load {
+            let count = |of: &Option<(f64, PendingLine)>| {
+                of.as_ref().map_or("?".to_owned(), |(count, _)| count.to_string())
+            };
+            let text = format!("{one} {five} {fifteen} {}/{}\n", count(running), count(all));
+            sink.add_file("/proc/loadavg".to_owned(), text, line.line());
         }
     }
 }
@@ -239,5 +275,10 @@ mod tests {
             figures(&rates),
             ["event.rate event=context-switches: 1200", "event.rate event=forks: 1.5"]
         );
+        let queue = import(
+            "10:00:01      runq-sz  plist-sz   ldavg-1   ldavg-5  ldavg-15   blocked\n10:10:01            1       300      0.50      0.40      0.30         0\n\
+             10:20:01            3       310      2.50      1.40      0.70         1\nAverage:            2       305      1.50      0.90      0.50         0\n",
+        );
+        assert_eq!((queue.state.load, queue.state.running), (Some([2.5, 1.4, 0.7]), Some(3)));
     }
 }

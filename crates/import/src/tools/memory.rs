@@ -7,6 +7,7 @@ use record::machine::MemoryDevice;
 
 use crate::facts;
 use crate::reading::*;
+use crate::sink::fill;
 
 /// How the value of a label is written, and which field it is.
 #[derive(Clone, Copy)]
@@ -128,7 +129,10 @@ impl Listed {
                 matched.insert(at);
                 let says = differs(&all[at], &device);
                 let is_other = is_another_device(&all[at], &device);
-                all[at] = joined(std::mem::take(&mut all[at]), device);
+                // The later one, with what only the earlier one told.
+                let [later, earlier] =
+                    [&device, &all[at]].map(|one| serde_json::to_value(one).unwrap_or_default());
+                all[at] = serde_json::from_value(fill(later, earlier)).unwrap_or(device);
                 let prefix = format!("machine.memory_devices[{at}]");
                 let known = sink.draft.inventory.iter().find(|(path, _)| path.starts_with(&prefix));
                 let known = known.map(|(_, origin)| origin.clone());
@@ -206,23 +210,4 @@ fn differs(one: &MemoryDevice, other: &MemoryDevice) -> Option<String> {
             "the memory in {slot} is told as {one} and later as {other} {what}; the record follows the later output"
         ))
     })
-}
-
-/// The later one, with what only the earlier one told.
-fn joined(one: MemoryDevice, other: MemoryDevice) -> MemoryDevice {
-    MemoryDevice {
-        locator: other.locator.or(one.locator),
-        bank: other.bank.or(one.bank),
-        bytes: other.bytes.or(one.bytes),
-        kind: other.kind.or(one.kind),
-        form: other.form.or(one.form),
-        rated_mt_s: other.rated_mt_s.or(one.rated_mt_s),
-        configured_mt_s: other.configured_mt_s.or(one.configured_mt_s),
-        data_bits: other.data_bits.or(one.data_bits),
-        ranks: other.ranks.or(one.ranks),
-        vendor: other.vendor.or(one.vendor),
-        part: other.part.or(one.part),
-        channel: other.channel.or(one.channel),
-        node: other.node.or(one.node),
-    }
 }

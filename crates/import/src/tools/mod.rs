@@ -3,10 +3,8 @@
 mod columns;
 mod cyclictest;
 pub(crate) mod dmidecode;
-mod files;
+pub(crate) mod files;
 mod hyperfine;
-mod lat_mem_rd;
-mod lmbench;
 mod lscpu;
 mod lshw;
 mod memory;
@@ -22,7 +20,6 @@ mod stress_ng;
 mod sysbench;
 #[cfg(test)]
 pub(crate) mod testing;
-mod time;
 
 use std::collections::BTreeSet;
 
@@ -32,15 +29,9 @@ use crate::tool::Tool;
 pub(crate) const TOOLS: &[Tool] = &[
     files::FILES,
     perf_stat::PERF_STAT,
-    time::TIME,
-    hyperfine::HYPERFINE,
     hyperfine::HYPERFINE_JSON,
     hyperfine::HYPERFINE_CSV,
-    hyperfine::HYPERFINE_MARKDOWN,
     stress_ng::STRESS_NG,
-    stress_ng::STRESS_NG_YAML,
-    lmbench::STREAM,
-    lat_mem_rd::LAT_MEM_RD,
     stream::MC_CALPIN,
     mlc::MLC,
     openssl::OPENSSL_SPEED,
@@ -68,6 +59,13 @@ pub(crate) const TOOLS: &[Tool] = &[
     files::PATTERNS[6],
     files::PATTERNS[7],
     files::PATTERNS[8],
+    files::PATTERNS[9],
+    files::PATTERNS[10],
+    files::PATTERNS[11],
+    files::PATTERNS[12],
+    files::PATTERNS[13],
+    files::PATTERNS[14],
+    files::PATTERNS[15],
 ];
 
 /// The names of all tools whose output is known, in order.

@@ -74,7 +74,12 @@ impl Reader for PublishedReader {
 
 /// A figure of a table: its value, its unit and its keys.
 pub(crate) fn take_figure(metric: &'static Definition, text: &str, line: Line, sink: &mut Sink) {
-    match parse_figure(metric, text) {
+    take(metric, parse_figure(metric, text), line, sink);
+}
+
+/// What a line says is a figure of a metric, or why it is none.
+pub(super) fn take(metric: &Definition, figure: Result<Measurement, Why>, line: Line, sink: &mut Sink) {
+    match figure {
         Ok(m) => sink.add_figure(m, line),
         Err(why) => sink.withhold(metric.name, why, line),
     }
@@ -170,7 +175,11 @@ fn put_at(value: &mut Value, path: &[String], new: Value) -> bool {
 
 /// The rest of a figure's line: `117.323 ns bytes=64MiB cpu=0 node=0 method="lmbench lat_mem_rd"`.
 fn parse_figure(metric: &'static Definition, rest: &str) -> Result<Measurement, Why> {
-    let words = split_words(rest)?;
+    parse_words(metric, &split_words(rest)?)
+}
+
+/// The same of its words. One that begins with + is a detail.
+pub(super) fn parse_words(metric: &'static Definition, words: &[String]) -> Result<Measurement, Why> {
     let mut words = words.iter();
     let number = words.next().ok_or("the value is missing")?;
     let unit = words.next().ok_or("the unit is missing")?;
@@ -189,6 +198,11 @@ fn parse_figure(metric: &'static Definition, rest: &str) -> Result<Measurement, 
             "doubt" => m.doubt = Some(value.into()),
             "note" => m = m.with_detail(detail::NOTE, value),
             "work" => m = m.with_detail(detail::WORK, value),
+            key if key.starts_with('+') => {
+                let number = value.parse::<u64>().ok().map(Value::from);
+                let number = number.or_else(|| value.parse::<f64>().ok().map(Value::from));
+                m.detail.set_named(&key[1..], number.unwrap_or_else(|| Value::from(value)));
+            }
             "class" if metric.metric() == metrics::CORE_TO_CORE_LATENCY => {
                 m = m.with_detail(detail::CLASS, value)
             }
@@ -209,7 +223,7 @@ fn parse_figure(metric: &'static Definition, rest: &str) -> Result<Measurement, 
 }
 
 /// A key's value: a number, a size, a switch or a word, as records of measured figures have it.
-fn parse_label(key: &str, value: &str) -> Result<Key, Why> {
+pub(crate) fn parse_label(key: &str, value: &str) -> Result<Key, Why> {
     Ok(match (key, value) {
         ("bytes", _) => Key::Count(units::parse_bytes(value).map_err(|error| error.to_string())?),
         // As in records, a bare number is bytes a second.
@@ -295,16 +309,14 @@ fn plain(number: &str, exponent: i32) -> Option<f64> {
     if bare != number {
         return numbers::parse_whole(number).and_then(|_| numbers::parse_scaled(&bare, exponent));
     }
-    numbers::parse_plain(number)?;
-    format!("{number}e{exponent}")
-        .parse()
-        .ok()
-        .or(numbers::parse_plain(number))
-        .filter(|value: &f64| value.is_finite())
+    let value = numbers::parse_plain(number)?;
+    // Read as one number, it is rounded once; one that has an exponent already is not.
+    let scaled = format!("{number}e{exponent}").parse().unwrap_or(value * 10_f64.powi(exponent));
+    Some(scaled).filter(|value: &f64| value.is_finite())
 }
 
 /// Words; blanks within quotes (`"…"`, `'…'`) belong to a word.
-fn split_words(text: &str) -> Result<Vec<String>, Why> {
+pub(super) fn split_words(text: &str) -> Result<Vec<String>, Why> {
     let mut words = vec![String::new()];
     let mut inside = None;
     for c in text.chars() {

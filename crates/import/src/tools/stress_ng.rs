@@ -1,4 +1,4 @@
-//! stress-ng: bogus operations a second of each stressor, as `--metrics` and `--metrics-brief` print them and `--yaml` writes them.
+//! stress-ng: bogus operations a second of each stressor, as `--metrics` and `--metrics-brief` print them; what `--yaml` writes is patterns.
 
 use std::collections::HashMap;
 
@@ -9,13 +9,6 @@ pub(super) const STRESS_NG: Tool = Tool {
     name: "stress-ng",
     opens: |line, command| message(line.text).is_some() || brief(line.text).is_some() && asked(command),
     reader: |command| Box::new(TextReader { brief: asked(command), ..TextReader::default() }),
-};
-
-/// `--yaml`.
-pub(super) const STRESS_NG_YAML: Tool = Tool {
-    name: "stress-ng --yaml",
-    opens: |line, _| scan::begins(line.text.trim(), "system-info:|stress-ng-version: "),
-    reader: |_| Box::new(YamlReader::default()),
 };
 
 /// What stands behind `stress-ng: metrc: [28637] `, before 0.14.06 behind `stress-ng: info:  [28637] `.
@@ -102,46 +95,6 @@ impl Reader for TextReader {
             }
         }
         Fit::Taken
-    }
-}
-
-#[derive(Default)]
-struct YamlReader {
-    stressor: Option<String>,
-    figures: [Option<f64>; 3],
-    line: PendingLine,
-}
-
-impl Reader for YamlReader {
-    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        let text = line.text.trim().trim_start_matches("- ");
-        let Some((key, value)) = scan::pair(text) else {
-            return if scan::is_one_of(text, "...|---") { Fit::Taken } else { Fit::Between };
-        };
-        match key {
-            "stress-ng-version" => sink.version(value),
-            "stressor" => {
-                self.end(sink);
-                self.stressor = Some(value.to_owned());
-            }
-            "bogo-ops-per-second-real-time" => {
-                (self.figures[0], self.line) = (parse_plain(value), line.into())
-            }
-            "user-time" => self.figures[1] = parse_plain(value),
-            "system-time" => self.figures[2] = parse_plain(value),
-            key if !key.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') => {
-                return Fit::Over;
-            }
-            _ => {}
-        }
-        Fit::Taken
-    }
-
-    fn end(&mut self, sink: &mut Sink) {
-        let figures = std::mem::take(&mut self.figures);
-        if let Some(stressor) = self.stressor.take() {
-            publish(&stressor, figures, self.line.line(), sink);
-        }
     }
 }
 

@@ -5,7 +5,7 @@ mod destinations;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use import::{Imported, Importer, Split, Table, choose_machine, list_machines};
+use import::{Imported, Importer, Setting, Split, Table, choose_machine, list_machines};
 use record::import::NotUnderstood;
 use record::phrase::{count_noun, visible};
 use record::{Record, store};
@@ -27,8 +27,10 @@ const STANDARD_INPUT: &str = "standard input";
 pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     let tables: Vec<Table> =
         import.tables.iter().map(|table| Table::parse(table)).collect::<Result<_, _>>().map_err(usage)?;
+    let settings: Vec<Setting> =
+        import.settings.iter().map(|setting| Setting::parse(setting)).collect::<Result<_, _>>().map_err(usage)?;
     let read = |split: Split| {
-        let mut importer = Importer::new(split).with_tables(tables.clone());
+        let mut importer = Importer::new(split).with_tables(tables.clone()).with_settings(settings.clone());
         import.files.iter().try_for_each(|path| read_text(&mut importer, path))?;
         Ok::<_, Failure>(importer.finish())
     };

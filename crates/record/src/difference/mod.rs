@@ -10,6 +10,7 @@ mod medians;
 #[cfg(test)]
 mod tests;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::{interval_rank, median_of_sorted};
@@ -34,8 +35,7 @@ const MOST_ROUNDS: usize = 10_000;
 const BLOCK: usize = 4;
 
 /// What can be said about a difference.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum Verdict {
     /// It costs this share, with its interval.

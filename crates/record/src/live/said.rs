@@ -1,5 +1,6 @@
 //! What `live --json` says of an interval.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Interval;
@@ -7,9 +8,8 @@ use crate::Coverage;
 use crate::bound::Bound;
 
 /// An interval with what it means: a line of JSON.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(rename = "Live"))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Live")]
 pub struct Said<'a> {
     /// When it ended, RFC 3339 in UTC.
     pub time: &'a str,

@@ -1,5 +1,6 @@
 //! What samples of instructions and their registers say: at what programs wait in user mode, without a counter.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -7,8 +8,7 @@ use crate::diagnosis::BoundKind;
 use crate::share::Share;
 
 /// Where the memory lies that loads wait for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemoryLevel {
     /// Cache of one core.
@@ -24,8 +24,7 @@ pub enum MemoryLevel {
 }
 
 /// What the kernel does for a program.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelTime {
     /// For what.
     pub kind: BoundKind,
@@ -35,8 +34,7 @@ pub struct KernelTime {
 
 /// What samples of user mode wait for.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Sampled {
     /// How many samples: of the interval, or of the last 10 s where it is shorter.

@@ -1,5 +1,6 @@
 //! A machine's memory: its NUMA nodes and its slots.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -7,8 +8,7 @@ use crate::CpuList;
 
 /// One NUMA node.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Node {
     /// The kernel's node number; may be sparse.
@@ -35,8 +35,7 @@ pub struct Node {
 
 /// What the firmware's table (HMAT) tells of a node's memory, as read by the nearest CPUs.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Access {
     /// The nodes of these CPUs; empty where the kernel does not tell.
@@ -49,8 +48,7 @@ pub struct Access {
 
 /// One memory slot from SMBIOS type 17.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MemoryDevice {
     /// Slot, for instance `CPU0_DIMMA0`.

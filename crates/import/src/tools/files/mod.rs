@@ -1,6 +1,7 @@
 //! Files of `/sys`, `/proc` and control groups as texts quote them: with their path before each line, below their path, or below the
 //! command that prints them. They are read by the same code as a machine's own.
 
+mod kinds;
 mod patterns;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -9,16 +10,23 @@ use crate::reading::*;
 use patterns::tool;
 
 /// Tools that print what such files say, as `patterns.txt` has them.
-pub(super) const PATTERNS: [Tool; 9] = [
+pub(super) const PATTERNS: [Tool; 16] = [
     tool::<0>("cpupower frequency-info"),
     tool::<1>("cpupower idle-info"),
     tool::<2>("x86_energy_perf_policy"),
     tool::<3>("rdmsr"),
     tool::<4>("uname"),
-    tool::<5>("free"),
-    tool::<6>("free of procps before 3.3.10"),
-    tool::<7>("dmesg"),
-    tool::<8>("tinymembench"),
+    tool::<5>("uptime"),
+    tool::<6>("free"),
+    tool::<7>("free of procps before 3.3.10"),
+    tool::<8>("dmesg"),
+    tool::<9>("tinymembench"),
+    tool::<10>("time"),
+    tool::<11>("hyperfine"),
+    tool::<12>("hyperfine --export-markdown"),
+    tool::<13>("stress-ng --yaml"),
+    tool::<14>("lmbench stream"),
+    tool::<15>("lmbench lat_mem_rd"),
 ];
 
 /// Files that an output quotes, each with its first line.
@@ -149,22 +157,23 @@ fn absolute(word: &str) -> Option<String> {
 }
 
 /// The file that a line names: `path:value` of grep, `path = value`, `kernel.name = value` of sysctl, a path alone or between
-/// arrows, which head puts above several files.
-fn stated(text: &str) -> Option<(String, Option<&str>)> {
+/// arrows, which head puts above several files. `folder`: where names without a path lie.
+fn stated<'t>(text: &'t str, folder: &str) -> Option<(String, Option<&'t str>)> {
     let text = text.trim();
     if let Some(path) = text.strip_prefix("==> ").and_then(|rest| rest.strip_suffix(" <==")) {
-        return Some((absolute(path)?, None));
+        return Some((absolute_from(folder, path)?, None));
     }
     let end = text.find([':', '=', ' ', '\t']).unwrap_or(text.len());
     let (path, rest) = text.split_at(end);
     // Most lines name none.
-    path.contains(['/', '.', '_']).then_some(())?;
+    let named = !folder.is_empty() && rest.starts_with(':');
+    (named || path.contains(['/', '.', '_'])).then_some(())?;
     let value = rest.trim_start_matches([' ', '\t']);
     let (marked, value) = value.strip_prefix([':', '=']).map_or((false, value), |value| (true, value.trim()));
     if scan::begins(path, "kernel.|vm.|fs.|net.|dev.|abi.|debug.|user.") && rest.starts_with(" =") {
         return Some((format!("/proc/sys/{}", path.replace('.', "/")), Some(value)));
     }
-    let whole = absolute(path)?;
+    let whole = absolute_from(folder, path)?;
     match value {
         "" if rest.is_empty() || rest == ":" => path.contains('/').then_some((whole, None)),
         // Without a mark between them words would be prose.
@@ -173,14 +182,61 @@ fn stated(text: &str) -> Option<(String, Option<&str>)> {
     }
 }
 
+/// The folder in which the command after this one runs, which ran in `folder`; empty where that is not known.
+pub(crate) fn folder_after(folder: &str, command: &str) -> String {
+    let changes = command.split([';', '&']).map(str::trim).filter_map(|part| part.strip_prefix("cd "));
+    changes.fold(folder.to_owned(), |folder, to| {
+        within(&folder, to.trim().trim_matches(['"', '\'']).trim_end_matches('/'))
+    })
+}
+
+/// A path as it is seen from a folder.
+fn within(folder: &str, path: &str) -> String {
+    if path.starts_with('/') || !folder.starts_with('/') {
+        return path.to_owned();
+    }
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+/// The whole path of a file that a command in this folder names.
+fn absolute_from(folder: &str, word: &str) -> Option<String> {
+    match scan::begins(folder, "/sys|/proc") && !word.contains('=') {
+        true => absolute(&within(folder, word)),
+        false => absolute(word),
+    }
+}
+
+/// Where the files lie that a command prints with their names, as it names them.
+fn named_from(command: Option<&Command>) -> String {
+    let names = |command: &&Command| {
+        command.text.contains("grep") || command.text.contains("head") || command.text.contains("tail")
+    };
+    let folder = command.filter(names).map(|command| folder_after(&command.folder, &command.text));
+    folder.filter(|folder| scan::begins(folder, "/sys|/proc")).unwrap_or_default()
+}
+
 /// The files that a command prints, in order; none where it makes something else of them.
-fn asked(command: &str) -> VecDeque<String> {
+fn asked(command: &Command) -> VecDeque<String> {
+    let mut folder = command.folder.clone();
+    let command = command.text.as_str();
     // What tee writes it prints.
     if let Some((_, written)) = command.rsplit_once("tee ")
         && command.starts_with("echo ")
     {
         let word = written.split_whitespace().find(|word| !word.starts_with('-'));
-        return word.and_then(absolute).filter(|_| !written.contains("&&")).into_iter().collect();
+        return word
+            .and_then(|word| absolute_from(&folder, word))
+            .filter(|_| !written.contains("&&"))
+            .into_iter()
+            .collect();
     }
     let mut stages = command.split('|').map(str::trim);
     let first = stages.next().unwrap_or_default();
@@ -195,6 +251,10 @@ fn asked(command: &str) -> VecDeque<String> {
     };
     let mut paths = VecDeque::new();
     for part in first.split([';', '&']).map(str::trim).filter(|part| !part.is_empty()) {
+        if part.starts_with("cd ") {
+            folder = folder_after(&folder, part);
+            continue;
+        }
         // Within a container or on another machine.
         let away = scan::begins(part, "kubectl |docker |podman |ssh |oc |lxc |nsenter |chroot |adb ");
         let reads = |word: &&str| scan::is_one_of(word, "cat|head|tail|grep");
@@ -208,7 +268,7 @@ fn asked(command: &str) -> VecDeque<String> {
         let (options, words): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with('-'));
         let named = words.iter().skip(usize::from(greps)).filter(|word| word.parse::<u32>().is_err());
         let named_paths: Option<Vec<String>> =
-            named.map(|word| absolute(word.trim_matches(['"', '\'']))).collect();
+            named.map(|word| absolute_from(&folder, word.trim_matches(['"', '\'']))).collect();
         match named_paths.filter(|paths| {
             !paths.is_empty() && !(greps && (paths.len() > 1 || options.iter().any(|o| counts(o))))
         }) {
@@ -243,15 +303,14 @@ pub(super) const FILES: Tool = Tool {
     opens: |line, command| {
         let text = line.text.trim();
         !text.is_empty()
-            && (stated(text).is_some()
+            && (stated(text, &named_from(command)).is_some()
                 || self_described(text).is_some()
-                || command.is_some_and(|command| {
-                    asked(&command.text).front().is_some_and(|path| is_line_of(path, text))
-                }))
+                || command
+                    .is_some_and(|command| asked(command).front().is_some_and(|path| is_line_of(path, text))))
     },
     reader: |command| {
-        let asked = command.map(|command| asked(&command.text)).unwrap_or_default();
-        Box::new(FilesReader { asked, ..FilesReader::default() })
+        let asked = command.map(asked).unwrap_or_default();
+        Box::new(FilesReader { asked, folder: named_from(command), ..FilesReader::default() })
     },
 };
 
@@ -259,6 +318,8 @@ pub(super) const FILES: Tool = Tool {
 struct FilesReader {
     /// Files whose content is still to come.
     asked: VecDeque<String>,
+    /// Where names without a path lie.
+    folder: String,
     /// The file that the lines are of.
     current: Option<String>,
     after_blank: bool,
@@ -273,7 +334,7 @@ impl Reader for FilesReader {
             return Fit::Between;
         }
         let after_blank = std::mem::take(&mut self.after_blank);
-        if let Some((path, value)) = stated(text) {
+        if let Some((path, value)) = stated(text, &self.folder) {
             self.asked.clear();
             self.current = Some(path.clone()).filter(|_| value.is_none());
             if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -320,4 +381,11 @@ impl Reader for FilesReader {
     fn end(&mut self, sink: &mut Sink) {
         std::mem::take(&mut self.found).hand_over(sink);
     }
+}
+
+#[cfg(test)]
+mod tests {
+    mod hyperfine;
+    mod lmbench;
+    mod time;
 }

@@ -1,10 +1,15 @@
-//! Tools that print what files of `/sys` and `/proc` say: a pattern a line, in `patterns.txt`, tells which file each of their lines is.
+//! Tools whose lines are patterns, in `patterns.txt`: each tells which files of `/sys` and `/proc` it quotes, or which figures.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::OnceLock;
+
+use record::command_line::CommandLine;
+use record::metrics::Definition;
 
 use super::super::published;
 use super::Found;
+use super::kinds::{is_number, value_of};
+use crate::prompts;
 use crate::reading::*;
 
 /// The longest line that is held against patterns, in bytes.
@@ -19,27 +24,56 @@ struct Pattern {
     parts: Vec<Part>,
     /// Paths and what they hold.
     files: Vec<(&'static str, &'static str)>,
+    figures: Vec<Figure>,
 }
 
 enum Part {
     Words(&'static str),
-    Take(&'static str, &'static str),
+    /// A name, whether it is told once in an output, and the kind of its value.
+    Take(&'static str, bool, &'static str),
+}
+
+/// A figure of a metric: the words of a published one, with places.
+struct Figure {
+    metric: &'static Definition,
+    words: Vec<String>,
+}
+
+/// A tool's patterns.
+#[derive(Default)]
+struct Known {
+    /// The programs whose command line above is the tool's own; any where none is named.
+    programs: Vec<&'static str>,
+    patterns: Vec<Pattern>,
+    /// What is made of an output when it is over.
+    figures: Vec<Figure>,
 }
 
 /// The patterns of each tool, in the order of `patterns.txt`.
-fn all() -> &'static [(&'static str, Vec<Pattern>)] {
-    static ALL: OnceLock<Vec<(&str, Vec<Pattern>)>> = OnceLock::new();
+fn all() -> &'static [Known] {
+    static ALL: OnceLock<Vec<Known>> = OnceLock::new();
     ALL.get_or_init(|| {
-        let mut all: Vec<(&str, Vec<Pattern>)> = Vec::new();
+        let mut all: Vec<Known> = Vec::new();
         for line in include_str!("patterns.txt").lines().filter(|line| !line.starts_with('#')) {
-            match (line.strip_suffix(']').and_then(|line| line.strip_prefix('[')), all.last_mut()) {
-                (Some(tool), _) => all.push((tool, Vec::new())),
-                (None, Some((_, patterns))) if !line.is_empty() => patterns.push(pattern(line)),
-                _ => {}
+            if is_name(line) {
+                all.push(Known::default());
+            }
+            let Some(tool) = all.last_mut().filter(|_| !line.is_empty() && !is_name(line)) else {
+                continue;
+            };
+            match (line.strip_prefix("of "), line.strip_prefix("= ")) {
+                (Some(programs), _) => tool.programs = programs.split(' ').collect(),
+                (_, Some(figure)) => tool.figures.extend(Figure::read(figure)),
+                _ => tool.patterns.push(pattern(line)),
             }
         }
         all
     })
+}
+
+/// Whether a line begins a tool.
+fn is_name(line: &str) -> bool {
+    line.starts_with('[') && line.ends_with(']')
 }
 
 fn pattern(line: &'static str) -> Pattern {
@@ -50,20 +84,36 @@ fn pattern(line: &'static str) -> Pattern {
         words.strip_prefix('(').and_then(|words| words.split_once(") ")).unwrap_or(("", words));
     let mut parts = Vec::new();
     let mut rest = words;
-    while let Some((before, (inner, after))) =
-        rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
-    {
+    while let Some((before, inner, after)) = place(rest) {
         parts.extend(Some(before).filter(|before| !before.is_empty()).map(Part::Words));
         let (name, kind) = inner.split_once(':').unwrap_or(("", inner));
-        parts.push(Part::Take(name, kind));
+        let once = name.strip_suffix('!');
+        parts.push(Part::Take(once.unwrap_or(name), once.is_some(), kind));
         rest = after;
     }
     parts.extend(Some(rest).filter(|rest| !rest.is_empty()).map(Part::Words));
-    let files = files.split("; ").filter_map(|file| file.split_once(' ')).collect();
-    Pattern { opens, counts, command: command.split_whitespace().collect(), parts, files }
+    let (figures, files): (Vec<&str>, Vec<&str>) =
+        files.split("; ").partition(|file| file.starts_with("figure:"));
+    let files = files.into_iter().filter_map(|file| file.split_once(' ')).collect();
+    let figures = figures.into_iter().filter_map(|figure| Figure::read(figure.trim_start_matches("figure:")));
+    Pattern {
+        opens,
+        counts,
+        command: command.split_whitespace().collect(),
+        parts,
+        files,
+        figures: figures.collect(),
+    }
 }
 
-/// What a pattern took, by name.
+/// What stands before the first place of a template, in it, and behind it.
+fn place(template: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = template.split_once('{')?;
+    let (inner, after) = rest.split_once('}')?;
+    Some((before, inner, after))
+}
+
+/// What a pattern took, by name; `None` where its unit is not told.
 type Values = BTreeMap<&'static str, Option<String>>;
 
 impl Pattern {
@@ -76,13 +126,25 @@ impl Pattern {
         self.command.iter().all(|word| word.strip_prefix('!').map_or_else(|| has(word), |word| !has(word)))
     }
 
-    /// Whether a line may be of this pattern, by its beginning.
+    /// Whether a line may be of this pattern, by its beginning and its end.
     fn may_be(&self, text: &str, command: Option<&Command>) -> bool {
         if !self.command.is_empty() && command.is_none() {
             return false;
         }
-        match self.parts.first() {
-            Some(Part::Words(words)) => text.starts_with(words.split(' ').next().unwrap_or_default()),
+        let ends = || match self.parts.last() {
+            Some(Part::Words(words)) => {
+                text.trim_end().ends_with(words.rsplit(' ').next().unwrap_or_default())
+            }
+            _ => true,
+        };
+        match self.parts.as_slice() {
+            [Part::Words(words), ..] => {
+                text.starts_with(words.split(' ').next().unwrap_or_default()) && ends()
+            }
+            [Part::Take(_, _, kind), Part::Words(words), ..] => {
+                let begins = !is_number(kind) || text.starts_with(|c: char| c.is_ascii_digit());
+                begins && ends() && text.contains(words.trim())
+            }
             _ => text.len() <= 40,
         }
     }
@@ -91,6 +153,14 @@ impl Pattern {
         let mut values = Values::new();
         (text.len() <= LONGEST && self.is_asked(command) && take(&self.parts, text, command, &mut values))
             .then_some(values)
+    }
+
+    /// The names of values that are told once.
+    fn once(&self) -> impl Iterator<Item = &'static str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Take(name, true, _) => Some(*name),
+            _ => None,
+        })
     }
 }
 
@@ -101,14 +171,14 @@ fn take(parts: &[Part], text: &str, command: Option<&Command>, values: &mut Valu
         Part::Words(words) => {
             return text.strip_prefix(words).is_some_and(|text| take(rest, text, command, values));
         }
-        Part::Take(name, kind) => (*name, *kind),
+        Part::Take(name, _, kind) => (*name, *kind),
     };
     let mut ends = match rest.first() {
         Some(Part::Words(words)) => text.match_indices(words).map(|(at, _)| at).collect(),
         _ => vec![text.len()],
     };
     // What may be anything is as long as it can be.
-    if kind == "r" {
+    if matches!(kind, "r" | "command") {
         ends.reverse();
     }
     ends.into_iter().any(|end| {
@@ -116,84 +186,114 @@ fn take(parts: &[Part], text: &str, command: Option<&Command>, values: &mut Valu
         let fits = take(rest, &text[end..], command, values);
         if fits && !name.is_empty() {
             values.insert(name, value);
+            // What it was run under stands in it, too.
+            if kind == "command"
+                && let Some(under) = record::command_line::conditions(&text[..end])
+            {
+                values.insert("under", Some(under));
+            }
         }
         fits
     })
 }
 
-/// Architectures by the kernel's words.
-const ARCHITECTURES: &str =
-    "x86_64|aarch64|i686|i586|armv7l|armv6l|armv8l|ppc64le|ppc64|s390x|riscv64|loongarch64|sparc64|mips64";
+impl Figure {
+    /// `METRIC VALUE UNIT key=value …`.
+    fn read(text: &str) -> Option<Self> {
+        let (metric, words) = text.split_once(' ')?;
+        Some(Self { metric: metrics::find(metric)?, words: published::split_words(words).ok()? })
+    }
 
-/// What `text` says as this kind of value; `Some(None)` where its unit is not told, and `None` where it is of another kind.
-fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Option<Option<String>> {
-    let whole = |fits: bool| fits.then(|| Some(text.to_owned()));
-    let is_word = !text.is_empty() && !text.contains(' ');
-    match kind {
-        "n" => whole(is_word && text.len() <= 20 && text.bytes().all(|b| b.is_ascii_digit())),
-        "w" => whole(is_word),
-        "r" => whole(!text.is_empty()),
-        "num" => whole(is_word && parse_decimal(text).is_some()),
-        "cpus" => whole(scan::all(text.split(' '), parse_whole).is_some()),
-        "release" => whole(is_word && text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('.')),
-        "arch" => whole(scan::is_one_of(text, ARCHITECTURES)),
-        "hex" => {
-            let digits = text.strip_prefix("0x").unwrap_or(text);
-            u64::from_str_radix(digits, 16).ok().map(|value| Some(value.to_string()))
+    /// Its words with what is told: one that stands in a place of which nothing is told is left out. `None` without its value, and
+    /// an error where that of a place is not told in full.
+    fn fill(&self, values: &Values) -> Option<Result<Vec<String>, ()>> {
+        let mut words = Vec::new();
+        for word in &self.words {
+            // `?name:WORD` stands there where the name is told, `!name:WORD` where it is not.
+            let told = |names: &str| names.split('|').any(|name| values.contains_key(name));
+            let asks = |sign: char| word.strip_prefix(sign).and_then(|word| word.split_once(':'));
+            let word = match (asks('?'), asks('!')) {
+                (Some((names, word)), _) if told(names) => word,
+                (_, Some((names, word))) if !told(names) => word,
+                (None, None) => word,
+                _ => continue,
+            };
+            match fill(word, values) {
+                Ok(word) => words.push(word),
+                Err(Missing::Unit) => return Some(Err(())),
+                Err(Missing::All) if words.is_empty() => return None,
+                Err(Missing::All) => {}
+            }
         }
-        "khz" => {
-            let khz = scan::quantity(text, &[("GHz", 6), ("MHz", 3), ("kHz", 0)])?;
-            (text.split(' ').count() == 2).then(|| Some(format!("{khz:.0}")))
-        }
-        "kib" => memory(text, command),
-        _ => None,
+        Some(Ok(words))
+    }
+
+    /// The name of its value.
+    fn value(&self) -> &str {
+        self.words.first().and_then(|word| place(word)).map_or("", |(_, name, _)| name)
     }
 }
 
-/// KiB of a size that `free` prints: its unit stands behind it, or follows from the command.
-fn memory(text: &str, command: Option<&Command>) -> Option<Option<String>> {
-    const UNITS: [&str; 5] = ["B", "K", "M", "G", "T"];
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let value = parse_decimal(digits).filter(|value| *value >= 0.0)?;
-    let flags: Vec<&str> =
-        command.iter().flat_map(|command| command.text.split_whitespace()).skip(1).collect();
-    let suffix = text[digits.len()..].trim_end_matches(['i', 'B']);
-    let asked = || {
-        let short =
-            flags.iter().filter_map(|flag| flag.strip_prefix('-')).filter(|flag| !flag.starts_with('-'));
-        let letters: String = short.collect();
-        UNITS.iter().position(|unit| letters.contains(&unit.to_lowercase())).or(command.map(|_| 1))
-    };
-    let at = match &text[digits.len()..] {
-        "" => asked(),
-        "B" => Some(0),
-        _ => Some(UNITS.iter().position(|unit| *unit == suffix)?),
-    };
-    let base: f64 = if flags.contains(&"--si") { 1000.0 } else { 1024.0 };
-    Some(at.map(|at| format!("{:.0}", value * base.powi(at as i32) / 1024.0)))
+/// What is missing of a value.
+enum Missing {
+    All,
+    Unit,
 }
 
-/// A template with the values in its places: `{a}`, of which `{a[3:0]}` are bits.
-fn fill(template: &str, values: &Values) -> Option<String> {
+/// A template with the values in its places: `{a}`, of which `{a[3:0]}` are bits; `{a|b|=c}`, where `a` is not told, is `b`, or else
+/// the word c.
+fn fill(template: &str, values: &Values) -> Result<String, Missing> {
     let mut filled = String::new();
     let mut rest = template;
-    while let Some((before, (inner, after))) =
-        rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
-    {
-        let (name, bits) = inner.split_once('[').unwrap_or((inner, ""));
-        let value = values.get(name)?.as_deref()?;
+    while let Some((before, inner, after)) = place(rest) {
+        let (names, bits) = inner.split_once('[').unwrap_or((inner, ""));
+        let told = names.split('|').find_map(|name| match name.strip_prefix('=') {
+            Some(word) => Some(Some(word)),
+            None => values.get(name).map(Option::as_deref),
+        });
+        let value = told.ok_or(Missing::All)?.ok_or(Missing::Unit)?;
         filled.push_str(before);
         match bits.strip_suffix(']').and_then(|bits| bits.split_once(':')) {
-            Some((high, low)) => {
-                let (high, low): (u32, u32) = (high.parse().ok()?, low.parse().ok()?);
-                let value = value.parse::<u64>().ok()? >> low;
-                filled.push_str(&(value & ((1_u64 << (high - low + 1)) - 1)).to_string());
-            }
+            Some(range) => filled.push_str(&bits_of(value, range).ok_or(Missing::All)?.to_string()),
             None => filled.push_str(value),
         }
         rest = after;
     }
-    Some(filled + rest)
+    Ok(filled + rest)
+}
+
+/// Bits of a number, from the highest to the lowest that is meant.
+fn bits_of(value: &str, (high, low): (&str, &str)) -> Option<u64> {
+    let (high, low): (u32, u32) = (high.parse().ok()?, low.parse().ok()?);
+    Some(value.parse::<u64>().ok()? >> low & ((1_u64 << (high - low + 1)) - 1))
+}
+
+/// What the command line above tells of figures.
+fn of_command(command: Option<&Command>, programs: &[&str]) -> Values {
+    let line = match programs {
+        // Without one of these words it is what a document writes above.
+        [] => command
+            .filter(|command| prompts::may_be_command(&command.text))
+            .map(|command| CommandLine::read(&command.text)),
+        programs => command.map(|command| CommandLine::above(Some(&command.text), programs)),
+    };
+    let line = line.unwrap_or_default();
+    // What was timed is perf with what it ran.
+    let name = if line.perf.is_some() { format!("perf stat {}", line.name) } else { line.name.clone() };
+    let processes = line.option(&["-P"]).and_then(parse_whole).unwrap_or(1);
+    let size = line.option(&["-M"]).and_then(|size| record::units::parse_bytes(size).ok());
+    let known = [
+        ("workload", Some(name).filter(|_| !line.name.is_empty())),
+        ("cpu", line.cpu().map(|cpu| cpu.to_string())),
+        ("node", line.node().map(|node| node.to_string())),
+        ("cpus", line.cpus.as_ref().map(ToString::to_string)),
+        ("threads", Some(processes.to_string())),
+        ("processes", Some(processes.to_string()).filter(|_| processes > 1)),
+        ("size", size.map(|size| size.to_string())),
+        // `-t` walks at random and not along the stride, which prefetchers follow.
+        ("random", Some(if line.has("-t") { " -t" } else { "" }.to_owned())),
+    ];
+    known.into_iter().filter_map(|(name, value)| Some((name, Some(value?)))).collect()
 }
 
 /// The tool whose patterns stand at this place.
@@ -203,25 +303,64 @@ pub(crate) const fn tool<const AT: usize>(name: &'static str) -> Tool {
         opens: |line, command| {
             let text = line.text.trim_start();
             let openers =
-                || all()[AT].1.iter().filter(|pattern| pattern.opens && pattern.may_be(text, command));
+                || all()[AT].patterns.iter().filter(|pattern| pattern.opens && pattern.may_be(text, command));
             openers().next().is_some() && {
                 let text = scan::words(text).join(" ");
                 openers().any(|pattern| pattern.take(&text, command).is_some())
             }
         },
         reader: |command| {
-            Box::new(PatternReader { at: AT, command: command.cloned(), ..PatternReader::default() })
+            let known = &all()[AT];
+            let makes = !known.figures.is_empty() || !known.programs.is_empty();
+            let values = if makes { of_command(command, &known.programs) } else { Values::new() };
+            Box::new(PatternReader { known, command: command.cloned(), values, ..PatternReader::of(known) })
         },
     }
 }
 
-#[derive(Default)]
 struct PatternReader {
-    at: usize,
+    known: &'static Known,
     command: Option<Command>,
     values: Values,
     counted: Option<u32>,
     found: Found,
+    /// Where what is told once stood.
+    told: BTreeMap<&'static str, PendingLine>,
+    /// Figures of this output, by metric and place.
+    made: HashSet<String>,
+}
+
+impl PatternReader {
+    fn of(known: &'static Known) -> Self {
+        let (command, counted, values) = (None, None, Values::new());
+        Self {
+            known,
+            command,
+            values,
+            counted,
+            found: Found::default(),
+            told: BTreeMap::new(),
+            made: HashSet::new(),
+        }
+    }
+
+    /// Takes the figures of a line; whether the output goes on: a figure that it has already is another one's.
+    fn figures(&mut self, pattern: &Pattern, line: Line, sink: &mut Sink) -> bool {
+        for figure in &pattern.figures {
+            let m = match figure.fill(&self.values) {
+                Some(Ok(words)) => published::parse_words(figure.metric, &words),
+                Some(Err(())) => Err("its unit is not told".to_owned()),
+                None => continue,
+            };
+            match m {
+                Ok(m) if pattern.opens && !self.made.insert(format!("{} {:?}", m.metric, m.labels)) => {
+                    return false;
+                }
+                m => published::take(figure.metric, m, line, sink),
+            }
+        }
+        true
+    }
 }
 
 impl Reader for PatternReader {
@@ -232,12 +371,16 @@ impl Reader for PatternReader {
         }
         let command = self.command.as_ref();
         let fits = |pattern: &&Pattern| pattern.may_be(&text, command);
-        let mut patterns = all()[self.at].1.iter().filter(fits);
+        let mut patterns = self.known.patterns.iter().filter(fits);
         let Some((pattern, values)) =
             patterns.find_map(|pattern| Some((pattern, pattern.take(&text, command)?)))
         else {
             return Fit::Between;
         };
+        if pattern.once().any(|name| self.told.contains_key(name)) {
+            return Fit::Over;
+        }
+        self.told.extend(pattern.once().map(|name| (name, line.into())));
         if values.contains_key("cpu") {
             self.counted = None;
         }
@@ -247,21 +390,27 @@ impl Reader for PatternReader {
             self.values.insert("k", Some(next.to_string()));
         }
         self.values.extend(values);
+        if let Some(Some(version)) = self.values.remove("version") {
+            sink.version(&version);
+        }
+        if !self.figures(pattern, line, sink) {
+            return Fit::Over;
+        }
         for (path, value) in &pattern.files {
+            let (asked, path) =
+                path.strip_prefix('?').and_then(|path| path.split_once(':')).unwrap_or(("", path));
+            if !asked.is_empty() && !self.values.contains_key(asked) {
+                continue;
+            }
             let path = if path.starts_with('/') || path.contains(':') {
-                (*path).to_owned()
+                path.to_owned()
             } else {
                 format!("/sys/devices/system/cpu/cpu{{cpu}}/{path}")
             };
             match (fill(&path, &self.values), fill(value, &self.values)) {
-                (Some(path), Some(value)) if path.starts_with("figure:") => {
-                    if let Some(metric) = metrics::find(path.trim_start_matches("figure:")) {
-                        published::take_figure(metric, &format!(" {value}"), line, sink);
-                    }
-                }
-                (Some(path), Some(value)) if path.starts_with("log:") => sink.add_file(path, value, line),
-                (Some(path), Some(value)) => self.found.add(&path, &value, line),
-                (Some(path), None) => {
+                (Ok(path), Ok(value)) if path.starts_with("log:") => sink.add_file(path, value, line),
+                (Ok(path), Ok(value)) => self.found.add(&path, &value, line),
+                (Ok(path), Err(_)) => {
                     sink.withhold(path.trim_end_matches('+'), "its unit is not told".to_owned(), line);
                     break;
                 }
@@ -273,6 +422,25 @@ impl Reader for PatternReader {
 
     fn end(&mut self, sink: &mut Sink) {
         std::mem::take(&mut self.found).hand_over(sink);
+        let under = self.values.remove("under").flatten();
+        sink.under = sink.under.take().or(under);
+        let mut figures: Vec<(&PendingLine, &Figure)> = self
+            .known
+            .figures
+            .iter()
+            .filter_map(|figure| Some((self.told.get(figure.value())?, figure)))
+            .collect();
+        figures.sort_by_key(|(line, _)| line.line().number);
+        for (line, figure) in figures {
+            if let Some(Ok(words)) = figure.fill(&self.values) {
+                published::take(
+                    figure.metric,
+                    published::parse_words(figure.metric, &words),
+                    line.line(),
+                    sink,
+                );
+            }
+        }
     }
 }
 
@@ -282,27 +450,16 @@ mod tests {
 
     #[test]
     fn each_tool_is_called_as_its_patterns_are() {
-        let names: Vec<&str> = all().iter().map(|(name, _)| *name).collect();
+        let names = include_str!("patterns.txt").lines().filter(|line| is_name(line));
+        let names: Vec<&str> = names.map(|line| line.trim_matches(['[', ']'])).collect();
         let tools: Vec<&str> = super::super::PATTERNS.iter().map(|tool| tool.name).collect();
         assert_eq!(names, tools);
-    }
-
-    #[test]
-    fn sizes_of_memory_have_the_unit_that_was_asked_for() {
-        let command = |text: &str| Some(Command { text: text.to_owned(), line: 1 });
-        for (text, asked, kib) in [
-            ("16265488", Some("free"), Some("16265488")),
-            ("15884", Some("free -m"), Some("16265216")),
-            ("15884", Some("free -mt"), Some("16265216")),
-            ("15", Some("free -g"), Some("15728640")),
-            ("15Gi", Some("free -h"), Some("15728640")),
-            ("15Gi", None, Some("15728640")),
-            ("7.6G", Some("free -h"), Some("7969178")),
-            ("0B", Some("free -h"), Some("0")),
-            ("15884", None, None),
-        ] {
-            let said = memory(text, asked.and_then(command).as_ref());
-            assert_eq!(said, Some(kib.map(str::to_owned)), "{text} {asked:?}");
-        }
+        let lines = include_str!("patterns.txt").lines().filter(|line| !line.starts_with('#'));
+        let written: usize =
+            lines.map(|line| line.matches("figure:").count() + usize::from(line.starts_with("= "))).sum();
+        let made = all().iter().map(|known| {
+            known.figures.len() + known.patterns.iter().map(|pattern| pattern.figures.len()).sum::<usize>()
+        });
+        assert_eq!(made.sum::<usize>(), written, "each figure has a metric and whole words");
     }
 }

@@ -1,9 +1,17 @@
-//! hyperfine's exports: JSON with every run, CSV and the table in Markdown.
+//! hyperfine's exports: JSON with every run and CSV. Its text and its table in Markdown, which hold means, are patterns.
 
+use record::command_line::comparable_name;
 use serde_json::Value;
 
-use super::time;
 use crate::reading::*;
+
+/// Its units of time.
+const UNITS: &[(&str, i32)] = &[("s", 0), ("ms", -3), ("µs", -6), ("us", -6), ("ns", -9)];
+
+/// A time of a command.
+fn time(command: &str, state: Option<&'static str>, seconds: f64) -> Measurement {
+    scan::run_time(Some(&comparable_name(command)), state, seconds)
+}
 
 /// What `--export-csv` prints first; columns of parameters follow.
 const COLUMNS: &str = "command,mean,stddev,median,user,system,min,max";
@@ -12,24 +20,17 @@ const COLUMNS: &str = "command,mean,stddev,median,user,system,min,max";
 const COLUMNS_OF_2: &str = "command,time_wall_clock_unit,time_wall_clock_mean";
 
 /// `--export-json`.
-pub(in crate::tools) const HYPERFINE_JSON: Tool = Tool {
+pub(super) const HYPERFINE_JSON: Tool = Tool {
     name: "hyperfine --export-json",
     opens: |line, _| list(line.text).is_some(),
     reader: |_| Box::new(JsonReader(Document::default())),
 };
 
 /// `--export-csv`.
-pub(in crate::tools) const HYPERFINE_CSV: Tool = Tool {
+pub(super) const HYPERFINE_CSV: Tool = Tool {
     name: "hyperfine --export-csv",
     opens: |line, _| [COLUMNS, COLUMNS_OF_2].iter().any(|columns| line.text.trim().starts_with(columns)),
     reader: |_| Box::new(CsvReader { columns: Vec::new() }),
-};
-
-/// `--export-markdown`.
-pub(in crate::tools) const HYPERFINE_MARKDOWN: Tool = Tool {
-    name: "hyperfine --export-markdown",
-    opens: |line, _| unit(line.text).is_some(),
-    reader: |_| Box::new(MarkdownReader { unit: None, of_2: false }),
 };
 
 /// The list that `"results": [` begins.
@@ -121,8 +122,7 @@ impl Reader for CsvReader {
             let at = self.columns.iter().position(|column| names.contains(&column.as_str()))?;
             cells.get(at)
         };
-        let exponent =
-            cell(["time_wall_clock_unit"; 2]).map_or(Some(0), |unit| scan::find(super::UNITS, unit));
+        let exponent = cell(["time_wall_clock_unit"; 2]).map_or(Some(0), |unit| scan::find(UNITS, unit));
         let number = |names| {
             exponent.and_then(|exponent| {
                 parse_scaled(cell(names).filter(|text| parse_plain(text).is_some())?, exponent)
@@ -161,63 +161,15 @@ fn cells(row: &str) -> Vec<String> {
     row.split(ends_cell).map(bare).collect()
 }
 
-/// The power of ten of the unit in the heading `Command Mean [ms] Min [ms] Max [ms] Relative`.
-fn unit(heading: &str) -> Option<i32> {
-    let (first, rest) = heading.split_once("Mean Wall Time [").or_else(|| heading.split_once("Mean ["))?;
-    let (unit, rest) = rest.split_once(']')?;
-    let columns = rest.contains("Min [") && rest.contains("Max [") || rest.contains("Factor");
-    let whole = first.trim() == "Command" && columns;
-    scan::find(super::UNITS, unit).filter(|_| whole)
-}
-
-struct MarkdownReader {
-    unit: Option<i32>,
-    /// The table is of version 2.
-    of_2: bool,
-}
-
-impl Reader for MarkdownReader {
-    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        let Some(exponent) = self.unit else {
-            self.unit = unit(line.text);
-            self.of_2 = line.text.contains("Wall Time");
-            return if self.unit.is_some() { Fit::Taken } else { Fit::Over };
-        };
-        // hyperfine writes every command in backquotes: any other words are a cell that cannot be read, or another table's.
-        let row = line.text.trim().strip_prefix('`').and_then(|rest| rest.rsplit_once('`'));
-        let Some((command, cells)) = row.filter(|(command, _)| !command.is_empty()) else {
-            return Fit::Between;
-        };
-        // `22.4 ± 1.9 20.1 25.3 1.00 ± 0.1`, of single runs without what varies.
-        let words: Vec<&str> = cells.split_whitespace().collect();
-        let number = |word: &&str| parse_plain(word).is_some();
-        let mean = match words[..] {
-            [mean, "±", spread, min, max, relative] | [mean, "±", spread, min, max, relative, "±", _]
-                if [spread, min, max, relative].iter().all(number) =>
-            {
-                mean
-            }
-            // Since 2.0 the change and the factor may be missing.
-            [mean] | [mean, "±", _] | [mean, "±", _, ..] if self.of_2 => mean,
-            [mean, min, max, relative] if [min, max, relative].iter().all(number) => mean,
-            _ => return Fit::Between,
-        };
-        let Some(mean) = parse_scaled(mean, exponent) else { return Fit::Between };
-        let m = time(&command.replace("\\|", "|"), None, mean);
-        sink.add_figure(m.with_detail(detail::FROM, "mean of its runs"), line);
-        Fit::Taken
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use crate::tools::testing::{damaged, figures, import, the};
     use proptest::prelude::*;
     use record::detail;
 
-    const JSON: &str = include_str!("../../../tests/texts/hyperfine-1.15.json");
-    const CSV: &str = include_str!("../../../tests/texts/hyperfine-1.15.csv");
-    const MARKDOWN: &str = include_str!("../../../tests/texts/hyperfine-1.15.md");
+    const JSON: &str = include_str!("../../tests/texts/hyperfine-1.15.json");
+    const CSV: &str = include_str!("../../tests/texts/hyperfine-1.15.csv");
+    const MARKDOWN: &str = include_str!("../../tests/texts/hyperfine-1.15.md");
 
     #[test]
     fn json_has_every_run_of_each_command() {

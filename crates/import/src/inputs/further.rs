@@ -1,0 +1,168 @@
+use super::*;
+
+#[test]
+fn files_are_found_below_the_folder_that_a_text_changed_to() {
+    for text in [
+        "$ cd /sys/devices/system/cpu/cpu0/cpufreq\n$ cat scaling_governor\npowersave\n",
+        "$ cd /sys/devices/system/cpu && cat cpu0/cpufreq/scaling_governor\npowersave\n",
+        "$ cd /sys/devices\n$ cd system/cpu/cpu1/../cpu0\n$ grep . cpufreq/*\ncpufreq/scaling_governor:powersave\n",
+        "root@db-1:/sys/devices/system/cpu/cpu0/cpufreq# cat scaling_governor\npowersave\n",
+        "root@db-1:/sys/devices/system/cpu/cpu0/cpufreq# grep . *\nscaling_governor:powersave\n",
+        "root@db-1:/sys/devices/system/cpu/cpu0/cpufreq# tail -n +1 scaling_*\n==> scaling_governor <==\npowersave\n",
+    ] {
+        let state = import(text).state;
+        let governor = state.clocks.first().and_then(|clock| clock.governor.as_deref());
+        assert_eq!(governor, Some("powersave"), "{text}");
+    }
+    // Elsewhere a name says nothing.
+    let home = import("root@db-1:~# cat scaling_governor\npowersave\n");
+    assert!(home.state.clocks.is_empty());
+}
+
+#[test]
+fn load_averages_are_read_wherever_a_tool_prints_them() {
+    for text in [
+        " 10:00:01 up 5 days,  3:02,  2 users,  load average: 2.50, 1.40, 0.70\n",
+        " 10:00:01 up 3 min,  1 user,  load average: 2,50, 1,40, 0,70\n",
+        "top - 10:00:01 up 5 days, 3:02, 2 users,  load average: 2.50, 1.40, 0.70\n",
+        "$ uptime\n 22:11:37 up 109 days,  1:05,  0 users,  load average: 2.50, 1.40, 0.70\n",
+    ] {
+        assert_eq!(import(text).state.load, Some([2.5, 1.4, 0.7]), "{text}");
+    }
+    assert_eq!(import("I let it run up to 5 min, load average was high\n").state.load, None);
+}
+
+#[test]
+fn ibm_z_counts_its_cores_in_books_and_drawers_in_every_language() {
+    let english = "Architecture: s390x\nCPU(s): 8\nOn-line CPU(s) list: 0-7\nThread(s) per core: 2\nCore(s) per socket: 2\n\
+        Socket(s) per book: 2\nBook(s) per drawer: 1\nDrawer(s): 1\nVendor ID: IBM/S390\nMachine type: 3906\n";
+    let german = "Architektur: s390x\nCPU(s): 8\nListe der Online-CPU(s): 0-7\nThread(s) pro Kern: 2\nKern(e) pro Socket: 2\n\
+        Sockel pro Buch: 2\nBuch/Bücher pro Schublade: 1\nSchublade(n): 1\nAnbieterkennung: IBM/S390\n";
+    for text in [english, german] {
+        let counts = import(text).machine.counts;
+        assert_eq!((counts.packages, counts.cores), (Some(2), Some(4)), "{text}");
+        // A part of a machine that is larger.
+        let part = import(
+            &text.replace("er): 1", "er): 4").replace("(n): 1", "(n): 4").replace("wer(s): 1", "wer(s): 4"),
+        );
+        assert_eq!(part.machine.counts.cores, None, "{:?}", part.machine.counts);
+    }
+}
+
+#[test]
+fn a_user_says_of_all_figures_what_a_text_does_not() {
+    let row = "aes-256 ige      89602.86k    97498.37k    98271.49k    98399.91k    89101.65k\n";
+    let settings = vec![crate::Setting::parse("threads=32").expect("a setting")];
+    let mut importer = Importer::new(Split::Hosts).with_settings(settings);
+    importer.read("text", row.as_bytes()).expect("reading from memory does not fail");
+    let imported = importer.finish().expect("a machine").remove(0);
+    assert!(figures(&imported)[0].contains("threads=32"), "{:?}", figures(&imported));
+    assert!(imported.measurements.iter().all(|m| m.doubt.is_none()));
+    for wrong in ["threads", "colour=red", "=3"] {
+        assert!(crate::Setting::parse(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn what_carriers_of_texts_put_before_each_line_is_stripped() {
+    const LIST: &str = "Architecture: x86_64\nCPU(s): 4\nOn-line CPU(s) list: 0-3\nThread(s) per core: 2\nCore(s) per socket: 2\nSocket(s): 1\n";
+    let each = |before: &dyn Fn(usize) -> String, behind: &str| {
+        LIST.lines()
+            .enumerate()
+            .map(|(at, line)| format!("{}{line}{behind}\n", before(at + 1)))
+            .collect::<String>()
+    };
+    for text in [
+        each(&|at| format!("build\tRun lscpu\t2024-05-01T12:00:0{at}.1234567Z "), ""),
+        each(&|_| "2024-05-01T12:00:00.123456789Z stdout F ".to_owned(), ""),
+        each(&|at| format!("2024-05-01 12:00:0{at},123 INFO  "), ""),
+        each(&|at| format!("12:00:0{at}.123 "), ""),
+        each(&|at| format!("[12:00:0{at}] "), ""),
+        each(&|at| format!("L{at}: "), ""),
+        each(&|_| "web1: ".to_owned(), ""),
+        each(&|_| ";; ".to_owned(), ""),
+        format!("┌───┐\n{}└───┘\n", each(&|_| "│ ".to_owned(), "   │")),
+    ] {
+        let counts = import(&text).machine.counts;
+        assert_eq!((counts.cores, counts.cpus_present), (Some(2), Some(4)), "{text}");
+    }
+    // A name before each line that is a tool's own stays.
+    let epb = import(
+        "cpu0: EPB 6\ncpu0: HWP_REQ: min 8 max 39 des 0 epp 128 window 0x0 (0*10^0us) use_pkg 0\ncpu0: HWP_CAP: low 1 eff 8 guar 19 high 39\n",
+    );
+    assert_eq!(epb.state.clocks.first().and_then(|clock| clock.epb), Some(6));
+}
+
+#[test]
+fn two_machines_in_one_text_are_not_one() {
+    let head = "CPU\tAvg_MHz\tBusy%\tBzy_MHz\tTSC_MHz\tPkgWatt\n";
+    let sar = |host: &str| {
+        format!(
+            "Linux 5.4.0 ({host}) \t06/01/2023 \t_x86_64_\t(4 CPU)\n\n14:00:01        CPU     %user     %idle\n14:00:02        all      5.00     94.00\n\n"
+        )
+    };
+    for text in [
+        format!("{head}-\t1200\t40.00\t3000\t2400\t100.00\n\n{head}-\t800\t40.00\t2000\t2000\t60.00\n"),
+        format!("{}{}", sar("web-1"), sar("web-2")),
+        "Linux alpha 5.15.0-91-generic #101 SMP x86_64 GNU/Linux\nLinux beta 4.18.0-477.el8 #1 SMP aarch64 GNU/Linux\n".to_owned(),
+    ] {
+        let mut importer = Importer::new(Split::Hosts);
+        importer.read("text", text.as_bytes()).expect("reading from memory does not fail");
+        assert!(matches!(importer.finish(), Err(crate::Error::SeveralMachines(_))), "{text}");
+    }
+    let same = import(&format!("{}{}", sar("web-1"), sar("web-1.example.com")));
+    assert_eq!(same.measurements.len(), 4);
+}
+
+#[test]
+fn rows_of_parts_of_a_machine_are_none_of_the_whole() {
+    let nodes = import(
+        "03:12:01 PM NODE    %usr   %nice    %sys   %idle\n03:12:01 PM  all    1.10    0.00    0.20   98.70\n\
+         03:12:01 PM    0    2.10    0.00    0.20   97.70\n",
+    );
+    let idle: Vec<_> =
+        nodes.measurements.iter().filter(|m| figures_of(m) == "idle").map(|m| m.samples.clone()).collect();
+    assert_eq!(idle, [vec![0.987]]);
+    let sums = import("03:10:01 PM  CPU    intr/s\n03:10:02 PM  all   5123.00\n");
+    assert_eq!(figures(&sums), ["event.rate event=interrupts: 5123"]);
+    let timed = import(
+        "usec\tTime_Of_Day_Seconds\tPackage\tCore\tCPU\tAPIC\tX2APIC\tAvg_MHz\tBusy%\tBzy_MHz\tTSC_MHz\tIPC\n\
+         12\t1700000000.123456\t-\t-\t-\t-\t-\t2010\t67.00\t3000\t2000\t1.23\n",
+    );
+    let all = figures(&timed);
+    assert!(all.contains(&"core.clock: 3000000000".to_owned()), "{all:?}");
+    assert!(all.contains(&"core.ipc source=pmu scope=system: 1.23".to_owned()), "{all:?}");
+}
+
+fn figures_of(m: &record::Measurement) -> &str {
+    m.labels.word(record::Label::State).unwrap_or_default()
+}
+
+#[test]
+fn what_newer_kernels_and_tools_print_is_read() {
+    let hot = "mce: CPU4: Core temperature is above threshold, cpu clock is throttled (total events = 421)\n\
+        mce: CPU4: Core temperature/speed normal (total events = 421)\n";
+    assert_eq!(import(hot).import.not_understood.lines, 0);
+    let guest = import(
+        "analyzing CPU 3:\n  no or unknown cpufreq driver is active on this CPU\n  boost state support:\n    Supported: no\n    Active: no\n",
+    );
+    assert_eq!(guest.state.boost, None, "what is not supported is not off");
+    let curve = "tinymembench v0.4.9 (simple benchmark for memory throughput and latency)\n\
+        block size : single random read / dual random read, [MADV_NOHUGEPAGE]\n  67108864 :  190.1 ns          /   230.1 ns \n\
+        block size : single random read / dual random read, [MADV_HUGEPAGE]\n  67108864 :  160.1 ns          /   180.1 ns \n";
+    assert_eq!(
+        figures(&import(curve)),
+        ["load.latency bytes=67108864 page=base: 190.1", "load.latency bytes=67108864 page=huge: 160.1"]
+    );
+    let kernel =
+        import("$ uname -srvm\nLinux 4.18.0-477.el8.x86_64 #1 SMP Tue May 16 11:38:37 UTC 2023 x86_64\n")
+            .machine;
+    assert_eq!(kernel.kernel.release.as_deref(), Some("4.18.0-477.el8.x86_64"));
+    let free = import(
+        "$ free\n              gesamt       benutzt     frei      gemns.  Puffer/Cache verfügbar\nSpeicher:    3884348      312456     2984512       10116      587380     3449828\nAuslager:     102396           0      102396\n",
+    );
+    assert_eq!(
+        (free.machine.memory_bytes, free.state.swap_bytes),
+        (Some(3_884_348 << 10), Some(102_396 << 10))
+    );
+}

@@ -1,0 +1,47 @@
+//! What a user says of all figures of a text that does not tell it itself: `threads=32`.
+
+use record::{Key, Label, Measurement};
+
+use crate::tools::published::parse_label;
+
+/// A key and its value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting(Label, Key);
+
+/// It cannot be set.
+#[derive(Debug, thiserror::Error)]
+#[error("--set {0}: {1}; write KEY=VALUE, such as threads=32")]
+pub struct SettingError(String, String);
+
+impl Setting {
+    /// `threads=32`.
+    ///
+    /// # Errors
+    ///
+    /// There is no such key, or it cannot have this value.
+    pub fn parse(text: &str) -> Result<Self, SettingError> {
+        let wrong = |why: String| SettingError(text.to_owned(), why);
+        let (name, value) = text.split_once('=').ok_or_else(|| wrong("a value is missing".to_owned()))?;
+        let label =
+            Label::from_name(name.trim()).ok_or_else(|| wrong(format!("no metric has the key {name}")))?;
+        let value = parse_label(label.name(), value.trim()).map_err(wrong)?;
+        Ok(Self(label, value))
+    }
+
+    /// Adds it to a figure that may have such a key and has none.
+    pub(crate) fn apply(&self, m: &mut Measurement) {
+        if m.metric.keys().contains(&self.0) {
+            let tool = m.origin.as_ref().map_or("", |origin| origin.tool.as_str()).to_owned();
+            add(m, self.0, self.1.clone(), &tool);
+        }
+    }
+}
+
+/// Adds a key to a figure of this tool that has none.
+pub(crate) fn add(m: &mut Measurement, label: Label, value: Key, tool: &str) {
+    if m.labels.get(label).is_none() {
+        m.labels = std::mem::take(&mut m.labels).with_label(label, value);
+        // Of this tool it was how many ran.
+        m.doubt = m.doubt.take().filter(|_| label != Label::Threads || tool != "openssl speed");
+    }
+}

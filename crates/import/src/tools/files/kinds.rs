@@ -1,0 +1,186 @@
+//! The kinds of values that patterns take, as `patterns.txt` names them.
+
+use record::command_line::comparable_name;
+
+use crate::reading::*;
+
+/// Architectures by the kernel's words.
+const ARCHITECTURES: &str =
+    "x86_64|aarch64|i686|i586|armv7l|armv6l|armv8l|ppc64le|ppc64|s390x|riscv64|loongarch64|sparc64|mips64";
+
+/// Units of time, as powers of ten of a second and a factor.
+const TIMES: &[(&str, i32, f64)] = &[
+    ("s", 0, 1.0),
+    ("ms", -3, 1.0),
+    ("µs", -6, 1.0),
+    ("μs", -6, 1.0),
+    ("us", -6, 1.0),
+    ("ns", -9, 1.0),
+    ("secs", 0, 1.0),
+    ("millis", -3, 1.0),
+    ("micros", -6, 1.0),
+    ("mins", 0, 60.0),
+    ("hours", 0, 3600.0),
+];
+
+/// Whether a value of this kind begins with a digit.
+pub(super) fn is_number(kind: &str) -> bool {
+    scan::is_one_of(kind, "n|num|plain|khz|time|clock|mib")
+}
+
+/// What `text` says as this kind of value; `Some(None)` where its unit is not told, and `None` where it is of another kind.
+pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Option<Option<String>> {
+    let whole = |fits: bool| fits.then(|| Some(text.to_owned()));
+    let number = |number: Option<f64>| number.map(|number| Some(format!("{number:?}")));
+    let is_word = !text.is_empty() && !text.contains(' ');
+    match kind {
+        "n" => whole(is_word && text.len() <= 20 && text.bytes().all(|b| b.is_ascii_digit())),
+        "w" => whole(is_word),
+        "key" => {
+            whole(is_word && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'))
+        }
+        "r" => whole(!text.is_empty()),
+        "num" => number(parse_decimal(text).filter(|_| is_word)),
+        // One that was cut has fewer digits.
+        "hundredths" => {
+            let whole = text.split_once(['.', ',']).filter(|(_, fraction)| fraction.len() == 2);
+            number(whole.and_then(|_| parse_decimal(text)))
+        }
+        "plain" => number(parse_plain(text).filter(|_| is_word)),
+        "cpus" => whole(scan::all(text.split(' '), parse_whole).is_some()),
+        "release" => whole(is_word && text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('.')),
+        "arch" => whole(scan::is_one_of(text, ARCHITECTURES)),
+        "hex" => {
+            let digits = text.strip_prefix("0x").unwrap_or(text);
+            u64::from_str_radix(digits, 16).ok().map(|value| Some(value.to_string()))
+        }
+        // The pages that memory was asked for on, whose sizes are not told.
+        "page" => scan::find(&[("MADV_NOHUGEPAGE", "base"), ("MADV_HUGEPAGE", "huge")], text)
+            .map(|page| Some(page.to_owned())),
+        "khz" => {
+            let khz = scan::quantity(text, &[("GHz", 6), ("MHz", 3), ("kHz", 0)])?;
+            (text.split(' ').count() == 2).then(|| Some(format!("{khz:.0}")))
+        }
+        "kib" => memory(text, command),
+        "kbytes" => {
+            parse_whole(text).and_then(|kib| kib.checked_mul(1024)).map(|bytes| Some(bytes.to_string()))
+        }
+        "time" => number(time(text)),
+        "clock" => number(seconds(text)),
+        // `0:00.12`, `1:02:03`: hundredths, or whole minutes and seconds; anything else was cut.
+        "gnu-clock" => {
+            let (front, last) = text.rsplit_once(':')?;
+            number(seconds(text).filter(|_| last.len() == if front.contains(':') { 2 } else { 5 }))
+        }
+        "command" => Some(comparable_name(text.trim_matches('"'))).filter(|name| !name.is_empty()).map(Some),
+        // A bar within a table's cell has a backslash before it.
+        "cell" => Some(comparable_name(&text.replace("\\|", "|"))).filter(|name| !name.is_empty()).map(Some),
+        "mib" => mebibytes(text),
+        words => whole(words.contains('|') && scan::is_one_of(text, words)),
+    }
+}
+
+/// `101.3 ms`, `0.92 millis`, in seconds.
+fn time(text: &str) -> Option<f64> {
+    let (amount, unit) = text.split_once(' ')?;
+    let (_, exponent, factor) = TIMES.iter().find(|(name, ..)| *name == unit)?;
+    Some(parse_scaled(amount, *exponent)? * factor)
+}
+
+/// `0m39.763s`, `1h2m3s`, `39.763`, `2,57`, `0.01s`, `0:00.01`, `1:02:03`.
+fn seconds(text: &str) -> Option<f64> {
+    text.strip_suffix('s').unwrap_or(text).split(['h', 'm', ':']).try_fold(0.0, |total, part| {
+        let blank = part.contains(char::is_whitespace) || part.starts_with('-');
+        Some(total * 60.0 + parse_decimal(part).filter(|_| !blank)?)
+    })
+}
+
+/// The bytes of a size in MiB with five digits behind the point, as lmbench rounds it: of all that it may be the multiple of the
+/// largest power of two. `Some(None)` for one that cannot be.
+fn mebibytes(text: &str) -> Option<Option<String>> {
+    const ROUNDED_BY: f64 = 0.5e-5 * 1_048_576.0;
+    text.split_once(['.', ',']).filter(|(_, fraction)| fraction.len() == 5)?;
+    let bytes = parse_decimal(text)? * 1_048_576.0;
+    let multiple = |shift: u32| {
+        let step = (1_u64 << shift) as f64;
+        (bytes / step).round() * step
+    };
+    let fits = |size: &f64| (size - bytes).abs() <= ROUNDED_BY;
+    let roundest = (3..=30).rev().map(multiple).find(fits).unwrap_or(bytes.round());
+    Some((1.0..1e15).contains(&bytes).then(|| format!("{roundest:.0}")))
+}
+
+/// KiB of a size that `free` prints: its unit stands behind it, or follows from the command.
+fn memory(text: &str, command: Option<&Command>) -> Option<Option<String>> {
+    const UNITS: [&str; 5] = ["B", "K", "M", "G", "T"];
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let value = parse_decimal(digits).filter(|value| *value >= 0.0)?;
+    let flags: Vec<&str> =
+        command.iter().flat_map(|command| command.text.split_whitespace()).skip(1).collect();
+    let suffix = text[digits.len()..].trim_end_matches(['i', 'B']);
+    let asked = || {
+        let short =
+            flags.iter().filter_map(|flag| flag.strip_prefix('-')).filter(|flag| !flag.starts_with('-'));
+        let letters: String = short.collect();
+        UNITS.iter().position(|unit| letters.contains(&unit.to_lowercase())).or(command.map(|_| 1))
+    };
+    let at = match &text[digits.len()..] {
+        "" => asked(),
+        "B" => Some(0),
+        _ => Some(UNITS.iter().position(|unit| *unit == suffix)?),
+    };
+    let base: f64 = if flags.contains(&"--si") { 1000.0 } else { 1024.0 };
+    Some(at.map(|at| format!("{:.0}", value * base.powi(at as i32) / 1024.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_of_memory_have_the_unit_that_was_asked_for() {
+        let command = |text: &str| Some(Command { text: text.to_owned(), line: 1, folder: String::new() });
+        for (text, asked, kib) in [
+            ("16265488", Some("free"), Some("16265488")),
+            ("15884", Some("free -m"), Some("16265216")),
+            ("15884", Some("free -mt"), Some("16265216")),
+            ("15", Some("free -g"), Some("15728640")),
+            ("15Gi", Some("free -h"), Some("15728640")),
+            ("15Gi", None, Some("15728640")),
+            ("7.6G", Some("free -h"), Some("7969178")),
+            ("0B", Some("free -h"), Some("0")),
+            ("15884", None, None),
+        ] {
+            let said = memory(text, asked.and_then(command).as_ref());
+            assert_eq!(said, Some(kib.map(str::to_owned)), "{text} {asked:?}");
+        }
+    }
+
+    #[test]
+    fn times_are_read_in_the_forms_of_every_shell() {
+        for (text, expected) in [
+            ("0m39.763s", Some(39.763)),
+            ("1h2m3,5s", Some(3723.5)),
+            ("2,57", Some(2.57)),
+            ("0:39.763", Some(39.763)),
+            ("estate", None),
+            ("1e5", None),
+            ("-m1s", None),
+            ("", None),
+        ] {
+            assert_eq!(seconds(text), expected, "{text}");
+        }
+        assert_eq!(time("10.05 millis"), Some(0.01005));
+        assert_eq!((time("2.5 mins"), time("5")), (Some(150.0), None));
+    }
+
+    proptest! {
+        #[test]
+        fn no_value_panics(text in "\\PC{0,40}", times in "[0-9a-z:.,% -]{0,30}") {
+            for kind in ["n", "num", "cpus", "hex", "khz", "kib", "time", "clock", "gnu-clock", "command", "mib", "a|b"] {
+                let _ = (value_of(kind, &text, None), value_of(kind, &times, None));
+            }
+        }
+    }
+}
