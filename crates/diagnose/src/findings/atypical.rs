@@ -58,9 +58,8 @@ fn report(case: &Case, out: &OutOfRange) -> Option<Finding> {
     let finding = finding
         .cite(text!("measured: {figure}", figure = *figure), *figure)
         .cite(published, processor(case))
-        .cite_all(causes(case, &resource.name, figure))
-        .suggest(text!("see each figure beside its like"), "linespeed reference --like .");
-    Some(finding.advise(text!("check the possible causes in their order")))
+        .cite_all(causes(case, &resource.name, figure));
+    Some(finding.mend_as(RULE.name))
 }
 
 fn count_sources(typical: &Typical) -> Text {

@@ -24,17 +24,13 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 /// What to do about it.
 fn remedy(case: &Case) -> Vec<Remedy> {
     if case.record.machine.is_virtual() {
-        return steal_time::host_remedy(steal_time::cap(case).is_some()).into();
+        return steal_time::host_remedy(steal_time::cap(case).is_some());
     }
-    let hwnoise = text!("see the gaps that the kernel counts with interrupts off");
-    let mut remedy = vec![Remedy::both(hwnoise, "sudo rtla hwnoise -d 30s")];
+    let mut remedy = remedies(RULE.name);
     if case.record.machine.processor.vendor.as_deref() == Some("GenuineIntel") {
-        let smi = text!("count system management interrupts (SMI)");
-        remedy.push(Remedy::both(smi, "sudo turbostat --show CPU,SMI"));
+        remedy.extend(remedies("stolen-below intel"));
     }
-    remedy.push(Remedy::advice(text!(
-        "firmware: disable USB legacy support, power capping and memory error polling; or update it"
-    )));
+    remedy.extend(remedies("stolen-below firmware"));
     remedy
 }
 
@@ -101,7 +97,7 @@ fn find_gaps(case: &Case) -> Option<Finding> {
         )
     };
     let finding = RULE
-        .report_fact(Severity::Note, text!("rare gaps delay single responses, not throughput"), what)
+        .report_fact(Severity::Note, what)
         .locate_cpus(&cpus_of(long.iter().copied()))
         .cite(gaps, gap)
         .cite(text!("all gaps: {taken} of the CPU's time"), share)
