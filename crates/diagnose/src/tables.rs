@@ -2,6 +2,7 @@
 //! between its cells, and `(code)` before words that are asked for. Lines that begin with `#` are comments.
 
 use record::Template;
+use serde::Serialize;
 
 /// The rows of a section with their cells.
 pub(crate) fn rows(table: &'static str, section: &str) -> Vec<Vec<&'static str>> {
@@ -19,4 +20,15 @@ pub(crate) fn template(cell: &'static str) -> Template {
         Some((code, words)) => Template { code, words },
         None => Template { code: "", words: cell },
     }
+}
+
+/// The sentences of the row of a section that begins with this; none where there is no such row.
+pub(crate) fn sentences(table: &'static str, section: &str, key: &str) -> Vec<Template> {
+    let row = rows(table, section).into_iter().find(|row| row.first() == Some(&key));
+    row.unwrap_or_default().into_iter().skip(1).map(template).collect()
+}
+
+/// The word of a value without fields, as JSON has it.
+pub(crate) fn word(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| Some(value.as_str()?.to_owned())).unwrap_or_default()
 }

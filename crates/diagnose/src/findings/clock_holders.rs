@@ -147,7 +147,7 @@ pub(super) fn firmware_limit(case: &Case, concerns: impl Fn(&CpuList) -> bool) -
         limited.filter_map(|(at, setting)| Some((at, setting.bios_hz?))).min_by_key(|(_, hz)| *hz)?;
     let limit = Value::Figure(hz as f64, "Hz");
     let cause = Cause {
-        what: text!("clock-cause-firmware", "the firmware limits it to {limit}", limit = limit.clone()),
+        what: text!("the firmware limits it to {limit}", limit = limit.clone()),
         evidence: vec![cite_fact(
             text!("firmware limit {limit}"),
             format!("conditions.before.clocks[{at}].bios_hz"),
@@ -187,10 +187,7 @@ pub(super) fn by_cooling(holders: &ClockHolders) -> Option<Cause> {
     let (at, cooling) = holders.cooling.iter().enumerate().max_by_key(|(_, cooling)| cooling.step)?;
     let (kind, step, most) = (&cooling.kind, u64::from(cooling.step), u64::from(cooling.highest_step));
     Some(Cause {
-        what: text!(
-            "clock-cause-cooling",
-            "the kernel cools by lower clocks ({kind}, step {step} of {most})"
-        ),
+        what: text!("the kernel cools by lower clocks ({kind}, step {step} of {most})"),
         evidence: vec![cite_fact(
             text!("{kind} at step {step} of {most}"),
             format!("{HOLDERS}.cooling[{at}]"),

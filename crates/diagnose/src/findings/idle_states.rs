@@ -43,7 +43,6 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             times = Value::Factor(times)
         ),
         (false, Some(times)) => text!(
-            "idle-states-worse-held-off",
             "without idle states the longest wake-up takes {times} as long, though most come {saved} earlier",
             saved = saved(),
             times = Value::Factor(times)
