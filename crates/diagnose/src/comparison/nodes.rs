@@ -191,7 +191,7 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
     let mut all = Vec::new();
     let (own, other): (Vec<&Measurement>, Vec<&Measurement>) =
         list_usable(record, metrics::NUMA_LATENCY).partition(|m| is_within_node(m));
-    let what = text!("load latency");
+    let what = text!("comparison-reach-loads", "load latency");
     if let Some(mut reach) = build_reach(&nodes, Timed::Matrix, what, &own, &other) {
         if let Some(numa) = crate::numa::numa(&crate::RecordIndex::new(record)) {
             let share = numa.remote_share;
@@ -225,7 +225,7 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
         });
         let what = match op {
             Some(op) => text!("lmbench {op}, per element"),
-            None => text!("lmbench stream, per element"),
+            None => text!("comparison-reach-stream", "lmbench stream, per element"),
         };
         let of_op: Vec<&Measurement> = of_op.collect();
         all.extend(find_reach(&nodes, &of_op, Timed::Stream(number), what));

@@ -51,10 +51,14 @@ pub(super) fn project_settings(
             project_devices(this, known),
             project_binding(this),
             project_smt(this, known),
-            project_highest_clock(this, known, text!("governor"), "performance", |record| {
-                record.conditions.before.clocks.first()?.governor.clone()
-            }),
-            project_highest_clock(this, known, text!("boost"), "on", |record| {
+            project_highest_clock(
+                this,
+                known,
+                text!("comparison-set-governor", "governor"),
+                "performance",
+                |record| record.conditions.before.clocks.first()?.governor.clone(),
+            ),
+            project_highest_clock(this, known, text!("comparison-set-boost", "boost"), "on", |record| {
                 record.conditions.before.boost.map(|on| if on { "on" } else { "off" }.to_owned())
             }),
             project_huge_pages(this, known),
@@ -122,8 +126,8 @@ fn project_all_memory(
     let (low, high) = (cores * clock.min(1.0) * as_is / speed, cores * clock.max(1.0) * best / speed);
     let (least, most, who) = (Value::Factor(low), Value::Factor(high), &other.name);
     let setting = match has(&DEVICES) {
-        true => text!("memory devices and node binding together"),
-        false => text!("node binding, as a whole"),
+        true => text!("comparison-set-all-memory", "memory devices and node binding together"),
+        false => text!("comparison-set-binding-alone", "node binding, as a whole"),
     };
     let states = [as_it_is(), text!("memory of {who}")];
     let acts_on = match &held.held_back {
@@ -154,7 +158,7 @@ fn as_it_is() -> Text {
 }
 
 fn name_switch(on: bool) -> Text {
-    if on { text!("on") } else { text!("off") }
+    if on { text!("comparison-on", "on") } else { text!("off") }
 }
 
 /// A figure that may be held against others.
@@ -248,7 +252,7 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
         ([true, false].map(name_switch), 1.0 / own, says, cite_fact(significant(own), metrics::SMT_YIELD))
     };
     let acts_on = text!("throughput of all CPUs");
-    let what = what_if(text!("SMT"), states, acts_on, gain, says);
+    let what = what_if(text!("comparison-set-smt", "SMT"), states, acts_on, gain, says);
     Some(WhatIf { evidence: vec![evidence], ..what })
 }
 
@@ -335,7 +339,7 @@ fn project_clock_source(this: &Known, known: &[Known]) -> Option<WhatIf> {
         theirs = figure(theirs.value, "ns"),
         mine = figure(mine.value, "ns")
     );
-    let setting = text!("clock source");
+    let setting = text!("comparison-set-clock-source", "clock source");
     let states = [now.clone().into(), then.clone().into()];
     let acts_on = text!("reading the clock");
     let what = what_if(setting, states, acts_on, mine.value / theirs.value, says);

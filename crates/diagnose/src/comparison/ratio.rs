@@ -52,7 +52,7 @@ fn judge_difference(
                 return (Verdict::TooNoisy { rounds_needed: Some(missing) }, None);
             }
             (true, true) => text!("single figures"),
-            _ => text!("single figure on one side"),
+            _ => text!("comparison-single-figure", "single figure on one side"),
         };
         return (Verdict::NotMeasurable { reason }, None);
     };

@@ -102,6 +102,7 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
     states.sort_by_key(|samples| std::cmp::Reverse(samples.len()));
     let [one, other] = differ(states.first()?, states.get(1)?)?;
     Some(text!(
+        "noise-by-place",
         "the CPUs moved: {one} where they were in {share} of the samples, {other} where they were otherwise",
         one = figure(&one),
         share = Value::Share(one.n as f64 / m.samples.len() as f64),

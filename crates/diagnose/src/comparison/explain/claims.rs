@@ -44,6 +44,7 @@ fn judge_more(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim>
 /// A figure of each side.
 fn state_figures(pair: &Pair, fast: impl Into<Value>, slow: impl Into<Value>) -> Text {
     text!(
+        "comparison-claim-figures",
         "{slow} on {slow_name}, {fast} on {fast_name}",
         slow = slow.into(),
         slow_name = &pair.base.name,
@@ -57,7 +58,7 @@ pub(super) fn judge_caches(pair: &Pair) -> Option<Claim> {
     let ((level, fast), (slow_level, slow)) =
         (last_level_cache(&pair.this.record.machine), last_level_cache(&pair.base.record.machine));
     let sizes = state_figures(pair, Value::Bytes(fast), Value::Bytes(slow));
-    let figures = text!("L{level} {sizes}");
+    let figures = text!("comparison-claim-cache-sizes", "L{level} {sizes}");
     let claim = text!("comparison-claim-caches", "the caches");
     let judged =
         (level == slow_level).then(|| judge_more(claim, slow as f64, fast as f64, figures)).flatten()?;
@@ -203,6 +204,6 @@ pub(super) fn judge_hypervisor(pair: &Pair) -> Option<Claim> {
     (slow != fast).then(|| {
         let names = state_figures(pair, fast, slow);
         let why = text!("{names}; the effect was not measured");
-        build_claim(text!("the hypervisor"), Support::NotSupported, why)
+        build_claim(text!("comparison-claim-hypervisor", "the hypervisor"), Support::NotSupported, why)
     })
 }

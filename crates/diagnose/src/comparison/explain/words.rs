@@ -116,12 +116,12 @@ pub(crate) fn with_own_factor(cause: &Cause) -> Text {
 
 fn with_factor(cause: &Cause, factor: f64) -> Text {
     let factor = Value::Factor(factor);
-    text!("{cause} ({factor})", cause = &cause.name)
+    text!("comparison-cause-factor", "{cause} ({factor})", cause = &cause.name)
 }
 
 /// A cause with the figures behind it.
 pub(crate) fn with_figures(cause: &Cause) -> Text {
-    text!("{cause} ({figures})", cause = &cause.name, figures = &cause.says)
+    text!("comparison-cause-figures", "{cause} ({figures})", cause = &cause.name, figures = &cause.says)
 }
 
 /// What the causes make of a result, each with its factor.
