@@ -21,6 +21,15 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.mend(remedy(case))])
 }
 
+/// What the hypervisor reports beside what a busy loop lost, and of what it is the mean.
+fn cite_reported(case: &Case) -> Option<Evidence> {
+    let after = case.record.conditions.after.as_ref().filter(|_| case.record.machine.is_virtual())?;
+    let share = Value::Rounded(Box::new(Value::Share(after.steal_share?)), 2);
+    let says =
+        text!("steal time reported by the hypervisor: {share}, the mean of all CPUs over the whole run");
+    Some(cite_fact(says, "conditions.after.steal_share"))
+}
+
 /// What to do about it.
 fn remedy(case: &Case) -> Vec<Remedy> {
     if case.record.machine.is_virtual() {
@@ -44,15 +53,9 @@ fn find_share(case: &Case) -> Option<Finding> {
     let mut finding =
         RULE.report_loss(stolen.loss.clone(), what).locate_cpus(&stolen.cpus).cite_all(stolen.evidence());
     if case.record.machine.is_virtual() {
-        let reported = case.record.conditions.after.as_ref().and_then(|after| after.steal_share);
-        finding = finding
-            .cite_all(stolen.gap.filter(|gap| is_a_cap(gap)).map(steal_time::cite_cap))
-            .cite_some(reported, "conditions.after.steal_share", |share| {
-                let share = Value::Rounded(Box::new(Value::Share(share)), 2);
-                text!("steal time reported by the hypervisor: {share}")
-            });
+        finding = finding.cite_all(stolen.gap.filter(|gap| is_a_cap(gap)).map(steal_time::cite_cap));
     }
-    Some(finding)
+    Some(finding.cite_all(cite_reported(case)))
 }
 
 /// Gaps that cost no throughput to speak of and that a program waits for all the same.
@@ -101,6 +104,7 @@ fn find_gaps(case: &Case) -> Option<Finding> {
         .locate_cpus(&cpus_of(long.iter().copied()))
         .cite(gaps, gap)
         .cite(text!("all gaps: {taken} of the CPU's time"), share)
+        .cite_all(cite_reported(case))
         .cite_all(wakeups.map(cite_quickest));
     Some(finding)
 }
