@@ -20,6 +20,7 @@ use record::{Label, Measurement, Template, Text, detail, metrics, text};
 use crate::cpu_accounting::is_of_command;
 use crate::figures::{Place, cite_fact};
 use crate::record_index::RecordIndex;
+use crate::tables::{rows, sentences, template};
 
 /// Shorter commands are little more than the start of a process and the notice of its end, and nobody looked at them while
 /// they ran.
@@ -36,6 +37,16 @@ const WORTH: f64 = 0.1;
 const FIRST: f64 = 0.25;
 /// The part of its CPUs that is in use at most where one was free.
 const ROOM: f64 = 0.8;
+/// What bounds a command, and what to do about it, in words.
+const WORDS: &str = include_str!("bound/words.txt");
+
+/// What to do about it.
+fn advice(key: &str) -> Text {
+    let found = sentences(WORDS, "advice", key).first().copied();
+    debug_assert!(found.is_some() || key.is_empty(), "no advice {key}");
+    found.map_or_else(Text::default, Text::from)
+}
+
 /// A cause from which a second sentence is told beside the first.
 const SECOND: f64 = 0.2;
 
@@ -66,8 +77,8 @@ struct Cause {
 }
 
 impl Cause {
-    fn new(by: BoundBy, share: f64, says: Text, advice: impl Into<Text>) -> Self {
-        Self { by, kind: None, share, says, advice: advice.into(), evidence: Vec::new() }
+    fn new(by: BoundBy, share: f64, says: Text, advice: &str) -> Self {
+        Self { by, kind: None, share, says, advice: self::advice(advice), evidence: Vec::new() }
     }
 
     fn cite(mut self, says: Text, from: impl Into<Place>) -> Self {
@@ -209,27 +220,6 @@ const CAUSES: [BoundBy; 7] = [
     BoundBy::Frontend,
 ];
 
-/// What to do against threads that take lines from each other.
-const SHARE_LESS: Template = Template {
-    code: "bound-share-less",
-    words: "give each thread lines of its own (pad to 128 bytes), count apart and add up; where: perf c2c",
-};
-/// What to do where bandwidth is short.
-const TOUCH_LESS_MEMORY: Template = Template {
-    code: "bound-touch-less-memory",
-    words: "touch less memory: smaller types, blocks that fit the caches, each line once",
-};
-/// What to do against waits for memory.
-const USE_MEMORY_TOGETHER: Template = Template {
-    code: "bound-use-memory-together",
-    words: "keep together what is used together, prefetch, issue several loads at once, use huge pages",
-};
-/// What to do against a quota.
-const RAISE_QUOTA: Template = Template {
-    code: "bound-raise-quota",
-    words: "raise the quota (cpu.max; Kubernetes: the CPU limit), or start fewer threads than the quota allows",
-};
-
 fn distance(a: f64, b: f64) -> f64 {
     (a / b).ln().abs()
 }
@@ -252,7 +242,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
             kind: None,
             says: text!(TOO_SHORT, wall = Value::Figure(facts.wall, "s")),
             evidence,
-            advice: vec![text!("give it more work in one run; -r 10 shows how steady it is")],
+            advice: vec![advice("longer")],
         });
     }
     let rules: [fn(&Facts) -> Option<Cause>; 16] = [
@@ -351,18 +341,13 @@ const TOO_SHORT: Template = Template {
 /// Before the second cause.
 const BESIDES: Template = Template { code: "bound-besides", words: "Besides:" };
 
-const STATES: [(&str, Template); 4] = [
-    ("user", Template { code: "bound-user", words: "user {value}" }),
-    ("system", Template { code: "bound-system", words: "sys {value}" }),
-    ("runnable", Template { code: "bound-run-queue", words: "runnable {value}" }),
-    ("off-cpu", Template { code: "bound-off-cpu", words: "blocked {value}" }),
-];
-
 /// The figures that stand behind any answer.
 fn base_evidence(facts: &Facts) -> Vec<Evidence> {
     let took = text!("took {value}", value = facts.time);
     let mut all = vec![cite_fact(took, facts.time)];
-    for (name, says) in STATES {
+    for row in rows(WORDS, "states") {
+        let [name, says] = row.as_slice() else { continue };
+        let says = template(says);
         let cite = |m: &Measurement| cite_fact(text!(says, value = m), m);
         all.extend(state(facts.index, name).map(cite));
     }

@@ -8,9 +8,10 @@ use record::difference::MUCH;
 use record::{Better, Metric, Record, metrics};
 
 use crate::class::{facts, tell_facts};
-use crate::comparison::facts::SHAPE;
+use crate::comparison::facts::{FACTS, SHAPE};
 use crate::comparison::name_alone;
 use crate::cpu_accounting::used_by_others;
+use crate::tables::rows;
 
 /// The share that a figure must be off before it is said, where one record is all that is known: less comes and goes from run
 /// to run on one machine.
@@ -35,44 +36,6 @@ const HELD: [Metric; 8] = [
     metrics::WORKLOAD_THROUGHPUT,
 ];
 
-/// Facts of the process that looks rather than of the machine, or that no program is slower for.
-const LEFT_OUT: [&str; 3] =
-    ["comparison-fact-run-under", "comparison-fact-container", "comparison-fact-aslr"];
-
-/// Facts by their weight: those that repair or a setting brings back first. What is not named follows in its usual order.
-const FIRST: [&str; 14] = [
-    "comparison-fact-memory-devices",
-    "comparison-fact-devices-run-at",
-    "comparison-fact-packages",
-    "comparison-fact-nodes",
-    "comparison-fact-smt",
-    "comparison-fact-cpus-online",
-    "comparison-fact-cpu-quota",
-    "comparison-fact-governor",
-    "comparison-fact-boost",
-    "comparison-fact-clock-limit",
-    "comparison-fact-microcode",
-    "comparison-fact-mitigations",
-    "comparison-fact-kernel",
-    "comparison-fact-firmware",
-];
-
-/// Facts that follow from another: told by themselves only where that one is as it was.
-const FOLLOWS: [(&str, &[&str]); 6] = [
-    ("comparison-fact-memory-devices", &["comparison-fact-memory", "comparison-fact-channels"]),
-    (
-        "comparison-fact-packages",
-        &[CORES, ONLINE, "comparison-fact-cpus-present", "comparison-fact-nodes", ALLOWED],
-    ),
-    ("comparison-fact-smt", &[ONLINE, PER_CORE, ALLOWED]),
-    (ONLINE, &[CORES, PER_CORE, ALLOWED]),
-    ("comparison-fact-boost", &["comparison-fact-highest-clock"]),
-    ("comparison-fact-devices-allow", &["comparison-fact-devices-run-at"]),
-];
-const CORES: &str = "comparison-fact-cores";
-const ONLINE: &str = "comparison-fact-cpus-online";
-const PER_CORE: &str = "comparison-fact-cpus-per-core";
-const ALLOWED: &str = "comparison-fact-cpus-allowed";
 const MEMORY: &str = "comparison-fact-memory";
 /// The kernel keeps a share of memory for itself that changes with its version.
 const MEMORY_ALIKE: f64 = 0.03;
@@ -98,11 +61,14 @@ pub fn check(
 ) -> Check {
     let Held { differ: mut facts, not_seen, agree, neither, of_kind } = hold(here, baseline);
     let codes: Vec<String> = facts.iter().map(|fact| fact.code.clone()).collect();
+    let (first, follows) = (rows(FACTS, "first"), rows(FACTS, "follows"));
     for fact in &mut facts {
-        let of = FOLLOWS.iter().filter(|(_, follow)| follow.contains(&fact.code.as_str()));
-        fact.follows = of.into_iter().any(|(cause, _)| codes.iter().any(|code| code == cause));
+        let mut of = follows.iter().filter(|row| row.iter().skip(1).any(|code| *code == fact.code));
+        fact.follows = of.any(|row| codes.iter().any(|code| row.first() == Some(&code.as_str())));
     }
-    let weight = |fact: &FactOff| FIRST.iter().position(|code| *code == fact.code).unwrap_or(FIRST.len());
+    let weight = |fact: &FactOff| {
+        first.iter().position(|row| row.contains(&fact.code.as_str())).unwrap_or(first.len())
+    };
     facts.sort_by_key(|fact| (fact.follows, weight(fact)));
     let rows = comparison.iter().flat_map(|comparison| &comparison.rows);
     let rows = rows.filter(|_| !of_kind);
@@ -150,7 +116,7 @@ fn hold(here: &Record, baseline: &Record) -> Held {
         let memory = here.machine.memory_bytes.zip(baseline.machine.memory_bytes);
         let near = |(here, there): (u64, u64)| here.abs_diff(there) as f64 <= MEMORY_ALIKE * there as f64;
         let alike = code == MEMORY && memory.is_some_and(near);
-        if fact.kind == FactKind::State || LEFT_OUT.contains(&code) {
+        if fact.kind == FactKind::State || fact.is("left-out") {
             continue;
         }
         let off = |here, baseline| FactOff {

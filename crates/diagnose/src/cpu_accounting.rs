@@ -3,7 +3,9 @@
 use crate::shape;
 use record::command_run::Around;
 use record::text::Value;
-use record::{Label, Measurement, Record, Snapshot, detail, metrics, text};
+use record::{
+    Doubt, Label, Mark, Measurement, Record, SampleMark, Snapshot, Template, detail, metrics, text, units,
+};
 
 /// Kinds of CPU time in which somebody works.
 const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
@@ -96,14 +98,42 @@ pub fn explain_noise(record: &mut Record) {
             shape::noise::explain(m, &states).and_then(|cause| m.doubt.as_ref()?.explained_by(cause));
         m.doubt = explained.or(m.doubt.take());
     }
-    let Some(used) = used_by_others(record).filter(|used| *used > NOISY) else { return };
+    let Some(used) = used_by_others(record) else { return };
     for m in &mut record.measurements {
+        m.doubt = m.doubt.take().map(|doubt| relate(doubt, &m.marks, used));
+        if used <= NOISY {
+            continue;
+        }
         let cause = || text!("other programs used {used} during the run", used = Value::Figure(used, "CPUs"));
         if let Some(explained) = m.doubt.as_ref().and_then(|doubt| doubt.explained_by(cause())) {
             m.doubt = Some(explained);
         }
     }
 }
+
+/// Noise that comes of others in some samples, beside what they used on average over the run: both are true of work that is short.
+fn relate(doubt: Doubt, marks: &[SampleMark], used: f64) -> Doubt {
+    let switched = marks.iter().any(|mark| mark.mark == Mark::Switched);
+    let (Some(Value::Sentence(extent)), Some(Value::List(causes)), true) =
+        (doubt.value("extent"), doubt.value("cause"), switched)
+    else {
+        return doubt;
+    };
+    let used = match used < LEAST_SHOWN {
+        true => text!("less than {least} CPUs", least = units::cpus_in_use(LEAST_SHOWN)),
+        false => text!("{used} CPUs", used = units::cpus_in_use(used)),
+    };
+    if causes.iter().any(|cause| cause.is(&OVER_THE_RUN)) {
+        return doubt;
+    }
+    let causes = [causes.as_slice(), &[text!(OVER_THE_RUN, used)]].concat();
+    Doubt::too_noisy_for((**extent).clone(), causes)
+}
+
+const OVER_THE_RUN: Template =
+    Template::new("others-over-the-run", "others used {used} on average over the whole run");
+/// The least that is shown of CPUs in use.
+const LEAST_SHOWN: f64 = 0.01;
 
 /// CPUs that others used beside a command that used so many, however few ticks that was.
 pub(crate) fn beside(around: &Around, used: f64) -> Option<f64> {
@@ -222,5 +252,21 @@ mod tests {
         assert_eq!(used_by_others(&ran(10.0, 8.9, 9.0)), Some(0.0));
         assert_eq!(used_by_others(&ran(0.5, 1.0, 0.1)), None);
         assert_eq!(used_by_others(&crate::samples::machine(2)), None);
+    }
+
+    #[test]
+    fn noise_that_others_make_in_some_samples_is_told_beside_what_they_used_on_average() {
+        let noisy = || {
+            let causes = vec![text!("noise-switched", "something else ran in 6 of 8 samples")];
+            Doubt::too_noisy_for(text!("the median is known to ±9 % only"), causes)
+        };
+        let switched = [SampleMark { sample: 0, mark: Mark::Switched }];
+        let related = relate(noisy(), &switched, 0.002);
+        let Some(Value::List(causes)) = related.value("cause") else { panic!("{related:?}") };
+        assert!(causes.len() == 2 && causes[1].is(&OVER_THE_RUN), "{related:?}");
+        assert_eq!(related.kind(), noisy().kind());
+        assert!(causes[1].to_string().contains("0.01"), "nothing used is not said of what ran: {related:?}");
+        assert_eq!(relate(related.clone(), &switched, 0.002), related, "it is said once");
+        assert_eq!(relate(noisy(), &[], 0.002), noisy());
     }
 }

@@ -42,6 +42,7 @@ mod scaling;
 mod shape;
 mod siblings;
 mod stretches;
+mod tables;
 mod turns;
 mod usl;
 

@@ -12,6 +12,7 @@ use crate::cpu_accounting::disturbance;
 use crate::figures::{has_labels, median, middle, spread};
 use crate::record_index::RecordIndex;
 use crate::resources::{Walk, beyond, clock, memory_pages, triad_and_read, triad_range, wake_up};
+use crate::tables::rows;
 
 /// A record's figures beside those of its like.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -57,32 +58,17 @@ pub struct Row {
     pub percentile: Option<f64>,
 }
 
-/// What figures are asked for: the name in the data, and what people call it.
-pub(crate) const QUANTITIES: [(&str, &str); 19] = [
-    ("clock.one_core", "clock, one core busy"),
-    ("clock.all_core", "clock, all cores busy"),
-    ("l1d.latency", "L1 latency, cycles"),
-    ("l2.latency", "L2 latency, cycles"),
-    ("l3.latency_cycles", "L3 latency, cycles"),
-    ("l2.latency_ns", "L2 latency"),
-    ("l3.latency_ns", "L3 latency"),
-    ("dram.latency_local", "memory latency, own node"),
-    ("dram.latency_remote", "memory latency, other socket"),
-    ("stream.triad", "memory bandwidth, triad, all CPUs"),
-    ("mem.read_peak", "memory bandwidth, reads, all CPUs"),
-    ("read.single_core", "memory bandwidth, reads, one thread"),
-    ("c2c.smt", "core to core, siblings"),
-    ("c2c.same_ccx", "core to core, one L3"),
-    ("c2c.same_cluster", "core to core, one cluster"),
-    ("c2c.same_socket", "core to core, one socket"),
-    ("c2c.other_socket", "core to core, other socket"),
-    ("wakeup.realtime", "wake-up, SCHED_FIFO"),
-    ("wakeup.ordinary", "wake-up, SCHED_OTHER"),
-];
+/// What people call the figures that are asked for, and how a line of text says which it is.
+pub(crate) const LIKE: &str = include_str!("like.txt");
+
+/// The quantities that are asked for: the name in the data, and what people call it.
+fn quantities() -> impl Iterator<Item = (&'static str, &'static str)> {
+    rows(LIKE, "quantities").into_iter().filter_map(|row| Some((*row.first()?, *row.get(1)?)))
+}
 
 /// What people call a quantity.
 pub(crate) fn title(what: &str) -> &'static str {
-    QUANTITIES.iter().find(|(own, _)| *own == what).map_or("", |(_, title)| title)
+    quantities().find(|(own, _)| *own == what).map_or("", |(_, title)| title)
 }
 
 /// A figure, and between what it lies.
@@ -296,7 +282,7 @@ pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Rec
         design: core.map(|core| core.name.clone()),
         guest: record.machine.is_virtual(),
         among: among.as_ref().map(Vec::len),
-        figures: QUANTITIES.into_iter().filter_map(row).collect(),
+        figures: quantities().filter_map(row).collect(),
     }
 }
 

@@ -6,82 +6,9 @@ use record::text::Value;
 use record::{Machine, Text, metrics, text};
 use regex_lite::{Captures, Regex, RegexBuilder};
 
-use crate::cores::{self, Core, Range, range_of};
-use crate::like::{Like, Row, title};
-
-/// Words that say what a figure is, those that say more first: an expression, the unit of the figure, and its name in the data. An empty
-/// name: what people mean by these words is ambiguous.
-const KINDS: [(&str, &str, &str); 27] = [
-    (r"\bL1d?\b", "cycles", "l1d.latency"),
-    (r"\bL2\b", "cycles", "l2.latency"),
-    (r"\b(L3|LLC)\b", "cycles", "l3.latency_cycles"),
-    (r"\bL1d?\b", "ns", ""),
-    (r"\bL2\b", "ns", "l2.latency_ns"),
-    (r"\b(L3|LLC)\b", "ns", "l3.latency_ns"),
-    (r"(core.?(to|2).?core|c2c|ping.?pong|cache.?line).*\b(smt|sibling|hyper.?thread)", "ns", "c2c.smt"),
-    (
-        r"(core.?(to|2).?core|c2c|ping.?pong|cache.?line).*(other|cross|across|inter|remote|two|between)[ -]?(the )?sockets?",
-        "ns",
-        "c2c.other_socket",
-    ),
-    (
-        r"(core.?(to|2).?core|c2c|ping.?pong|cache.?line).*(same|one|within|intra|inside)[ -]?(a |the |one )?cc[xd]",
-        "ns",
-        "c2c.same_ccx",
-    ),
-    (
-        r"(core.?(to|2).?core|c2c|ping.?pong|cache.?line).*(same|one|within|intra)[ -]?(a |the |one )?cluster",
-        "ns",
-        "c2c.same_cluster",
-    ),
-    (
-        r"(core.?(to|2).?core|c2c|ping.?pong|cache.?line).*(same|one|within|intra|inside)[ -]?(a |the |one )?socket|(core.?(to|2).?core|c2c).*(other|cross|across|inter)[ -]?cc[xd]",
-        "ns",
-        "c2c.same_socket",
-    ),
-    (r"core.?(to|2).?core|c2c|ping.?pong|cache.?line", "ns", ""),
-    (r"loaded|wake|cyclictest|syscall|switch|disk|network|rtt", "ns", ""),
-    (
-        r"(remote|other|cross|far)[ -]?(socket|node|numa|memory|dram|latenc(y|ies))|numa (remote|far)",
-        "ns",
-        "dram.latency_remote",
-    ),
-    (r"latenc(y|ies)|\bmlc\b|lat_mem_rd|pointer.?chas|multichase|ramlat", "ns", "dram.latency_local"),
-    (r"\b(copy|scale|add|write|memcpy|memset|nvme|disk|network|pcie|cxl)\b", "B/s", ""),
-    (
-        r"(one|single|1)[ -]?(core|thread|cpu)\b.*(triad)|triad.*(one|single|1)[ -]?(core|thread|cpu)\b",
-        "B/s",
-        "",
-    ),
-    (r"(one|single|1)[ -]?(core|thread|cpu)\b|per[ -]core", "B/s", "read.single_core"),
-    (r"triad", "B/s", "stream.triad"),
-    (r"all[ -]reads?|\breads?\b", "B/s", "mem.read_peak"),
-    (r"", "B/s", ""),
-    (r"all[ -]?cores?", "Hz", "clock.all_core"),
-    (r"boost|turbo|single|one[ -]core|max", "Hz", "clock.max_turbo"),
-    (r"\bbase\b", "Hz", "clock.base"),
-    (r"", "Hz", ""),
-    (r"", "ns", ""),
-    (r"", "cycles", ""),
-];
-
-/// Units as people write them.
-const UNITS: [(&str, &str, f64); 14] = [
-    ("ns", "ns", 1.0),
-    ("nsec", "ns", 1.0),
-    ("nanoseconds", "ns", 1.0),
-    ("us", "ns", 1e3),
-    ("µs", "ns", 1e3),
-    ("gb/s", "B/s", 1e9),
-    ("gbps", "B/s", 1e9),
-    ("gib/s", "B/s", 1073741824.0),
-    ("mb/s", "B/s", 1e6),
-    ("mib/s", "B/s", 1048576.0),
-    ("tb/s", "B/s", 1e12),
-    ("ghz", "Hz", 1e9),
-    ("mhz", "Hz", 1e6),
-    ("cycles", "cycles", 1.0),
-];
+use crate::cores::{self, Core, Range, range_of, unit_of};
+use crate::like::{LIKE, Like, Row, title};
+use crate::tables::rows;
 
 fn expression(text: &str) -> Option<Regex> {
     RegexBuilder::new(text).case_insensitive(true).build().ok()
@@ -110,7 +37,7 @@ fn read(figure: &Captures) -> Option<(f64, &'static str)> {
     let number: f64 = figure.get(1)?.as_str().replace(',', "").parse().ok()?;
     let unit = figure.get(2)?.as_str().to_lowercase();
     let unit = if unit.starts_with('c') { "cycles" } else { unit.as_str() };
-    let (_, unit, factor) = UNITS.iter().find(|(own, ..)| *own == unit)?;
+    let (unit, factor) = unit_of(unit)?;
     Some((number * factor, unit))
 }
 
@@ -148,8 +75,9 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
         return Err(text!("line-implausible", "{value} cannot be"));
     }
     let matches = |words: &str| expression(words).is_some_and(|words| words.is_match(&rest));
-    let kind = KINDS.iter().find(|(words, of, _)| *of == unit && matches(words));
-    let Some((_, _, quantity)) = kind.filter(|(_, _, quantity)| !quantity.is_empty()) else {
+    let kinds = rows(LIKE, "kinds");
+    let kind = kinds.iter().find(|row| row.first() == Some(&unit) && matches(row.get(2).unwrap_or(&"")));
+    let Some(quantity) = kind.and_then(|row| row.get(1)).filter(|quantity| **quantity != "-") else {
         return Err(text!(
             "line-no-kind",
             "it is ambiguous what the figure is: idle latency, remote latency, L2 or L3 latency, core to core on one socket, STREAM \

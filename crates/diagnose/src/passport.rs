@@ -14,21 +14,6 @@ use crate::cpu_accounting::disturbance;
 /// How far clocks of one model are apart from boot to boot and from part to part.
 const CLOCKS_ALIKE: f64 = 0.02;
 
-/// What makes the shape of a machine: a program runs otherwise where one of these differs.
-const SHAPE: [&str; 11] = [
-    "comparison-fact-architecture",
-    "comparison-fact-hypervisor",
-    "comparison-fact-packages",
-    "comparison-fact-nodes",
-    "comparison-fact-cores",
-    "comparison-fact-cpus-online",
-    "comparison-fact-cpus-per-core",
-    "comparison-fact-smt",
-    "comparison-fact-cache",
-    "comparison-fact-cpus-allowed",
-    "comparison-fact-cpu-quota",
-];
-
 /// Whether results of two machines may be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -121,7 +106,7 @@ fn designs(here: &Record, baseline: &Record) -> (Option<String>, Vec<Text>) {
 /// In what their shapes differ.
 fn shapes(here: &Record, baseline: &Record) -> Vec<Text> {
     let values = facts().iter().zip(tell_facts(here)).zip(tell_facts(baseline));
-    let of_shape = values.filter(|((fact, _), _)| fact.what.code().is_some_and(|code| SHAPE.contains(&code)));
+    let of_shape = values.filter(|((fact, _), _)| fact.is("shape"));
     let mut differ = Vec::new();
     for ((fact, own), other) in of_shape {
         // No quota is one of nothing, and what one of them does not see is not another.

@@ -53,7 +53,7 @@ impl FitDoubt {
             }
             FitDoubt::Switched => text!(
                 "scaling-other-programs",
-                "Other programs ran on these CPUs: this says little about the machine."
+                "Other programs interrupted most of its runs, however short: this says little about the machine."
             ),
             FitDoubt::Stolen => text!("The hypervisor took steal time: this says little about the machine."),
             FitDoubt::Noisy => text!("scaling-in-doubt", "Its steps are unreliable: nothing more follows."),

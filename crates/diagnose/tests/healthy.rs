@@ -80,3 +80,42 @@ fn captured_machines_have_no_serious_finding() {
         assert_healthy(&archive, &record);
     }
 }
+
+/// Lines of logs that name a fault, and the rule that finds each.
+const FAULTS: [(&str, &str); 4] = [
+    ("tsc: Marking TSC unstable due to clocksource watchdog", "tsc-unstable"),
+    ("mce: [Hardware Error]: Machine check events logged", "machine-check"),
+    (
+        "EDAC MC0: 1 CE memory read error on CPU_SrcID#0_Ha#0_Chan#1_DIMM#0 (channel:1 slot:0)",
+        "memory-corrected",
+    ),
+    ("EDAC MC1: 1 UE memory scrubbing error on unknown memory (channel:0)", "memory-uncorrected"),
+];
+
+#[test]
+fn a_fault_in_the_kernels_log_is_found_and_in_a_record_that_was_saved() {
+    let log = |line: &str| {
+        format!(
+            "[    0.000000] Linux version 6.1.0-18-amd64 (debian-kernel@lists.debian.org) #1 SMP\n\
+             [    0.000000] Command line: BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro\n[   12.345678] {line}\n"
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let found = |line: &str| {
+        let text = folder.path().join("dmesg.txt");
+        fs::write(&text, log(line)).unwrap();
+        let record = records_of(&text).pop().unwrap();
+        let saved = Record::from_json(record.to_json().unwrap().as_bytes()).unwrap();
+        [record, saved].map(|record| {
+            let all = diagnose::diagnose(&record).findings.into_iter();
+            let of_log = all.filter(|finding| FAULTS.iter().any(|(_, rule)| finding.rule == *rule));
+            of_log.map(|finding| (finding.rule, finding.severity)).collect::<Vec<_>>()
+        })
+    };
+    for (line, rule) in FAULTS {
+        let severity = if rule == "memory-uncorrected" { Severity::Serious } else { Severity::Warning };
+        let one = vec![(rule.to_owned(), severity)];
+        assert_eq!(found(line), [one.clone(), one], "{line}");
+    }
+    assert_eq!(found("smpboot: CPU0: Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz"), [vec![], vec![]]);
+}

@@ -6,7 +6,7 @@ use record::units::{self, significant};
 use record::{Measurement, Template, Text, text};
 
 use super::time::reported_of_others;
-use super::{Cause, Facts, TOUCH_LESS_MEMORY, USE_MEMORY_TOGETHER, detail, sampled};
+use super::{Cause, Facts, detail, sampled};
 
 /// Bytes that a miss of the last cache moves.
 const LINE: f64 = 64.0;
@@ -46,7 +46,7 @@ pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
     let says = text!(says, traffic = Value::Figure(traffic, "B/s"), share = Value::Share(share));
     let seen = text!("ceiling {ceiling}", ceiling = Value::Figure(ceiling, "B/s"));
     let share = if share >= NEAR_CEILING { share.min(1.0) } else { 0.0 };
-    let cause = Cause::new(BoundBy::MemoryBandwidth, share, says, TOUCH_LESS_MEMORY);
+    let cause = Cause::new(BoundBy::MemoryBandwidth, share, says, "touch-less");
     Some(cause.cite(describe_misses(misses), misses).cite(seen, detail("ceilings")))
 }
 
@@ -76,8 +76,8 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
         misses = Value::Figure(misses.value(), "count")
     );
     let share = if share >= 0.3 { share * facts.on_cpu() } else { 0.0 };
-    let cause = Cause::new(BoundBy::MemoryLatency, share, says, USE_MEMORY_TOGETHER)
-        .cite(describe_misses(misses), misses);
+    let cause =
+        Cause::new(BoundBy::MemoryLatency, share, says, "use-together").cite(describe_misses(misses), misses);
     let Some(share) = back_end else { return Some(cause) };
     Some(cause.cite(text!("issue slots stalled on memory or a unit {share}", share), share))
 }
@@ -89,10 +89,9 @@ pub(super) fn front_end(facts: &Facts) -> Option<Cause> {
         "{share} of the core's issue slots were empty: instruction fetch and decode were too slow.",
         share = Value::Share(slots.value())
     );
-    let advice = text!("make the hot code smaller: profile-guided optimisation, BOLT, huge pages for code");
     let seen = text!("issue slots without an instruction {share}", share = slots);
     let share = if slots.value() >= 0.3 { slots.value() * facts.on_cpu() } else { 0.0 };
-    Some(Cause::new(BoundBy::Frontend, share, says, advice).cite(seen, slots))
+    Some(Cause::new(BoundBy::Frontend, share, says, "front-end").cite(seen, slots))
 }
 
 pub(super) fn branches(facts: &Facts) -> Option<Cause> {
@@ -105,10 +104,9 @@ pub(super) fn branches(facts: &Facts) -> Option<Cause> {
         "About {share} of CPU time went into mispredicted branches.",
         share = Value::Share(share)
     );
-    let advice = text!("turn branches on random data into arithmetic, or sort the data first");
     let share = if share >= 0.15 { share * facts.on_cpu() } else { 0.0 };
     let seen = text!("mispredicted branches {misses}", misses);
-    Some(Cause::new(BoundBy::Branches, share, says, advice).cite(seen, misses))
+    Some(Cause::new(BoundBy::Branches, share, says, "branches").cite(seen, misses))
 }
 
 /// CPUs that others used from which on they are named.
@@ -144,8 +142,7 @@ pub(super) fn compute(facts: &Facts) -> Cause {
             "Without hardware counters computing cannot be told from stalls and spinning; stat --probe can."
         )
     });
-    let advice = text!("a profile shows where: perf record -g, perf report");
-    let cause = Cause::new(BoundBy::Cpu, 1.0, Text::sequence([busy, computes]), advice);
+    let cause = Cause::new(BoundBy::Cpu, 1.0, Text::sequence([busy, computes]), "profile");
     match facts.ipc() {
         Some(ipc) => cause.cite(text!("instructions a cycle: {value}", value = ipc), ipc),
         None => cause,

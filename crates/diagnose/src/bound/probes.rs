@@ -5,7 +5,7 @@ use record::diagnosis::BoundBy;
 use record::text::Value;
 use record::{Template, Text, text};
 
-use super::{Cause, Facts, SHARE_LESS, TOUCH_LESS_MEMORY, detail, sampled};
+use super::{Cause, Facts, detail, sampled};
 
 /// A change that matters: a program that needs what another takes loses more than what any two runs differ by.
 const SLOWER: f64 = 1.05;
@@ -64,10 +64,11 @@ fn share(ratio: f64) -> f64 {
 fn kind(facts: &Facts, ratio: f64, slowed: Text) -> Cause {
     match sampled::at_memory(facts) {
         Some(seen) => {
-            let says = Text::sequence([seen.says, slowed]);
-            Cause::new(seen.by, seen.share.max(share(ratio)), says, seen.advice)
+            let says = Text::sequence([seen.says.clone(), slowed]);
+            let share = seen.share.max(share(ratio));
+            Cause { says, share, kind: None, evidence: Vec::new(), ..seen }
         }
-        None => Cause::new(BoundBy::MemoryBandwidth, share(ratio), slowed, TOUCH_LESS_MEMORY),
+        None => Cause::new(BoundBy::MemoryBandwidth, share(ratio), slowed, "touch-less"),
     }
 }
 
@@ -100,12 +101,9 @@ pub(super) fn memory(facts: &Facts) -> Option<Cause> {
                 ratio = times(spared.ratio),
                 range = range(&spared)
             );
-            let advice = text!(
-                "use huge pages (GLIBC_TUNABLES=glibc.malloc.hugetlb=1, or madvise); keep together what is used together"
-            );
             let most = slowed.as_ref().map_or(0.0, |(ratio, _)| *ratio).max(1.0 / spared.ratio);
             let says = Text::sequence(slowed.map(|(_, says)| says).into_iter().chain([helped]));
-            Cause::new(BoundBy::MemoryLatency, share(most), says, advice)
+            Cause::new(BoundBy::MemoryLatency, share(most), says, "huge-pages")
         }
         (Some((ratio, says)), None) => kind(facts, ratio, says),
     };
@@ -125,9 +123,9 @@ pub(super) fn cache(facts: &Facts) -> Option<Cause> {
         ratio = times(probe.ratio),
         range = range(&probe)
     );
-    let advice =
-        text!("make its working set smaller, or keep others out of the cache (resctrl, CPUs of another L3)");
-    Some(Cause::new(BoundBy::Cache, share(probe.ratio), says, advice).cite(describe(facts), detail("probes")))
+    Some(
+        Cause::new(BoundBy::Cache, share(probe.ratio), says, "cache").cite(describe(facts), detail("probes")),
+    )
 }
 
 /// Its own threads: on fewer CPUs they cost each other less.
@@ -144,7 +142,7 @@ pub(super) fn own_threads(facts: &Facts) -> Option<Cause> {
         ratio = times(probe.ratio),
         range = range(&probe)
     );
-    let cause = Cause::new(BoundBy::OwnThreads, share(1.0 / probe.ratio), says, SHARE_LESS);
+    let cause = Cause::new(BoundBy::OwnThreads, share(1.0 / probe.ratio), says, "share-less");
     Some(cause.cite(describe(facts), detail("probes")))
 }
 

@@ -5,9 +5,8 @@ use record::live::{MemoryLevel, Sampled};
 use record::text::Value;
 use record::{Measurement, Template, Text, detail as place, text};
 
-use super::{
-    Cause, FIRST, Facts, SHARE_LESS, TOUCH_LESS_MEMORY, USE_MEMORY_TOGETHER, detail, share, threads,
-};
+use super::{Cause, FIRST, Facts, WORDS, detail, share, threads};
+use crate::tables::{sentences, word};
 
 /// Samples that were decoded, from which on they tell.
 const ENOUGH: u64 = 30;
@@ -28,17 +27,6 @@ const AT_LOADS: Template = Template {
     code: "bound-sampled-loads",
     words: "{who}, bound by memory latency ({level}{size}): {time}{share} of user time.",
 };
-const LEVELS: [(MemoryLevel, BoundKind, Template); 5] = [
-    (MemoryLevel::L2, BoundKind::L2, Template { code: "", words: "L2" }),
-    (MemoryLevel::L3, BoundKind::L3, Template { code: "", words: "L3" }),
-    (MemoryLevel::Dram, BoundKind::Dram, Template { code: "", words: "DRAM" }),
-    (MemoryLevel::Remote, BoundKind::Remote, Template { code: "", words: "DRAM of another node" }),
-    (
-        MemoryLevel::CachesOrMemory,
-        BoundKind::CachesOrMemory,
-        Template { code: "", words: "last-level cache or DRAM" },
-    ),
-];
 
 /// Less memory than this is not told, bytes.
 const LEAST_BYTES: f64 = 4096.0;
@@ -123,7 +111,7 @@ fn who(facts: &Facts) -> Text {
 fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     if sampled.far.count > 0 && sampled.sequential.share >= IN_ORDER * sampled.far.share {
         let says = text!(AT_STREAMS, who = who(facts), share = share(sampled.far));
-        let cause = Cause::new(BoundBy::MemoryBandwidth, user * sampled.far.share, says, TOUCH_LESS_MEMORY);
+        let cause = Cause::new(BoundBy::MemoryBandwidth, user * sampled.far.share, says, "touch-less");
         return Some(cause);
     }
     let of_level = sampled.level.unwrap_or(MemoryLevel::CachesOrMemory);
@@ -137,7 +125,14 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     if at.count == 0 || (is_cache && at.share < OF_CACHES) {
         return None;
     }
-    let (_, kind, level) = LEVELS.into_iter().find(|(level, ..)| *level == of_level)?;
+    let level = *sentences(WORDS, "levels", &word(&of_level)).first()?;
+    let kind = match of_level {
+        MemoryLevel::L2 => BoundKind::L2,
+        MemoryLevel::L3 => BoundKind::L3,
+        MemoryLevel::Dram => BoundKind::Dram,
+        MemoryLevel::Remote => BoundKind::Remote,
+        MemoryLevel::CachesOrMemory => BoundKind::CachesOrMemory,
+    };
     // No process goes through more memory than it had at the most.
     let most = facts.time.detail.get(place::MAX_RSS_BYTES).map_or(f64::INFINITY, |bytes| bytes as f64);
     let bytes = sampled.working_set.filter(|bytes| bytes.is_finite()).unwrap_or(0.0).min(most);
@@ -157,7 +152,7 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     );
     Some(Cause {
         kind: Some(kind),
-        ..Cause::new(BoundBy::MemoryLatency, user * at.share, says, USE_MEMORY_TOGETHER)
+        ..Cause::new(BoundBy::MemoryLatency, user * at.share, says, "use-together")
     })
 }
 
@@ -174,7 +169,7 @@ fn lines(sampled: &Sampled, user: f64, together: f64) -> Option<Cause> {
         "{share} of user time at cache lines that several threads write: they take them from each other.",
         share = share(sampled.shared)
     );
-    let cause = || Cause::new(BoundBy::OwnThreads, user * taken, says, SHARE_LESS);
+    let cause = || Cause::new(BoundBy::OwnThreads, user * taken, says, "share-less");
     (taken > 0.0).then(|| Cause { kind: Some(BoundKind::SharedLines), ..cause() })
 }
 
@@ -184,12 +179,9 @@ fn spinning(sampled: &Sampled, user: f64) -> Option<Cause> {
         "{share} of user time in loops that spin: threads wait for each other and keep their CPUs.",
         share = share(sampled.spinning)
     );
-    let advice = text!(
-        "let threads sleep while they wait, and start no more of them than there are CPUs; where: perf top"
-    );
     // What takes the lock waits for the same line.
     let taken = sampled.spinning.share.max(sampled.shared.share.min(2.0 * sampled.spinning.share));
-    let cause = || Cause::new(BoundBy::OwnThreads, user * taken, says, advice);
+    let cause = || Cause::new(BoundBy::OwnThreads, user * taken, says, "spinning");
     (sampled.spinning.share >= SPINNING).then(|| Cause { kind: Some(BoundKind::Spinning), ..cause() })
 }
 

@@ -5,6 +5,7 @@ use record::live::{Interval, Process};
 use record::text::Value;
 use record::{Measurement, Record, detail, text};
 
+use super::advice;
 use super::machine::{Reference, counted, name, watched};
 use crate::record_index::RecordIndex;
 
@@ -27,7 +28,7 @@ pub fn watched_service(
     let stopped = !interval.threads.is_empty() && interval.threads.iter().all(|thread| thread.state == "T");
     if own.by == BoundBy::Waiting && stopped {
         own.says = text!("bound-stopped", "Stopped (state T): it runs no more until it is continued.");
-        own.advice = vec![text!("continue it: kill -CONT PID")];
+        own.advice = vec![advice("stopped")];
         return Some(own);
     }
     say_who(&mut own, interval);
@@ -71,8 +72,7 @@ fn say_of_memory(own: &mut Bound, interval: &Interval) {
         "Memory pressure {pressure}: tasks waited for memory, as under a limit that is too low.",
         pressure = Value::Share(pressure)
     ));
-    let advice = text!("raise the memory limit (memory.max), or use less; vmstat 1");
-    own.advice.insert(0, advice);
+    own.advice.insert(0, advice("memory-limit"));
 }
 
 #[cfg(test)]

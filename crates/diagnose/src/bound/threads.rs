@@ -66,19 +66,11 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
                     idle
                 ),
                 if waited {
-                    text!(
-                        "bound-try-free-core",
-                        "a core that nobody else uses helps (--cpus), and a faster one; look for an option for threads or jobs"
-                    )
+                    "free-core"
                 } else if facts.ipc().is_some() || !facts.probes().is_empty() {
-                    text!(
-                        "a faster core helps, more cores do not; look for an option for threads or jobs, or run several"
-                    )
+                    "faster-core"
                 } else {
-                    text!(
-                        "a faster core helps (or faster memory: stat --probe tells which), more cores do not; look for an \
-                         option for threads or jobs, or run several"
-                    )
+                    "faster-core-or-memory"
                 },
                 text!("the busiest thread was on-CPU for {on}", on = seconds(*on)),
             )
@@ -90,10 +82,7 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
                 cpus,
                 idle
             ),
-            text!(
-                "bound-try-fewer-processes",
-                "start fewer processes, or several at a time (make -j, xargs -P)"
-            ),
+            "fewer-processes",
             text!(
                 "only {seen} of its CPU time was in processes long enough to be sampled",
                 seen = seconds(seen)
@@ -101,7 +90,7 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
         ),
         None => (
             text!("Its threads and processes took turns, on one CPU of {cpus}; {idle}.", cpus, idle),
-            text!("let them work at the same time: they wait for each other, or for one lock"),
+            "same-time",
             text!("its threads were on-CPU for {seen} in all", seen = seconds(seen)),
         ),
     };
@@ -120,10 +109,6 @@ pub(super) fn lock(facts: &Facts) -> Option<Cause> {
         share = Value::Share(waited),
         switches = thousands(switches.round())
     );
-    let advice = text!(
-        "bound-try-less-locking",
-        "hold locks shorter, share less between threads, or use fewer threads; which lock: perf lock contention"
-    );
     let seen = text!(
         "threads that wait for a lock between their runs: {waiters} on average, beside {active} that run",
         waiters = significant(convoy.waiters),
@@ -131,7 +116,7 @@ pub(super) fn lock(facts: &Facts) -> Option<Cause> {
     );
     // In the kernel they take and give locks, too.
     let share = waited + (1.0 - waited) * kernel;
-    Some(Cause::new(BoundBy::Lock, share, says, advice).cite(seen, detail("waits")))
+    Some(Cause::new(BoundBy::Lock, share, says, "locks").cite(seen, detail("waits")))
 }
 
 /// The most of one CPU's time that a program uses whose threads wait for each other in a circle.
@@ -155,10 +140,8 @@ pub(super) fn stuck(facts: &Facts) -> Option<Cause> {
             share = Value::Share(facts.used())
         )
     };
-    let advice =
-        text!("see who holds it, or whether it is a deadlock: gdb -p PID -batch -ex 'thread apply all bt'");
     let seen = text!("threads in a mutex at each of {looks} looks: {stuck}", looks = looks.all, stuck);
-    Some(Cause::new(BoundBy::Lock, 1.0, says, advice).cite(seen, detail("waits")))
+    Some(Cause::new(BoundBy::Lock, 1.0, says, "deadlock").cite(seen, detail("waits")))
 }
 
 pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
@@ -181,6 +164,5 @@ pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
         busiest,
         mean
     );
-    let advice = text!("cut the work into smaller pieces that threads take when they are free");
-    Some(Cause::new(BoundBy::Imbalance, share, says, advice).cite(seen, ON_CPU))
+    Some(Cause::new(BoundBy::Imbalance, share, says, "imbalance").cite(seen, ON_CPU))
 }

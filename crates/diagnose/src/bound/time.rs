@@ -7,7 +7,8 @@ use record::units::{self, cpus, significant, thousands};
 use record::{Label, Template, Text, text};
 
 use super::convoy::waited_for_locks;
-use super::{Cause, Facts, RAISE_QUOTA, detail};
+use super::{Cause, Facts, WORDS, detail};
+use crate::tables::{rows, sentences, word};
 use crate::{cpu_accounting, culprits};
 
 pub(super) fn quota(facts: &Facts) -> Option<Cause> {
@@ -23,7 +24,7 @@ pub(super) fn quota(facts: &Facts) -> Option<Cause> {
         "The cgroup's CPU quota throttled its runnable threads for {throttled}.",
         throttled
     );
-    Some(Cause::new(BoundBy::Quota, share, says, RAISE_QUOTA).cite(seen, detail("around")))
+    Some(Cause::new(BoundBy::Quota, share, says, "quota").cite(seen, detail("around")))
 }
 
 pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
@@ -35,7 +36,6 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
         "Steal time was {share} of the CPU time that this machine asked for.",
         share = Value::Share(share)
     );
-    let advice = text!("measure again at another time, or on an instance with dedicated CPUs");
     let seen = text!(
         "steal time {stolen} of {asked} CPU time",
         stolen = Value::Figure(stolen, "s"),
@@ -43,7 +43,7 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
     );
     // Ticks of 10 ms: less than a few of them may be chance.
     let share = if stolen >= 0.05 { share } else { 0.0 };
-    Some(Cause::new(BoundBy::Stolen, share, says, advice).cite(seen, detail("around")))
+    Some(Cause::new(BoundBy::Stolen, share, says, "stolen").cite(seen, detail("around")))
 }
 
 /// The same of a command: while nothing of it wants a CPU, it loses none.
@@ -53,115 +53,14 @@ pub(super) fn stolen_from(facts: &Facts) -> Option<Cause> {
     Some(cause)
 }
 
-/// What a command may wait for: the word for it in the samples, what that means and what to do.
-const WAITS: [(&str, Template, Template); 10] = [
-    (
-        "disk",
-        Template { code: "bound-waiting-disk", words: "Blocked {share} of the time, waiting for a disk." },
-        Template {
-            code: "bound-try-disk",
-            words: "look at the disk (iostat -x 1), read less, or keep the data in memory",
-        },
-    ),
-    (
-        "fsync",
-        Template {
-            code: "bound-waiting-fsync",
-            words: "Blocked {share} of the time, waiting in fsync until data is on the disk.",
-        },
-        Template {
-            code: "bound-try-fsync",
-            words: "sync less often (group commits), or on a disk with a write cache that keeps its content",
-        },
-    ),
-    (
-        "faults",
-        Template {
-            code: "bound-waiting-faults",
-            words: "Blocked {share} of the time, waiting for page faults that a disk serves.",
-        },
-        Template {
-            code: "bound-try-faults",
-            words: "give it more memory (vmstat 1: si, so), or read its files ahead (MAP_POPULATE, readahead)",
-        },
-    ),
-    (
-        "network",
-        Template {
-            code: "bound-waiting-network",
-            words: "Blocked {share} of the time, waiting for a socket.",
-        },
-        Template {
-            code: "bound-try-network",
-            words: "look at the other side and at round trips; do several at once",
-        },
-    ),
-    (
-        "terminal",
-        Template {
-            code: "bound-waiting-terminal",
-            words: "Blocked {share} of the time, waiting for input from a terminal.",
-        },
-        Template { code: "bound-try-terminal", words: "give it its input from a file" },
-    ),
-    (
-        "pipe",
-        Template {
-            code: "bound-waiting-pipe",
-            words: "Blocked {share} of the time, waiting for another process through a pipe.",
-        },
-        Template { code: "bound-try-pipe", words: "measure the process at the other end" },
-    ),
-    (
-        "sleep",
-        Template {
-            code: "bound-waiting-sleep",
-            words: "Blocked {share} of the time, in sleeps that it requested.",
-        },
-        Template { code: "bound-try-sleep", words: "it sleeps on purpose: wait for an event instead" },
-    ),
-    (
-        "events",
-        Template {
-            code: "bound-waiting-events",
-            words: "Blocked {share} of the time, waiting for events or signals (poll, epoll, sigsuspend).",
-        },
-        Template {
-            code: "bound-try-events",
-            words: "measure what sends them: until then this program has nothing to do",
-        },
-    ),
-    (
-        "lock",
-        Template {
-            code: "bound-waiting-lock",
-            words: "Blocked {share} of the time, waiting for locks or other threads (futex).",
-        },
-        Template { code: "bound-try-lock", words: "hold locks shorter, or share less between threads" },
-    ),
-    (
-        "child",
-        Template {
-            code: "bound-waiting-child",
-            words: "Blocked {share} of the time, waiting for processes that it started.",
-        },
-        Template { code: "bound-try-child", words: "measure those" },
-    ),
-];
 const ON_SOMETHING: Template = Template {
     code: "bound-waiting",
     words: "Blocked {share} of the time, waiting for a disk, the network, a lock or a sleep.",
 };
-const TRY_WAITING: Template =
-    Template { code: "bound-try-waiting", words: "see where: strace -c -f -w (-p PID)" };
 const UNSAMPLED: Template = Template {
     code: "bound-waiting-unsampled",
     words: "Not running {share} of the time; blocked cannot be told from runnable, because its processes or threads \
             ended before they were sampled.",
-};
-const TRY_UNSAMPLED: Template = Template {
-    code: "bound-try-unsampled",
-    words: "see which: perf sched timehist; or give it CPUs of its own: sudo linespeed quiet --cpus LIST -- COMMAND",
 };
 
 pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
@@ -172,13 +71,15 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
     let all: f64 = kinds.iter().map(|(_, count)| count).sum();
     let most = kinds.first().filter(|(_, count)| *count >= all / 3.0).map(|(word, _)| *word);
-    let (says, advice) = match WAITS.iter().find(|(word, ..)| most == Some(*word)) {
+    let known = most.map(|word| sentences(WORDS, "waits", word)).unwrap_or_default();
+    let (says, advice) = match known.as_slice() {
         // Threads that ended before they were looked at may have been ready all that time.
-        _ if facts.hardly_seen() => (UNSAMPLED, TRY_UNSAMPLED),
-        Some((_, says, advice)) => (*says, *advice),
-        None => (ON_SOMETHING, TRY_WAITING),
+        _ if facts.hardly_seen() => (UNSAMPLED, super::advice("unsampled")),
+        [says, advice] => (*says, Text::from(*advice)),
+        _ => (ON_SOMETHING, super::advice("waiting")),
     };
-    let cause = Cause::new(BoundBy::Waiting, share, text!(says, share = Value::Share(share)), advice);
+    let says = text!(says, share = Value::Share(share));
+    let cause = Cause { advice, ..Cause::new(BoundBy::Waiting, share, says, "") };
     if kinds.is_empty() {
         return Some(cause);
     }
@@ -200,19 +101,6 @@ pub(super) fn reported_of_others(facts: &Facts) -> Option<f64> {
     cpu_accounting::reported_beside(&facts.around(), facts.used())
 }
 
-const OTHERS: Template = Template { code: "bound-contention-others", words: "other programs" };
-const OTHERS_OR_OWN: Template =
-    Template { code: "bound-contention-others-or-own", words: "other programs, or its own threads," };
-/// Binding alone would not keep others away.
-const TRY_OWN_CPUS: Template = Template {
-    code: "bound-try-own-cpus",
-    words: "see who: top; or give it CPUs of its own: sudo linespeed quiet --cpus LIST -- COMMAND",
-};
-const TRY_OWN_CPUS_OF_RUNNING: Template = Template {
-    code: "bound-try-own-cpus-running",
-    words: "see who: linespeed live; give it CPUs of its own (cpuset, AllowedCPUs=), or renice the others",
-};
-
 pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     // While nothing of it wants a CPU, the want of one costs nothing.
     let wanted = (1.0 - (facts.off_cpu / facts.wall).min(1.0)) * (1.0 - waited_for_locks(facts));
@@ -227,7 +115,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     // One thread does not keep itself waiting, and neither do threads whose wait others explain.
     let by_others =
         facts.threads.len() == 1 || (others.is_some() && taken * facts.wall >= runnable && runnable > 0.0);
-    let who = Text::from(if by_others { OTHERS } else { OTHERS_OR_OWN });
+    let who = if by_others { "other programs" } else { "other programs, or its own threads," };
     let (runnable, of) = (Value::Figure(runnable, "s"), Value::Share(share));
     let (by, says, advice) = if own {
         (
@@ -240,10 +128,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
                 used = significant(facts.used()),
                 cpus = cpus(facts.cpus as u32)
             ),
-            text!(
-                "bound-try-more-cpus",
-                "give it more CPUs, or start as many threads or jobs as it has CPUs"
-            ),
+            "more-cpus",
         )
     } else {
         (
@@ -255,11 +140,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
                 share = of,
                 who
             ),
-            if facts.time.detail.has(record::detail::ATTACHED_TO) {
-                TRY_OWN_CPUS_OF_RUNNING.into()
-            } else {
-                TRY_OWN_CPUS.into()
-            },
+            if facts.time.detail.has(record::detail::ATTACHED_TO) { "own-cpus-running" } else { "own-cpus" },
         )
     };
     let mut says = says;
@@ -285,80 +166,19 @@ const BEGINS: f64 = 0.25;
 /// From this share of the kernel's time on they are named.
 const NAMED: f64 = 0.1;
 
-/// What the kernel does for a program, in words, and what to do about it.
-const KINDS: [(BoundKind, Template, Template); 8] = [
-    (
-        BoundKind::ProcessCreation,
-        Template { code: "bound-kernel-processes", words: "starting and ending processes" },
-        Template {
-            code: "bound-try-fewer-processes-kernel",
-            words: "start fewer processes: let one do the work of many, use what the shell has built in",
-        },
-    ),
-    (
-        BoundKind::PageFaults,
-        Template { code: "bound-kernel-faults-sampled", words: "page faults" },
-        Template { code: "", words: "reuse memory instead of giving it back, or use huge pages" },
-    ),
-    (
-        BoundKind::Futex,
-        Template { code: "bound-kernel-futex", words: "threads that wait for and wake each other (futex)" },
-        Template {
-            code: "bound-try-less-locking",
-            words: "hold locks shorter, share less between threads, or use fewer threads; which lock: perf lock contention",
-        },
-    ),
-    (
-        BoundKind::Network,
-        Template { code: "bound-kernel-network", words: "sockets" },
-        Template {
-            code: "",
-            words: "send and receive more at a time: larger buffers, sendmmsg, segmentation offload",
-        },
-    ),
-    (
-        BoundKind::FileIo,
-        Template { code: "bound-kernel-files", words: "reading and writing files" },
-        Template {
-            code: "bound-try-fewer-calls",
-            words: "see which calls: strace -c -f; read and write more at a time",
-        },
-    ),
-    (
-        BoundKind::Timers,
-        Template { code: "bound-kernel-timers", words: "sleeps and timers" },
-        Template { code: "", words: "sleep for longer, or wait for an event instead" },
-    ),
-    (
-        BoundKind::MemoryMapping,
-        Template { code: "bound-kernel-mapping", words: "mapping, unmapping and protecting memory" },
-        Template {
-            code: "",
-            words: "keep memory instead of giving it back (glibc: M_MMAP_THRESHOLD, M_TRIM_THRESHOLD; another allocator)",
-        },
-    ),
-    (
-        BoundKind::ContextSwitches,
-        Template { code: "bound-kernel-turns", words: "handing over between threads and processes" },
-        Template { code: "", words: "hand over more work at a time between threads and processes" },
-    ),
-];
-
 /// Samples of the kernel from which on they tell.
 const ENOUGH: u64 = 30;
 /// From this part on a kind is named; the less of a kind that brings others with it.
 const MOSTLY: f64 = 0.4;
 const BRINGS: f64 = 0.2;
 
-/// A kind, and what to do about it.
-fn of_kind(kind: BoundKind) -> (Option<BoundKind>, Text) {
-    let advice =
-        KINDS.iter().find(|(known, ..)| *known == kind).map_or(text!(""), |(_, _, advice)| (*advice).into());
-    (Some(kind), advice)
+/// A kind in words, and what to do about it.
+fn of_kind(kind: &BoundKind) -> Vec<Template> {
+    sentences(WORDS, "kernel", &word(kind))
 }
 
 /// What most of the kernel's time is for, by samples of it, with its share; `None` where these tell too little.
-fn kernel_kind(facts: &Facts) -> Option<(KernelTime, Template, Template)> {
+fn kernel_kind(facts: &Facts) -> Option<(KernelTime, Template)> {
     let sampled =
         facts.time.detail.get(record::detail::SAMPLED).filter(|sampled| sampled.in_kernel >= ENOUGH)?;
     let of = |kind: &BoundKind| sampled.kernel.iter().find(|one| one.kind == *kind);
@@ -367,18 +187,8 @@ fn kernel_kind(facts: &Facts) -> Option<(KernelTime, Template, Template)> {
     // What is mapped is faulted in afterwards.
     let maps = of(&BoundKind::MemoryMapping).filter(|one| one.share.share >= BRINGS);
     let most = begins.or(maps).or(sampled.kernel.first().filter(|one| one.share.share >= MOSTLY))?;
-    let (_, what, advice) = KINDS.into_iter().find(|(kind, ..)| *kind == most.kind)?;
-    Some((most.clone(), what, advice))
+    Some((most.clone(), *of_kind(&most.kind).first()?))
 }
-
-/// What threads that are switched all the time wait for in between.
-const BETWEEN: [(&str, Template); 5] = [
-    ("pipe", Template { code: "bound-between-pipe", words: "pipes" }),
-    ("network", Template { code: "bound-between-network", words: "sockets" }),
-    ("events", Template { code: "bound-between-events", words: "events (poll, epoll)" }),
-    ("lock", Template { code: "bound-between-lock", words: "locks (futex)" }),
-    ("sleep", Template { code: "bound-between-sleep", words: "short sleeps" }),
-];
 
 pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     // Samples see more than accounts by ticks do, which count processes that are shorter than one for user mode.
@@ -392,7 +202,12 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     let share_of_time = if share >= 0.3 { share * facts.cpu() / facts.wall.max(facts.cpu()) } else { 0.0 };
     let count = |event: &str| facts.counted(event).unwrap_or(0.0);
     let (faults, switches) = (count("page-faults"), count("context-switches"));
-    if let Some((most, what, advice)) = kernel_kind(facts) {
+    let with_kind = |kind: Option<BoundKind>, cause: Cause| {
+        let known = kind.as_ref().and_then(|kind| of_kind(kind).get(1).copied());
+        let advice = known.map_or(cause.advice, Text::from);
+        Cause { kind, advice, ..cause }
+    };
+    if let Some((most, what)) = kernel_kind(facts) {
         let says = text!(
             "bound-kernel-kind",
             "{share} of CPU time was in the kernel, {part} of that for {what}.",
@@ -402,7 +217,7 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
         );
         // What threads do to each other at a lock burns this time, too.
         let by = if most.kind == BoundKind::Futex { BoundBy::Lock } else { BoundBy::Kernel };
-        let cause = Cause { kind: Some(most.kind), ..Cause::new(by, share_of_time, says, advice) };
+        let cause = with_kind(Some(most.kind), Cause::new(by, share_of_time, says, ""));
         return Some(
             cause.cite(text!("samples of the kernel {count}", count = most.share.count), detail("sampled")),
         );
@@ -413,43 +228,43 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
         share = Value::Share(share)
     );
     let forks = count("forks");
-    let (kind, advice) = if forks * FORK > BEGINS * facts.system {
+    let kind = if forks * FORK > BEGINS * facts.system {
         says.push(text!(
             "It started {forks} processes a second.",
             forks = thousands((forks / facts.wall).round())
         ));
-        of_kind(BoundKind::ProcessCreation)
+        Some(BoundKind::ProcessCreation)
     } else if faults * FAULT > NAMED * facts.system && faults * FAULT >= switches * SWITCH {
         says.push(text!(
             "bound-kernel-faults",
             "It took {faults} page faults a second.",
             faults = thousands((faults / facts.wall).round())
         ));
-        of_kind(BoundKind::PageFaults)
+        Some(BoundKind::PageFaults)
     } else if switches * SWITCH > NAMED * facts.system {
         let switches = thousands((switches / facts.wall).round());
         let again = |word: &str| facts.waits().get(word).map_or(0, |waits| waits.again);
-        let between = BETWEEN.iter().max_by_key(|(word, _)| again(word)).filter(|(word, _)| again(word) > 0);
+        let waits = rows(WORDS, "between").into_iter().filter_map(|row| Some((*row.first()?, *row.get(1)?)));
+        let between = waits.max_by_key(|(word, _)| again(word)).filter(|(word, _)| again(word) > 0);
         says.push(match between {
             Some((_, what)) => text!(
                 "bound-kernel-switches-between",
                 "It made {switches} context switches a second, between waits for {what}.",
                 switches,
-                what = Text::from(*what)
+                what
             ),
             None => text!("It made {switches} context switches a second.", switches),
         });
-        let kind = match between {
+        Some(match between {
             Some(("lock", _)) => BoundKind::Futex,
             Some(("network", _)) => BoundKind::Network,
             Some(("sleep", _)) => BoundKind::Timers,
             _ => BoundKind::ContextSwitches,
-        };
-        (Some(kind), text!("hand over more work at a time between threads and processes"))
+        })
     } else {
-        (None, text!("see which calls: strace -c -f, or run linespeed as root, which samples them"))
+        None
     };
-    let mut cause = Cause { kind, ..Cause::new(BoundBy::Kernel, share_of_time, says, advice) };
+    let mut cause = with_kind(kind, Cause::new(BoundBy::Kernel, share_of_time, says, "kernel"));
     for m in ["page-faults", "context-switches"].iter().filter_map(|event| facts.count(event)) {
         let event = m.labels.word(Label::Event).unwrap_or_default().to_owned();
         cause = cause.cite(text!("{event} {count}", event, count = m), m);

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use record::comparison::{Difference, FactKind};
 use record::machine::{CacheKind, MemoryDevice};
 use record::units::{bytes, figure, percent_to};
-use record::{Record, Template, Text, text};
+use record::{Record, Template, Text};
 use serde_json::Value as Json;
 
 use super::commands::find_conditions;
@@ -14,6 +14,7 @@ use super::explain::{clock_at_import, find_running};
 use crate::cpu_accounting::used_by_others;
 use crate::memory_channels::{channels, populated};
 use crate::shape::facts as seen;
+use crate::tables::rows;
 
 /// What others took of the CPUs while a record was measured.
 pub(super) const OTHER_WORK: Template =
@@ -21,11 +22,11 @@ pub(super) const OTHER_WORK: Template =
 /// How many memory devices there are, of which size and kind.
 pub const MEMORY_DEVICES: Template =
     Template { code: "comparison-fact-memory-devices", words: "Memory devices" };
-/// Levels of caches that are looked at.
-const CACHE_LEVELS: u32 = 8;
+/// Facts by kind, with the order in which those that differ are told, and which follow from others.
+pub(crate) const FACTS: &str = include_str!("facts.txt");
 
-/// A fact: what it is called, its place below its group's (`[]` stands for each of a list), and what a record says of it.
-type Row = (Text, &'static str, Source);
+/// The place of where the CPUs were, as the host sets it up. How often is another figure each time.
+pub(crate) const SHAPE: &str = "diagnosis.shape.";
 
 /// How a record tells a fact.
 enum Source {
@@ -40,152 +41,48 @@ enum Source {
 }
 use Source::{At, Caches, Of, With};
 
-/// Facts of a kind whose places begin alike.
-type Group = (FactKind, &'static str, Vec<Row>);
-
-/// Every fact, hardware first.
-fn list_facts() -> [Group; 7] {
-    [
-        (FactKind::Hardware, "machine.", list_hardware()),
-        (FactKind::Setting, "machine.", list_software()),
-        (FactKind::Setting, "conditions.before.", list_settings()),
-        (FactKind::Setting, "machine.", list_limits()),
-        (FactKind::Setting, "", list_run()),
-        (FactKind::State, "conditions.", list_state()),
-        (FactKind::Setting, SHAPE, list_shape()),
-    ]
-}
-
-pub(crate) const SHAPE: &str = "diagnosis.shape.";
-
-/// How a command was run.
-fn list_run() -> Vec<Row> {
-    vec![(text!("comparison-fact-run-under", "Command run under"), "command", Of(run_under))]
+/// How a record tells a fact, by the table's word for it, which else is a unit.
+fn source(word: &'static str) -> Source {
+    if let Some((kind, level)) = word.split_once(' ') {
+        return Caches(level.parse().unwrap_or_default(), kind == "data");
+    }
+    match word {
+        "plain" => At(plain),
+        "hertz" => At(hertz),
+        "size" => At(size),
+        "on-or-off" => At(on_or_off),
+        // As the records' own reports have it.
+        "share" => At(|share| share.as_f64().map(|share| percent_to(share, 2))),
+        "system" => Of(system),
+        "processor" => Of(processor),
+        "identity" => Of(identity),
+        "cpus-per-core" => Of(cpus_per_core),
+        "devices" => Of(devices),
+        "devices-run-at" => Of(devices_run_at),
+        "devices-allow" => Of(devices_allow),
+        "used-channels" => Of(used_channels),
+        "options" => Of(options),
+        "isolated" => Of(isolated),
+        "tickless" => Of(tickless),
+        "mitigations" => Of(mitigations),
+        "idle-states" => Of(idle_states),
+        "huge-pages" => Of(huge_pages),
+        "run-under" => Of(run_under),
+        "clock-then" => Of(clock_then),
+        "load-averages" => Of(load_averages),
+        "other-work" => Of(other_work),
+        "throttled" => Of(throttled),
+        "cpus-move" => Of(seen::cpus_move),
+        "cores-shared" => Of(seen::cores_shared),
+        "domains-hidden" => Of(seen::domains_hidden),
+        unit => With(unit),
+    }
 }
 
 /// What a record's command was run under.
 fn run_under(record: &Record) -> Option<String> {
     let conditions = find_conditions(record)?;
     Some(if conditions.is_empty() { "nothing".to_owned() } else { conditions })
-}
-
-/// What the machine is built of.
-fn list_hardware() -> Vec<Row> {
-    let mut rows = vec![
-        (text!("comparison-fact-architecture", "Architecture"), "architecture", At(plain)),
-        (text!("comparison-fact-system", "System"), "system", Of(system)),
-        (text!("comparison-fact-processor", "Processor"), "processor.model_name", Of(processor)),
-        (text!("comparison-fact-core-design", "Core design"), "processor.microarchitecture", At(plain)),
-        (text!("comparison-fact-identity", "Identity"), "processor.model", Of(identity)),
-        (text!("comparison-fact-packages", "Packages"), "counts.packages", At(plain)),
-        (text!("comparison-fact-dies", "Dies"), "counts.dies", At(plain)),
-        (text!("comparison-fact-cores", "Cores"), "counts.cores", At(plain)),
-        (text!("comparison-fact-cpus-present", "CPUs present"), "counts.cpus_present", At(plain)),
-        (text!("comparison-fact-cpus-online", "CPUs online"), "counts.cpus_online", At(plain)),
-        (text!("comparison-fact-nodes", "Nodes"), "counts.nodes", At(plain)),
-        (text!("comparison-fact-cpus-per-core", "CPUs per core"), "counts.cores", Of(cpus_per_core)),
-        (text!("comparison-fact-base-clock", "Base clock"), "processor.base_hz", At(hertz)),
-        (text!("comparison-fact-highest-clock", "Highest clock"), "processor.max_hz", At(hertz)),
-        (text!("comparison-fact-vectors", "Vectors"), "processor.vector_bits", With("bits")),
-    ];
-    for level in 1..=CACHE_LEVELS {
-        let data = text!("comparison-fact-data-cache", "L{level}d");
-        let unified = text!("comparison-fact-cache", "L{level}");
-        rows.push((data, "caches", Caches(level, true)));
-        rows.push((unified, "caches", Caches(level, false)));
-    }
-    rows.extend([
-        (text!("comparison-fact-memory", "Memory"), "memory_bytes", At(size)),
-        (text!(MEMORY_DEVICES), "memory_devices", Of(devices)),
-        (text!("comparison-fact-devices-run-at", "Devices run at"), RUN_AT, Of(devices_run_at)),
-        (text!("comparison-fact-devices-allow", "Devices allow"), ALLOW, Of(devices_allow)),
-        (text!("comparison-fact-channels", "Channels"), "memory_devices[].channel", Of(used_channels)),
-    ]);
-    rows
-}
-
-/// Where the speed of memory devices stands, and that for which they are made.
-const RUN_AT: &str = "memory_devices[].configured_mt_s";
-const ALLOW: &str = "memory_devices[].rated_mt_s";
-
-/// What is installed.
-fn list_software() -> Vec<Row> {
-    vec![
-        (text!("comparison-fact-firmware", "Firmware"), "system.firmware", At(plain)),
-        (text!("comparison-fact-microcode", "Microcode"), "processor.microcode", At(plain)),
-        (text!("comparison-fact-hypervisor", "Hypervisor"), "virtualization.hypervisor", At(plain)),
-        (text!("comparison-fact-container", "Container"), "virtualization.container", At(plain)),
-        (text!("comparison-fact-kernel", "Kernel"), "kernel.release", At(plain)),
-        (text!("comparison-fact-distribution", "Distribution"), "kernel.distribution", At(plain)),
-        (text!("comparison-fact-kernel-options", "Kernel options"), "kernel.options", Of(options)),
-        (text!("comparison-fact-preemption", "Preemption"), "kernel.preemption", At(plain)),
-        (text!("comparison-fact-timer", "Timer"), "kernel.hz", With("Hz")),
-        (text!("comparison-fact-base-page", "Base page"), "kernel.page_bytes", At(size)),
-        (text!("comparison-fact-isolated-cpus", "Isolated CPUs"), "kernel.isolated", Of(isolated)),
-        (text!("comparison-fact-cpus-without-tick", "CPUs without tick"), "kernel.nohz_full", Of(tickless)),
-        (text!("comparison-fact-mitigations", "Mitigations"), "kernel.mitigations", Of(mitigations)),
-        (text!("comparison-fact-idle-driver", "Idle driver"), "idle.driver", At(plain)),
-        (text!("comparison-fact-idle-governor", "Idle governor"), "idle.governor", At(plain)),
-        (text!("comparison-fact-idle-states", "Idle states"), "idle_states", Of(idle_states)),
-    ]
-}
-
-/// How the machine is set up.
-fn list_settings() -> Vec<Row> {
-    vec![
-        (text!("comparison-fact-governor", "Governor"), "clocks[].governor", At(plain)),
-        (text!("comparison-fact-clock-driver", "Clock driver"), "clocks[].driver", At(plain)),
-        (text!("comparison-fact-epp", "EPP"), "clocks[].epp", At(plain)),
-        (text!("comparison-fact-epb", "EPB"), "clocks[].epb", At(plain)),
-        (text!("comparison-fact-clock-limit", "Clock limit"), "clocks[].max_hz", At(hertz)),
-        (text!("comparison-fact-boost", "Boost"), "boost", At(on_or_off)),
-        (text!("comparison-fact-smt", "SMT"), "smt", At(plain)),
-        (text!("comparison-fact-clock-source", "Clock source"), "clocksource", At(plain)),
-        (text!("comparison-fact-thp", "THP"), "thp", At(plain)),
-        (text!("comparison-fact-thp-defrag", "THP defrag"), "thp_defrag", At(plain)),
-        (text!("comparison-fact-huge-pages-reserved", "Huge pages reserved"), "huge_pages", Of(huge_pages)),
-        (text!("comparison-fact-numa-balancing", "NUMA balancing"), "numa_balancing", At(plain)),
-        (text!("comparison-fact-zone-reclaim", "Zone reclaim"), "zone_reclaim", At(plain)),
-        (text!("comparison-fact-aslr", "ASLR"), "aslr", At(plain)),
-        (text!("comparison-fact-ksm", "KSM"), "ksm", At(plain)),
-        (text!("comparison-fact-power-supply", "Power supply"), "power_supply", At(plain)),
-    ]
-}
-
-/// What the program may use of the machine.
-fn list_limits() -> Vec<Row> {
-    vec![
-        (text!("comparison-fact-cpus-allowed", "CPUs allowed"), "counts.cpus_allowed", At(plain)),
-        (text!("comparison-fact-cpu-quota", "CPU quota"), "limits.cpu_quota", With("CPUs")),
-        (text!("comparison-fact-memory-limit", "Memory limit"), "limits.memory_bytes", At(size)),
-    ]
-}
-
-/// The state that the machine happened to be in.
-fn list_state() -> Vec<Row> {
-    // As the records' own reports have it.
-    let show_share: fn(&Json) -> Option<String> = |share| share.as_f64().map(|share| percent_to(share, 2));
-    vec![
-        (text!("comparison-fact-clock-then", "CPU MHz"), "before.clocks[].current_hz", Of(clock_then)),
-        (text!("comparison-fact-load-averages", "Load averages"), "before.load", Of(load_averages)),
-        (text!(OTHER_WORK), "after.cpu_seconds and .own_cpu_seconds", Of(other_work)),
-        (
-            text!("comparison-fact-steal-time", "Steal time during the run"),
-            "after.steal_share",
-            At(show_share),
-        ),
-        (text!("comparison-fact-throttled", "Throttled during the run"), "after.throttled", Of(throttled)),
-        (text!("comparison-fact-swap-in-use", "Swap in use"), "before.swap_used_bytes", At(size)),
-    ]
-}
-
-/// Where the CPUs were, as the host sets it up. How often is another figure each time.
-fn list_shape() -> Vec<Row> {
-    vec![
-        (text!("comparison-fact-cpus-move", "CPUs move"), "motion", Of(seen::cpus_move)),
-        (text!("comparison-fact-shared-cores", "Cores shared unseen"), "sharing", Of(seen::cores_shared)),
-        (text!("comparison-fact-hidden-dies", "Hidden packages or dies"), "split", Of(seen::domains_hidden)),
-    ]
 }
 
 /// A fact that can matter for speed.
@@ -197,44 +94,42 @@ pub struct Fact {
     /// Its place in a record: `machine.processor.max_hz`.
     pub from: String,
     source: Source,
+    marks: &'static str,
 }
 
 impl Fact {
+    /// Whether the table marks it so.
+    pub(crate) fn is(&self, mark: &str) -> bool {
+        self.marks.split(' ').any(|own| own == mark)
+    }
+
     /// Whether machines that differ in it are of two kinds. Everything else can fail or be set on a machine of its kind: a
     /// memory device that is missing, SMT, a core that is offline.
     pub fn is_of_kind(&self) -> bool {
-        OF_KIND.contains(&self.from.as_str())
+        self.is("kind")
     }
 
     /// Whether a machine that tells none has none: what is no limit is not told.
     pub fn is_limit(&self) -> bool {
-        LIMITS.contains(&self.from.as_str())
+        self.is("limit")
     }
 }
 
-/// Places of limits.
-const LIMITS: [&str; 2] = ["machine.limits.cpu_quota", "machine.limits.memory_bytes"];
-
-/// Places of what makes a machine one of its kind.
-const OF_KIND: [&str; 6] = [
-    "machine.architecture",
-    "machine.system",
-    "machine.processor.model_name",
-    "machine.processor.model",
-    "machine.counts.packages",
-    "machine.virtualization.hypervisor",
-];
-
 /// Every fact, hardware first.
 pub fn facts() -> &'static [Fact] {
-    static FACTS: LazyLock<Vec<Fact>> = LazyLock::new(|| {
-        let facts = list_facts().into_iter().flat_map(|(kind, begins, rows)| {
-            let place = move |place| format!("{begins}{place}");
-            rows.into_iter().map(move |(what, from, source)| Fact { kind, what, from: place(from), source })
+    static ALL: LazyLock<Vec<Fact>> = LazyLock::new(|| {
+        let kinds = [FactKind::Hardware, FactKind::Setting, FactKind::State];
+        let rows_of = kinds.into_iter().zip(["hardware", "setting", "state"]);
+        let all =
+            rows_of.flat_map(|(kind, section)| rows(FACTS, section).into_iter().map(move |row| (kind, row)));
+        let facts = all.filter_map(|(kind, row)| {
+            let [code, words, from, how, marks @ ..] = row.as_slice() else { return None };
+            let (what, marks) = (Template { code, words }.into(), marks.first().copied().unwrap_or_default());
+            Some(Fact { kind, what, from: (*from).to_owned(), source: source(how), marks })
         });
         facts.collect()
     });
-    &FACTS
+    &ALL
 }
 
 /// What a record says of each of [`facts`]; `None` where it does not tell.
@@ -487,7 +382,7 @@ mod tests {
 
     #[test]
     fn what_makes_a_kind_is_among_the_facts() {
-        assert_eq!(facts().iter().filter(|fact| fact.is_of_kind()).count(), OF_KIND.len());
+        assert_eq!(facts().iter().filter(|fact| fact.is_of_kind()).count(), 6);
     }
 
     #[test]

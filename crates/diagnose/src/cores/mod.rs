@@ -14,6 +14,7 @@ use regex_lite::Regex;
 use serde::Deserialize;
 
 pub(crate) use range::of_linux;
+pub(crate) use range::unit_of;
 pub use range::{Range, range_of};
 
 /// What is known of the processors of one design.

@@ -1,8 +1,11 @@
 //! Between which figures the published ones of a design lie.
 
+use std::sync::LazyLock;
+
 use record::Machine;
 
 use super::{Core, Figure, all, has, names};
+use crate::tables::rows;
 
 /// What was published of one quantity of a design, in Hz, B/s, ns, cycles or what else its unit is.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,29 +24,17 @@ pub struct Range {
     pub guest: bool,
 }
 
-/// Units of the data, the record's, and what one is of the other.
-pub(super) const UNITS: [(&str, &str, f64); 15] = [
-    ("ns", "ns", 1.0),
-    ("us", "ns", 1e3),
-    ("cycles", "cycles", 1.0),
-    ("GHz", "Hz", 1e9),
-    ("MT/s", "MT/s", 1.0),
-    ("GB/s", "B/s", 1e9),
-    ("KiB", "B", 1024.0),
-    ("MiB", "B", 1048576.0),
-    ("channels", "channels", 1.0),
-    ("threads", "threads", 1.0),
-    ("ratio", "ratio", 1.0),
-    ("B/cycle", "B/cycle", 1.0),
-    ("bits", "bits", 1.0),
-    ("instructions/cycle", "instructions/cycle", 1.0),
-    ("flops/cycle", "flops/cycle", 1.0),
-];
+/// The record's unit for one that people or the data write, and what one is of the other.
+pub(crate) fn unit_of(written: &str) -> Option<(&'static str, f64)> {
+    static UNITS: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| rows(include_str!("units.txt"), "units"));
+    let row = UNITS.iter().find(|row| row.first().is_some_and(|own| own.eq_ignore_ascii_case(written)))?;
+    Some((*row.get(1)?, row.get(2)?.parse().ok()?))
+}
 
 impl Figure {
     /// Its ends, in the record's unit.
     pub(super) fn ends(&self) -> Option<(f64, f64, &'static str)> {
-        let (_, unit, factor) = UNITS.iter().find(|(own, ..)| *own == self.unit)?;
+        let (unit, factor) = unit_of(&self.unit)?;
         let low = self.value.or(self.low)?;
         let high = self.value.or(self.high)?;
         // Of 4.1 GHz 4,100,000,000 Hz.

@@ -36,19 +36,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         finding.cite_all(cause.evidence).mend(cause.remedy)
     } else {
         let finding = Finding { confidence: Confidence::Medium, ..finding };
-        finding.mend(remedy(case))
+        finding.mend_as(if case.record.machine.is_virtual() { "all-core-clock guest" } else { RULE.name })
     };
     Some(vec![finding.undo(cause.undo)])
-}
-
-/// What to do where no setting holds the clock down.
-fn remedy(case: &Case) -> Vec<Remedy> {
-    if case.record.machine.is_virtual() {
-        return vec![Remedy::advice(text!(
-            "the host allots less than full cores: choose another instance type or a dedicated host"
-        ))];
-    }
-    vec![Remedy::advice(text!("check heat and power limits: cooling, fans, the firmware's power profile"))]
 }
 
 /// The CPUs that are too slow, what they are held against, and what that says.

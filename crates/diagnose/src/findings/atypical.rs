@@ -58,9 +58,8 @@ fn report(case: &Case, out: &OutOfRange) -> Option<Finding> {
     let finding = finding
         .cite(text!("measured: {figure}", figure = *figure), *figure)
         .cite(published, processor(case))
-        .cite_all(causes(case, &resource.name, figure))
-        .suggest(text!("see each figure beside its like"), "linespeed reference --like .");
-    Some(finding.advise(text!("check the possible causes in their order")))
+        .cite_all(causes(case, &resource.name, figure));
+    Some(finding.mend_as(RULE.name))
 }
 
 fn count_sources(typical: &Typical) -> Text {
@@ -121,7 +120,7 @@ fn clock(case: &Case, _: &Measurement) -> Option<Cause> {
     let base = Value::Figure(base, "Hz");
     let says = match possible {
         true => text!("atypical-clock", "possible: the clock is {own}, below its base of {base}"),
-        false => text!("atypical-not-clock", "excluded: the clock is {own}, its base {base}"),
+        false => text!("excluded: the clock is {own}, its base {base}"),
     };
     Some(Cause { of: &[CORE, MEMORY_LATENCY, WAKE_UP], possible, seen: cite_fact(says, own) })
 }
@@ -136,7 +135,7 @@ fn channels(case: &Case, _: &Measurement) -> Option<Cause> {
     let whole = Value::Count(whole as u64);
     let says = match possible {
         true => text!("atypical-channels", "possible: {populated} of {whole} memory channels are populated"),
-        false => text!("atypical-not-channels", "excluded: all {whole} memory channels are populated"),
+        false => text!("excluded: all {whole} memory channels are populated"),
     };
     Some(Cause { of: MEMORY, possible, seen: cite_fact(says, "machine.memory_devices[].channel") })
 }
@@ -147,7 +146,7 @@ fn page_size(_: &Case, figure: &Measurement) -> Option<Cause> {
     let possible = page == "4KiB";
     let page = quote_name(page);
     let says = match possible {
-        true => text!("atypical-pages", "possible: measured on pages of {page}, with their walks"),
+        true => text!("possible: measured on pages of {page}, with their walks"),
         false => text!("atypical-not-pages", "excluded: measured on pages of {page}"),
     };
     Some(Cause { of: LATENCY, possible, seen: cite_fact(says, figure) })
@@ -160,7 +159,7 @@ fn remote_memory(case: &Case, figure: &Measurement) -> Option<Cause> {
     let own = case.record.machine.cpus.iter().find(|own| u64::from(own.id) == cpu)?.node?;
     let possible = u64::from(own) != node;
     let says = match possible {
-        true => text!("atypical-remote", "possible: CPU {cpu} loaded from node {node}, not its own"),
+        true => text!("possible: CPU {cpu} loaded from node {node}, not its own"),
         false => text!("atypical-not-remote", "excluded: CPU {cpu} loaded from its own node"),
     };
     Some(Cause { of: LATENCY, possible, seen: cite_fact(says, figure) })
@@ -169,7 +168,7 @@ fn remote_memory(case: &Case, figure: &Measurement) -> Option<Cause> {
 /// Other guests of the host.
 fn sharing(case: &Case, _: &Measurement) -> Option<Cause> {
     let machine = &case.record.machine;
-    let says = text!("atypical-sharing", "possible: other guests share the host's memory and caches");
+    let says = text!("possible: other guests share the host's memory and caches");
     machine.is_virtual().then(|| Cause {
         of: &[MEMORY_BANDWIDTH, MEMORY_LATENCY, WAKE_UP],
         possible: true,
@@ -183,8 +182,8 @@ fn power(case: &Case, _: &Measurement) -> Option<Cause> {
     let possible = setting != "performance";
     let governor = quote_name(setting);
     let says = match possible {
-        true => text!("atypical-power", "possible: the governor is {governor}"),
-        false => text!("atypical-not-power", "excluded: the governor is {governor}"),
+        true => text!("possible: the governor is {governor}"),
+        false => text!("excluded: the governor is {governor}"),
     };
     Some(Cause {
         of: &[CORE, MEMORY_LATENCY, WAKE_UP],
@@ -197,7 +196,7 @@ fn power(case: &Case, _: &Measurement) -> Option<Cause> {
 fn mitigations(case: &Case, _: &Measurement) -> Option<Cause> {
     let on = |state: &&String| state.starts_with("Mitigation");
     let count = case.record.machine.kernel.mitigations.values().filter(on).count();
-    let says = text!("atypical-mitigations", "possible: {count} mitigations are on, which each wake-up pays");
+    let says = text!("possible: {count} mitigations are on, which each wake-up pays");
     (count > 0).then(|| Cause {
         of: &[WAKE_UP],
         possible: true,

@@ -68,19 +68,12 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         channels = channels.populated,
         rate = channels.mt_s.0
     );
-    let interleave = text!("for one program, interleave over all nodes");
+
     Some(vec![
         RULE.report_loss(loss, what)
             .cite(text!("best bandwidth on all CPUs: {best}"), best)
             .cite(channels_say, "machine.memory_devices[].channel and .configured_mt_s")
-            .suggest(text!("check that memory of all nodes was used"), "numastat -m")
-            .suggest(interleave, "numactl --interleave=all COMMAND")
-            .advise(text!(
-                "in the firmware: memory interleaving on; mirroring, sparing and power saving of memory and uncore off"
-            ))
-            .advise(text!(
-                "few cores may not saturate memory: compare the figure for one thread"
-            )),
+            .mend_as(RULE.name),
     ])
 }
 

@@ -49,19 +49,13 @@ fn turns<'a>(case: &Case<'a>) -> Option<(&'a Measurement, Verdict)> {
 }
 
 fn remedy(case: &Case) -> Vec<Remedy> {
-    let keep = if case.record.machine.counts.nodes.unwrap_or(1) > 1 {
-        text!("stop it and measure again, or bind it to CPUs and a node of its own")
-    } else {
-        text!("stop it and measure again, or bind it to CPUs of its own")
-    };
-    let which = text!("find the process");
-    let mut all = vec![Remedy::both(which, "top -b -n1 | head -20"), Remedy::advice(keep)];
+    let several = case.record.machine.counts.nodes.unwrap_or(1) > 1;
+    let mut all = remedies(if several { "bandwidth-shared nodes" } else { RULE.name });
     // Nothing is counted on a machine without counters.
     if !case.record.coverage.iter().any(Coverage::is_about_counters) {
-        let streams = text!("count its cache misses");
-        all.push(Remedy::both(streams, "sudo perf stat -a -e LLC-load-misses sleep 1"));
+        all.extend(remedies("bandwidth-shared counters"));
     }
-    all.push(Remedy::advice(text!("with resctrl, limit its bandwidth: MB in its schemata")));
+    all.extend(remedies("bandwidth-shared resctrl"));
     all
 }
 

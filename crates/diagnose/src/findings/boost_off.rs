@@ -48,11 +48,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         cause.evidence.push(cite_fact(most_says, "machine.processor.max_hz"));
         RULE.report_model(loss, text!("boost is off: at most {base} instead of {most}"))
     } else {
-        RULE.report_fact(
-            Severity::Note,
-            text!("the boost clock is not reported while boost is off"),
-            text!("boost is off, or this processor has none"),
-        )
+        RULE.report_fact(Severity::Note, text!("boost is off, or this processor has none"))
     };
     Some(vec![finding.cite_all(cause.evidence).mend(cause.remedy).undo(cause.undo)])
 }

@@ -83,15 +83,7 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
     let shared = shared_after(case, many);
     let finding = match own || shared.is_some() {
         true => advise_own(case, finding, shared),
-        false => finding
-            .advise(text!(
-                "a shared resource may be saturated (memory bandwidth, last-level cache, node interconnect): bind a process \
-                 to each node, touch less memory, or use fewer threads"
-            ))
-            .mend([Remedy::both(
-            text!("check for contention (locks, shared cache lines)"),
-            "perf c2c record COMMAND; perf c2c report",
-        )]),
+        false => finding.mend_as("busy-stalled program"),
     };
     Some(Finding { confidence: if declared { Confidence::Medium } else { Confidence::High }, ..finding })
 }
@@ -108,18 +100,19 @@ fn shared_after(case: &Case, m: &Measurement) -> Option<Text> {
 /// What to do about a loop that shares nothing between its threads: its CPUs share something.
 fn advise_own(case: &Case, finding: Finding, shared: Option<Text>) -> Finding {
     if let Some(says) = shared {
-        return finding
-            .cite(says, "diagnosis.shape.states")
-            .advise(text!("its CPUs shared cores of the host: count two such CPUs as one"));
+        return finding.cite(says, "diagnosis.shape.states").mend_as("busy-stalled shared");
     }
     let busy = case.shape().and_then(|shape| shape.sharing_busy);
     match busy {
         Some(share) if share.count > 0 => finding
             .cite(
-                text!("CPUs shared a core in {share} of the looks after all had worked", share = Value::Share(share.share)),
+                text!(
+                    "CPUs shared a core in {share} of the looks after all had worked",
+                    share = Value::Share(share.share)
+                ),
                 "diagnosis.shape.sharing_busy",
             )
-            .advise(text!("its CPUs shared cores of the host: count two such CPUs as one")),
+            .mend_as("busy-stalled shared"),
         Some(share) => finding
             .cite(
                 text!(
@@ -128,14 +121,8 @@ fn advise_own(case: &Case, finding: Finding, shared: Option<Text>) -> Finding {
                 ),
                 "diagnosis.shape.sharing_busy",
             )
-            .advise(text!(
-                "unexplained: no core was shared, no other program ran and the hypervisor reports no steal time; \
-                 what is left is a shared clock or a host that does not report what it takes"
-            )),
-        None => finding.advise(text!(
-            "the loop shares nothing between its threads: the machine's CPUs share something (a core, its clock, a host's CPU); \
-             linespeed scale shows at how many threads it begins"
-        )),
+            .mend_as("busy-stalled unexplained"),
+        None => finding.mend_as("busy-stalled loop"),
     }
 }
 
@@ -167,9 +154,7 @@ fn find_stalled_command(case: &Case) -> Option<Finding> {
         .locate(text!("the command"))
         .cite(text!("{waited} of the issue slots back-end bound"), waited)
         .cite(text!("{worked} of the issue slots retiring"), worked)
-        .advise(text!(
-            "improve locality, touch less memory, use huge pages; perf mem record COMMAND shows where"
-        ));
+        .mend_as("busy-stalled command");
     if let Some(m) = case.figures_of(metrics::CORE_IPC).find(|m| has_labels(m, &[(Label::Workload, COMMAND)]))
     {
         let ipc = Value::Figure(m.value(), "");

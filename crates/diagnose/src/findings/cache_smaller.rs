@@ -23,11 +23,6 @@ const STILL_ON: f64 = 1.15;
 /// From one point in so many that is in doubt the curve is.
 const DOUBTFUL: usize = 4;
 
-const REASON: Template = Template {
-    code: "cache-smaller-depends",
-    words: "the cost of a smaller cache depends on a program's working set",
-};
-
 fn size_of(m: &Measurement) -> u64 {
     m.labels.count(Label::Bytes).unwrap_or(0)
 }
@@ -83,27 +78,16 @@ fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Findi
     );
     let says =
         text!("from {size} on, loads take memory latency: {first}", size = Value::Bytes(size_of(first)));
-    let finding = RULE.report_fact(Severity::Warning, REASON, what).locate(quote_name(&level.name));
-    Some(finding.cite(says, first).cite_all([advertises(size)]).mend(remedy(case)))
+    let finding = RULE.report_fact(Severity::Warning, what).locate(quote_name(&level.name));
+    Some(finding.cite(says, first).cite_all([advertises(size)]).mend_as(remedy(case)))
 }
 
 fn advertises(size: u64) -> Evidence {
     cite_fact(text!("the kernel reports {size}", size = Value::Bytes(size)), "machine.caches[].bytes")
 }
 
-fn remedy(case: &Case) -> Vec<Remedy> {
-    if case.record.machine.is_virtual() {
-        let by_measured = text!("tune block sizes for the measured size, not for the size that lscpu shows");
-        let whole = text!("an instance type with a whole socket has the whole cache");
-        return vec![Remedy::advice(by_measured), Remedy::advice(whole)];
-    }
-    vec![
-        Remedy::advice(text!("measure again on an idle machine: other tasks may use the cache")),
-        Remedy::both(
-            text!("check whether resctrl divides it"),
-            "sudo mount -t resctrl resctrl /sys/fs/resctrl; cat /sys/fs/resctrl/schemata; sudo umount /sys/fs/resctrl",
-        ),
-    ]
+fn remedy(case: &Case) -> &'static str {
+    if case.record.machine.is_virtual() { "cache-smaller guest" } else { RULE.name }
 }
 
 fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Finding> {
@@ -143,11 +127,11 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
         false => (Severity::Warning, Confidence::High),
     };
     let finding = RULE
-        .report_fact(severity, REASON, what)
+        .report_fact(severity, what)
         .locate(quote_name(name))
         .cite(says, format!("diagnosis.levels[{at}].measured_bytes"))
         .cite_all([advertised])
-        .mend(remedy(case));
+        .mend_as(remedy(case));
     Some(Finding { confidence, ..finding })
 }
 

@@ -75,11 +75,11 @@ fn decided_by_host(case: &Case, cpu: u32) -> Option<Cause> {
     let mut clocks =
         case.figures_of(metrics::CORE_CLOCK).filter(|m| has_labels(m, &[(Label::Cpu, &cpu.to_string())]));
     let moved = clocks.find_map(|m| Some(cite_fact(case.moved_during(m)?, m)));
-    let from_outside = text!("none from inside: compare instance types, or choose a dedicated host");
+
     case.record.machine.is_virtual().then(|| Cause {
         what: text!("the hypervisor decides"),
         evidence: moved.into_iter().collect(),
-        remedy: vec![Remedy::advice(from_outside)],
+        remedy: remedies("clock host"),
         ..Cause::default()
     })
 }
@@ -88,7 +88,7 @@ fn on_battery(snapshot: &Snapshot) -> Option<Cause> {
     (snapshot.power_supply.as_deref() == Some("battery")).then(|| Cause {
         what: text!("the machine runs on battery"),
         evidence: vec![cite_fact(text!("on battery"), "conditions.before.power_supply")],
-        remedy: vec![Remedy::advice(text!("connect mains power"))],
+        remedy: remedies("clock battery"),
         is_set: true,
         ..Cause::default()
     })
@@ -97,10 +97,7 @@ fn on_battery(snapshot: &Snapshot) -> Option<Cause> {
 fn unexplained() -> Cause {
     Cause {
         what: text!("no setting explains it: likely heat, a power limit or other load"),
-        remedy: vec![
-            Remedy::advice(text!("measure again on an idle machine")),
-            Remedy::both(text!("check temperatures"), "grep . /sys/class/hwmon/hwmon*/temp*_input"),
-        ],
+        remedy: remedies("clock unexplained"),
         ..Cause::default()
     }
 }
@@ -136,7 +133,7 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
         cause.remedy.push(Remedy::command(write_command(on, path)).sets(boost));
         cause.undo.push(Remedy::command(write_command(off, path)));
     } else {
-        cause.remedy.push(Remedy::advice(text!("enable boost (turbo) in the firmware")));
+        cause.remedy = remedies("clock boost");
     }
     Some(cause)
 }

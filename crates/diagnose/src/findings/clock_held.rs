@@ -26,9 +26,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     let holders = &case.record.conditions.before.clock_holders;
     let mut findings = Vec::new();
-    let unknown = || text!("no clock was measured beside it: linespeed run");
+
     let mut report = |severity, what: Text, cause: Cause| {
-        let finding = RULE.report_fact(severity, unknown(), what).cite_all(cause.evidence);
+        let finding = RULE.report_fact(severity, what).cite_all(cause.evidence);
         findings.push(finding.mend(cause.remedy).undo(cause.undo));
     };
     if let Some(held) = power_limit(holders).filter(Held::is_lowered) {
@@ -50,7 +50,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             findings.push(RULE.report_model(loss, what).cite_all(cause.evidence).mend(cause.remedy));
         }
         let mut report = |what: Text, cause: Cause| {
-            let finding = RULE.report_fact(Severity::Warning, unknown(), what).cite_all(cause.evidence);
+            let finding = RULE.report_fact(Severity::Warning, what).cite_all(cause.evidence);
             findings.push(finding.mend(cause.remedy));
         };
         if let Some(cause) = by_processor(case) {
@@ -92,10 +92,10 @@ fn uncore_limit(holders: &ClockHolders) -> Option<Finding> {
             format!("/sys/devices/system/cpu/intel_uncore_frequency/{}/max_freq_khz", pasteable(domain)?);
         Some(Remedy::command(write_command(&(hz / 1000).to_string(), &path)))
     };
-    let reason = text!("memory latency and bandwidth follow this clock; by how much is not modelled");
+
     let what =
         text!("uncore-limited", "the clock of mesh and memory controllers may reach {limit} of {most}");
-    let finding = RULE.report_fact(Severity::Warning, reason, what).locate(text!("{domain}"));
+    let finding = RULE.report_fact_as("clock-held uncore", Severity::Warning, what).locate(text!("{domain}"));
     let finding = finding.cite(text!("limit of {domain}"), format!("{HOLDERS}.uncore[{at}].max_hz"));
     Some(finding.mend(write(clock.initial_max_hz)).undo(write(clock.max_hz)))
 }
@@ -105,9 +105,9 @@ fn profile(holders: &ClockHolders) -> Option<Finding> {
     let name =
         holders.platform_profile.as_deref().filter(|name| matches!(*name, "low-power" | "quiet" | "cool"))?;
     let file = "/sys/firmware/acpi/platform_profile";
-    let reason = text!("what the profile lowers is the firmware's own affair");
+
     let what = text!("profile-saves", "the firmware's profile is {name}");
-    let finding = RULE.report_fact(Severity::Note, reason, what);
+    let finding = RULE.report_fact_as("clock-held profile", Severity::Note, what);
     let finding = finding.cite(text!("platform profile {name}"), format!("{HOLDERS}.platform_profile"));
     Some(
         finding

@@ -80,9 +80,7 @@ impl Held<'_> {
             );
             undo.push(Remedy::command(write_command(&microwatts(*watts), file)));
         }
-        remedy.push(Remedy::advice(text!(
-            "firmware, thermald or a management controller sets it: raise it there (cTDP, power profile)"
-        )));
+        remedy.extend(remedies("clock power-limit"));
         let what = text!("clock-cause-power-limit", "a power limit of {limit} ({interface})");
         (Cause { what, evidence, remedy, undo, is_set: drawn.is_some() }, drawn.is_some())
     }
@@ -125,27 +123,19 @@ pub(super) fn suspect(case: &Case) -> Option<Cause> {
         Some(Cause {
             what: text!("clock-cause-logged", "likely {logged}, which the processor logged"),
             evidence: vec![cite_fact(says, format!("{HOLDERS}.held_before"))],
-            remedy: vec![advise_for(held)],
+            remedy: advise_for(held),
             ..Cause::default()
         })
     })
 }
 
-fn advise_for(held: HeldBy) -> Remedy {
-    Remedy::advice(match held {
-        HeldBy::Prochot => text!(
-            "check what pulls the pin: power supply or charger, voltage regulators, the board's controller"
-        ),
-        HeldBy::Heat | HeldBy::AverageHeat => {
-            text!("check fans, airflow, dust and the firmware's cooling profile")
-        }
-        HeldBy::RegulatorHeat => text!("check airflow over the voltage regulators"),
-        HeldBy::RegulatorCurrent | HeldBy::Current => {
-            text!("the board's current limit holds it: firmware settings")
-        }
-        HeldBy::LongPower | HeldBy::ShortPower => {
-            text!("raise the power limit in the firmware or by powercap")
-        }
+fn advise_for(held: HeldBy) -> Vec<Remedy> {
+    remedies(match held {
+        HeldBy::Prochot => "clock prochot",
+        HeldBy::Heat | HeldBy::AverageHeat => "clock cooling",
+        HeldBy::RegulatorHeat => "clock regulator-heat",
+        HeldBy::RegulatorCurrent | HeldBy::Current => "clock current",
+        HeldBy::LongPower | HeldBy::ShortPower => "clock power",
     })
 }
 
@@ -157,14 +147,12 @@ pub(super) fn firmware_limit(case: &Case, concerns: impl Fn(&CpuList) -> bool) -
         limited.filter_map(|(at, setting)| Some((at, setting.bios_hz?))).min_by_key(|(_, hz)| *hz)?;
     let limit = Value::Figure(hz as f64, "Hz");
     let cause = Cause {
-        what: text!("clock-cause-firmware", "the firmware limits it to {limit}", limit = limit.clone()),
+        what: text!("the firmware limits it to {limit}", limit = limit.clone()),
         evidence: vec![cite_fact(
             text!("firmware limit {limit}"),
             format!("conditions.before.clocks[{at}].bios_hz"),
         )],
-        remedy: vec![Remedy::advice(text!(
-            "raise the firmware's limit: its power profile, power cap, or a power supply that it counts as too weak"
-        ))],
+        remedy: remedies("clock firmware"),
         is_set: true,
         ..Cause::default()
     };
@@ -188,7 +176,7 @@ pub(super) fn by_processor(case: &Case) -> Option<Cause> {
             text!("the processor reports {name}"),
             format!("conditions.{when}.clock_holders.holding"),
         )],
-        remedy: vec![advise_for(held)],
+        remedy: advise_for(held),
         is_set: true,
         ..Cause::default()
     })
@@ -199,15 +187,12 @@ pub(super) fn by_cooling(holders: &ClockHolders) -> Option<Cause> {
     let (at, cooling) = holders.cooling.iter().enumerate().max_by_key(|(_, cooling)| cooling.step)?;
     let (kind, step, most) = (&cooling.kind, u64::from(cooling.step), u64::from(cooling.highest_step));
     Some(Cause {
-        what: text!(
-            "clock-cause-cooling",
-            "the kernel cools by lower clocks ({kind}, step {step} of {most})"
-        ),
+        what: text!("the kernel cools by lower clocks ({kind}, step {step} of {most})"),
         evidence: vec![cite_fact(
             text!("{kind} at step {step} of {most}"),
             format!("{HOLDERS}.cooling[{at}]"),
         )],
-        remedy: vec![advise_for(HeldBy::Heat)],
+        remedy: advise_for(HeldBy::Heat),
         is_set: true,
         ..Cause::default()
     })

@@ -57,10 +57,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         Some(fast) => finding
             .mend([Remedy::command(write_command(fast, PATH))])
             .undo([restore_command(source.unwrap_or_default(), PATH)]),
-        None => finding.suggest(
-            text!("why the kernel rejected the fast clocksource"),
-            "sudo dmesg | grep -iE 'tsc|clocksource'",
-        ),
+        None => finding.mend_as(RULE.name),
     }])
 }
 

@@ -22,23 +22,17 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let slow = !clocksource::RULE.findings(case).is_empty();
     let read = middle(case.figures_of(metrics::COST_CLOCK_READ)).filter(|_| !slow);
     let cite_read = |read| cite_fact(text!("reading the clock takes {read} (in user space)"), read);
-    let cost =
-        text!("the cost appears in reading the clock, once the kernel falls back to a slow clocksource");
+
     let what = text!(
         "the cycle counter is not invariant: its rate follows the core clock, or it stops in idle states"
     );
     let severity = if slow { Severity::Warning } else { Severity::Note };
     Some(vec![
-        RULE.report_fact(severity, cost, what)
+        RULE.report_fact(severity, what)
             .cite(text!("cycle counter not invariant"), "machine.processor.counter_invariant")
             .cite_all(case.record.conditions.before.clocksource.as_deref().map(clocksource::cite_source))
             .cite_all(read.map(cite_read))
-            .advise(text!(
-                "virtual machine: an instance type with an invariant TSC, or QEMU -cpu host,migratable=no,+invtsc on the host"
-            ))
-            .advise(text!(
-                "physical machine: newer firmware or microcode; time with clock_gettime, not with the counter"
-            )),
+            .mend_as(RULE.name),
     ])
 }
 

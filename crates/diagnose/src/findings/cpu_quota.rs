@@ -47,22 +47,12 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
         seen.push(cite_periods(periods));
         seen.extend(steal_time::worst(case, "os").iter().flat_map(|stolen| stolen.evidence()));
     }
-    let set_unit =
-        |value: &str| Remedy::command(format!("sudo systemctl set-property UNIT CPUQuota={value}"));
-    let finding = RULE
-        .report_model(loss, what)
-        .cite_all(seen)
-        .suggest(text!("raise or lift the quota of a container"), "docker update --cpus=N CONTAINER")
-        .mend([Remedy { text: Some(text!("of a service")), ..set_unit("") }])
-        .advise(text!(
-            "in Kubernetes resources.limits.cpu; elsewhere cpu.max of the cgroup"
-        ))
-        .advise(text!(
-            "or run no more threads than the quota has CPUs (GOMAXPROCS, -XX:ActiveProcessorCount, OMP_NUM_THREADS): \
-             no stops of tens of milliseconds then"
-        ));
-    let as_before = set_unit(&format!("{:.0}%", quota * 100.0));
-    Some(finding.undo([Remedy::command(format!("docker update --cpus {old} CONTAINER")), as_before]))
+    let as_before = [
+        format!("docker update --cpus {old} CONTAINER"),
+        format!("sudo systemctl set-property UNIT CPUQuota={:.0}%", quota * 100.0),
+    ];
+    let finding = RULE.report_model(loss, what).cite_all(seen).mend_as(RULE.name);
+    Some(finding.undo(as_before.map(Remedy::command)))
 }
 
 fn cite_quota(quota: f64) -> Evidence {
@@ -78,16 +68,12 @@ fn cite_periods(periods: u64) -> Evidence {
 /// one of many threads that all run for moments.
 fn find_throttled(case: &Case) -> Option<Finding> {
     let periods = throttled_periods(case)?;
-    let reason = text!("the length of each stop is not reported; stolen time shows what was taken");
     let what = text!("a quota that allows all CPUs throttled work in {periods} periods");
-    let which = text!("show the quota and its throttling, here and in parent cgroups");
+    let section = "cpu-quota throttled";
     let mut finding = RULE
-        .report_fact(Severity::Warning, reason, what)
+        .report_fact_as(section, Severity::Warning, what)
         .cite_all([cite_periods(periods)])
-        .suggest(which, "cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat")
-        .advise(text!(
-            "raise it, or run fewer threads: a burst of many threads spends the quota of a period early"
-        ));
+        .mend_as(section);
     if let Some((quota, allowed)) = quota(case) {
         let says = text!("{allowed} CPUs allowed");
         finding = finding.cite_all([cite_quota(quota)]).cite(says, "machine.counts.cpus_allowed");

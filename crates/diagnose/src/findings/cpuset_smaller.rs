@@ -29,22 +29,18 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let now = &limits.cpuset;
         let finding = finding
             .cite(text!("cpuset-smaller-by-cpuset", "{cpus} allowed by the cpuset"), "machine.limits.cpuset")
-            .suggest(text!("widen the cpuset of a container"), "docker update --cpuset-cpus=LIST CONTAINER")
-            .advise(text!("elsewhere: cpuset.cpus of the cgroup"));
+            .mend_as("cpuset-smaller cpuset");
         (now, format!("docker update --cpuset-cpus={now} CONTAINER"), finding)
     } else {
         let now = &limits.affinity;
         let finding = finding
             .cite(text!("{cpus} allowed by the affinity"), "machine.limits.affinity")
-            .suggest(text!("start it on all CPUs"), "taskset -c LIST COMMAND")
-            .suggest(text!("a running process"), "taskset -acp LIST PID");
+            .mend_as("cpuset-smaller affinity");
         (now, format!("taskset -acp {now} PID"), finding)
     };
     let finding = finding
         .cite(text!("{online} CPUs online, the number that many programs use"), "machine.counts.cpus_online")
-        .advise(text!(
-            "set the thread count of programs that size themselves by the machine (nproc shows the CPUs allowed)"
-        ))
+        .mend_as(RULE.name)
         .undo((!now.is_empty()).then(|| Remedy::command(undo)));
     let others = machine.cpus.iter().filter(|cpu| cpu.online && !cpu.allowed).map(|cpu| cpu.id);
     let others: CpuList = others.collect();

@@ -8,6 +8,37 @@ use record::{CpuList, Remedy, Text};
 
 use super::Rule;
 use crate::figures::{Place, cite_fact, name_cpus, severity, share_of, weight};
+use crate::tables::{rows, template};
+
+/// What to do about findings, and why a cost is unknown.
+const REMEDIES: &str = include_str!("remedies.txt");
+
+/// The remedies of a section, and the ways back.
+pub(super) fn read_section(section: &str) -> (Vec<Remedy>, Vec<Remedy>) {
+    let (mut remedies, mut undo) = (Vec::new(), Vec::new());
+    for row in rows(REMEDIES, section) {
+        let [words, command @ ..] = row.as_slice() else { continue };
+        let (all, words) = match words.strip_prefix("undo:") {
+            Some(words) => (&mut undo, words.trim()),
+            None if words.starts_with("cost:") => continue,
+            None => (&mut remedies, *words),
+        };
+        let text = (!words.is_empty()).then(|| template(words).into());
+        all.push(Remedy { text, command: command.first().map(|one| (*one).to_owned()), sets: None });
+    }
+    (remedies, undo)
+}
+
+/// The remedies of a section of the table.
+pub(super) fn remedies(section: &str) -> Vec<Remedy> {
+    read_section(section).0
+}
+
+/// Why nothing is known of a cost.
+pub(super) fn reason(section: &str) -> Text {
+    let cost = rows(REMEDIES, section).into_iter().find_map(|row| row.first()?.strip_prefix("cost: "));
+    cost.map_or_else(Text::default, |cost| template(cost).into())
+}
 
 impl Rule {
     /// A finding of a measured loss; its severity follows from the loss.
@@ -33,9 +64,14 @@ impl Rule {
         Finding { measured: false, confidence: Confidence::Medium, ..self.report_loss(loss, what) }
     }
 
-    /// A finding whose fact is read and whose loss nothing here tells, for the reason given.
-    pub(super) fn report_fact(&self, severity: Severity, reason: impl Into<Text>, what: Text) -> Finding {
-        let loss = Verdict::NotMeasurable { reason: reason.into() };
+    /// A finding whose fact is read and whose loss nothing here tells; why, the rule's section of the table says.
+    pub(super) fn report_fact(&self, severity: Severity, what: Text) -> Finding {
+        self.report_fact_as(self.name, severity, what)
+    }
+
+    /// The same for the reason of this section.
+    pub(super) fn report_fact_as(&self, section: &str, severity: Severity, what: Text) -> Finding {
+        let loss = Verdict::NotMeasurable { reason: reason(section) };
         Finding { severity, ..self.report_model(loss, what) }
     }
 }
@@ -75,6 +111,12 @@ pub(super) trait Draft: BorrowMut<Finding> + Sized {
         self
     }
 
+    /// Adds what to do and the ways back, as a section of the table has them.
+    fn mend_as(self, section: &str) -> Self {
+        let (remedies, undo) = read_section(section);
+        self.mend(remedies).undo(undo)
+    }
+
     /// Adds words of what to do.
     fn advise(self, text: Text) -> Self {
         self.mend([Remedy::advice(text)])
@@ -105,3 +147,28 @@ pub(super) trait Draft: BorrowMut<Finding> + Sized {
 }
 
 impl Draft for Finding {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    #[test]
+    fn every_section_of_remedies_belongs_to_a_rule() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/findings");
+        let code: String = fs::read_dir(here)
+            .unwrap()
+            .filter_map(|file| fs::read_to_string(file.unwrap().path()).ok())
+            .filter(|text| !text.starts_with("# "))
+            .collect();
+        for section in REMEDIES.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']')) {
+            assert!(code.contains(&format!("\"{section}\"")), "nobody asks for [{section}]");
+            let (remedies, undo) = read_section(section);
+            assert!(
+                !remedies.is_empty() || !undo.is_empty() || !reason(section).is_empty(),
+                "{section} is empty"
+            );
+        }
+    }
+}

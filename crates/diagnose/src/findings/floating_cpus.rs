@@ -17,10 +17,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         changes = count_noun(u64::from(shape.changes), "change"),
         looks = shape.looks
     );
-    let cost = text!(
-        "each move leaves caches behind, and memory may become remote: latency, its tail and what threads share vary by it"
-    );
-    let mut finding = RULE.report_fact(Severity::Warning, cost, what).felt_by(Relevance::Some).cite(
+    let mut finding = RULE.report_fact(Severity::Warning, what).felt_by(Relevance::Some).cite(
         text!("{changes} times another state than in the look before", changes = shape.changes),
         "diagnosis.shape.changes",
     );
@@ -40,9 +37,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         );
         finding = finding.cite(says, "diagnosis.shape.memory");
     }
-    Some(vec![finding
-        .advise(text!("here: nothing stops it; compare by many short runs in turns, and read a figure together with the state in which it was measured"))
-        .advise(text!("on the host (whoever runs it): pin the vCPUs (libvirt: <vcpupin>, and <numatune> for the memory), or take an instance type with dedicated cores"))])
+    Some(vec![finding.mend_as(RULE.name)])
 }
 
 #[cfg(test)]

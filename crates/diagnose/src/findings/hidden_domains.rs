@@ -16,7 +16,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let can_be = case.record.machine.is_virtual() || shape.topology == Topology::Finer;
     let split = shape.split.filter(|split| can_be && split.count >= LEAST);
     let apart = split.zip(shape.distances.last()).map(|(split, far)| {
-        let domains = shape.states.iter().flatten().filter_map(|state| state.domains.last()).map(Vec::len).max();
+        let domains =
+            shape.states.iter().flatten().filter_map(|state| state.domains.last()).map(Vec::len).max();
         let what = match shape.topology {
             Topology::Finer => text!(
                 "hidden-domains-fixed",
@@ -29,13 +30,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
                 share = Value::Share(split.share)
             ),
         };
-        let cost = text!("threads that share data, and memory, are placed as if all were near: what that costs depends on the program");
+
         let says = text!("a line takes {far} between them", far = Value::Figure(far.median_ns, "ns"));
-        let finding = RULE.report_fact(Severity::Warning, cost, what).felt_by(Relevance::Some);
-        finding
-            .cite(says, "diagnosis.shape.distances")
-            .advise(text!("on the host (whoever runs it): pin the guest to one node, or show it the nodes (libvirt: <vcpupin>, <numa>)"))
-            .advise(text!("here: a process for each domain, as far as its CPUs stay there: linespeed plan"))
+        let finding = RULE.report_fact(Severity::Warning, what).felt_by(Relevance::Some);
+        finding.cite(says, "diagnosis.shape.distances").mend_as(RULE.name)
     });
     let shown = (!shape.siblings_not_confirmed.is_empty()).then(|| {
         let pairs = shape.siblings_not_confirmed.len();
@@ -43,13 +41,12 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             "{pairs} pairs of CPUs that Linux shows as siblings of a core take nothing from each other",
             pairs
         );
-        let cost = text!("schedulers leave one of two such CPUs idle; the cost depends on the load");
-        RULE.report_fact(Severity::Note, cost, what)
+        RULE.report_fact_as("hidden-domains siblings", Severity::Note, what)
             .cite(
                 text!("each computes beside the other as fast as alone"),
                 "diagnosis.shape.siblings_not_confirmed",
             )
-            .advise(text!("count them as cores of their own; in the hypervisor: threads=1"))
+            .mend_as("hidden-domains siblings")
     });
     Some(apart.into_iter().chain(shown).collect())
 }

@@ -1,5 +1,6 @@
 //! Huge pages: whether this process was refused them, and how programs get them.
 
+use super::draft::read_section;
 use super::prelude::*;
 
 /// Where the kernel keeps which programs get transparent huge pages.
@@ -15,13 +16,7 @@ pub(super) fn is_refusal_lifted(case: &Case) -> bool {
 
 /// How programs get larger pages, and the way back.
 pub(super) fn remedy(thp: Option<&str>) -> (Vec<Remedy>, Vec<Remedy>) {
-    let Some(old) = thp else {
-        let reserve = text!("reserve huge pages for programs that ask for them");
-        return (
-            vec![Remedy::both(reserve, "sudo sysctl vm.nr_hugepages=N")],
-            vec![Remedy::command("sudo sysctl vm.nr_hugepages=0")],
-        );
-    };
+    let Some(old) = thp else { return read_section("huge-pages reserve") };
     let set = |value: &str| {
         Remedy::command(write_command(value, ENABLED)).sets(KnobValue::new(KnobName::Thp, value))
     };
@@ -29,9 +24,7 @@ pub(super) fn remedy(thp: Option<&str>) -> (Vec<Remedy>, Vec<Remedy>) {
     if old == "never" {
         remedy.push(set("madvise"));
     }
-    remedy.push(Remedy::advice(text!(
-        "in the program: madvise(…, MADV_HUGEPAGE), or GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
-    )));
+    remedy.extend(remedies("huge-pages program"));
     let every = text!("for every program");
     remedy.push(Remedy { text: Some(every), ..set("always") });
     (remedy, vec![restore_command(old, ENABLED)])

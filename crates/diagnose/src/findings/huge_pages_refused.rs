@@ -32,10 +32,8 @@ const WHAT: Template = Template {
     words: "huge pages are refused: large working sets lose time to page walks",
 };
 
-const BY_PARENT: Template = Template {
-    code: "huge-pages-refused-by-parent",
-    words: "the parent process refused them (PR_SET_THP_DISABLE): start the program another way",
-};
+/// What to do where the parent process refused them.
+const BY_PARENT: &str = "huge-pages parent";
 
 fn on<'a>(case: &Case<'a>, page: &'static str) -> impl Iterator<Item = &'a Measurement> {
     case.figures_of(metrics::LOAD_LATENCY).filter(move |m| has_labels(m, &[(Label::Page, page)]))
@@ -62,7 +60,7 @@ fn measure_refusal(case: &Case) -> Option<Finding> {
             .cite(text!("refused to this process (PR_SET_THP_DISABLE)"), format!("coverage[] {LIFTED}"))
             .cite_all([cite_small_pages(small)])
             .cite(text!("on 2 MiB pages, with the refusal lifted: {latency}", latency = huge), huge)
-            .advise(BY_PARENT.into()),
+            .mend_as(BY_PARENT),
     )
 }
 
@@ -119,7 +117,7 @@ fn model_refusal(case: &Case) -> Option<Finding> {
     let (remedy, undo) = match (thp, huge_pages::remedy(thp)) {
         (Some("never"), ways) => ways,
         (None, (remedy, _)) => (remedy, Vec::new()),
-        (Some(_), _) => (vec![Remedy::advice(BY_PARENT)], Vec::new()),
+        (Some(_), _) => (remedies(BY_PARENT), Vec::new()),
     };
     Some(
         RULE.report_model(loss, WHAT)
@@ -135,11 +133,12 @@ fn model_refusal(case: &Case) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::{add_cache, add_curve, machine, sizes, steps};
+    use crate::samples::{add_cache, add_curve, has_code, machine, sizes, steps};
     use record::Record;
 
     fn is_by_parent(finding: &Finding) -> bool {
-        finding.remedy[0].text.as_ref().is_some_and(|text| text.is(&BY_PARENT))
+        let is_it = |text| has_code(text, "huge-pages-refused-by-parent");
+        finding.remedy[0].text.as_ref().is_some_and(is_it)
     }
 
     fn record_with(thp: &str) -> Record {

@@ -43,7 +43,6 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             times = Value::Factor(times)
         ),
         (false, Some(times)) => text!(
-            "idle-states-worse-held-off",
             "without idle states the longest wake-up takes {times} as long, though most come {saved} earlier",
             saved = saved(),
             times = Value::Factor(times)
@@ -94,10 +93,7 @@ const POLL_OPTION: &str = "haltpoll.guest_halt_poll_ns=";
 /// A guest whose governor polls for a while and then halts loses less of the host's time than one that never halts.
 fn poll_briefly(case: &Case) -> Option<Remedy> {
     let may = case.record.machine.is_virtual() && !heeds_disabled(case);
-    let way = text!(
-        "poll for at most 0.2 ms before a halt (the kernel's default; haltpoll.guest_halt_poll_ns at boot)"
-    );
-    may.then(|| Remedy::both(way, write_command("200000", POLL_NS)))
+    remedies("idle-states poll").pop().filter(|_| may)
 }
 
 fn halt_at_once(case: &Case) -> Remedy {
@@ -108,14 +104,9 @@ fn halt_at_once(case: &Case) -> Remedy {
 
 fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
     let knob = if case.record.machine.is_virtual() { KnobName::GuestHalt } else { KnobName::IdleStates };
-    let mut all = vec![
-        Remedy::both(text!("for one command"), format!("sudo linespeed quiet {} -- COMMAND", knob.name()))
-            .sets(KnobValue::as_quiet(knob)),
-        Remedy::both(
-            text!("while this runs, until Ctrl-C"),
-            "sudo sh -c 'exec 3>/dev/cpu_dma_latency && printf \"\\0\\0\\0\\0\" >&3 && sleep infinity'",
-        ),
-    ];
+    let for_one = format!("sudo linespeed quiet {} -- COMMAND", knob.name());
+    let mut all = vec![Remedy::both(text!("for one command"), for_one).sets(KnobValue::as_quiet(knob))];
+    all.extend(remedies(RULE.name));
     // A guest without states has none of its own to disable: its halt is the hypervisor's.
     if heeds_disabled(case) && (!case.record.machine.is_virtual() || !states.is_empty()) {
         let until_boot = text!("until the next boot");

@@ -83,9 +83,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let group = |(speed, count): (&u32, &usize)| text!("{count} at {speed} MT/s");
     let groups: Vec<Text> = speeds.iter().map(group).collect();
     Some(vec![
-        RULE.report_model(loss, text!(what, slowest)).cite(text!("{count} devices: {groups}"), from).advise(
-            text!("fit devices of one kind and speed on all channels: the slowest sets the speed of all"),
-        ),
+        RULE.report_model(loss, text!(what, slowest))
+            .cite(text!("{count} devices: {groups}"), from)
+            .mend_as(RULE.name),
     ])
 }
 

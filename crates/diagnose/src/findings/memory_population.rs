@@ -133,11 +133,7 @@ fn find_uneven_channels(node: Option<u32>, channels: &BTreeMap<String, u64>) -> 
     };
     // What lies beyond the smallest channel's share is narrower, and only programs that use as much feel it.
     let relevance = if channels.values().all(|size| *size > 0) { Relevance::Some } else { Relevance::All };
-    let finding = RULE
-        .report_model(loss, what)
-        .felt_by(relevance)
-        .locate(place)
-        .advise(text!("fit the same amount of memory, in equal devices, on every channel"));
+    let finding = RULE.report_model(loss, what).felt_by(relevance).locate(place).mend_as(RULE.name);
     Some(finding.cite(list_sizes(channels), "machine.memory_devices[].channel and .bytes"))
 }
 
@@ -153,10 +149,10 @@ fn find_uneven_nodes(machine: &Machine, slots: &[&MemoryDevice]) -> Option<Findi
     }
     let loss = modelled(uneven(nodes.values().copied()))?;
     let what = text!("memory-population-uneven-nodes", "nodes or sockets hold different amounts of memory");
-    let advice = text!("fit the same amount of memory on every node or socket");
+
     let seen = cite_fact(list_sizes(&nodes), "machine.memory_devices[].node and .bytes");
     let relevance = if nodes.values().any(|size| *size == 0) { Relevance::All } else { Relevance::Some };
-    Some(RULE.report_model(loss, what).felt_by(relevance).cite_all([seen]).advise(advice))
+    Some(RULE.report_model(loss, what).felt_by(relevance).cite_all([seen]).mend_as("memory-population nodes"))
 }
 
 #[cfg(test)]

@@ -21,8 +21,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let finding = RULE
         .report_loss(loss, text!("tasks wait for memory {share} of the time"))
         .cite(says, "conditions.before.pressure.memory")
-        .suggest(text!("who"), "ps -eo rss,comm --sort=-rss | head")
-        .advise(text!("raise its memory limit, move it, or add memory"));
+        .mend_as(RULE.name);
     Some(vec![finding])
 }
 

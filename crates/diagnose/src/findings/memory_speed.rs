@@ -63,12 +63,7 @@ fn find_slow_devices((rated, configured): (u32, u32), names: &[String]) -> Optio
             .locate(place)
             .cite(text!("rated for {rated} MT/s"), "machine.memory_devices[].rated_mt_s")
             .cite(text!("configured to {configured} MT/s"), "machine.memory_devices[].configured_mt_s")
-            .advise(text!(
-                "in the firmware: memory speed automatic or maximum performance, no power saving for memory"
-            ))
-            .advise(text!(
-                "otherwise the processor's limit or two devices per channel: fit fewer or faster devices"
-            )),
+            .mend_as(RULE.name),
     )
 }
 

@@ -36,20 +36,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let what =
         text!("nodes without memory: {nodes}; their CPUs use other nodes' memory alone", nodes = &nodes);
     let finding = match machine.is_virtual() {
-        true => {
-            RULE.report_fact(Severity::Note, text!("where the host put the memory is not reported"), what)
-        }
+        true => RULE.report_fact(Severity::Note, what),
         false => RULE.report_model(loss, what),
     };
     Some(vec![
         finding
             .locate_cpus(&cpus)
             .cite(text!("memory of nodes {nodes}: none"), "machine.nodes[].bytes and .cpus")
-            .advise(text!("fit memory on each node (on the host: give each node of the guest its part)"))
-            .suggest(
-                text!("until then, keep work that needs memory off these CPUs"),
-                "numactl --cpunodebind=N --membind=N COMMAND",
-            ),
+            .mend_as(RULE.name),
     ])
 }
 

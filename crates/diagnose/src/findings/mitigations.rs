@@ -69,16 +69,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             let says = text!("{flaw}: {report}", flaw = *flaw, report = *report);
             cite_fact(says, format!("machine.kernel.mitigations.{flaw}"))
         }))
-        .advise(text!(
-            "make fewer system calls: larger reads and writes, io_uring, batches"
-        ))
-        .advise(text!(
-            "mitigations-boot-option",
-            "newer processors need fewer; only where no foreign code runs: mitigations=off on the kernel's command line"
-        ))
-        .undo([Remedy::advice(text!(
-            "remove mitigations=off from the kernel's command line and reboot"
-        ))]);
+        .mend_as(RULE.name);
     Some(vec![Finding { confidence: Confidence::Low, ..finding }])
 }
 

@@ -22,6 +22,7 @@ mod hidden_domains;
 mod huge_pages;
 mod huge_pages_refused;
 mod idle_states;
+mod kernel_log;
 mod memory_mixed;
 mod memory_population;
 mod memory_pressure;
@@ -139,10 +140,13 @@ pub const RULES: &[Rule] = &[
     hidden_domains::RULE,
     huge_pages_refused::RULE,
     idle_states::RULE,
+    kernel_log::RULES[1],
+    kernel_log::RULES[2],
     memory_mixed::RULE,
     memory_population::RULE,
     memory_pressure::RULE,
     memory_speed::RULE,
+    kernel_log::RULES[3],
     memoryless_nodes::RULE,
     mitigations::RULE,
     numa_balancing::RULE,
@@ -165,6 +169,7 @@ pub const RULES: &[Rule] = &[
     throttled::RULE,
     timer_slack::RULE,
     timer_tick::RULE,
+    kernel_log::RULES[0],
     vector_clock::RULE,
     virtual_topology::RULE,
     wakeup_outlier::RULE,

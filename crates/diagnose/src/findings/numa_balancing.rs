@@ -16,12 +16,10 @@ pub(super) const RULE: Rule = Rule {
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let setting = case.record.conditions.before.numa_balancing;
     let setting = setting.filter(|setting| *setting > 0 && has_nodes(case))?;
-    let cost = text!(
-        "helps programs that ignore NUMA nodes; costs programs bound to a node page faults and migrations"
-    );
+
     let what = text!("automatic NUMA balancing is on: the kernel migrates memory between NUMA nodes");
     let finding = RULE
-        .report_fact(Severity::Note, cost, what)
+        .report_fact(Severity::Note, what)
         .cite(text!("kernel.numa_balancing = {setting}"), "conditions.before.numa_balancing")
         .mend([Remedy::both(
             text!("for programs bound to their nodes"),

@@ -19,18 +19,16 @@ pub(super) const RULE: Rule = Rule {
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let numa = case.numa.filter(|numa| !numa.distance_mismatches.is_empty())?;
-    let loss = numa.distance_loss.clone().unwrap_or_else(|| Verdict::NotMeasurable {
-        reason: text!("the pairs differ within their intervals"),
-    });
+    let unknown = || Verdict::NotMeasurable { reason: reason(RULE.name) };
+    let loss = numa.distance_loss.clone().unwrap_or_else(unknown);
     let what =
         text!("numa-distances-wrong", "the firmware's NUMA distances contradict the measured latencies");
     let pairs = numa.distance_mismatches.iter();
-    let place = text!("place memory by the measured latencies, not by the distances of numactl -H");
+
     let finding = RULE
         .report_loss(loss, what)
         .cite_all(pairs.map(|says| cite_fact(says.clone(), "diagnosis.numa.distance_mismatches")))
-        .suggest(place, "numactl --cpunodebind=N --membind=M COMMAND")
-        .advise(text!("newer firmware; in a guest, the hypervisor's distance table (QEMU: -numa dist)"))
+        .mend_as(RULE.name)
         .cite_some(numa.distance_agreement, "diagnosis.numa.distance_agreement", |agreement| {
             let agreement = format!("{agreement:.2}");
             text!("rank correlation of distances and latencies: {agreement}")

@@ -35,12 +35,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         Some(numa) => find_node_cost(case, numa)?,
         None => find_single_cost(case, &find_reach(case)?)?,
     };
-    let interleave = text!("interleaved memory, for one process larger than a node");
-    let found = found
-        .felt_by(Relevance::Some)
-        .suggest(text!("one process per node, bound to it"), "numactl --cpunodebind=N --membind=N COMMAND")
-        .suggest(interleave, "numactl --interleave=all COMMAND");
-    Some(vec![found])
+    Some(vec![found.felt_by(Relevance::Some).mend_as(RULE.name)])
 }
 
 /// Single figures of own and other nodes' memory, where there is no matrix. Not where the own node would be a guess.

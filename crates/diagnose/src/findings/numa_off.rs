@@ -62,31 +62,23 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss = verdict(share((REMOTE.0 + REMOTE.1) / 2.0), (share(REMOTE.0), share(REMOTE.1)));
     let remote = Value::Share(remote);
     let by_kernel = machine.kernel.options.iter().any(|option| option == "numa=off");
-    let (what, remedy, undo) = if by_kernel {
-        (
-            text!("the kernel command line disables NUMA: {remote} of memory accesses go to another socket"),
-            text!("numa-off-remove", "remove numa=off from the kernel command line and reboot"),
-            text!("add numa=off to the kernel command line and reboot"),
-        )
+    let (what, section) = if by_kernel {
+        let what =
+            text!("the kernel command line disables NUMA: {remote} of memory accesses go to another socket");
+        (what, "numa-off kernel")
     } else {
-        (
-            text!(
-                "numa-off-firmware",
-                "the firmware disables NUMA: {remote} of memory accesses go to another socket"
-            ),
-            text!(
-                "firmware: disable memory (node) interleaving, which enables NUMA; then run one process per node"
-            ),
-            text!("firmware: enable memory (node) interleaving"),
-        )
+        let what = text!(
+            "numa-off-firmware",
+            "the firmware disables NUMA: {remote} of memory accesses go to another socket"
+        );
+        (what, RULE.name)
     };
     let counts = text!("{packages} sockets, 1 NUMA node");
     let finding = RULE
         .report_model(loss, what)
         .felt_by(Relevance::Some)
         .cite(counts, "machine.counts.packages and .nodes")
-        .advise(remedy)
-        .undo([Remedy::advice(undo)])
+        .mend_as(section)
         .cite_some(by_kernel.then_some(()), "machine.kernel.options", |()| {
             text!("kernel command line: numa=off")
         });

@@ -33,15 +33,14 @@ fn find_waiting(case: &Case, wall: &Measurement) -> Option<Finding> {
     let workload = wall.labels.word(Label::Workload).unwrap_or("the command").to_owned();
     let off = Value::Share(share);
     let what = text!("{workload} spent {off} of its run time off-CPU", workload = &workload);
-    let cost =
-        text!("what it waited for is not reported: a disk, the network, a lock, a timer or other programs");
+
     let [cpu, wall_time] = [used, wall.value()].map(|seconds| Value::Figure(seconds, "s"));
     Some(
-        RULE.report_fact(Severity::Note, cost, what)
+        RULE.report_fact(Severity::Note, what)
             .locate(quote_name(&workload))
             .cite(text!("run time: {wall_time}"), wall)
             .cite(text!("user and system time: {cpu}"), *user)
-            .suggest(text!("show what it waits for"), "linespeed stat -- COMMAND"),
+            .mend_as(RULE.name),
     )
 }
 

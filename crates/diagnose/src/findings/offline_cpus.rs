@@ -32,7 +32,6 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             RULE.report_model(loss, text!("offline-cpus-offline", "{without} of {present} CPUs offline"))
         }
         None => {
-            let reason = text!("a second SMT sibling adds 0 to 75 % of a core, depending on the program");
             let what = match is_smt_off {
                 true => text!("offline-cpus-siblings", "SMT is off: {without} of {present} CPUs offline"),
                 false => text!(
@@ -40,7 +39,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
                     "{without} of {present} CPUs offline: they may be siblings of cores that run"
                 ),
             };
-            RULE.report_fact(Severity::Note, reason, what)
+            RULE.report_fact(Severity::Note, what)
         }
     };
     let says = text!("CPUs online: {online} of {present}");
@@ -51,11 +50,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let switch = |value| Remedy::command(write_command(value, SMT));
     let on = || switch("on").sets(KnobValue::new(KnobName::Smt, "on"));
     Some(vec![match setting {
-        Some("forceoff") => finding.advise(text!("boot without nosmt=force, or enable SMT in the firmware")),
+        Some("forceoff") => finding.mend_as("offline-cpus forced"),
         Some(_) => finding.mend([on()]).undo([switch("off")]),
-        None if off.is_empty() => finding
-            .suggest(text!("each CPU listed in /sys/devices/system/cpu/offline"), "sudo chcpu -e LIST")
-            .undo([Remedy::command("sudo chcpu -d LIST")]),
+        None if off.is_empty() => finding.mend_as("offline-cpus unlisted"),
         None => {
             finding.mend([write_for_cpus("1", &off, "online")]).undo([write_for_cpus("0", &off, "online")])
         }

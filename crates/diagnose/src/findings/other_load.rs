@@ -121,10 +121,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let named = culprits::beside(case.record, &Ceilings::default());
     let found = match named {
         Some(named) => found.cite_all([cite_fact(text!("{named}", named), "conditions.beside")]),
-        None => found.suggest(text!("find the busy tasks"), "top -b -n1 | head -20"),
+        None => found.mend_as("other-load unnamed"),
     };
-    let found = found.advise(text!("measure again without the other work"));
-    Some(vec![found])
+    Some(vec![found.mend_as(RULE.name)])
 }
 
 /// From what others used during the run.
@@ -142,7 +141,7 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
     let found = match (used.waited.is_some(), used.own.is_some()) {
         (true, _) => RULE.report_loss(loss, what),
         // Which of a command's steps it met, and what that cost them, is not known.
-        (false, true) => RULE.report_fact(severity(share_of(&loss)), OF_COMMANDS, what),
+        (false, true) => RULE.report_fact_as("other-load commands", severity(share_of(&loss)), what),
         (false, false) => RULE.report_model(loss, what),
     };
     // What busy loops lost to them was measured: the model adds nothing to that.
@@ -151,10 +150,6 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
     let relevance = if is_felt { Relevance::All } else { Relevance::None };
     Some(found.felt_by(relevance).cite_all(seen))
 }
-
-/// Why the cost to commands is unknown.
-const OF_COMMANDS: Template =
-    Template { code: "other-load-of-commands", words: "it differs by step of the command" };
 
 /// From the load average alone, which says nothing of the run itself.
 fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
@@ -169,8 +164,7 @@ fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
         "other programs wanted {average} of {cpus} in the minute before the run, and may have continued",
         average = Value::Figure(average, "CPUs")
     );
-    let why = text!("the run was too short, or the record lacks the CPU time of other work during it");
-    Some(RULE.report_fact(Severity::Note, why, what).cite_all([load]))
+    Some(RULE.report_fact_as("other-load before", Severity::Note, what).cite_all([load]))
 }
 
 /// Whether others may have worked in what this process may not use: CPUs outside its cpuset, time beyond its quota.

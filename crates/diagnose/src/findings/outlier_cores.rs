@@ -75,16 +75,15 @@ fn find_kinds(clocks: &[(&Measurement, Option<&Cpu>)]) -> Option<Finding> {
         groups.push(text!("{count} {kind} at {clock}", kind = &kind, clock = clock.clone()));
         seen.push(cite_fact(text!("{kind}: {cpus}, median clock {clock}"), CLOCKS));
     }
-    let cost =
-        text!("the cost depends on the instructions per cycle of each kind and on how work is divided");
+
     let what = text!("cores of {count} kinds: {kinds}", count = kinds.len(), kinds = groups);
     let pin = format!("taskset -c {} COMMAND", cpus_of(fastest.iter().copied()));
     let finding = RULE
-        .report_fact(Severity::Note, cost, what)
+        .report_fact_as("outlier-cores kinds", Severity::Note, what)
         .locate_cpus(&cpus_of(kinds.iter().flat_map(|(_, _, clocks)| clocks.iter().copied())))
         .cite_all(seen)
         .cite(text!("core kinds"), "machine.cpus[].kind")
-        .advise(text!("evenly divided work waits for the slower cores: divide it into small pieces"))
+        .mend_as("outlier-cores kinds")
         .suggest(text!("latency-critical work"), pin);
     Some(finding)
 }
@@ -110,17 +109,13 @@ fn find_outliers(clocks: &[&Measurement]) -> Option<Finding> {
     } else {
         text!("{count} of {all} CPUs run at {clock} or slightly above, the others at {others}")
     };
-    let avoid = text!("evenly divided work waits for the slowest CPU: keep it off these CPUs");
-    let limits = text!("per-CPU clock limits");
+
     let finding = RULE
         .report_loss(loss, what)
         .locate_cpus(&cpus_of(slow.iter().map(|slow| slow.0)))
         .cite(slowest, worst)
         .cite(median, CLOCKS)
-        .suggest(avoid, "taskset -c LIST COMMAND")
-        .advise(text!("or divide it into small pieces"))
-        .suggest(limits, "grep . /sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq")
-        .advise(text!("otherwise likely heat at these cores, or a faulty part"));
+        .mend_as(RULE.name);
     Some(finding)
 }
 

@@ -15,24 +15,21 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         false => Severity::Warning,
     };
     let what = text!("linespeed ran at a low priority: other programs had the CPU first");
-    let mut finding = RULE.report_fact(severity, text!("the cost is part of what other work took"), what);
+    let mut finding = RULE.report_fact(severity, what);
     let Snapshot { own_nice, own_policy, own_cpu_weight, .. } = &case.record.conditions.before;
     if let Some(nice) = own_nice.filter(|nice| *nice > 0) {
         let says = text!("nice value: {nice}", nice = nice.to_string());
-        let advice = text!("measure again without nice");
-        finding = finding.cite(says, "conditions.before.own_nice").advise(advice);
+        finding = finding.cite(says, "conditions.before.own_nice").mend_as("own-priority nice");
     }
     if let Some(policy) = own_policy.as_ref().filter(|policy| ["batch", "idle"].contains(&policy.as_str())) {
         finding = finding
             .cite(text!("scheduling policy: {policy}"), "conditions.before.own_policy")
-            .advise(text!("measure again under SCHED_OTHER (without chrt -b or -i)"));
+            .mend_as("own-priority policy");
     }
     if let Some(weight) = own_cpu_weight.filter(|weight| *weight < 1.0) {
         let share = Value::Share(weight);
         let says = text!("CPU weight of the cgroup: {share} of the default");
-        finding = finding
-            .cite(says, "conditions.before.own_cpu_weight")
-            .advise(text!("measure from a cgroup of default weight: systemd-run --scope linespeed"));
+        finding = finding.cite(says, "conditions.before.own_cpu_weight").mend_as("own-priority weight");
     }
     (!finding.evidence.is_empty()).then(|| vec![finding])
 }

@@ -65,10 +65,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         finding = Finding { confidence: Confidence::Medium, ..finding.cite(says, small) };
     }
     if case.record.machine.is_virtual() {
-        finding = finding.advise(text!(
-            "page-walk-host",
-            "on the host: huge pages for the guest (libvirt: <hugepages/>; QEMU: -mem-path /dev/hugepages)"
-        ));
+        finding = finding.mend_as("page-walk host");
     }
     Some(vec![finding])
 }

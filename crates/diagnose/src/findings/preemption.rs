@@ -66,14 +66,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite(text!("median wake-up of a real-time thread: {median}"), wakeups)
         .cite(text!("99th percentile: {p99}"), wakeups)
         .cite(text!("preemption model: {model}"), "machine.kernel.preemption")
-        .advise(text!(
-            "with PREEMPT_DYNAMIC and debugfs mounted: {command}",
-            command = write_command("full", MODEL)
-        ))
-        .advise(text!(
-            "preemption-boot-option",
-            "permanently: preempt=full at boot, or a PREEMPT_RT kernel for latency bounds below 100 µs"
-        ))
+        .mend_as(RULE.name)
         .undo([Remedy::command(write_command(model, MODEL))])
         .cite_some(kernel.hz, "machine.kernel.hz", |hz| text!("timer tick: {hz} Hz"));
     Some(vec![Finding { confidence: Confidence::Low, ..finding }])

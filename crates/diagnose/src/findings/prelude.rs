@@ -8,6 +8,7 @@ pub(super) use record::{
     Text, detail, metrics, text,
 };
 
+pub(super) use super::draft::{reason, remedies};
 pub(super) use super::needs::{self, Need};
 pub(super) use super::{Case, Draft, Rule, costs};
 pub(super) use crate::figures::*;

@@ -39,15 +39,13 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         ),
         _ => text!("shared-cores", "CPUs {pairs} share a core, though Linux shows a core for each", pairs),
     };
-    let cost = text!(
-        "two busy CPUs of one core do together what one does alone, and a little: what they compute decides"
-    );
+
     let severity = if idle.1.max(busy.1) >= OFTEN { Severity::Warning } else { Severity::Note };
     let looks = |share: f64, count: usize, when: Text| {
         text!("{share} of the looks {when} ({count} looks)", share = Value::Share(share), when, count)
     };
     let finding = RULE
-        .report_fact(severity, cost, what)
+        .report_fact(severity, what)
         .felt_by(Relevance::Some)
         .cite_some(shape.sharing, "diagnosis.shape.sharing", |share| {
             looks(share.share, share.count as usize, text!("between measurements"))
@@ -55,9 +53,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite_some(shape.sharing_busy, "diagnosis.shape.sharing_busy", |share| {
             looks(share.share, share.count as usize, text!("right after all CPUs had worked"))
         });
-    Some(vec![finding
-        .advise(text!("here: size for cores, two such CPUs as one; or take an instance type with one thread per core"))
-        .advise(text!("on the host (whoever runs it): pin each vCPU to a core of its own (libvirt: <vcpupin>), or show the guest the siblings (threads=2)"))])
+    Some(vec![finding.mend_as(RULE.name)])
 }
 
 #[cfg(test)]

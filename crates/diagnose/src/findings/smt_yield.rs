@@ -46,9 +46,7 @@ fn find_harm(yields: &[&Measurement]) -> Option<Finding> {
     let place = quote_name(&workload);
     let what = text!("SMT siblings make {workload} slower than one thread per core");
     let finding = RULE.report_loss(loss, what).felt_by(Relevance::Some).locate(place);
-    Some(switch_off(finding.cite_all([cite_yield(worst)]).advise(text!(
-        "run such work with one thread per core: OMP_PLACES=cores, or taskset -c with one CPU of each core"
-    ))))
+    Some(switch_off(finding.cite_all([cite_yield(worst)]).mend_as("smt-yield harm")))
 }
 
 fn workload_of(m: &Measurement) -> String {
@@ -69,10 +67,7 @@ fn find_worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
     let usual = median(yields.iter().map(|m| m.value()))?;
     let each = (usual - 1.0) / (siblings - 1.0);
     let share = Value::Share(each.max(0.0));
-    let report = |what| {
-        let cost = text!("the CPU count costs no speed; capacity planned by it does");
-        RULE.report_fact(Severity::Note, cost, what).cite_all(yields.iter().map(|m| cite_yield(m)))
-    };
+    let report = |what| RULE.report_fact(Severity::Note, what).cite_all(yields.iter().map(|m| cite_yield(m)));
     if each < LITTLE {
         let what = text!(
             "smt-yield-little",
@@ -80,14 +75,11 @@ fn find_worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
             factor = Value::Factor(usual),
             siblings = siblings as u64
         );
-        return Some(switch_off(
-            report(what)
-                .advise(text!("size by cores, not CPUs; one thread per core where each must be fast")),
-        ));
+        return Some(switch_off(report(what).mend_as("smt-yield little")));
     }
     let what =
         text!("smt-yield-much", "an SMT sibling adds {share} of a core: idle siblings are unused capacity");
-    (each > MUCH).then(|| report(what).advise(text!("use all CPUs: one thread per sibling")))
+    (each > MUCH).then(|| report(what).mend_as("smt-yield much"))
 }
 
 #[cfg(test)]

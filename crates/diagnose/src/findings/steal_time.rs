@@ -134,24 +134,8 @@ pub(super) fn cite_cap(gap: &Measurement) -> Evidence {
 }
 
 /// What to do about time that the host gives to others, or withholds by a cap.
-pub(super) fn host_remedy(capped: bool) -> [Remedy; 2] {
-    let [first, second] = if capped {
-        [
-            text!(
-                "steal-time-raise-cap",
-                "raise the cap: an instance type without CPU credits, or the guest's quota (virsh schedinfo, cpu.max)"
-            ),
-            text!("or run fewer threads, within the cap"),
-        ]
-    } else {
-        [
-            text!(
-                "no remedy inside the guest: use an instance type with dedicated CPUs, or a dedicated host"
-            ),
-            text!("on the host: pin the virtual CPUs, and avoid oversubscribed physical CPUs"),
-        ]
-    };
-    [Remedy::advice(first), Remedy::advice(second)]
+pub(super) fn host_remedy(capped: bool) -> Vec<Remedy> {
+    remedies(if capped { "steal capped" } else { "steal" })
 }
 
 /// The quickest wake-ups here by their median, of whatever policy and setting. What stops a CPU for longer than those take

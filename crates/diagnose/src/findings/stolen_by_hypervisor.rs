@@ -21,20 +21,25 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.mend(remedy(case))])
 }
 
+/// What the hypervisor reports beside what a busy loop lost, and of what it is the mean.
+fn cite_reported(case: &Case) -> Option<Evidence> {
+    let after = case.record.conditions.after.as_ref().filter(|_| case.record.machine.is_virtual())?;
+    let share = Value::Rounded(Box::new(Value::Share(after.steal_share?)), 2);
+    let says =
+        text!("steal time reported by the hypervisor: {share}, the mean of all CPUs over the whole run");
+    Some(cite_fact(says, "conditions.after.steal_share"))
+}
+
 /// What to do about it.
 fn remedy(case: &Case) -> Vec<Remedy> {
     if case.record.machine.is_virtual() {
-        return steal_time::host_remedy(steal_time::cap(case).is_some()).into();
+        return steal_time::host_remedy(steal_time::cap(case).is_some());
     }
-    let hwnoise = text!("see the gaps that the kernel counts with interrupts off");
-    let mut remedy = vec![Remedy::both(hwnoise, "sudo rtla hwnoise -d 30s")];
+    let mut remedy = remedies(RULE.name);
     if case.record.machine.processor.vendor.as_deref() == Some("GenuineIntel") {
-        let smi = text!("count system management interrupts (SMI)");
-        remedy.push(Remedy::both(smi, "sudo turbostat --show CPU,SMI"));
+        remedy.extend(remedies("stolen-below intel"));
     }
-    remedy.push(Remedy::advice(text!(
-        "firmware: disable USB legacy support, power capping and memory error polling; or update it"
-    )));
+    remedy.extend(remedies("stolen-below firmware"));
     remedy
 }
 
@@ -48,15 +53,9 @@ fn find_share(case: &Case) -> Option<Finding> {
     let mut finding =
         RULE.report_loss(stolen.loss.clone(), what).locate_cpus(&stolen.cpus).cite_all(stolen.evidence());
     if case.record.machine.is_virtual() {
-        let reported = case.record.conditions.after.as_ref().and_then(|after| after.steal_share);
-        finding = finding
-            .cite_all(stolen.gap.filter(|gap| is_a_cap(gap)).map(steal_time::cite_cap))
-            .cite_some(reported, "conditions.after.steal_share", |share| {
-                let share = Value::Rounded(Box::new(Value::Share(share)), 2);
-                text!("steal time reported by the hypervisor: {share}")
-            });
+        finding = finding.cite_all(stolen.gap.filter(|gap| is_a_cap(gap)).map(steal_time::cite_cap));
     }
-    Some(finding)
+    Some(finding.cite_all(cite_reported(case)))
 }
 
 /// Gaps that cost no throughput to speak of and that a program waits for all the same.
@@ -101,10 +100,11 @@ fn find_gaps(case: &Case) -> Option<Finding> {
         )
     };
     let finding = RULE
-        .report_fact(Severity::Note, text!("rare gaps delay single responses, not throughput"), what)
+        .report_fact(Severity::Note, what)
         .locate_cpus(&cpus_of(long.iter().copied()))
         .cite(gaps, gap)
         .cite(text!("all gaps: {taken} of the CPU's time"), share)
+        .cite_all(cite_reported(case))
         .cite_all(wakeups.map(cite_quickest));
     Some(finding)
 }

@@ -23,28 +23,25 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     });
     let used = before.swap_used_bytes.unwrap_or(0);
     let no_room = before.memory_available_bytes.is_some_and(|available| used > available);
-    let cost = text!("the cost depends on which swapped pages a program touches again");
+
     let finding = match moved {
         Some(pages) if pages > 0 => {
             let what = text!("memory was swapped during the run");
             let says = text!("pages swapped in or out during the run: {pages}");
-            RULE.report_fact(Severity::Warning, cost, what).cite(says, "conditions.after.swapped_pages")
+            RULE.report_fact(Severity::Warning, what).cite(says, "conditions.after.swapped_pages")
         }
-        _ if no_room => {
-            RULE.report_fact(Severity::Note, cost, text!("swap holds more than the available memory"))
-        }
+        _ if no_room => RULE.report_fact(Severity::Note, text!("swap holds more than the available memory")),
         _ => return None,
     };
     let used = Some(used).filter(|used| *used > 0).map(Value::Bytes);
     let available = before.memory_available_bytes.map(Value::Bytes);
-    let processes = text!("find the processes in swap");
+
     let finding = finding
         .cite_some(used, "conditions.before.swap_used_bytes", |used| text!("swap used: {used}"))
         .cite_some(available, "conditions.before.memory_available_bytes", |available| {
             text!("available memory: {available}")
         })
-        .mend([Remedy::both(processes, "grep VmSwap /proc/*/status | sort -k2 -n | tail")])
-        .advise(text!("add memory, or reduce the work"));
+        .mend_as(RULE.name);
     Some(vec![finding])
 }
 

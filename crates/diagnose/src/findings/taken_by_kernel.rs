@@ -12,23 +12,12 @@ pub(super) const RULE: Rule =
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let stolen = steal_time::by_others(case)?;
     let taken = stolen.describe();
-    let tasks = text!("find the tasks by CPU");
+
     let finding = RULE
         .report_loss(stolen.loss.clone(), text!("other tasks and interrupts take {taken}"))
         .locate_cpus(&stolen.cpus)
         .cite_all(stolen.evidence())
-        .suggest(tasks, "ps -eo psr,pcpu,comm --sort=-pcpu | head")
-        .suggest(text!("find the interrupts"), "cat /proc/interrupts")
-        .advise(text!(
-            "reserve a CPU: taskset -c CPU, an isolated cpuset partition, IRQs moved by /proc/irq/*/smp_affinity_list"
-        ))
-        .advise(text!(
-            "stolen-os-boot-option",
-            "permanently, on the kernel command line: isolcpus=LIST nohz_full=LIST rcu_nocbs=LIST"
-        ))
-        .undo([Remedy::advice(text!(
-            "remove isolcpus=, nohz_full= and rcu_nocbs= from the kernel command line and reboot"
-        ))]);
+        .mend_as(RULE.name);
     Some(vec![finding])
 }
 

@@ -23,12 +23,12 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let conditions = &case.record.conditions;
     let after = conditions.after.as_ref()?;
     let times = after.throttled?.checked_sub(conditions.before.throttled?).filter(|times| *times > 0)?;
-    let cost = text!("the duration of throttling is unknown; the measured clocks include it");
+
     let what = text!("heat throttled the CPU clock; events during the run: {times}");
     let finding = RULE
-        .report_fact(Severity::Warning, cost, what)
+        .report_fact(Severity::Warning, what)
         .cite(text!("thermal throttling events during the run: {times}"), "conditions.after.throttled")
-        .advise(text!("check fans, dust, airflow, thermal paste and the firmware's cooling profile"))
+        .mend_as(RULE.name)
         .cite_all(find_hottest(after).map(|(sensor, temperature)| {
             let from = format!("conditions.after.temperatures.{sensor}");
             cite_fact(text!("hottest sensor: {temperature}"), from)

@@ -33,7 +33,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         true => text!("without timer slack and deep idle states: {latency}"),
         false => text!("without timer slack: {latency}"),
     };
-    let process = text!("a running process");
+
     let default = Value::Figure(DEFAULT_SLACK_NS, "ns");
     let finding = RULE
         .report_loss(costs(gain.loss_beside(gain.ns - slack))?, what)
@@ -41,21 +41,12 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite(as_is, gain.as_is)
         .cite(tuned, gain.tuned)
         .cite(text!("above the kernel's default of {default}"), gain.as_is)
-        .advise(text!("in the program: prctl(PR_SET_TIMERSLACK, 1) in each sleeping thread"))
-        .mend([Remedy { text: Some(process), ..set_slack("1") }])
-        .advise(text!("a service: TimerSlackNSec=1 in its [Service] section"))
-        .undo([set_slack("0")])
+        .mend_as(RULE.name)
         .cite_some(idle.filter(|idle| *idle > 0.0), "wakeup.latency policy=fifo", |idle| {
             let part = Value::Figure(idle, "ns");
             text!("part of idle states: {part} (from real-time wake-ups)")
         });
     Some(vec![finding])
-}
-
-/// A command that sets the slack of a process, ns; 0 is the default.
-fn set_slack(ns: &str) -> Remedy {
-    let write = write_command(ns, "/proc/${t##*/}/timerslack_ns");
-    Remedy::command(format!("for t in /proc/$PID/task/*; do {write}; done"))
 }
 
 /// Whether what was measured tuned had idle states held off.

@@ -56,18 +56,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite(text!("timer tick: {tick} ({hz} Hz)"), "machine.kernel.hz")
         .cite_some(off, "machine.kernel.options", |option| text!("kernel command line: {option}"))
         .cite_some(source, "conditions.before.clocksource", |source| text!("clocksource: {source}"));
-    Some(vec![if off.is_some() {
-        let undo = text!("add highres=off to the kernel command line and reboot");
-        let advice = text!("timer-tick-remove", "remove highres=off from the kernel command line and reboot");
-        finding.advise(advice).undo([Remedy::advice(undo)])
-    } else {
-        finding
-            .suggest(
-                text!("timer-tick-dmesg", "find why high-resolution timers are off"),
-                "sudo dmesg | grep -iE 'high.res|one.?shot|clocksource|tsc'",
-            )
-            .advise(text!("use a kernel with CONFIG_HIGH_RES_TIMERS, otherwise one with CONFIG_HZ=1000"))
-    }])
+    Some(vec![if off.is_some() { finding.mend_as("timer-tick option") } else { finding.mend_as(RULE.name) }])
 }
 
 #[cfg(test)]

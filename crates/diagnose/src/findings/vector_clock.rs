@@ -61,12 +61,10 @@ fn find_slow_vectors(
             -mprefer-vector-width={width}",
             width = width
         ),
-        None => {
-            text!(
-                "vector-clock-apart",
-                "where only part of the code is vectorised: run it on CPUs of its own"
-            )
-        }
+        None => text!(
+            "vector-clock-apart",
+            "where only part of the code is vectorised: run it on CPUs of its own"
+        ),
     };
     let beside = text!("clock beside {vectors} work: {clock}", vectors = &vectors, clock = wide);
     let scalar = text!("clock beside scalar work: {clock}", clock = plain);

@@ -19,18 +19,13 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if !case.record.machine.is_virtual() || cpus < 2 || packages != cpus {
         return None;
     }
-    let cost = text!(
-        "threads that share data may be placed far apart, and per-socket licences count each CPU; the cost \
-         depends on the program"
-    );
+
     let what =
         text!("all {cpus} CPUs appear as single-core sockets: shared caches are hidden from the scheduler");
     let finding = RULE
-        .report_fact(Severity::Note, cost, what)
+        .report_fact(Severity::Note, what)
         .cite(text!("{packages} sockets, {cpus} CPUs"), "machine.counts.packages and .cpus_online")
-        .advise(text!(
-            "in the hypervisor: one socket with all cores (QEMU: -smp cpus=N,sockets=1; libvirt: <topology>), siblings as threads where virtual CPUs are pinned to them"
-        ));
+        .mend_as(RULE.name);
     Some(vec![finding])
 }
 

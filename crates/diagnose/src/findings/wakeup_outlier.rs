@@ -54,17 +54,17 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         cpu = &cpu,
         is = is.clone()
     );
-    let cost = text!("rare wake-ups of that CPU alone; real-time work there misses deadlines");
+
     let rest: CpuList = group[1..].iter().flat_map(|m| cpus_of([*m]).iter().collect::<Vec<_>>()).collect();
     let finding = RULE
-        .report_fact(Severity::Warning, cost, what)
+        .report_fact(Severity::Warning, what)
         .felt_by(Relevance::Few)
         .locate_cpus(&cpu)
         .cite(text!("longest wake-up: {is}"), odd)
         .cite(text!("longest of all others: {next}", next = Value::Figure(longest(next), "ns")), next)
         .suggest(text!("find what runs there"), format!("sudo rtla osnoise top -c {cpu} -d 30s"))
         .suggest(text!("keep urgent work off it"), format!("taskset -c {rest} COMMAND"))
-        .advise(text!("move interrupts and kernel threads away from it, or let it do the housekeeping"));
+        .mend_as(RULE.name);
     Some(vec![finding])
 }
 

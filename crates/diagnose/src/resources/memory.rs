@@ -7,8 +7,9 @@ use record::{Doubt, Label, Measurement, Text, metrics, text};
 
 use super::reached::{Walk, beyond, walked};
 use super::{Headline, MEMORY_BANDWIDTH, MEMORY_LATENCY, doubt, reached};
-use crate::figures::{RESOLUTION, has_labels};
+use crate::figures::{RESOLUTION, has_labels, median};
 use crate::memory_channels;
+use crate::node_costs::nodes_figures;
 use crate::record_index::RecordIndex;
 use crate::shape::{moved, noise};
 
@@ -108,6 +109,30 @@ pub(crate) fn memory_pages<'a>(index: &RecordIndex<'a>) -> Option<(&'a Measureme
     index.pages().filter(|(small, _)| small.labels.count(Label::Bytes).is_some_and(|bytes| bytes >= least))
 }
 
+/// What other figures of memory latency a record has, and in what each is another than a load of a large working set.
+fn measured_otherwise(index: &RecordIndex) -> Vec<Text> {
+    let bandwidth = |m: &&Measurement| m.labels.number(Label::Bandwidth).unwrap_or(f64::INFINITY);
+    let idlest = |metric| {
+        let all = index.figures_of(metric).filter(|m| m.value() > 0.0);
+        all.min_by(|a, b| bandwidth(a).total_cmp(&bandwidth(b)))
+    };
+    let own_node = median(
+        nodes_figures(index, metrics::NUMA_LATENCY)
+            .iter()
+            .filter(|(at, _)| at.0 == at.1)
+            .map(|(_, m)| m.value()),
+    );
+    let loaded = idlest(metrics::MEMORY_LOADED_LATENCY)
+        .map(|latency| text!("{latency} while other CPUs load memory little (memory.loaded_latency)"));
+    let probed = idlest(metrics::PROBE_LATENCY)
+        .map(|latency| text!("{latency} for one line that was flushed just before (probe.latency)"));
+    let own = own_node.map(|ns| {
+        let latency = Value::Figure(ns, "ns");
+        text!("{latency} on a CPU's own node, each line loaded once (numa.latency)")
+    });
+    [own, loaded, probed].into_iter().flatten().collect()
+}
+
 /// Memory latency: what ordinary pages leave of the hardware's latency.
 pub(super) fn latency(index: &RecordIndex) -> Option<Headline> {
     let (small, huge) = memory_pages(index)?;
@@ -129,6 +154,9 @@ pub(super) fn latency(index: &RecordIndex) -> Option<Headline> {
         }
         None => text!("a load from {size}, ordinary 4 KiB pages"),
     };
-    let ceiling_is = text!("a load on 2 MiB pages");
+    let ceiling_is = match measured_otherwise(index) {
+        others if others.is_empty() => text!("a load on 2 MiB pages"),
+        others => text!("a load on 2 MiB pages; measured otherwise: {others}", others),
+    };
     Some(Headline::new(resource, delivered_is, ceiling_is))
 }

@@ -93,10 +93,7 @@ fn advertised(machine: &Machine) -> Option<(f64, Text)> {
     let stated = stated.map(|hz| (hz, text!("core-clock-advertised", "the highest advertised core clock")));
     stated.or_else(|| {
         let of_part = cores::range_of(cores::of_machine(machine)?, "clock.one_core", machine)?;
-        Some((
-            of_part.high,
-            text!("core-clock-of-part", "the boost of {part} on one core", part = of_part.of),
-        ))
+        Some((of_part.high, text!("the boost of {part} on one core", part = of_part.of)))
     })
 }
 
@@ -123,11 +120,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
         family_ceilings = Some((boost.low, boost.high));
         let ends = [boost.low, boost.high].map(|hz| Value::Figure(hz, "Hz"));
         let [low, high] = ends;
-        let is = text!(
-            "core-clock-of-family",
-            "the boost of {family} on one core, {low} to {high} by part",
-            family = boost.of
-        );
+        let is = text!("the boost of {family} on one core, {low} to {high} by part", family = boost.of);
         (boost.high, CeilingSource::Family, is)
     } else {
         // One core alone may have been measured once, on a CPU that others disturbed.

@@ -185,8 +185,7 @@ fn busy(interval: &Interval) -> Value {
 
 fn idle(interval: &Interval) -> Cause {
     let says = text!("Idle: CPUs {busy} busy.", busy = busy(interval));
-    let advice = text!("nothing holds it back: it has no more work");
-    Cause::new(BoundBy::Idle, 1.0, says, advice)
+    Cause::new(BoundBy::Idle, 1.0, says, "idle")
 }
 
 fn working(facts: &Facts, interval: &Interval, memory_follows: bool) -> Cause {
@@ -212,8 +211,7 @@ fn working(facts: &Facts, interval: &Interval, memory_follows: bool) -> Cause {
             )
         }));
     }
-    let advice = text!("a profile shows where: perf record -g, perf report");
-    let cause = Cause::new(BoundBy::Cpu, 1.0, says, advice);
+    let cause = Cause::new(BoundBy::Cpu, 1.0, says, "profile");
     match ipc {
         Some(ipc) => cause.cite(text!("instructions a cycle: {value}", value = ipc), ipc),
         None => cause,

@@ -4,12 +4,13 @@ use record::diagnosis::BoundBy;
 use record::live::{Interval, Process, Traffic};
 use record::text::Value;
 use record::units::thousands;
-use record::{Template, Text, text};
+use record::{Text, text};
 
 use super::reference::HEARD;
 use super::{Reference, busy};
-use crate::bound::{Cause, Facts, RAISE_QUOTA, detail as place, time};
+use crate::bound::{Cause, Facts, WORDS, detail as place, time};
 use crate::culprits;
+use crate::tables::rows;
 
 /// From this share of a group's periods on a quota is felt.
 const FELT: f64 = 0.1;
@@ -25,36 +26,25 @@ pub(super) fn quota(facts: &Facts, interval: &Interval) -> Option<Cause> {
     );
     let share = throttled.seconds / (throttled.seconds + facts.cpu()).max(1e-9);
     let share = if throttled.periods >= FELT { share } else { 0.0 };
-    Some(Cause::new(BoundBy::Quota, share, says, RAISE_QUOTA))
+    Some(Cause::new(BoundBy::Quota, share, says, "quota"))
 }
-
-/// What threads may wait in that a disk has to end, and its words.
-const DISKS: [(&str, Template); 3] = [
-    ("fsync", Template { code: "live-between-fsync", words: "in fsync" }),
-    ("disk", Template { code: "live-between-disk", words: "for a disk" }),
-    ("faults", Template { code: "live-between-faults", words: "for page faults that a disk serves" }),
-];
 
 pub(super) fn waiting(interval: &Interval) -> Option<Cause> {
     let pressure = *interval.pressure.get("io")?;
     let idle = interval.times.share(interval.times.idle + interval.times.iowait);
     let threads = |what: &str| interval.waits.get(what).map_or(0, |waits| waits.threads);
-    let (_, what) = DISKS
-        .iter()
-        .max_by_key(|(what, _)| threads(what))
-        .filter(|(what, _)| threads(what) > 0)
-        .unwrap_or(&DISKS[1]);
+    let kinds = rows(WORDS, "disks").into_iter().filter_map(|row| Some((*row.first()?, *row.get(1)?)));
+    let what = kinds.max_by_key(|(what, _)| threads(what)).filter(|(what, _)| threads(what) > 0);
     let says = text!(
         "live-waiting-disk",
         "Tasks waited {what} {share} of the time; CPUs {busy} busy.",
-        what = Text::from(*what),
+        what = what.map_or("for a disk", |(_, words)| words),
         share = Value::Share(pressure),
         busy = busy(interval)
     );
-    let advice = text!("look at the disk: iostat -x 1; who: pidstat -d 1");
     let seen = text!("I/O pressure (some) {share}", share = Value::Share(pressure));
     // A machine that works elsewhere meanwhile is not held back by as much.
-    Some(Cause::new(BoundBy::Waiting, pressure.min(idle), says, advice).cite(seen, place("around")))
+    Some(Cause::new(BoundBy::Waiting, pressure.min(idle), says, "disk").cite(seen, place("around")))
 }
 
 /// The process with most CPU time, with its share of what was busy.
@@ -126,21 +116,18 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
                 priority = priority(urgent),
                 share = Value::Share(urgent.cpu / capacity)
             ));
-            let advice = text!("give it CPUs of its own, or SCHED_OTHER (chrt -o -p 0 PID)");
-            (BoundBy::CpuContention, says, advice)
+            (BoundBy::CpuContention, says, "real-time")
         }
         (None, Some((first, of_busy))) if of_busy >= 0.8 && first.threads as f64 > interval.cpus as f64 => {
-            let advice = text!("start as many threads as there are CPUs, or give it more CPUs");
             let mut says = says;
             says.push(text!("{who} has {threads} threads.", who = name(first), threads = first.threads));
-            (BoundBy::TooFewCpus, says, advice)
+            (BoundBy::TooFewCpus, says, "fewer-threads")
         }
         _ => {
             let mut says = says;
             let named = culprits::named(&interval.processes, seconds, &facts.ceilings());
             named.into_iter().for_each(|named| says.push(text!("The busiest: {named}.", named)));
-            let advice = text!("move work away, or give each its CPUs");
-            (BoundBy::CpuContention, says, advice)
+            (BoundBy::CpuContention, says, "move-work")
         }
     };
     Some(Cause::new(by, share, says, advice))
@@ -176,7 +163,7 @@ pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
                 rate = thousands(rate("softirqs").round())
             )
         };
-        (what, text!("see which: /proc/softirqs, mpstat -I SCPU 1; spread interrupts over CPUs"))
+        (what, "interrupts")
     } else if reclaimed > 1000.0 || pressure > 0.1 {
         // What is scanned for the limit of a cgroup does not count as scanned for the machine (mm/vmscan.c).
         let what = if reclaimed < 1.0 {
@@ -194,7 +181,7 @@ pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
                 pressure = Value::Share(pressure)
             )
         };
-        (what, text!("raise the memory limit (memory.max), or use less; vmstat 1"))
+        (what, "memory-limit")
     } else {
         return time::kernel(facts).map(|cause| Cause { share: times.share(times.kernel()), ..cause });
     };
@@ -257,12 +244,11 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
     if let Some(node) = fullest_node(interval) {
         says.push(text!("Node {node} is the fullest.", node = node.to_string()));
     }
-    let advice = text!("touch less memory, or spread it over nodes; where: perf mem");
     // The CPUs that work wait for what the probe waits for.
     let user = interval.times.share(interval.times.user);
     let heard_full = heard.map_or(0.0, |(_, _, ratio)| 1.0 - 1.0 / ratio);
     let full = fill.map_or(heard_full, |fill| if fill >= FULL { fill } else { 0.0 });
-    let cause = Cause::new(BoundBy::MemoryBandwidth, user * full, says, advice);
+    let cause = Cause::new(BoundBy::MemoryBandwidth, user * full, says, "spread-memory");
     Some(match heard {
         Some((_, _, ratio)) => {
             let seen = text!("memory probe {ratio} idle", ratio = Value::Factor(ratio));
@@ -305,11 +291,8 @@ pub(super) fn far(facts: &Facts, interval: &Interval) -> Option<Cause> {
         remote = Value::Rounded(Box::new(Value::Share(share)), 2),
         stalled = Value::Rounded(Box::new(Value::Share(stalled.value())), 2)
     );
-    let advice = text!(
-        "keep threads and their memory on one node: numactl --cpunodebind=N --membind=N; linespeed plan"
-    );
     let user = interval.times.share(interval.times.user);
-    let cause = Cause::new(BoundBy::MemoryLatency, user * stalled.value() * share, says, advice);
+    let cause = Cause::new(BoundBy::MemoryLatency, user * stalled.value() * share, says, "one-node");
     Some(cause.cite(text!("issue slots stalled on memory or a unit {share}", share = stalled), stalled))
 }
 
@@ -333,9 +316,9 @@ pub(super) fn clock(interval: &Interval, reference: &Reference) -> Option<Cause>
     let advice = match interval.sensors.heat_throttled.filter(|share| *share > 0.01) {
         Some(share) => {
             says.push(text!("Heat throttled it {share} of the time.", share = Value::Share(share)));
-            text!("look at fans, airflow and power limits: ipmitool sdr, turbostat")
+            "heat"
         }
-        None => text!("look at the governor, power limits and heat: linespeed quiet, turbostat"),
+        None => "clock",
     };
     Some(Cause::new(BoundBy::Clock, lost * busy, says, advice))
 }
