@@ -28,6 +28,10 @@ pub fn parse() -> Result<Asked, Failure> {
         read_line = read(defaults::complete(arguments.clone(), matches, &definition())?);
     }
     match read_line {
+        Ok((_, matches)) if matches.subcommand_name() == Some(ALL) => {
+            let page = definition().find_subcommand_mut(ALL).map(|page| page.render_long_help().to_string());
+            Ok(Asked::Text(page.unwrap_or_default()))
+        }
         Ok((options, matches)) => options.check(&matches).map(|()| Asked::Do(Box::new(options))),
         Err(error) if error.use_stderr() => Err(Failure::Usage(complaint(&error, arguments))),
         Err(error) if std::io::stdout().is_terminal() => Ok(Asked::Text(error.render().ansi().to_string())),

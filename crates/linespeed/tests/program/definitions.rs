@@ -56,6 +56,7 @@ fn help_fits_one_screen_and_names_what_people_look_for() {
         assert!(help.contains(name), "no {name} in:\n{help}");
     }
     let options = ran(["help", "options"]).succeeds().stdout;
+    assert_eq!(ran(["options"]).succeeds().stdout, options);
     for word in ["--fail-on", "--json", "--label", "--color", "--quick", "-o, --output"] {
         assert!(options.contains(word), "no {word} in:\n{options}");
     }
