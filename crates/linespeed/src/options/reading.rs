@@ -148,7 +148,7 @@ pub fn definition() -> clap::Command {
     let all = Options::command().max_term_width(80).subcommand(shared);
     let all = Group::new("Help", HELP).entries.into_iter().fold(all, |all, (name, text)| match name {
         "linespeed" => all.override_help(text.trim_start().to_owned()),
-        "all" => all,
+        _ if all.find_subcommand(name).is_none() => all,
         _ => all.mut_subcommand(name, |command| with_help(command, text)),
     });
     // To users of perf stat -a is the whole system.
