@@ -38,6 +38,7 @@ PACKAGES=(
 
 # The newest that was tried; an older one that is installed will do.
 CARGO_DENY=0.20.2
+MDBOOK=0.5.4
 
 target_dir=${CARGO_TARGET_DIR:-$PWD/target}
 # Static programs for the machine that this runs on, as .cargo/config.toml has them.
@@ -138,6 +139,19 @@ step_fuzz() {
     local much=(--seconds 3)
     [ -z "$everything" ] || much=(--seconds 600 --runs 3000)
     native_programs && "$native/fuzz" "${much[@]}"
+}
+
+# A book without search and without its server, whose parts take long to build.
+step_book() {
+    if [ -z "$everything" ]; then
+        echo "only in ./test everything"
+        return
+    fi
+    local mdbook
+    mdbook=$(command -v mdbook) || mdbook=$target_dir/mdbook/bin/mdbook
+    [ -x "$mdbook" ] || (cd / && CARGO_TARGET_DIR=$work/mdbook cargo install --quiet --debug --locked --no-default-features \
+        --root "$target_dir/mdbook" "mdbook@$MDBOOK") || return 1
+    "$mdbook" build docs --dest-dir "$work/book" && [ -s "$work/book/tutorial.html" ]
 }
 
 step_kills() {

@@ -1,6 +1,6 @@
 """Words and forms that linespeed does not use, in what people read: sentences of the product, comments of public items, documents."""
 
-import pathlib
+import ast
 import re
 import tomllib
 
@@ -159,6 +159,15 @@ def values(text):
         yield [(line + number, part) for number, part in enumerate(value.strip().split("\n"))]
 
 
+def docstrings(text):
+    """Blocks of the docstrings of a Python module, unless a program wrote it."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and (words := ast.get_docstring(node, clean=False)):
+            if "Written by" in words:
+                return
+            yield from paragraphs(list(enumerate(words.split("\n"), node.body[0].lineno)))
+
+
 def files(root):
     """(file, its blocks) of everything that people read in a tree."""
     for path in sorted(root.rglob("*")):
@@ -172,6 +181,8 @@ def files(root):
         elif path.suffix == ".md" and name != "docs/glossary.md":
             # The glossary is made of those beside the code.
             yield path, paragraphs(list(enumerate(path.read_text().split("\n"), 1)))
+        elif path.suffix == ".py" and parts[:2] == ("python", "linespeed"):
+            yield path, docstrings(path.read_text())
         elif path.suffix == ".toml" and parts[0] == "crates" and path.name != "Cargo.toml":
             yield path, values(path.read_text())
 

@@ -99,6 +99,8 @@ fn g() {}
 pub fn h() { "it mends all" } }"""
         found = [line for line, *_ in language.found([*language.strings(source), *language.comments(source)])]
         self.assertEqual(found, [1, 2])
+        module = 'def f():\n    """It mends."""\n    return "dear"\n'
+        self.assertEqual([line for line, *_ in language.found(language.docstrings(module))], [2])
         document = list(enumerate(["It is held", "against `mend`.", "", "```", "It mends.", "```", "- dear"], 1))
         self.assertEqual([line for line, *_ in language.found(language.paragraphs(document))], [1, 7])
 

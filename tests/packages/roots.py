@@ -27,7 +27,7 @@ def version():
 
 def is_version(text):
     """Whether a program printed the version of the packages, with its commit where the sources had a history."""
-    return re.fullmatch(rf"linespeed {re.escape(version())}( \([0-9a-f]{{10}}\))?\n", text) is not None
+    return re.fullmatch(rf"linespeed {re.escape(version())}( \([0-9a-f]{{10}}\+?\))?\n", text) is not None
 
 
 @contextlib.contextmanager

@@ -48,6 +48,9 @@ pub use stat::Stat;
 use taken::{TAKEN_BY, is_taken};
 
 /// Measure how far this machine runs below its hardware's speed, and find out why
+///
+/// Without a command linespeed inspects the machine and measures its clock, caches, memory, scaling, wake-ups and small costs in
+/// about a minute. It reports what costs speed and how to get it back, and saves a record (JSON) and a page (HTML).
 #[derive(Debug, Parser)]
 #[command(name = "linespeed", version = env!("LINESPEED_VERSION"))]
 pub struct Options {

@@ -72,12 +72,13 @@ pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
         return output::print(&page(definition)?).map(|()| 0);
     };
     files::create(folder)?;
-    // What help prints stands in the pages.
-    for command in definition.get_subcommands().filter(|command| command.get_name() != "help") {
-        let name = format!("linespeed-{}", command.get_name());
-        files::write(&folder.join(format!("{name}.1")), &page(command.clone().display_name(name))?)?;
+    let mut pages = vec![("linespeed".to_owned(), definition)];
+    while let Some((name, command)) = pages.pop() {
+        // What help prints stands in the pages.
+        let below = command.get_subcommands().filter(|one| one.get_name() != "help");
+        pages.extend(below.map(|one| (format!("{name}-{}", one.get_name()), one.clone())));
+        files::write(&folder.join(format!("{name}.1")), &page(command.display_name(name))?)?;
     }
-    files::write(&folder.join("linespeed.1"), &page(definition)?)?;
     Ok(0)
 }
 
@@ -87,6 +88,10 @@ fn page(command: clap::Command) -> Result<String, Failure> {
     let sections = options::manual_sections(command.get_name());
     // Its sections stand below under their usual names.
     let command = command.after_help(Reset).after_long_help(Reset).mut_args(|arg| arg.hide_short_help(false));
+    let command = command.mut_subcommands(|one| {
+        let hidden = one.is_hide_set() || one.get_name() == "help";
+        one.hide(hidden)
+    });
     let version = format!("linespeed {}", env!("LINESPEED_VERSION"));
     let man = clap_mangen::Man::new(command).source(version).manual("linespeed manual");
     let mut text = Vec::new();

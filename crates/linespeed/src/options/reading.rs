@@ -28,6 +28,10 @@ pub fn parse() -> Result<Asked, Failure> {
         read_line = read(defaults::complete(arguments.clone(), matches, &definition())?);
     }
     match read_line {
+        Ok((_, matches)) if matches.subcommand_name() == Some(ALL) => {
+            let page = definition().find_subcommand_mut(ALL).map(|page| page.render_long_help().to_string());
+            Ok(Asked::Text(page.unwrap_or_default()))
+        }
         Ok((options, matches)) => options.check(&matches).map(|()| Asked::Do(Box::new(options))),
         Err(error) if error.use_stderr() => Err(Failure::Usage(complaint(&error, arguments))),
         Err(error) if std::io::stdout().is_terminal() => Ok(Asked::Text(error.render().ansi().to_string())),
@@ -126,7 +130,8 @@ fn with_help(command: clap::Command, text: &'static str) -> clap::Command {
     let tools: Vec<&str> = import::tool_names().into_iter().collect();
     let names: Vec<&str> = measure::MEASUREMENTS.iter().map(|one| one.name).collect();
     let text_below = |(heading, lines): &Section| format!("{heading}:\n  {}", lines.replace('\n', "\n  "));
-    let below: Vec<String> = sections(text).iter().map(text_below).collect();
+    let own = if command.get_name() == ALL { manual_sections(ALL) } else { sections(text) };
+    let below: Vec<String> = own.iter().map(text_below).collect();
     let about = command.get_about().map(|about| format!("{about}.")).into_iter();
     let paragraphs = text.trim().split("\n\n").filter(|part| !part.contains(":\n"));
     let above: Vec<String> = about.chain(paragraphs.map(|part| part.replace('\n', " "))).collect();
@@ -140,10 +145,10 @@ fn with_help(command: clap::Command, text: &'static str) -> clap::Command {
 pub fn definition() -> clap::Command {
     let shared = clap::Command::new(ALL).about("Options that commands share").hide(true);
     let shared = shared.override_usage("linespeed [COMMAND] [OPTIONS]");
-    let all = Options::command().subcommand(shared);
+    let all = Options::command().max_term_width(80).subcommand(shared);
     let all = Group::new("Help", HELP).entries.into_iter().fold(all, |all, (name, text)| match name {
         "linespeed" => all.override_help(text.trim_start().to_owned()),
-        "all" => all,
+        _ if all.find_subcommand(name).is_none() => all,
         _ => all.mut_subcommand(name, |command| with_help(command, text)),
     });
     // To users of perf stat -a is the whole system.

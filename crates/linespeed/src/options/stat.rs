@@ -30,7 +30,7 @@ pub struct Stat {
     /// Separate fields, as perf stat -x
     #[arg(short = 'x', value_name = "SEP", value_parser = separator, conflicts_with_all = ["perf_format", "json"])]
     pub separator: Option<String>,
-    /// Find out by 40 experiments what it needs
+    /// Find out what it needs, by 40 experiments
     #[arg(long, conflicts_with_all = ["pid", "warmup", "perf_format", "separator"])]
     pub probe: bool,
     /// Observe running processes
