@@ -90,7 +90,8 @@ pub(crate) fn assemble(
         if m.labels.get(Label::Threads) == Some(&record::Key::Count(0)) {
             m.labels.0.remove(Label::Threads.name());
             m.labels = std::mem::take(&mut m.labels).with_known(Label::Threads, cpus);
-            m.doubt = cpus.is_none().then(|| "it ran on all CPUs, whose number is not told".into());
+            m.doubt =
+                cpus.is_none().then(|| "it ran on all CPUs; the text does not give their number".into());
         }
     }
     not_reported(&machine, &state, &mut coverage);
@@ -208,7 +209,7 @@ fn withhold_differing(draft: &mut Draft) {
         let (one, other) = (known.value(), m.value());
         if (one - other).abs() > MOST_APART * one.abs().max(other.abs()) {
             let says = format!(
-                "{} is {one} and later {other} {}: of two runs, or machines; neither is kept",
+                "{} is {one} and later {other} {}: two runs, or two machines; both are discarded",
                 m.metric, m.unit
             );
             let origins = known.origin.iter().chain(&m.origin).cloned().collect();
@@ -221,7 +222,7 @@ fn withhold_differing(draft: &mut Draft) {
         std::mem::take(&mut draft.measurements).into_iter().partition(|m| !twofold.contains(&place(m)));
     draft.measurements = kept;
     draft.withheld.extend(gone.into_iter().filter_map(|m: Measurement| {
-        let why = "two figures of one place that differ".to_owned();
+        let why = "two results for the same place differ".to_owned();
         Some(Withheld { what: m.metric.into(), why, origin: m.origin? })
     }));
 }
@@ -235,16 +236,16 @@ fn not_reported(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage
     // A clock of the moment is no setting.
     let unset = state.clocks.iter().all(|clock| clock.governor.is_none() && clock.max_hz.is_none());
     let nothing = unset && state.boost.is_none() && state.thp.is_none();
-    let measure = "measure with linespeed itself: it notes governor, boost, load and more beside its figures";
+    let measure = "measure with linespeed: it records governor, boost and load with each result";
     let devices = machine.memory_devices.is_empty();
     let parts = [
-        ("processor", nobody, "import the output of lscpu too"),
-        ("memory devices", devices, "import the output of dmidecode -t memory too"),
-        ("NUMA distances", apart, "import the output of numactl -H too"),
+        ("processor", nobody, "also import the output of lscpu"),
+        ("memory devices", devices, "also import the output of dmidecode -t memory"),
+        ("NUMA distances", apart, "also import the output of numactl -H"),
         ("conditions", nothing, measure),
     ];
     for (what, _, remedy) in parts.into_iter().filter(|(_, missing, _)| *missing) {
-        let part = Coverage::impossible(what, text!("no output of the text tells it"));
+        let part = Coverage::impossible(what, text!("not in the imported text"));
         coverage.push(part.with_remedy(remedy));
     }
 }

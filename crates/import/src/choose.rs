@@ -7,7 +7,7 @@ const MOST_NAMED: usize = 12;
 
 /// No machine is called so, or several are.
 #[derive(Debug, thiserror::Error)]
-#[error("--only {wanted}: the text has {there}")]
+#[error("--only {wanted}: no single match; the text contains {there}")]
 pub struct NoSuchMachine {
     wanted: String,
     there: String,

@@ -14,19 +14,18 @@ pub enum Error {
         lines: u64,
     },
     /// Outputs are there, and nothing could be read of them: a tool that was not allowed to look, a header alone.
-    #[error("the text has output of {} that tells nothing", list(.tools))]
+    #[error("the text contains output of {}, but no usable values", list(.tools))]
     NothingRead {
         /// Whose outputs.
         tools: BTreeSet<String>,
     },
     /// The outputs are of several machines, and nothing says which is which.
     #[error(
-        "{0}: two machines, and no host name says which is which: tell where each begins with --split headings, --split \
-         files, or --split REGEX"
+        "{0}: these are two machines. Separate them with --split headings, --split files or --split REGEX"
     )]
     SeveralMachines(Clash),
     /// There is more than one import takes.
-    #[error("the text has more than {0}: import it in pieces")]
+    #[error("the text exceeds {0}; import it in parts")]
     TooMuch(String),
 }
 
@@ -38,7 +37,7 @@ pub enum Clash {
     Lines(Box<[Origin; 2]>),
     /// Two first cells of a table's rows, each with its line.
     #[error(
-        "a table has figures of {:?} (line {}) and of {:?} (line {})",
+        "a table has results of {:?} (line {}) and {:?} (line {})",
         .0[0].0, .0[0].1, .0[1].0, .0[1].1
     )]
     Labels([(String, u64); 2]),
@@ -47,8 +46,8 @@ pub enum Clash {
 fn describe_unknown(lines: u64) -> String {
     match lines {
         0 => "the text is empty".to_owned(),
-        1 => "its one line is no output of a tool that is known".to_owned(),
-        lines => format!("none of the {lines} lines is output of a tool that is known"),
+        1 => "its only line is not output of a supported tool".to_owned(),
+        lines => format!("none of the {lines} lines is output of a supported tool"),
     }
 }
 

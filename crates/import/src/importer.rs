@@ -25,6 +25,9 @@ use crate::tools::{TOOLS, dmidecode, files, published};
 /// How a packed text begins.
 const GZIP: &[u8] = &[0x1f, 0x8b, 8];
 
+/// How often a text may be packed.
+const MOST_PACKED: usize = 2;
+
 /// What an archive of such files is called.
 const ARCHIVE: &str = "archive of /sys and /proc";
 
@@ -118,14 +121,19 @@ impl Importer {
         self.folder.clear();
         let mut bytes = Vec::new();
         if source.take(LONGEST_TEXT + 1).read_to_end(&mut bytes)? as u64 > LONGEST_TEXT {
-            return Err(io::Error::other(format!("it is longer than {} MiB", LONGEST_TEXT >> 20)));
+            return Err(too_long());
         }
-        if bytes.starts_with(GZIP) {
+        // Once for the file, and once for an archive in it.
+        for _ in 0..MOST_PACKED {
+            if !bytes.starts_with(GZIP) {
+                break;
+            }
             let mut unpacked = Vec::new();
-            flate2::read::GzDecoder::new(bytes.as_slice())
-                .take(LONGEST_TEXT + 1)
-                .read_to_end(&mut unpacked)?;
-            return self.read(name, unpacked.as_slice());
+            let mut packed = flate2::read::GzDecoder::new(bytes.as_slice()).take(LONGEST_TEXT + 1);
+            if packed.read_to_end(&mut unpacked)? as u64 > LONGEST_TEXT {
+                return Err(too_long());
+            }
+            bytes = unpacked;
         }
         let files = archive::files(&bytes);
         let lines = if !files.is_empty() {
@@ -404,7 +412,7 @@ impl Importer {
             self.close();
             let section = self.sections.enter_section(label);
             if self.sections.are_too_many() {
-                let what = format!("{MOST_MACHINES} machines, the most that one import makes");
+                let what = format!("{MOST_MACHINES} machines, the limit of one import");
                 self.error = Some(Error::TooMuch(what));
                 return true;
             }
@@ -469,9 +477,7 @@ impl Importer {
         if section.draft.entries() + section.outputs.len() > MOST_ENTRIES {
             self.error = Some(too_many_entries());
         } else if self.entries > MOST_ENTRIES_IN_ALL {
-            let what = format!(
-                "{MOST_ENTRIES_IN_ALL} figures and facts of all machines, the most that one import takes"
-            );
+            let what = format!("{MOST_ENTRIES_IN_ALL} values, the limit of one import");
             self.error = Some(Error::TooMuch(what));
         }
     }
@@ -486,8 +492,12 @@ impl Importer {
     }
 }
 
+fn too_long() -> io::Error {
+    io::Error::other(format!("it is longer than {} MiB", LONGEST_TEXT >> 20))
+}
+
 fn too_many_entries() -> Error {
-    Error::TooMuch(format!("{MOST_ENTRIES} figures and facts of one machine, the most that a record holds"))
+    Error::TooMuch(format!("{MOST_ENTRIES} values for one machine, the limit of a record"))
 }
 
 /// An output of which one line is known.

@@ -154,15 +154,13 @@ impl Sections {
                 lscpu.cut_flags |=
                     flags.is_some_and(|fact| (&*fact.origin.text, fact.origin.line) == (text, number));
             }
-            let note = format!(
-                "{text}: it ends within line {number}, with no line end; what stands there may be cut off"
-            );
+            let note = format!("{text} ends in the middle of line {number}; its last value may be cut off");
             section.draft.machine.notes.push(note.into());
             for m in &mut section.draft.measurements {
                 // What is put together of several lines lacks the last one's part, too.
                 let from = if is_summed(m) { first } else { number };
                 if m.origin.as_ref().is_some_and(|origin| origin.line >= from && origin.text == text) {
-                    let why = "perhaps cut off: the text ends within its line, with no line end";
+                    let why = "may be cut off: the text ends in the middle of this line";
                     m.doubt.get_or_insert_with(|| why.into());
                 }
             }

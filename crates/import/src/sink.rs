@@ -180,7 +180,7 @@ impl<'a> Sink<'a> {
             self.taken += 1;
         } else {
             let unit = measurement.unit;
-            self.withhold(measurement.metric, format!("{value} {unit} is not physically possible"), line);
+            self.withhold(measurement.metric, format!("{value} {unit} is physically impossible"), line);
         }
     }
 
@@ -251,8 +251,7 @@ impl<'a> Sink<'a> {
             }
             if !path.contains("/topology/") && parts(known).0 == 1 {
                 let (one, other) = (known.value.trim(), fact.value.trim());
-                let says =
-                    format!("{path} holds {one:?} and later {other:?}: of two moments; neither is kept");
+                let says = format!("{path} is {one:?} and later {other:?}; both values are discarded");
                 self.draft.contradictions.push(crate::facts::contradict(says, &known.origin, &fact.origin));
                 let origin = fact.origin;
                 facts.files.insert(path, Fact { value: String::new(), origin });

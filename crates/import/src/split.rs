@@ -25,10 +25,10 @@ pub enum Split {
 #[derive(Debug, thiserror::Error)]
 pub enum SplitError {
     /// Nothing was said.
-    #[error("--split is empty: say files, headings or a regular expression")]
+    #[error("--split is empty; use files, headings or a regular expression")]
     Empty,
     /// It is no regular expression.
-    #[error("--split {0:?} is not a regular expression: {1}; or say files or headings")]
+    #[error("--split {0:?} is not a regular expression: {1}; files and headings also work")]
     Expression(String, regex_lite::Error),
 }
 

@@ -31,7 +31,7 @@ pub enum TableError {
     NoMetric(String),
     /// A part is not understood.
     #[error(
-        "--table: {1:?} is no part of {0}; write rows=, cols=, heading= with one of its keys ({2}) or machine, \
+        "--table: {1:?} does not apply to {0}; write rows=, cols=, heading= with one of its keys ({2}) or machine, \
          col=COLUMN, below=HEADING, unit=UNIT, or KEY=VALUE"
     )]
     Part(&'static str, String, String),

@@ -100,27 +100,31 @@ impl Coverage {
 
     /// Why a figure of a record that was read is withheld.
     pub const CHANGED_OR_DAMAGED: Template =
-        Template::new("record-damaged", "withheld, since the record was changed or damaged: {why}");
+        Template::new("record-damaged", "withheld: the record was changed or damaged ({why})");
 
     /// Why wake-ups were measured with idle states as they are: nothing could hold them off.
     pub const IDLE_STATES_NOT_HELD: Template =
-        Template::new("idle-states-not-held", "idle states cannot be held off: /dev/cpu_dma_latency: {why}");
+        Template::new("idle-states-not-held", "idle states cannot be disabled: /dev/cpu_dma_latency: {why}");
 
     /// Why cells of a matrix are missing: the time of the measurement ended.
     pub const TIME_ENDED: Template = Template::new("time-ended", "time ended {when}");
 
     /// Why pairs of CPUs are missing: others kept the CPUs of all of them.
-    pub const NO_PAIR_AT_ONCE: Template =
-        Template::new("no-pair-at-once", "no pair of CPUs ran at the same time: others keep them busy");
+    pub const NO_PAIR_AT_ONCE: Template = Template::new(
+        "no-pair-at-once",
+        "no pair of CPUs ran at the same time: other processes keep them busy",
+    );
 
     /// Why pairs of CPUs are missing: others kept the CPUs of some.
-    pub const PAIRS_NOT_AT_ONCE: Template =
-        Template::new("pairs-not-at-once", "{pairs} did not run at the same time: others kept their CPUs");
+    pub const PAIRS_NOT_AT_ONCE: Template = Template::new(
+        "pairs-not-at-once",
+        "{pairs} did not run at the same time: other processes used their CPUs",
+    );
 
     /// Why cells of a matrix are missing: their time was planned to be too short for all.
     pub const MOST_TELLING_FIRST: Template = Template::new(
         "most-telling-first",
-        "{measured} of {all} pairs of nodes were measured, those that tell the most first",
+        "{measured} of {all} node pairs were measured, the most informative first",
     );
 
     /// Why a run has fewer figures than it should: a signal ended it.

@@ -231,13 +231,13 @@ pub enum ReadError {
     #[error("{}", cannot_be_read(.0))]
     Io(std::io::Error),
     /// Nothing in it.
-    #[error("is empty; a record is the JSON file that linespeed writes")]
+    #[error("is empty; a record is a JSON file written by linespeed")]
     Empty,
     /// It ends in the middle.
-    #[error("ends in the middle of the JSON; copy it again from where it was written")]
+    #[error("is cut off in the middle of the JSON; copy it again")]
     Truncated,
     /// Not JSON, with where.
-    #[error("is not JSON ({0}); a record is the JSON file that linespeed writes")]
+    #[error("is not JSON ({0}); a record is a JSON file written by linespeed")]
     NotJson(String),
     /// JSON, but no record, with why.
     #[error("is JSON but not a linespeed record: {0}")]
@@ -280,7 +280,7 @@ pub enum Misfit {
     #[error("it has no \"schema\" number")]
     NoSchema,
     /// A list of CPUs is longer than the machine has CPUs.
-    #[error("a list names {listed} CPUs on a machine of {present}")]
+    #[error("a list names {listed} CPUs on a machine with {present}")]
     TooManyCpus {
         /// CPUs in the list.
         listed: usize,
@@ -297,7 +297,7 @@ pub enum Misfit {
 
 fn cannot_be_read(error: &std::io::Error) -> String {
     match error.kind() {
-        std::io::ErrorKind::IsADirectory => "is a folder; name the file of a record".to_owned(),
+        std::io::ErrorKind::IsADirectory => "is a directory; name a record file".to_owned(),
         _ => format!("cannot be read: {error}"),
     }
 }

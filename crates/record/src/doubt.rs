@@ -13,7 +13,7 @@ const NOISE_EXPLAINED: Template = Template::new("doubt-noise-explained", "too no
 const NOISE_UNEXPLAINED: Template = Template::new("doubt-noise-unexplained", "too noisy: {extent}; {cause}");
 const NO_CAUSE: Template = Template::new(
     "doubt-no-cause",
-    "no cause seen from here: likely another user of the caches, the memory or the core",
+    "no visible cause: likely another user of the caches, the memory or the core",
 );
 const FEW_SAMPLES: Template = Template::new("doubt-few-samples", "too few samples");
 const FEW_SAMPLES_OF: Template = Template::new(

@@ -67,7 +67,7 @@ impl FailOn {
             (None, _) => Ok(noisy.then(|| Terms { bound: MUCH, metrics: Vec::new(), slower: false, noisy })),
             (Some((bound, metrics)), None) => Ok(Some(Terms { bound, metrics, slower: true, noisy })),
             (Some(_), Some(_)) => {
-                Err("--fail-on slower is given twice: name all metrics in one, slower:5%,METRIC,METRIC")
+                Err("--fail-on slower is given twice; name all metrics in one: slower:5%,METRIC,METRIC")
             }
         }
     }
@@ -78,12 +78,12 @@ impl FailOn {
         let of_metrics = |one: &Self| matches!(one, Self::Slower(_, metrics) if !metrics.is_empty());
         match command {
             "stat" if all.iter().any(of_metrics) => {
-                Some("stat holds the commands' time and no other metric: --fail-on slower:5%")
+                Some("stat compares only the run time of the commands; write --fail-on slower:5%")
             }
             "compare" | "stat" => all
                 .iter()
                 .any(of_findings)
-                .then_some("findings are not held here: --fail-on slower:5% or --fail-on noisy"),
+                .then_some("findings do not apply here; write --fail-on slower:5% or --fail-on noisy"),
             _ => (!all.iter().all(of_findings)).then_some(
                 "--fail-on takes note, warning or serious here; slower and noisy are for compare and stat",
             ),
@@ -97,7 +97,7 @@ fn parse_bound(text: &str) -> Result<f64, String> {
     percent
         .filter(|percent| (least..100.0).contains(percent))
         .map(|percent| percent / 100.0)
-        .ok_or_else(|| format!("write slower:5%, from {least:.0}% (less is not resolved) to below 100%"))
+        .ok_or_else(|| format!("write slower:5%; the bound must be from {least:.0}% (smaller differences are not resolved) to below 100%"))
 }
 
 fn check_metric(name: &str) -> Result<String, String> {
@@ -105,7 +105,7 @@ fn check_metric(name: &str) -> Result<String, String> {
         return Ok(name.to_owned());
     }
     if name == "noisy" {
-        return Err("noisy is no metric; write --fail-on noisy beside it".to_owned());
+        return Err("noisy is not a metric; add --fail-on noisy".to_owned());
     }
     let near = find_nearest(name, metrics::all().map(|metric| metric.name));
     let hint = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));

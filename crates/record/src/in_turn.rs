@@ -1,6 +1,6 @@
 //! The figures of commands that were run in turn, in their record: which they are, what each is called, each by itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::command_line::comparable_name;
 use crate::label::Label;
@@ -46,9 +46,17 @@ pub fn times(record: &Record) -> Vec<&Measurement> {
 /// The code of a reason of the coverage that concerns one of the commands, whose name stands first.
 pub const COVERAGE_OF: Template = Template::new("turns-coverage-of", "{command}: {reason}");
 
+/// Tools of which records have figures of somebody's commands, by the first word of their names; others have work of their own.
+const RUN_COMMANDS: [&str; 3] = ["hyperfine", "perf", "time"];
+
 /// The record with other names of its commands, and without what says something of them; `None` of a record of something else.
 pub(crate) fn rename(record: &Record, name: &mut dyn FnMut(&str) -> String) -> Option<Record> {
-    let own: Vec<&str> = times(record).iter().filter_map(|time| time.labels.word(Label::Workload)).collect();
+    let timed = |m: &&Measurement| {
+        let tool = m.origin.as_ref().map_or("", |origin| origin.tool.as_str());
+        RUN_COMMANDS.contains(&tool.split(' ').next().unwrap_or_default())
+    };
+    let all = times(record).into_iter().chain(record.measurements.iter().filter(timed));
+    let own: BTreeSet<&str> = all.filter_map(|m| m.labels.word(Label::Workload)).collect();
     if own.is_empty() {
         return None;
     }

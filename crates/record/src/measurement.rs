@@ -44,7 +44,7 @@ impl TryFrom<Value> for Key {
             Value::Number(value) => {
                 value.as_u64().map(Key::Count).or(value.as_f64().map(Key::Number)).ok_or("no number")
             }
-            _ => Err("a label's value is a number, a word or a switch"),
+            _ => Err("a label must be a number, a word, true or false"),
         }
     }
 }

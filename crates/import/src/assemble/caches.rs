@@ -58,12 +58,12 @@ pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage
     }
     machine.caches.sort_by_key(|cache| (cache.level, cache.kind, cache.cpus.first()));
     if uneven {
-        let reason = "cores or caches of several kinds: only the sums of their sizes are told";
-        let remedy = "measure with linespeed itself: it reads the size of each";
+        let reason = "several types of core or cache: the text gives only their total sizes";
+        let remedy = "measure with linespeed: it reads the size of each cache";
         coverage.push(Coverage::degraded("caches", reason).with_remedy(remedy));
     } else if unknown {
-        let reason = "the outputs do not tell how many caches there are, or which CPUs share them";
-        let remedy = "import the outputs of lscpu -e and lscpu -C too";
+        let reason = "the text does not show how many caches there are, or which CPUs share them";
+        let remedy = "also import the output of lscpu -e and lscpu -C";
         coverage.push(Coverage::degraded("caches", reason).with_remedy(remedy));
     }
 }

@@ -37,8 +37,8 @@ pub(super) fn fill(
     nodes(lscpu, numactl, facts, machine, contradictions);
     let unknown = machine.cpus.iter().any(|cpu| cpu.online && cpu.core.is_none());
     if unknown || machine.cpus.is_empty() && machine.counts.cpus_present.is_some() {
-        let reason = "the outputs tell how many cores there are, not which CPUs are theirs";
-        let remedy = "import the output of lscpu -e too";
+        let reason = "the text shows the number of cores, but not which CPUs belong to which core";
+        let remedy = "also import the output of lscpu -e";
         coverage.push(Coverage::impossible("siblings and packages of each CPU", reason).with_remedy(remedy));
     }
 }
@@ -84,7 +84,7 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
         && (count as usize) < whole.len()
     {
         let says = format!(
-            "lscpu tells {count} packages, and dmidecode lists {} that are populated; the record follows lscpu",
+            "lscpu shows {count} packages, dmidecode {} populated sockets; the record follows lscpu",
             whole.len()
         );
         contradictions.push(contradict(says, &fact.origin, &named.origin));
@@ -232,7 +232,7 @@ fn nodes(
     {
         let plural = if count == 1 { "" } else { "s" };
         let says = format!(
-            "lscpu tells {count} NUMA node{plural} and numactl {}; the record follows numactl",
+            "lscpu shows {count} NUMA node{plural}, numactl {}; the record follows numactl",
             available.value
         );
         contradictions.push(contradict(says, &fact.origin, &available.origin));
@@ -303,7 +303,7 @@ fn within(lscpu: &Lscpu, numactl: &Numactl, machine: &mut Machine, contradiction
     let of_node = fact.or(lscpu.node_cpus.get(&beyond.id)).map(|fact| &fact.origin);
     let origins = [lscpu.machine.get(key::ONLINE).map(|fact| &fact.origin), of_node];
     let says = format!(
-        "the machine's CPUs are {known}, and node {} has {}; the record follows the first",
+        "the machine has CPUs {known}, but node {} lists {}; the record follows the first",
         beyond.id, beyond.cpus
     );
     let origins = origins.into_iter().flatten().cloned().collect();

@@ -98,19 +98,13 @@ fn logged(kind: &str, count: u64, reason: &str) -> Text {
             "the kernel marked the TSC as unstable: {reason}",
             reason = reason.to_owned()
         ),
-        "machine-check" => text!("machine-check", "machine checks in the kernel's log: {count}", count),
-        "memory-corrected" => text!(
-            "memory-corrected",
-            "lines about corrected memory errors in the kernel's log: {count}",
-            count
-        ),
-        "memory-uncorrected" => {
-            text!(
-                "memory-uncorrected",
-                "lines about uncorrected memory errors in the kernel's log: {count}",
-                count
-            )
+        "machine-check" => text!("machine-check", "machine checks in the kernel log: {count}", count),
+        "memory-corrected" => {
+            text!("memory-corrected", "corrected memory errors in the kernel log: {count} lines", count)
         }
-        _ => text!("numa-off", "the kernel uses no NUMA: {reason}", reason = reason.to_owned()),
+        "memory-uncorrected" => {
+            text!("memory-uncorrected", "uncorrected memory errors in the kernel log: {count} lines", count)
+        }
+        _ => text!("numa-off", "the kernel does not use NUMA: {reason}", reason = reason.to_owned()),
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
         {
             if let Some((one, other)) = differ(key) {
                 let says = format!(
-                    "lscpu tells {what} in two ways: {} and later {}; the record follows the later output",
+                    "lscpu shows two values for {what}: {} and later {}; the record follows the later one",
                     one.value, other.value
                 );
                 contradictions.push(contradict(says, &one.origin, &other.origin));
@@ -140,15 +140,15 @@ pub(super) fn rows(facts: &Facts, lscpu: &Lscpu) -> Result<Option<Withheld>, Err
             return Err(several(&fact.origin, &first.origin));
         }
         if !list.is_subset(&online) {
-            return why("rows are missing: not all CPUs online have one", &first.origin);
+            return why("rows are missing: some online CPUs have none", &first.origin);
         }
     }
     if let Some(broken) = &facts.broken_row {
-        return why("a row is cut off, so others may be missing", broken);
+        return why("a row is cut off; others may be missing", broken);
     }
     let gap = all.iter().last().is_some_and(|last| last as usize >= all.len());
     if gap && (facts.rows.iter().all(|row| row.of_all) || !all.contains(0)) {
-        return why("rows are missing: the CPUs' numbers have gaps", &first.origin);
+        return why("rows are missing: the CPU numbers have gaps", &first.origin);
     }
     Ok(None)
 }

@@ -81,7 +81,7 @@ fn what_stands_in_a_last_line_without_line_end_is_in_doubt() {
             .all(|m| m.doubt.as_ref().is_some_and(|why| why.to_string().contains("cut off")))
     );
     assert!(
-        imported[0].machine.notes[0].to_string().contains("ends within line 1"),
+        imported[0].machine.notes[0].to_string().contains("ends in the middle of line 1"),
         "{:?}",
         imported[0].machine.notes
     );
@@ -94,7 +94,7 @@ fn what_stands_in_a_last_line_without_line_end_is_in_doubt() {
 fn nodes_of_cpus_that_there_are_not_are_cut_so_that_the_record_can_be_read() {
     let text = "$ lscpu\nCPU(s): 4\nOn-line CPU(s) list: 0\nNUMA node0 CPU(s): 0-3\n";
     let mut imported = machines(text, Split::Hosts).unwrap();
-    assert!(imported[0].import.contradictions[0].says.contains("node 0 has 0-3"), "{:?}", imported[0].import);
+    assert!(imported[0].import.contradictions[0].says.contains("node 0 lists 0-3"), "{:?}", imported[0].import);
     let empty = record::Record::new("0", String::new(), Vec::new());
     let json = imported.remove(0).into_record(empty).to_json().unwrap();
     assert!(record::Record::from_json(json.as_bytes()).is_ok());
@@ -191,7 +191,7 @@ fn files_are_machines_where_the_user_says_so() {
 #[test]
 fn text_without_any_output_says_so() {
     let refused = machines("Dear colleagues,\n\nno figures today.\n", Split::Hosts).unwrap_err();
-    assert_eq!(refused.to_string(), "none of the 2 lines is output of a tool that is known");
+    assert_eq!(refused.to_string(), "none of the 2 lines is output of a supported tool");
     assert_eq!(machines("", Split::Hosts).unwrap_err().to_string(), "the text is empty");
 }
 

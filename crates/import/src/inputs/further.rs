@@ -166,3 +166,20 @@ fn what_newer_kernels_and_tools_print_is_read() {
         (Some(3_884_348 << 10), Some(102_396 << 10))
     );
 }
+
+#[test]
+fn a_text_that_is_packed_again_and_again_is_not_unpacked_without_end() {
+    let pack = |bytes: &[u8]| {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+        std::io::Write::write_all(&mut packed, bytes).expect("packing into memory");
+        packed.finish().expect("packed")
+    };
+    let read = |times: usize| {
+        let packed = (0..times).fold(b"CPU(s): 4\n".to_vec(), |bytes, _| pack(&bytes));
+        let mut importer = Importer::new(Split::Hosts);
+        importer.read("text", packed.as_slice()).expect("it is read or refused");
+        importer.finish().ok().map(|machines| machines[0].machine.counts.cpus_present)
+    };
+    assert_eq!((read(1), read(2)), (Some(Some(4)), Some(Some(4))));
+    assert_eq!(read(2000), None);
+}

@@ -115,7 +115,7 @@ impl Listed {
         let at = match same.map(|(at, _)| at) {
             _ if device == MemoryDevice::default() => return,
             None if all.len() >= machine::smbios::MAX_DEVICES => {
-                let note = format!("memory devices after the first {} were left out", all.len()).into();
+                let note = format!("only the first {} memory devices are kept", all.len()).into();
                 if !sink.draft.machine.notes.contains(&note) {
                     sink.draft.machine.notes.push(note);
                 }
@@ -171,7 +171,7 @@ pub(super) fn is_speed(mt_s: f64) -> bool {
 
 /// Says that no memory has such a speed.
 pub(super) fn withhold_speed(mt_s: impl Display, field: &str, origin: Origin, sink: &mut Sink) {
-    sink.withhold_at(path(field, sink), format!("{mt_s} MT/s is not a speed that memory has"), origin);
+    sink.withhold_at(path(field, sink), format!("{mt_s} MT/s is not a plausible memory speed"), origin);
 }
 
 /// Says that a value which begins as a number is not read.
@@ -207,7 +207,7 @@ fn differs(one: &MemoryDevice, other: &MemoryDevice) -> Option<String> {
     both.into_iter().find_map(|(what, one, other)| {
         let (one, other) = one.zip(other).filter(|(one, other)| one != other)?;
         Some(format!(
-            "the memory in {slot} is told as {one} and later as {other} {what}; the record follows the later output"
+            "{slot} is listed with {one} and later with {other} {what}; the record follows the later output"
         ))
     })
 }

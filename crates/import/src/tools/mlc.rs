@@ -129,7 +129,7 @@ impl MlcReader {
         };
         (self.has_rows, self.begun) = (true, true);
         if self.in_second {
-            let why = "a second table under one heading: what its figures are of is not known".to_owned();
+            let why = "a second table under one heading: the meaning of its values is unknown".to_owned();
             sink.withhold(metric, why, line);
             return Some(());
         }
@@ -243,7 +243,7 @@ impl Reader for MlcReader {
                     let size = record::units::bytes(bytes);
                     sink.withhold(
                         m.metric,
-                        format!("caches hold buffers of {size}: it is no memory bandwidth"),
+                        format!("buffers of {size} fit in caches: this is not memory bandwidth"),
                         line,
                     );
                 }

@@ -71,7 +71,7 @@ impl Reader for Hardware {
             if (1..=MOST_NODES).contains(&count) {
                 output.available = Some(sink.fact("machine.counts.nodes", count, line));
             } else {
-                let why = format!("{count} nodes: no machine has them");
+                let why = format!("{count} is not a plausible node count");
                 sink.withhold("machine.counts.nodes", why, line);
             }
         } else if let Some((id, "cpus", list)) = of_node(text) {
@@ -82,7 +82,7 @@ impl Reader for Hardware {
             let path = format!("machine.nodes[{id}].cpus");
             match cpus(list) {
                 Some(cpus) => entry.cpus = Some(sink.fact(path, cpus, line)),
-                None => sink.withhold(&path, format!("{list:.60} is no list of CPUs"), line),
+                None => sink.withhold(&path, format!("{list:.60} is not a CPU list"), line),
             }
             self.open = Some(id);
         } else if let Some((id, what, value)) = of_node(text) {
@@ -93,7 +93,7 @@ impl Reader for Hardware {
             // It prints no other unit.
             match facts::parse_size(value).filter(|_| value.ends_with("MB")) {
                 Some((bytes, _)) => *field = Some(sink.fact(path, bytes, line)),
-                None => sink.withhold(&path, format!("{value:.60} is no size in MB"), line),
+                None => sink.withhold(&path, format!("{value:.60} is not a size in MB"), line),
             }
         } else if text == "node distances:" {
             self.rows = true;
@@ -122,9 +122,9 @@ impl Reader for Hardware {
         let odd = |distance: &u32| !(1..=255).contains(distance);
         if let Some(row) = output.distances.values().find(|row| !whole || row.value.iter().any(odd)) {
             let why = if whole {
-                "distances are from 1 to 255 (ACPI)"
+                "distances must be 1 to 255 (ACPI)"
             } else {
-                "the table of distances is not square: lines of it are missing"
+                "the distance table is not square: lines are missing"
             };
             sink.withhold_at("machine.nodes[].distances", why.to_owned(), row.origin.clone());
             output.distances.clear();

@@ -44,7 +44,11 @@ impl Reader for ShowReader {
             // Of which list a further line of numbers is, only its place tells; without it the list is not whole.
             if was_cpus && !line.text.trim().is_empty() && cpus(line.text).is_some() {
                 limits.affinity = CpuList::new();
-                sink.withhold("machine.limits.affinity", "it is broken into several lines".to_owned(), line);
+                sink.withhold(
+                    "machine.limits.affinity",
+                    "the list is wrapped over several lines".to_owned(),
+                    line,
+                );
                 return Fit::Taken;
             }
             return Fit::Between;

@@ -57,7 +57,7 @@ impl Reader for NumastatReader {
             return if self.columns.is_empty() { Fit::Between } else { Fit::Over };
         };
         if figures.len() != self.columns.len() {
-            let why = format!("{} figures of {} columns", figures.len(), self.columns.len());
+            let why = format!("{} values for {} columns", figures.len(), self.columns.len());
             sink.withhold("machine.nodes[].bytes", why, line);
         } else if let Some(at) = ROWS.iter().position(|(row, _)| *row == name) {
             let cells = self.columns.iter().zip(figures);
@@ -75,7 +75,7 @@ impl Reader for NumastatReader {
             // Where the sum is missing, nodes may be, too.
             let sum = sums.last().map_or(f64::INFINITY, |(_, sum, _)| *sum);
             if (sum - all).abs() > ROUNDED_BY * (nodes.len() + 1) as f64 {
-                let why = format!("the nodes have {all:.2} MB together, which no sum behind them says");
+                let why = format!("the nodes add up to {all:.2} MB, which is not the printed total");
                 sink.withhold(format!("machine.nodes[].{field}"), why, line.line());
                 continue;
             }

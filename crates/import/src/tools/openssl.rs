@@ -156,7 +156,7 @@ fn capabilities(text: &str) -> Option<record::Text> {
     };
     Some(record::text!(
         "openssl-capabilities",
-        "OpenSSL uses of the CPU: {has}; not there: {lacks}",
+        "OpenSSL detects these CPU features: {has}; missing: {lacks}",
         has = names(has),
         lacks = names(lacks)
     ))
@@ -336,7 +336,7 @@ impl Reader for SpeedReader {
                     return Fit::Taken;
                 }
                 _ => {
-                    let why = "its row is broken, so which figure is which is not known".to_owned();
+                    let why = "its row is wrapped: the meaning of its values is unknown".to_owned();
                     sink.withhold(metrics::WORKLOAD_THROUGHPUT, why, first.line());
                 }
             }
@@ -359,7 +359,7 @@ impl Reader for SpeedReader {
             // What several processes did together stands in a table behind.
             let several = self.sent || self.forked > 0 && !self.command.has("-mr");
             if several && fields[0].starts_with('F') {
-                let why = "of several processes it may be one's alone, whose mark is lost".to_owned();
+                let why = "it may be the result of a single process of several".to_owned();
                 sink.withhold(metrics::WORKLOAD_THROUGHPUT, why, line);
             } else if self.machine(&fields, line).is_none() {
                 return Fit::Between;
@@ -417,13 +417,13 @@ impl Reader for SpeedReader {
                 .with_label(Label::Workload, rate.work.map_or(name.clone(), |work| format!("{name} {work}")))
                 .with_known(Label::Bytes, rate.bytes)
                 .with_known(Label::Threads, threads);
-            let assumed = rate.assumed.then_some("the block sizes that OpenSSL takes by itself");
+            let assumed = rate.assumed.then_some("the default block sizes of OpenSSL");
             let elapsed = (self.elapsed || self.command.has("-elapsed")).then_some("elapsed");
             let mut m = Measurement::exact(metrics::WORKLOAD_THROUGHPUT, place, vec![rate.value])
                 .with_detail(detail::WORK, rate.work.unwrap_or("B"))
                 .with_known_detail(detail::BYTES_FROM, assumed)
                 .with_known_detail(detail::CLOCK, elapsed);
-            m.doubt = threads.is_none().then(|| "how many processes ran is not told".into());
+            m.doubt = threads.is_none().then(|| "unknown number of processes".into());
             sink.add_figure(m, rate.line.line());
         }
     }

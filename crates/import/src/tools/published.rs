@@ -98,7 +98,7 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
     let (last, value) = (path.last().map_or("", String::as_str), value.trim());
     let parsed = if last.ends_with("_hz") && last != "current_hz" {
         let hertz =
-            quantity(value, "Hz").ok_or_else(|| format!("{value:?} is not a clock; write 2.5 GHz"))?;
+            quantity(value, "Hz").ok_or_else(|| format!("{value:?} is not a clock; write it as 2.5 GHz"))?;
         Value::from(hertz.max(0.0).round() as u64)
     } else if (last == "bytes" || last.ends_with("_bytes")) && !value.starts_with('[') {
         Value::from(units::parse_bytes(value).map_err(|error| error.to_string())?)
@@ -114,11 +114,11 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
         return Err("0 cannot be".to_owned());
     }
     if parsed.as_f64().is_some_and(|number| !is_possible(&path, number)) {
-        return Err(format!("{value} is more or less than a machine can have"));
+        return Err(format!("{value} is out of range"));
     }
     let mut whole = serde_json::to_value(machine).map_err(|error| error.to_string())?;
     if !put_at(&mut whole, &path, parsed) {
-        return Err("the entry before it is missing; lists are filled from [0] on".to_owned());
+        return Err("the entry before it is missing; list entries start at [0]".to_owned());
     }
     let machine: Machine =
         serde_json::from_value(whole).map_err(|error| format!("{value} does not fit there: {error}"))?;
@@ -127,7 +127,7 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
     match back.pointer(&format!("/{}", path.join("/"))) {
         Some(_) => Ok((path, machine)),
         None => {
-            Err(format!("an inventory has no {}; `linespeed schema` prints what it has", print_path(&path)))
+            Err(format!("an inventory has no {}; `linespeed schema` lists the fields", print_path(&path)))
         }
     }
 }
@@ -187,12 +187,13 @@ pub(super) fn parse_words(metric: &'static Definition, words: &[String]) -> Resu
         return Err(format!("{number:?} is not a number"));
     }
     let (value, work) = convert(number, unit, metric)
-        .ok_or_else(|| format!("{unit:?} is no unit of {}, which is in {}", metric.name, metric.unit))?;
+        .ok_or_else(|| format!("{unit:?} is not a unit of {}, which is in {}", metric.name, metric.unit))?;
     let mut m =
         Measurement::exact(metric.metric(), Labels::new(), vec![value]).with_known_detail(detail::WORK, work);
     for word in words {
-        let (key, value) =
-            word.split_once('=').ok_or_else(|| format!("{word:?} is no key=value; quote what has blanks"))?;
+        let (key, value) = word
+            .split_once('=')
+            .ok_or_else(|| format!("{word:?} is not KEY=VALUE; quote values with blanks"))?;
         match key {
             "method" => m.method = Some(value.to_owned()),
             "doubt" => m.doubt = Some(value.into()),
@@ -228,7 +229,8 @@ pub(crate) fn parse_label(key: &str, value: &str) -> Result<Key, Why> {
         ("bytes", _) => Key::Count(units::parse_bytes(value).map_err(|error| error.to_string())?),
         // As in records, a bare number is bytes a second.
         ("bandwidth", _) => Key::Number(
-            quantity(value, "B/s").ok_or_else(|| format!("{value:?} is no bandwidth; write 2867.2MB/s"))?,
+            quantity(value, "B/s")
+                .ok_or_else(|| format!("{value:?} is not a bandwidth; write it as 2867.2MB/s"))?,
         ),
         // Lists of CPUs are words, even of one CPU; so are names of pages and workloads.
         ("cpus" | "page" | "workload" | "event" | "thread", _) => Key::from(value),

@@ -117,9 +117,9 @@ impl Reader for StreamReader {
         let small = self.rows.iter().any(|(_, rate, ..)| *rate < LEAST_HEADLESS);
         for (op, rate, average, line) in &self.rows {
             let why = match self.unit {
-                _ if self.failed => Some("STREAM says that its results are wrong"),
-                Some(None) => Some("the unit of the rates is not known"),
-                None if small => Some("the unit of the rates is not known"),
+                _ if self.failed => Some("STREAM reports failed validation"),
+                Some(None) => Some("the unit of the rates is unknown"),
+                None if small => Some("the unit of the rates is unknown"),
                 _ => None,
             };
             if let Some(why) = why {

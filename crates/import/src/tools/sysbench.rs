@@ -130,7 +130,7 @@ impl SysbenchReader {
         let Some(test) = self.test.or(asked) else {
             let database = self.figures.contains_key("transactions") || self.figures.contains_key("queries");
             let (name, of) = if database { ("sysbench oltp", "scripts") } else { ("sysbench", "tests") };
-            return (name.to_owned(), Some(format!("which of sysbench's {of} ran is not told")));
+            return (name.to_owned(), Some(format!("unknown which of sysbench's {of} ran")));
         };
         let mut name = format!("sysbench {test}");
         let of_test =
@@ -210,7 +210,7 @@ impl Reader for SysbenchReader {
     fn end(&mut self, sink: &mut Sink) {
         let (workload, doubt) = self.workload();
         let paced = self.settings.get("paced").map(|rate| rate.trim_end_matches("/sec"));
-        let doubt = doubt.or(paced.map(|rate| format!("it was told to make {rate} a second, and no more")));
+        let doubt = doubt.or(paced.map(|rate| format!("it was limited to {rate} per second")));
         let threads = self.settings.get("threads").and_then(|threads| parse_whole(threads));
         // Without its head the events of one thread tell how many threads made them.
         let [of_one, within] = self.of_threads;
@@ -222,7 +222,7 @@ impl Reader for SysbenchReader {
         let mostly_around = within.zip(total).filter(|(within, total)| *within < *total / 2.0);
         let doubt = doubt.map(record::Text::from).or(mostly_around.map(|(within, total)| {
             record::text!(
-                "{within} of {total} s were spent in events: it measures the clock source more than the work",
+                "only {within} of {total} s were spent in events: the result depends mainly on the clock source",
                 within = format!("{within:.1}"),
                 total = format!("{total:.0}")
             )

@@ -240,3 +240,27 @@ fn a_part_of_a_record_is_redacted_as_in_the_whole() {
     let text = serde_json::to_string(&pseudonyms.redact(&interval, ".interval").unwrap()).unwrap();
     assert!(text.contains("process-") && text.contains("group-") && !text.contains("secret"), "{text}");
 }
+
+#[test]
+fn commands_that_other_tools_timed_and_lines_of_files_are_names() {
+    let mut record = Record::new("0", "2026-01-02T03:04:05Z".to_owned(), Vec::new());
+    let origin = |tool: &str, says: &str| crate::import::Origin {
+        tool: tool.to_owned(),
+        text: "text".to_owned(),
+        line: 1,
+        says: says.to_owned(),
+    };
+    for (tool, workload) in [("hyperfine", "secretprog --token=secretword"), ("sysbench", "sysbench cpu")] {
+        let place = crate::Labels::new().with_label(crate::Label::Workload, workload);
+        let mut m = crate::Measurement::exact(crate::metrics::WORKLOAD_TIME, place, vec![1.0]);
+        m.origin = Some(origin(tool, "it took 1.0 s"));
+        record.measurements.push(m);
+    }
+    let mut import = crate::import::Import::default();
+    import.inventory.insert("/proc/cmdline".to_owned(), origin("cat", "BOOT_IMAGE=/secretimage"));
+    record.import = Some(import);
+    let redacted = record.redacted(&mut pseudonyms()).unwrap();
+    let text = redacted.to_json().unwrap();
+    assert!(!text.contains("secret"), "{text}");
+    assert_eq!(redacted.measurements[1].labels.word(crate::Label::Workload), Some("sysbench cpu"));
+}

@@ -50,11 +50,9 @@ pub(super) fn declared(path: &str) -> Option<Holds> {
         .map(|(holds, _)| holds)
 }
 
-/// Whether a path ends so; a `*` at the end of `end` stands for any key.
+/// Whether a path ends so; a `*` stands for any key, which may have points of its own.
 fn matches(path: &str, end: &str) -> bool {
-    if path.ends_with(end) {
-        return true;
-    }
-    let Some(before) = end.strip_suffix('*') else { return false };
-    path.rfind(before).is_some_and(|at| !path.get(at + before.len()..).unwrap_or_default().is_empty())
+    let Some((before, after)) = end.split_once('*') else { return path.ends_with(end) };
+    let front = path.strip_suffix(after);
+    front.is_some_and(|front| front.rfind(before).is_some_and(|at| at + before.len() < front.len()))
 }

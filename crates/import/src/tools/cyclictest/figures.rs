@@ -88,10 +88,10 @@ impl Histogram {
         if self.columns.is_empty() {
             None
         } else if totals.len() != self.columns.len() {
-            Some("the end of the histogram (# Total) is missing, so rows may be, too".to_owned())
+            Some("the end of the histogram (# Total) is missing; rows may also be missing".to_owned())
         } else if let Some((column, total)) = other {
             let inside = column.inside();
-            Some(format!("the histogram's rows hold {inside} wake-ups, and its # Total is {total}"))
+            Some(format!("the histogram's rows add up to {inside} wake-ups, but its # Total is {total}"))
         } else {
             // The maxima have one more where all threads are summed up.
             let uneven = averages.len() != minima.len() || maxima.len() < minima.len();
@@ -213,7 +213,7 @@ impl Seen {
         // They are one figure together, of which a missing thread's would be a part.
         let gap = self.threads.keys().zip(0..).any(|(number, expected)| *number != expected);
         let why = match ran.first() {
-            None => "no cycle had ended, so its minimum, average and maximum are none",
+            None => "no cycle had ended: there is no minimum, average or maximum",
             Some(_) if cpu.is_none() && (gap || self.lost) => "a thread's line is missing",
             Some(_) => "",
         };
@@ -251,10 +251,8 @@ impl Seen {
         let n = of.inside().saturating_add(of.overflow);
         let Some(median) = of.at(0.5) else {
             if n > 0 {
-                let why = format!(
-                    "{} of {n} wake-ups took longer than the histogram is, the middle one too",
-                    of.overflow
-                );
+                let why =
+                    format!("{} of {n} wake-ups exceed the histogram, including the median", of.overflow);
                 sink.withhold(metrics::WAKEUP_LATENCY, why, line.line());
             }
             return;

@@ -37,7 +37,7 @@ pub(crate) fn dump(bytes: &[u8], sink: &mut Sink) {
 fn read(table: Vec<u8>, devices: &[Origin], origin: &Origin, sink: &mut Sink) {
     let tables = machine::smbios::read(table);
     if !tables.complete {
-        let note = "the SMBIOS table is damaged or cut off; what stands after the damage is missing";
+        let note = "the SMBIOS table is damaged or cut off; entries after the damage are missing";
         sink.draft.machine.notes.push(format!("{}: {note}", sink.text).into());
     }
     let (own, system) = (&mut sink.draft.machine.system, tables.system);
@@ -203,8 +203,7 @@ impl RawTable {
         let Some(first) = self.first else { return };
         match self.broken {
             Some(origin) => {
-                let why =
-                    "the bytes of this structure are not whole, so nothing of the table is read".to_owned();
+                let why = "this structure is incomplete; the whole table is ignored".to_owned();
                 sink.withhold_at("machine.memory_devices", why, origin);
             }
             None => read([self.table.as_slice(), &END].concat(), &self.devices, &first, sink),

@@ -79,7 +79,7 @@ fn a_speed_that_no_memory_has_is_withheld() {
         "Memory Device\n\tSize: 16 GB\n\tLocator: A1\n\tSpeed: 3200 MT/s\n\tConfigured Memory Speed: 32768 MT/s\n",
     );
     assert_eq!(imported.machine.memory_devices[0].configured_mt_s, None);
-    assert_eq!(imported.import.withheld[0].why, "32768 MT/s is not a speed that memory has");
+    assert_eq!(imported.import.withheld[0].why, "32768 MT/s is not a plausible memory speed");
 }
 
 #[test]

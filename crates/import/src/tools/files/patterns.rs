@@ -113,7 +113,7 @@ fn place(template: &str) -> Option<(&str, &str, &str)> {
     Some((before, inner, after))
 }
 
-/// What a pattern took, by name; `None` where its unit is not told.
+/// What a pattern took, by name; `None` where its unit is unknown.
 type Values = BTreeMap<&'static str, Option<String>>;
 
 impl Pattern {
@@ -349,7 +349,7 @@ impl PatternReader {
         for figure in &pattern.figures {
             let m = match figure.fill(&self.values) {
                 Some(Ok(words)) => published::parse_words(figure.metric, &words),
-                Some(Err(())) => Err("its unit is not told".to_owned()),
+                Some(Err(())) => Err("its unit is unknown".to_owned()),
                 None => continue,
             };
             match m {
@@ -411,7 +411,7 @@ impl Reader for PatternReader {
                 (Ok(path), Ok(value)) if path.starts_with("log:") => sink.add_file(path, value, line),
                 (Ok(path), Ok(value)) => self.found.add(&path, &value, line),
                 (Ok(path), Err(_)) => {
-                    sink.withhold(path.trim_end_matches('+'), "its unit is not told".to_owned(), line);
+                    sink.withhold(path.trim_end_matches('+'), "its unit is unknown".to_owned(), line);
                     break;
                 }
                 _ => {}

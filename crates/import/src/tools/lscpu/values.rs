@@ -179,7 +179,7 @@ impl List {
         // Where the line of all CPUs is lost one number may be a mask.
         let number = value.bytes().all(|b| b.is_ascii_hexdigit()) && value != "0";
         if !none && (self.masks || number && self.output.machine.get(key::ONLINE).is_none()) {
-            return Err((path, format!("{value:.60} may be a mask of CPUs; lists are read")));
+            return Err((path, format!("{value:.60} may be a CPU mask; only lists are read")));
         }
         let list = if none { CpuList::new() } else { cpus(value).map_err(|why| (path.clone(), why))? };
         let list = sink.fact(path, list, line);
@@ -203,11 +203,11 @@ impl List {
         let size = Printed::read(value).filter(|_| is_counted).zip(facts::parse_cache_name(name));
         let Some((size, cache)) = size else {
             // Without a unit and a number of instances (`--bytes` of old) nothing tells one from the sum.
-            return Err((path, format!("{value:.60} does not tell whether it is one cache or all of them")));
+            return Err((path, format!("{value:.60} may be the size of one cache or of all")));
         };
         let sum = printed.is_none() && unit.is_some_and(|(_, iec)| iec);
         let bytes = if sum { None } else { size.one(cache.0, instances.unwrap_or(1)) };
-        let why = || format!("{value:.60} is not a size that caches can have");
+        let why = || format!("{value:.60} is not a plausible cache size");
         match bytes {
             None if instances.is_none() && !sum => return Err((path, why())),
             None if !sum => sink.withhold(&path, why(), line),
@@ -233,13 +233,13 @@ fn read(how: How, value: &str) -> Result<Option<Datum>, String> {
         How::Flags => Some(Datum::Text(value.chars().take(LONGEST_FLAGS).collect())),
         How::Count(most) => {
             let count = value.parse().ok().filter(|count| (1..=u64::from(most)).contains(count));
-            let why = || format!("{value:.60} is not a number of them that a machine can have");
+            let why = || format!("{value:.60} is not a plausible count");
             Some(Datum::Number(count.ok_or_else(why)?))
         }
         How::Id => value.parse::<u32>().ok().map(|id| Datum::Number(id.into())),
         How::Cpus => Some(Datum::Cpus(cpus(value)?)),
         How::Mhz => {
-            let why = || format!("{value:.60} MHz is not a clock that a processor can have");
+            let why = || format!("{value:.60} MHz is not a plausible clock");
             Some(Datum::Number(facts::parse_mhz(value).ok_or_else(why)?))
         }
         How::Bits => facts::parse_address_bits(value).map(|_| Datum::Text(value.to_owned())),

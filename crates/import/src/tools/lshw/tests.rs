@@ -74,7 +74,7 @@ fn slots_that_dmidecode_reported_already_are_the_same_slots() {
     assert!(imported.import.inventory.contains_key("machine.memory_devices[1].locator"));
     let twice = import(&format!("{dmidecode}{}", dmidecode.replace("2100", "2400")));
     assert_eq!(twice.machine.memory_devices[0].configured_mt_s, Some(2400));
-    assert!(twice.import.contradictions[0].says.contains("2100 and later as 2400"), "{:?}", twice.import);
+    assert!(twice.import.contradictions[0].says.contains("2100 and later with 2400"), "{:?}", twice.import);
 }
 
 const BANK: &str = "\

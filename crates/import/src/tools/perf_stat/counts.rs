@@ -178,7 +178,7 @@ impl Counts {
         let (slots, missing): (Vec<Slot>, Vec<Slot>) = counted.partition(|slot| Some(slot.seen.0) == most);
         for slot in missing {
             let what = format!("counter.count {}", slot.event.plain());
-            let why = "its line of an interval is missing, where others have theirs".to_owned();
+            let why = "its line is missing in some intervals".to_owned();
             sink.withhold(&what, why, slot.line.line());
         }
         let slots = with_sums(slots);
@@ -274,7 +274,11 @@ impl Slot {
             }
             Some(percent) => {
                 let what = format!("counter.count {} coverage", self.event.plain());
-                sink.withhold(&what, format!("counted for {percent} % of the time, which cannot be"), line);
+                sink.withhold(
+                    &what,
+                    format!("counted for {percent} % of the time, which is impossible"),
+                    line,
+                );
                 self.impossible = true;
             }
             None => {}
@@ -320,10 +324,10 @@ impl Slot {
             .with_known_detail(detail::SUM_OF, (!self.sum_of.is_empty()).then(|| self.sum_of.join(" ")))
             .with_known_detail(detail::STANDARD_ERROR, self.spread);
         if self.impossible {
-            m.doubt = Some("the share of time that it was counted for cannot be true".into());
+            m.doubt = Some("its counted share of time is impossible".into());
         } else if self.apart > MOST_APART {
             let percent = self.apart * 100.0;
-            m.doubt = Some(format!("groups of events count it {percent:.0} % apart").into());
+            m.doubt = Some(format!("event groups disagree by {percent:.0} %").into());
         }
         with_run(m, run)
     }
@@ -331,7 +335,7 @@ impl Slot {
 
 fn with_run(mut m: Measurement, run: &Run) -> Measurement {
     if run.unknown && m.doubt.is_none() {
-        m.doubt = Some("whether one process was counted or the whole machine is not told".into());
+        m.doubt = Some("unknown whether perf counted one process or the whole machine".into());
     }
     m.with_known_detail(detail::RUNS, run.runs)
         .with_known_detail(detail::CPUS, run.cpus.as_deref())
@@ -348,7 +352,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     }
     if instructions.intervals != cycles.intervals {
         let (one, other) = (instructions.intervals, cycles.intervals);
-        let why = format!("instructions are of {one} intervals, cycles of {other}");
+        let why = format!("instructions cover {one} intervals, cycles {other}");
         return sink.withhold(metrics::CORE_IPC, why, line);
     }
     let value = instructions.total() / cycles.total();
@@ -365,7 +369,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
         .with_known_detail(detail::MODE, (instructions.event.mode == "u").then_some("user"))
         .with_known_detail(detail::STATED, stated);
     if instructions.impossible || cycles.impossible {
-        m.doubt = Some("the share of time that was counted cannot be true".into());
+        m.doubt = Some("its counted share of time is impossible".into());
     }
     // Half of the last digit that is printed, and a little for groups that were counted at different times.
     let slack = 0.005 + (0.01 + instructions.apart + cycles.apart) * value.abs();
@@ -374,7 +378,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
         if let Some((one, other)) = shares.filter(|_| m.doubt.is_none()) {
             m.doubt = Some(
                 record::text!(
-                    "perf prints {stated}: instructions were counted {one} of the time, cycles {other}",
+                    "perf prints {stated}: instructions were counted for {one} of the time, cycles for {other}",
                     stated = format!("{stated:.2}"),
                     one = format!("{:.0} %", one * 100.0),
                     other = format!("{:.0} %", other * 100.0)
@@ -383,7 +387,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
             );
         }
         let says = format!(
-            "perf stat states {stated} instructions per cycle, its own counts give {value:.3}; the record follows the counts"
+            "perf stat states {stated} instructions per cycle, but its counts give {value:.3}; the record follows the counts"
         );
         let origins = vec![sink.origin(line), sink.origin(cycles.line.line())];
         sink.contradict(says, origins);

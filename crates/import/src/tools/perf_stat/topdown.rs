@@ -57,7 +57,7 @@ fn head(text: &str) -> Option<Vec<&'static str>> {
     scan::all(names, category).filter(|columns| columns.len() > 1)
 }
 
-/// The shares of a row, and whether it is of a group of CPUs or an interval: `S0-D0-C0  2  38.7%  2.0%  17.0%  42.3%`.
+/// The shares of a row, and whether it covers a group of CPUs or an interval: `S0-D0-C0  2  38.7%  2.0%  17.0%  42.3%`.
 fn row(text: &str, columns: usize) -> Option<(Vec<f64>, bool)> {
     let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "%").take(64).collect();
     let front = words.len().checked_sub(columns).filter(|front| *front <= 3)?;
@@ -97,7 +97,7 @@ impl Shares {
         let fits = !self.columns.is_empty() && self.all.len() < MOST;
         let Some((shares, of_a_part)) = row(text, self.columns.len()).filter(|_| fits) else { return false };
         if of_a_part {
-            let why = "it is of a group of CPUs or an interval".to_owned();
+            let why = "it covers a group of CPUs or an interval".to_owned();
             sink.withhold(metrics::COUNTER_SHARE, why, line);
         } else {
             let columns = self.columns.iter().zip(shares);
@@ -114,7 +114,7 @@ impl Shares {
         }
         let Some((category, share)) = share(text).filter(|_| self.all.len() < MOST) else { return false };
         if self.of_a_kind {
-            let why = "it is of one kind of core of several".to_owned();
+            let why = "it covers only one of several core types".to_owned();
             sink.withhold(metrics::COUNTER_SHARE, why, line);
         } else {
             self.all.push((category, share, line.into()));
@@ -126,7 +126,7 @@ impl Shares {
     pub(super) fn into_sink(self, run: &Run, sink: &mut Sink) {
         for (category, share, line) in &self.all {
             if self.all.iter().filter(|(other, ..)| other == category).count() > 1 {
-                let why = format!("{category} is told several times, of intervals or groups of CPUs");
+                let why = format!("{category} is listed several times, for intervals or groups of CPUs");
                 sink.withhold(metrics::COUNTER_SHARE, why, line.line());
                 continue;
             }
