@@ -205,10 +205,18 @@ class ClockHolders:
 
     #: Cooling by lower clocks that the kernel does now.
     cooling: Tuple[Cooling, ...] = ()
+    #: For how long heat has lowered the clocks of a core or package since boot, ms, of that which was held longest.
+    heat_ms: Optional[int] = None
     #: What has held them since the processor's log was cleared, mostly at boot.
     held_before: Tuple[HeldBy, ...] = ()
     #: What the processor said at this moment holds its clocks.
     holding: Tuple[HeldBy, ...] = ()
+    #: What the processor may choose its clocks from (HWP), of the package that may the least.
+    hwp: Optional[HwpRange] = None
+    #: The longest such time at once, ms.
+    longest_heat_ms: Optional[int] = None
+    #: The share of the highest performance that the driver allows, % (`intel_pstate/max_perf_pct`).
+    max_percent: Optional[int] = None
     #: The firmware's profile: `performance`, `balanced`, `low-power`, `quiet`, `cool`…
     platform_profile: Optional[str] = None
     #: Power limits of processor packages, one an interface and window.
@@ -595,6 +603,19 @@ class HugePages:
     page_bytes: int = 0
     #: Pages reserved.
     total: int = 0
+
+
+@dataclass(frozen=True)
+class HwpRange:
+    """Performance levels of a processor that chooses its clocks itself, in steps of 100 MHz on most (Intel SDM volume 3B:
+    HWP)."""
+
+    #: The highest level that it is allowed to choose.
+    allowed: int = 0
+    #: The level that it keeps whatever the load is.
+    guaranteed: int = 0
+    #: The highest level that it has.
+    highest: int = 0
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,9 @@ use record::command_run::Ceilings;
 use record::diagnosis::BoundKind;
 use record::live::{MemoryLevel, Process, Sampled};
 use record::text::Value;
-use record::{Record, Text, text, units};
+use record::{Label, Measurement, Record, Text, metrics, text, units};
+
+use crate::resources::beyond_caches;
 
 /// Processes that are named.
 const MOST: usize = 3;
@@ -38,9 +40,18 @@ pub(crate) fn named(all: &[Process], seconds: f64, ceilings: &Ceilings) -> Optio
 }
 
 fn describe(one: &Process, seconds: f64, ceilings: &Ceilings) -> Text {
+    let (about, used) = (about(one, seconds, ceilings), units::cpus_in_use(one.cpu / seconds));
+    text!("{name} {used} CPUs ({about})", name = visible(&crate::bound::cut(&one.name)), used, about)
+}
+
+/// A process's number, where it belongs, its class, and what it takes beside CPU time.
+pub(crate) fn about(one: &Process, seconds: f64, ceilings: &Ceilings) -> Vec<Text> {
     let used = one.cpu / seconds;
     let mut about = vec![text!("pid {pid}", pid = one.pid.to_string())];
-    about.extend(one.within.as_ref().map(|within| text!("{within}", within = visible(within))));
+    about.extend(one.within.as_ref().map(|within| match within.starts_with('/') {
+        true => text!("cgroup {within}", within = visible(within)),
+        false => text!("{within}", within = visible(within)),
+    }));
     match (&one.class, one.priority) {
         (Some(class), Some(priority)) => {
             about.push(text!("{class} priority {priority}", class = visible(class), priority));
@@ -49,8 +60,18 @@ fn describe(one: &Process, seconds: f64, ceilings: &Ceilings) -> Text {
         (None, _) => about.extend(one.nice.map(|nice| text!("nice {nice}", nice = nice.to_string()))),
     }
     about.extend(one.sampled.as_ref().and_then(|sampled| takes(sampled, used, ceilings)));
-    let used = units::cpus_in_use(used);
-    text!("{name} {used} CPUs ({about})", name = visible(&crate::bound::cut(&one.name)), used, about)
+    about
+}
+
+/// The bandwidths that a record's run reached, whatever else took some of it meanwhile: what a competitor's share is of.
+pub(crate) fn bandwidths(record: &Record) -> Ceilings {
+    let reads = || record.measurements_of(metrics::MEMORY_BANDWIDTH).filter(|m| beyond_caches(record, m));
+    let most = |threads: fn(u64) -> bool| {
+        let of = reads().filter(|m| m.labels.count(Label::Threads).is_some_and(threads));
+        of.map(Measurement::value).filter(|value| value.is_finite()).reduce(f64::max)
+    };
+    let (one, all) = (most(|threads| threads == 1), most(|_| true));
+    Ceilings { bandwidth_one: one, bandwidth_all: all, ..Ceilings::default() }
 }
 
 /// A name of a record that may be somebody else's.

@@ -1,10 +1,10 @@
 //! AES in infinite garble extension mode, driven by tables: what OpenSSL 1.1 measures as `aes-256 ige`.
 //!
-//! No instruction for AES is used and no library chooses another way, so the figure compares cores: loads that
+//! No instruction for AES is used and no library chooses another way, so the result compares cores: loads that
 //! hit the first-level cache, shifts and exclusive-ors, in one chain that each block hands on to the next.
 //! Portable Rust; four tables of 1 KiB, as in the reference implementation that table-driven
 //! AES comes from, which OpenSSL compiles on aarch64. On x86-64 OpenSSL's own assembly does single blocks with
-//! one small table and more arithmetic, so that fewer cache lines tell about the key: published x86-64 figures
+//! one small table and more arithmetic, so that fewer cache lines tell about the key: published x86-64 results
 //! are of that, and lie below what this gives on the same machine.
 //!
 //! Nothing here is meant to keep a secret: tables leak keys through the cache.

@@ -37,7 +37,7 @@ pub fn limbs_for_power(base: u32, exponent: u32) -> (usize, usize) {
 /// By squaring and multiplying from the exponent's lowest bit up, as `bc` does.
 ///
 /// # Panics
-/// When `result` or `scratch` is shorter than [`limbs_for_power`] says.
+/// When `result` or `scratch` is shorter than [`limbs_for_power`] requires.
 pub fn power(base: u32, exponent: u32, result: &mut [Limb], scratch: &mut [Limb]) -> usize {
     let (most, scratch_most) = limbs_for_power(base, exponent);
     let (result, scratch) = (&mut result[..most], &mut scratch[..scratch_most]);

@@ -1,4 +1,4 @@
-//! Chains of integer operations: a dependent chain takes a known number of cycles, so its time tells the core
+//! Chains of integer operations: a dependent chain takes a known number of cycles, so its time gives the core
 //! clock; those that do nothing tell how many instructions a core takes in a cycle.
 
 use crate::Work;

@@ -152,7 +152,7 @@ pub unsafe fn chase(start: *const u8, hops: u64) -> *const u8 {
 /// they end.
 ///
 /// On x86-64 only 12 pointers find room in general-purpose registers. From 13 chains on 11 stay there and the
-/// rest live in vector registers and pass through the one that is left, which renaming makes as many as
+/// rest live in vector registers and pass through the remaining one, which renaming makes as many as
 /// needed: their hops cost two more instructions, and the way to the vector register and back adds its
 /// latency to each hop (about 5 cycles on Sapphire Rapids). That is nothing beside a miss to memory, and
 /// visible in the caches: compare 13 to 16 chains with fewer only where the latency is well above 20 cycles.

@@ -1,5 +1,5 @@
 //! The loop that register-only kernels share: it runs its body a given number of times and counts down, which
-//! is two instructions an iteration on both instruction sets.
+//! is two instructions per iteration on both instruction sets.
 
 /// The two instructions: the counter is the operand `n`, the loop's label `2`.
 #[cfg(target_arch = "x86_64")]

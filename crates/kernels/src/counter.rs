@@ -3,7 +3,7 @@
 //!
 //! Both run at a constant rate on today's machines whatever the core's clock does, so they tell time, not
 //! cycles. [`next_gap`] is not counted: how often it goes round is what it
-//! finds out, so no figure derives from its instructions.
+//! finds out, so no result derives from its instructions.
 
 use std::arch::asm;
 
@@ -57,7 +57,7 @@ pub fn ticks_ordered() -> u64 {
     }
 }
 
-/// The counter's rate in Hz where the architecture tells it to user mode: CNTFRQ_EL0 on aarch64, unless the
+/// The counter's rate in Hz where the architecture exposes it to user mode: CNTFRQ_EL0 on aarch64, unless the
 /// firmware left it 0. On x86-64 `None`: calibrate against a clock.
 pub fn architectural_hz() -> Option<u64> {
     #[cfg(target_arch = "x86_64")]

@@ -49,7 +49,7 @@ pub unsafe fn grow(memory: *mut u8, mut lines: usize, wanted: usize, random: &mu
 /// Reads the first word of each of `lines` lines once, never one near the last.
 ///
 /// # Safety
-/// `memory` is aligned to a line and holds `lines` lines that were written.
+/// `memory` is aligned to a line and holds `lines` written lines.
 pub unsafe fn touch_scattered(memory: *const u8, lines: usize) {
     let step = scattered_step(lines);
     let (mut at, mut sum) = (0, 0usize);

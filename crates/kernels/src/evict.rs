@@ -6,7 +6,7 @@ use std::arch::asm;
 const LINE: usize = 64;
 
 /// Flushes the lines of `[start, start + bytes)` from the caches of all CPUs, written back where they were changed, and
-/// waits until that is done. Contents stay as they are.
+/// waits for completion. Contents stay as they are.
 ///
 /// Like [`crate::flush`] it needs [`crate::flush::available`]. On aarch64 DC CIVAC reaches the point of coherency; a cache
 /// of the memory's own side behind it may keep the line.

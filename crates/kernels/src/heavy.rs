@@ -5,7 +5,7 @@
 //! Cove and Zen 3, 10 on Haswell and Zen 2; up to 4 × 4 on aarch64). The values keep all bits of the
 //! significand moving and stay of order 1 for ever, as denormals, infinities and trivial operands would
 //! change time or power: on x86-64 each chain steps through x → m₁x + c → m₂x + c with m₁m₂ < 1, which
-//! settles on two values and swings between them; on aarch64 it adds and subtracts one product in turn.
+//! settles on two values and swings between them; on aarch64 it alternately adds and subtracts one product.
 
 use crate::counted::{count_down, counted_loop};
 use crate::{Variant, Work};

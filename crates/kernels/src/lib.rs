@@ -8,8 +8,8 @@
 //! Every other loop is written in assembly, x86-64 and aarch64 side by side in one file, so that no compiler can
 //! fold, reorder or vectorise it, and starts on a 64-byte boundary, so that its speed does not hang on where
 //! the linker put it. Beside each loop stands its [`Work`]: how many instructions one iteration has, how many
-//! bytes it loads and stores and how many operations it does. Figures (IPC, bytes a second, flops) derive
-//! from that declaration alone, and the tests hold it against two independent instruction counters on x86-64
+//! bytes it loads and stores and how many operations it does. Results (IPC, bytes per second, flops) derive
+//! from that declaration alone, and the tests compare it with two independent instruction counters on x86-64
 //! and one on aarch64.
 //!
 //! A declaration is about one iteration. What stands around the loop (loading constants, the call) is not in

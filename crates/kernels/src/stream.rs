@@ -1,7 +1,7 @@
 //! Loops over arrays of doubles: bandwidth. Every operation for every vector width, with regular and with
 //! streaming (non-temporal) stores.
 //!
-//! Each loop moves whole 64-byte lines, at least two an iteration, with plain pointers that step forward;
+//! Each loop moves whole 64-byte lines, at least two per iteration, with plain pointers that step forward;
 //! there is no software prefetch. Counting: [`Stream::stream_bytes`] is what the program asks for, as STREAM
 //! counts; [`Stream::bus_bytes`] adds the lines that regular stores make a cache read first. A cache that
 //! sees whole lines being overwritten may leave that reading out (Neoverse V2 does, Intel's SpecI2M does

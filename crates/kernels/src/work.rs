@@ -1,6 +1,6 @@
 //! What one iteration of a kernel is.
 
-/// What one iteration of a kernel's loop does. Every figure that is derived from a kernel comes from here.
+/// What one iteration of a kernel's loop does. Every result derived from a kernel uses these numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
     /// Instructions, with those of the loop itself (counter, pointers, branch), as the instruction set counts

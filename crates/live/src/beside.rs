@@ -1,16 +1,24 @@
 //! Who else works while something is measured: the processes with most CPU time from one look to another.
 
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 use machine::Root;
+use measure::accesses::{Accesses, Hierarchy};
 use os::procfs::Stat;
 use record::live::Process;
 
 use crate::processes::{Files, Processes};
 
+/// Processes are asked what they take from so many CPUs on, the busiest, for so long.
+const WORTH_ASKING: f64 = 0.05;
+const MOST_ASKED: usize = 3;
+const ASKED_FOR: Duration = Duration::from_millis(600);
+
 /// Processes at the beginning of a time.
 #[derive(Debug)]
 pub struct Beside {
+    began: Instant,
     root: Root,
     files: Files,
     before: Processes,
@@ -21,7 +29,7 @@ impl Beside {
     pub fn begin(root: Root) -> Self {
         let mut files = Files::default();
         let before = Processes::look(&root, &mut files, &Processes::default());
-        Self { root, files, before }
+        Self { began: Instant::now(), root, files, before }
     }
 
     /// Those that have worked since, the busiest first, without this process, these, and what they started.
@@ -36,25 +44,52 @@ impl Beside {
         all.iter_mut().for_each(|one| one.within = unit(&self.root, one.pid));
         all
     }
+
+    /// Samples the busiest of those, as soon as nothing is measured any more: what they take beside CPU time.
+    pub fn ask(self, all: &mut [Process], known: Hierarchy) {
+        let least = WORTH_ASKING * self.began.elapsed().as_secs_f64();
+        let busy = all.iter_mut().filter(|one| one.cpu >= least && !one.ended);
+        let mut asked: Vec<&mut Process> = busy.take(MOST_ASKED).collect();
+        let pids: Vec<i32> = asked.iter().map(|one| one.pid).collect();
+        if !pids.is_empty() {
+            let sampled = Accesses::sample(known, &pids, ASKED_FOR);
+            asked.iter_mut().zip(sampled).for_each(|(one, sampled)| one.sampled = sampled.map(Box::new));
+        }
+    }
 }
 
-/// The unit or container of a process: the innermost service, scope or container of its cgroup; `None` of a user's session.
+/// Where a process belongs: the innermost service, scope or container of its cgroup, else its cgroup, else that it has a PID
+/// namespace of its own; `None` of a user's session, and of what is where this process is.
 pub(crate) fn unit(root: &Root, pid: i32) -> Option<String> {
-    let text = root.text(&format!("/proc/{pid}/cgroup"))?;
-    // `0::/system.slice/docker-0123….scope`, `4:cpu:/kubepods/burstable/pod…/0123…`.
-    let group = text.lines().filter_map(|line| line.splitn(3, ':').nth(2)).max_by_key(|group| group.len())?;
+    let read = |of: &str| {
+        let text = root.text(&format!("/proc/{of}/cgroup"))?;
+        // `0::/system.slice/docker-0123….scope`, `4:cpu:/kubepods/burstable/pod…/0123…`.
+        let groups = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+        groups.max_by_key(|group| group.len()).map(str::to_owned)
+    };
+    let group = read(&pid.to_string())?;
     let is_id = |part: &str| part.len() >= 32 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_unit = |part: &&str| {
         let of_systemd = part.ends_with(".service") || part.ends_with(".scope");
         is_id(part) || (of_systemd && !part.starts_with("session-"))
     };
-    let unit = group.rsplit('/').find(is_unit)?;
-    // Engines call a container by the first twelve digits of its number.
-    let begin = unit.rfind('-').map_or(0, |dash| dash + 1);
-    let number = unit[begin..].trim_end_matches(".scope");
-    let shown = if is_id(number) { &unit[..begin + 12] } else { unit };
-    Some(record::phrase::visible(std::path::Path::new(shown)))
+    let is_ours = read("self").as_ref() == Some(&group);
+    let shown = if let Some(unit) = group.rsplit('/').find(is_unit).filter(|_| !is_ours) {
+        // Engines call a container by the first twelve digits of its number.
+        let begin = unit.rfind('-').map_or(0, |dash| dash + 1);
+        let number = unit[begin..].trim_end_matches(".scope");
+        (if is_id(number) { &unit[..begin + 12] } else { unit }).to_owned()
+    } else if group.len() > 1 && !group.starts_with("/user.slice") && !is_ours {
+        group
+    } else {
+        let namespace = |of: &str| std::fs::read_link(root.path().join(format!("proc/{of}/ns/pid"))).ok();
+        (namespace(&pid.to_string())? != namespace("self")?).then(|| OWN_NAMESPACE.to_owned())?
+    };
+    Some(record::phrase::visible(std::path::Path::new(&shown)))
 }
+
+/// Of a process that counts its processes apart, as those in containers do.
+const OWN_NAMESPACE: &str = "PID namespace of its own";
 
 #[cfg(test)]
 mod tests {
@@ -77,6 +112,13 @@ mod tests {
         assert_eq!(of("0::/system.slice/nginx.service\n"), Some("nginx.service".to_owned()));
         assert_eq!(of("0::/user.slice/user-0.slice/session-3.scope\n"), None);
         assert_eq!((of("0::/\n"), of("x")), (None, None));
+        assert_eq!(of("0::/\n4:cpu:/box\n"), Some("/box".to_owned()));
+        let apart = Tree::new().file("proc/7/cgroup", "0::/\n").file("proc/self/cgroup", "0::/\n");
+        let apart = apart.link("proc/7/ns/pid", "pid:[7]").link("proc/self/ns/pid", "pid:[1]");
+        assert_eq!(unit(&apart.root(), 7).as_deref(), Some(OWN_NAMESPACE));
+        let beside_us =
+            Tree::new().file("proc/7/cgroup", "4:cpu:/box\n").file("proc/self/cgroup", "4:cpu:/box\n");
+        assert_eq!(unit(&beside_us.root(), 7), None);
     }
 
     #[test]

@@ -50,16 +50,15 @@ pub(crate) fn of(root: &Root, found: &Found) -> Vec<Coverage> {
     let no_delay = text!("live-no-thread-schedstat", "/proc/PID/schedstat is missing (CONFIG_SCHED_INFO)");
     all.push(unless("run-queue delay of threads", root.exists("/proc/self/schedstat"), no_delay));
     let no_probe =
-        text!("live-no-flush", "this CPU cannot flush a cache line in user mode, or no memory is left");
+        text!("live-no-flush", "this CPU cannot flush a cache line in user mode, or no memory is available");
     all.push(unless("memory probe", found.probed, no_probe));
     all.extend(others_waits(root));
-    let no_quotas = text!("live-no-quotas", "no cgroup hierarchy of CPU time is mounted here");
+    let no_quotas = text!("live-no-quotas", "no cgroup hierarchy with CPU accounting is mounted");
     all.push(unless("cgroup quotas", quota::are_shown(root), no_quotas));
-    let no_clock =
-        text!("live-no-clock", "neither CPPC nor cpufreq tells it; the probe's adds do, of its own CPU");
+    let no_clock = text!("live-no-clock", "no CPPC or cpufreq; measured on the probe's CPU only");
     all.push(unless("clock of all CPUs", found.look.tells_the_clock(), no_clock));
     let throttle = format!("/sys/devices/system/cpu/cpu{}/thermal_throttle", found.cpu);
-    let no_throttle = text!("live-no-throttle", "no thermal_throttle in sysfs (Intel's alone has it)");
+    let no_throttle = text!("live-no-throttle", "no thermal_throttle in sysfs (Intel only)");
     all.push(unless("heat throttling", root.exists(&throttle), no_throttle));
     let no_hwmon = text!("live-no-hwmon", "no temperature or fan in /sys/class/hwmon");
     all.push(unless("sensors", has_fans_or_temperatures(root), no_hwmon));
@@ -74,7 +73,7 @@ fn power(root: &Root, heat: &Heat) -> Coverage {
     }
     match root.try_text("/sys/class/powercap/intel-rapl:0/energy_uj") {
         Err(unreadable) if !unreadable.is_missing() => {
-            let reason = text!("live-rapl-refused", "energy_uj of RAPL is readable by root alone");
+            let reason = text!("live-rapl-refused", "RAPL energy_uj is readable by root only");
             Coverage::impossible(what, reason).with_remedy("run as root")
         }
         _ => Coverage::impossible(what, text!("live-no-rapl", "no RAPL in /sys/class/powercap")),
@@ -90,7 +89,7 @@ fn processes(root: &Root) -> Coverage {
     }
     let namespace = std::fs::read_link(root.path().join("proc/self/ns/pid"));
     if namespace.is_ok_and(|name| name.as_os_str() != FIRST_NAMESPACE) {
-        let reason = text!("live-pid-namespace", "those outside this PID namespace are not shown");
+        let reason = text!("live-pid-namespace", "processes outside this PID namespace are not visible");
         return Coverage::degraded(what, reason).with_remedy("run on the host, or with --pid=host");
     }
     Coverage::measured(what)
@@ -111,7 +110,7 @@ fn others_waits(root: &Root) -> Option<Coverage> {
         Err(unreadable) if unreadable.is_missing() => {
             text!("live-no-waits", "the kernel has neither wchan nor syscall (CONFIG_HAVE_ARCH_TRACEHOOK)")
         }
-        _ => text!("live-waits-refused", "wchan and syscall of others are refused"),
+        _ => text!("live-waits-refused", "wchan and syscall of other users' processes are not readable"),
     };
     Some(Coverage::degraded(what, reason).with_remedy("run as root"))
 }

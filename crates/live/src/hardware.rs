@@ -99,7 +99,7 @@ impl Hardware {
             Ok(counters) => {
                 coverage.push(if counters.is_doubtful() {
                     let reason = text!(
-                        "by {source}, whose channels do not count all that memory carries",
+                        "from {source}, whose channels do not count all memory traffic",
                         source = counters.source()
                     );
                     Coverage::degraded(TRAFFIC, reason)
@@ -125,7 +125,7 @@ impl Hardware {
         // Where whole CPUs cannot be counted, that was said.
         self.machine.as_ref()?;
         let Some(folder) = folder else {
-            let reason = text!("no hierarchy of cgroups that counts events is mounted");
+            let reason = text!("no perf_event cgroup hierarchy is mounted");
             return Some(Coverage::impossible(CORES_OF_GROUP, reason));
         };
         if self.group.as_ref().is_some_and(|(known, _)| *known == folder) {

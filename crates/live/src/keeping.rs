@@ -1,4 +1,4 @@
-//! A watch that is kept: its record, which is written now and then, so that little is lost however it ends.
+//! A saved recording: its record is written periodically, so that little is lost however it ends.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use record::{Coverage, Ended, Record, Watch};
 /// Between two writings of the record while it grows.
 const BETWEEN: Duration = Duration::from_secs(60);
 
-/// The record of a watch that goes on.
+/// The record of a recording in progress.
 #[derive(Debug)]
 pub struct Keeping {
     /// What was seen so far.
@@ -37,7 +37,7 @@ impl Keeping {
         Self { watch, coverage: Vec::new(), record, began: now, asleep: 0.0, written: now }
     }
 
-    /// Adds lines to the coverage, each in place of what was said of the same thing before.
+    /// Adds lines to the coverage, each replacing the earlier line about the same source.
     pub fn say(&mut self, lines: impl IntoIterator<Item = Coverage>) {
         for line in lines {
             self.coverage.retain(|one| one.what != line.what);
@@ -63,7 +63,7 @@ impl Keeping {
         })
     }
 
-    /// The record of the whole watch.
+    /// The record of the whole recording.
     pub fn finish(self, root: &Root, ended: Ended) -> Record {
         let mut record = self.record();
         record.conditions.after = Some(machine::snapshot_since(root, &record.conditions.before));

@@ -1,4 +1,4 @@
-//! Files of /proc that are read again and again: kept open, since to open one costs several times as much as to read it.
+//! Files of /proc that stay open between reads, because opening one costs several times as much as reading it.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -1,5 +1,5 @@
-//! A machine at work, watched from beside: what its CPUs do, interval by interval, by what Linux tells without root or a
-//! counter, and by a probe that hears memory. Nothing here decides what it means.
+//! Observes a running machine: what its CPUs do in each interval, from what Linux exposes without root or counters, and from a
+//! probe of memory latency. Nothing here interprets the results.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,4 +1,4 @@
-//! What is dear is done seldom: each source has a share of one CPU that it may take.
+//! Expensive work is done rarely: each source has a budget, a share of one CPU.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Which processes have the CPU time: /proc/PID/stat of each, held against the look before.
+//! Which processes use the CPU time: /proc/PID/stat of each, compared with the previous look.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -30,16 +30,16 @@ pub enum Selection {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
     /// No cgroup is of that name.
-    #[error("no cgroup of {0} is visible here; systemd-cgls lists what there is, -p PID watches a process")]
+    #[error("no cgroup for {0} is visible; list them with systemd-cgls, or use -p PID")]
     NoGroup(Selection),
     /// Several are.
     #[error("{0} could be {all}; name one: --cgroup {first}", all = .1.join(" or "), first = .1[0])]
     Ambiguous(Selection, Vec<String>),
     /// There is such a group, and no process in it.
-    #[error("no process is in cgroup {0}")]
+    #[error("cgroup {0} has no processes")]
     Empty(String),
     /// An ID that is too short.
-    #[error("{0} is too short for a container's ID; write {LEAST_ID} signs of it or more")]
+    #[error("{0} is too short for a container ID; give at least {LEAST_ID} characters")]
     ShortId(String),
 }
 
@@ -58,7 +58,7 @@ impl fmt::Display for Selection {
 }
 
 impl Selection {
-    /// The numbers of the processes now. Those that are named by number are not looked for.
+    /// The current PIDs. Processes selected by PID are not searched for.
     pub fn find(&self, root: &Root) -> Result<Vec<i32>, SelectionError> {
         match self {
             Selection::Processes(pids) => Ok(pids.clone()),

@@ -20,7 +20,7 @@ use crate::selection::{Selection, SelectionError};
 /// Threads that an interval names.
 const MOST_NAMED: usize = 8;
 
-/// Processes that are watched; those of a cgroup are looked for anew each interval.
+/// Observed processes; those of a cgroup are searched for again in each interval.
 #[derive(Debug)]
 pub struct Service {
     selection: Selection,
@@ -33,7 +33,7 @@ pub enum ServiceError {
     /// They are not found.
     #[error("{0}")]
     Selection(SelectionError),
-    /// One that was named cannot be watched.
+    /// A selected process cannot be observed.
     #[error("{0}")]
     Attach(AttachError),
 }
@@ -71,7 +71,7 @@ impl Service {
         self.watching.sample(known);
     }
 
-    /// The names of processes that are named by number, as the kernel has them, each once.
+    /// The names of processes selected by PID, as the kernel has them, each once.
     pub fn names(&self, root: &Root) -> Vec<String> {
         let Selection::Processes(pids) = &self.selection else { return Vec::new() };
         let mut names: Vec<String> = Vec::new();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use measure::tasks::WaitLooks;
+use measure::tasks::{Effort, Sampler, thread_waits};
 use os::Stop;
 use record::live::{Interval, Sensors};
 use record::machine::Node;
@@ -37,13 +37,12 @@ const THREADS_SHARE: f64 = 0.0007;
 const SCHEDSTAT_SHARE: f64 = 0.0003;
 const SENSORS_SHARE: f64 = 0.0003;
 const NUMA_MAPS_SHARE: f64 = 0.0002;
-/// Processes whose threads are looked at, and threads.
+/// Processes whose threads are looked at.
 const WATCHED: usize = 4;
-const MOST_THREADS: usize = 64;
 /// Cgroups with a quota come and go: looked for anew after so long.
 const FIND_GROUPS: Duration = Duration::from_secs(60);
 
-/// What a watch stands on.
+/// The state of an observation.
 #[derive(Debug)]
 pub struct Watch {
     root: Root,
@@ -53,9 +52,8 @@ pub struct Watch {
     own: i32,
     before: Look,
     probes: Probes,
-    waits: WaitLooks,
-    /// Processes whose threads are looked at.
-    watched: Vec<i32>,
+    /// Threads of the busiest processes.
+    threads: Sampler,
     /// Of all processes, `/proc/loadavg`, and the counters of each interval.
     files: Files,
     loadavg: KeptFiles,
@@ -123,8 +121,7 @@ impl Watch {
             held: None,
             nodes,
             own_ns: os::process_cpu_ns().unwrap_or(0.0),
-            waits: WaitLooks::default(),
-            watched: Vec::new(),
+            threads: Sampler::of_processes(&[], Effort::BUSIEST),
             root,
             cpus,
             before,
@@ -142,8 +139,7 @@ impl Watch {
         (watch, coverage)
     }
 
-    /// Watches for so long, or until somebody asks to stop. `last`: nothing follows, so that what is dear is looked at
-    /// now or never.
+    /// Observes for this long, or until asked to stop. `last`: no interval follows, so expensive sources are read now.
     pub fn watch(&mut self, length: Duration, last: bool, stop: &Stop) -> Interval {
         let until = Instant::now() + length;
         let (mut next, mut runnable, mut samples) = (Instant::now(), Vec::new(), 0u64);
@@ -162,8 +158,8 @@ impl Watch {
             }
             runnable.extend(self.loadavg.text(&self.root, 0, "/proc/loadavg").as_deref().and_then(running));
             self.find_busiest(5, false);
-            let Self { waits, watched, paces, .. } = self;
-            paces[1].run(false, || waits.look(watched, MOST_THREADS));
+            let Self { threads, paces, .. } = self;
+            paces[1].run(false, || threads.tick());
             let now = Instant::now();
             // Late by more than an interval: what was planned meanwhile is left out.
             next = next.max(now.checked_sub(BETWEEN).unwrap_or(now));
@@ -238,7 +234,8 @@ impl Watch {
         let own = self.own;
         let busiest = before.1.busiest_until(&now, |pid| pid == own);
         if !busiest.is_empty() {
-            self.watched = busiest.iter().take(WATCHED).map(|one| one.pid).collect();
+            let watched: Vec<i32> = busiest.iter().take(WATCHED).map(|one| one.pid).collect();
+            self.threads.look_at_only(&watched);
         }
         // What was there when the interval began and had nothing since is named by nobody.
         if let Some((_, before)) = self.scan.take() {
@@ -295,7 +292,8 @@ impl Watch {
             self.processes = now;
             self.processes.1.forget_ended();
         }
-        (interval.looks, interval.waits) = self.waits.take();
+        let (seen, _) = self.threads.take();
+        (interval.looks, interval.waits) = (seen.looks, thread_waits([&seen], seen.locks));
         let own_ns = os::process_cpu_ns().unwrap_or(0.0);
         interval.own_seconds = (own_ns - self.own_ns) / 1e9;
         self.own_ns = own_ns;

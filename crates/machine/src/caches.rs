@@ -57,10 +57,10 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     }
     caches.sort_by_key(|cache| (cache.level, cache.kind, cache.cpus.first()));
     if caches.is_empty() && !online.is_empty() {
-        machine.notes.push(text!("{path}: no cache is described", path = format!("{CPUS}/cpu0/cache")));
+        machine.notes.push(text!("{path}: no cache information", path = format!("{CPUS}/cpu0/cache")));
         coverage
-            .push(Coverage::impossible("caches", text!("the kernel describes no caches")).with_remedy(text!(
-            "let the hypervisor expose the cache topology; the measured latency shows the levels in any case"
+            .push(Coverage::impossible("caches", text!("the kernel provides no cache information")).with_remedy(text!(
+            "configure the hypervisor to expose the cache topology; measured latency shows the levels anyway"
         )));
     }
     reader.notes.finish(&mut machine.notes);
@@ -145,7 +145,7 @@ impl Reader<'_> {
         let taken = self.taken.entry((level, kind)).or_default();
         let twice: CpuList = cpus.iter().filter(|cpu| taken.contains(cpu)).collect();
         if !twice.is_empty() {
-            self.notes.add("lists CPUs that have a cache of this level and kind already", &path);
+            self.notes.add("lists CPUs that already have a cache of this level and type", &path);
             cpus = cpus.difference(&twice);
         }
         taken.extend(cpus.iter());

@@ -1,12 +1,18 @@
 //! Reads what may hold a clock down beside the settings of cpufreq.
 
-use record::CpuList;
-use record::clock_holders::{ClockHolders, Cooling, HeldBy, PowerLimit, UncoreClock};
+use std::collections::BTreeMap;
 
+use record::CpuList;
+use record::clock_holders::{ClockHolders, Cooling, HeldBy, HwpRange, PowerLimit, UncoreClock};
+
+use crate::sensors::Throttling;
 use crate::{Root, text};
 
 const POWERCAP: &str = "/sys/class/powercap";
 const UNCORE: &str = "/sys/devices/system/cpu/intel_uncore_frequency";
+const MAX_PERCENT: &str = "/sys/devices/system/cpu/intel_pstate/max_perf_pct";
+/// MSR_PM_ENABLE, IA32_HWP_CAPABILITIES and IA32_HWP_REQUEST.
+const HWP: [u64; 3] = [0x770, 0x771, 0x774];
 const THERMAL: &str = "/sys/class/thermal";
 /// Most zones, dies and devices looked at.
 const MAX_DEVICES: usize = 64;
@@ -48,9 +54,14 @@ const EARLY_REASONS: &[(u32, HeldBy)] = &[
 ];
 
 /// What holds the clocks now, as far as this process may read it: registers are root's alone.
-pub(crate) fn read(root: &Root) -> ClockHolders {
-    let (holding, held_before) = registers(root);
+pub(crate) fn read(root: &Root, heat: &BTreeMap<String, Throttling>) -> ClockHolders {
+    let (holding, held_before, hwp) = registers(root);
+    let most = |ms: fn(&Throttling) -> Option<u64>| heat.values().filter_map(ms).max().filter(|ms| *ms > 0);
     ClockHolders {
+        hwp,
+        max_percent: root.number(MAX_PERCENT).filter(|percent| (1..=100).contains(percent)),
+        heat_ms: most(|of| of.total_ms),
+        longest_heat_ms: most(|of| of.longest_ms),
         power_limits: power_limits(root),
         holding,
         held_before,
@@ -92,14 +103,16 @@ fn power_limits(root: &Root) -> Vec<PowerLimit> {
     limits
 }
 
-/// What the first CPU of each package says holds its clock now, and has held it since its log was cleared.
-fn registers(root: &Root) -> (Vec<HeldBy>, Vec<HeldBy>) {
-    let (mut now, mut before) = (Vec::new(), Vec::new());
+/// What the first CPU of each package says holds its clock now, and has held it since its log was cleared; the range of the one that
+/// may choose from the lowest.
+fn registers(root: &Root) -> (Vec<HeldBy>, Vec<HeldBy>, Option<HwpRange>) {
+    let (mut now, mut before, mut lowest) = (Vec::new(), Vec::new(), None::<HwpRange>);
     let mut seen = CpuList::default();
     let cpus = root.numbered("/dev/cpu", "");
     for cpu in (0..MAX_PACKAGES).map_while(|_| next_not_in(&cpus, &mut seen, root)) {
+        let file = format!("/dev/cpu/{cpu}/msr");
+        lowest = lowest.into_iter().chain(hwp_range(root, &file)).min_by_key(|range| range.allowed);
         for register in &REGISTERS {
-            let file = format!("/dev/cpu/{cpu}/msr");
             let Some(value) = root.word_at(&file, register.address) else { continue };
             let has = |bit: u32| value >> bit & 1 == 1;
             now.extend(register.bits.iter().filter(|(bit, _)| has(*bit)).map(|(_, held)| *held));
@@ -112,7 +125,16 @@ fn registers(root: &Root) -> (Vec<HeldBy>, Vec<HeldBy>) {
         held.sort_unstable();
         held.dedup();
     }
-    (now, before)
+    (now, before, lowest)
+}
+
+/// From which levels the processor of this file of registers chooses, where it does.
+fn hwp_range(root: &Root, file: &str) -> Option<HwpRange> {
+    let [enabled, able, asked] = HWP.map(|address| root.word_at(file, address));
+    let byte = |word: u64, at: u32| word >> (8 * at) & 0xff;
+    let (able, asked) = (able?, asked?);
+    let range = HwpRange { highest: byte(able, 0), guaranteed: byte(able, 1), allowed: byte(asked, 1) };
+    (enabled? & 1 == 1 && range.highest > 0 && range.allowed > 0).then_some(range)
 }
 
 /// The first CPU whose package was not seen; all CPUs of its package are seen then.
@@ -156,7 +178,7 @@ mod tests {
 
     /// A register of a file that is sparse, as the device answers at its address.
     fn msr(registers: &[(usize, u64)]) -> Vec<u8> {
-        let mut bytes = vec![0; 0x700];
+        let mut bytes = vec![0; 0x780];
         for (address, value) in registers {
             bytes[*address..*address + 8].copy_from_slice(&value.to_le_bytes());
         }
@@ -189,15 +211,17 @@ mod tests {
                 &[("name", "psys\n"), ("constraint_0_power_limit_uw", "1\n")],
             )
             .file("sys/devices/system/cpu/cpu0/topology/package_cpus_list", "0-1\n")
-            .file("dev/cpu/0/msr", msr(&[(0x19c, 0b1100), (0x64f, 1 << 26 | 1)]))
+            .file("dev/cpu/0/msr", msr(&[(0x19c, 0b1100), (0x64f, 1 << 26 | 1), (0x770, 0x1400_0018_2601)]))
             .file("dev/cpu/1/msr", msr(&[(0x19c, 0b11)]))
             .files(
                 "sys/class/thermal/cooling_device3",
                 &[("type", "Processor\n"), ("cur_state", "2\n"), ("max_state", "10\n")],
             )
             .files("sys/class/thermal/cooling_device4", &[("type", "Fan\n"), ("cur_state", "1\n")])
+            .file("sys/devices/system/cpu/intel_pstate/max_perf_pct", "60\n")
             .file("sys/firmware/acpi/platform_profile", "low-power\n");
-        let holders = read(&tree.root());
+        let heat = Throttling { times: Some(3), total_ms: Some(812), longest_ms: Some(40) };
+        let holders = read(&tree.root(), &BTreeMap::from([("package 0".to_owned(), heat)]));
         let limits: Vec<(&str, f64, Option<f64>)> =
             holders.power_limits.iter().map(|l| (l.interface.as_str(), l.watts, l.rated_watts)).collect();
         assert_eq!(limits, [("intel-rapl-mmio", 15.0, Some(28.0)), ("intel-rapl", 35.0, Some(28.0))]);
@@ -205,6 +229,11 @@ mod tests {
         assert_eq!(holders.held_before, [HeldBy::Prochot, HeldBy::LongPower]);
         assert_eq!(holders.cooling, [Cooling { kind: "Processor".to_owned(), step: 2, highest_step: 10 }]);
         assert_eq!(holders.platform_profile.as_deref(), Some("low-power"));
+        assert_eq!(holders.hwp, Some(HwpRange { highest: 38, guaranteed: 24, allowed: 20 }));
+        assert_eq!(
+            (holders.max_percent, holders.heat_ms, holders.longest_heat_ms),
+            (Some(60), Some(812), Some(40))
+        );
     }
 
     #[test]
@@ -218,16 +247,16 @@ mod tests {
             max_hz: 1_400_000_000,
             initial_max_hz: 2_400_000_000,
         };
-        assert_eq!(read(&tree.root()).uncore, [clock]);
+        assert_eq!(read(&tree.root(), &BTreeMap::new()).uncore, [clock]);
     }
 
     #[test]
     fn a_machine_that_tells_nothing_holds_nothing() {
-        assert!(read(&Tree::new().root()).is_empty());
+        assert!(read(&Tree::new().root(), &BTreeMap::new()).is_empty());
         let off = Tree::new().files(
             "sys/class/powercap/intel-rapl:0",
             &[("name", "package-0\n"), ("enabled", "0\n"), ("constraint_0_power_limit_uw", "9\n")],
         );
-        assert!(read(&off.root()).is_empty());
+        assert!(read(&off.root(), &BTreeMap::new()).is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! What `/proc/cpuinfo` tells of the architecture, and of processors other than x86's and Arm's: each kernel has keys of its
+//! What `/proc/cpuinfo` shows of the architecture, and of processors other than x86's and Arm's: each kernel has keys of its
 //! own (`show_cpuinfo` in arch/*/kernel).
 
 use record::machine::Processor;

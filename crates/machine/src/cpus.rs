@@ -28,7 +28,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
             coverage.push(
                 Coverage::degraded(
                     "cpus",
-                    text!("neither {folder} nor /proc/cpuinfo is readable: only the CPUs of this process are known", folder = CPUS),
+                    text!("{folder} and /proc/cpuinfo are not readable: only the CPUs of this process are known", folder = CPUS),
                 )
                 .with_remedy(text!("run where sysfs and procfs are mounted")),
             );
@@ -119,7 +119,7 @@ fn present(root: &Root, folders: &CpuList, notes: &mut Notes) -> CpuList {
                 return listed;
             }
             // The kernel makes a folder for each CPU present: a list that goes beyond them is wrong.
-            notes.add("lists CPUs without a folder", &path);
+            notes.add("lists CPUs that have no directory", &path);
             let both = listed.intersection(folders);
             if both.is_empty() { folders.clone() } else { both }
         }

@@ -50,7 +50,7 @@ pub fn select(architecture: &str, flags: &str) -> Vec<String> {
 }
 
 /// The widest vectors in bits that these features give. The kernel lists a feature only where it also saves the
-/// registers, so the flag is enough. `None` on aarch64 with SVE, whose width no flag tells, and where there are
+/// registers, so the flag is enough. `None` on aarch64 with SVE, whose width no flag shows, and where there are
 /// no flags.
 pub fn vector_bits(architecture: &str, features: &[String]) -> Option<u32> {
     let has = |name: &str| features.iter().any(|feature| feature == name);

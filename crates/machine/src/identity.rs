@@ -1,4 +1,4 @@
-//! What tells this machine from others, without looking at all of it.
+//! What distinguishes this machine from others, without inspecting all of it.
 
 use std::collections::BTreeMap;
 use std::io::Read;

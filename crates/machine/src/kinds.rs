@@ -1,4 +1,4 @@
-//! Which kind of core each CPU is, on machines that mix them. On all others nothing is said.
+//! Which kind of core each CPU is, on machines with several kinds; `None` on all others.
 //!
 //! Intel's kernels list the CPUs of each kind beside their counters, Arm's cores carry their own name (MIDR). For
 //! the rest the kernel's capacities tell, or the design shows: cores whose first-level caches differ, or (AMD's dense
@@ -45,7 +45,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
     }
 }
 
-/// As `read`, of a machine that other tools told of: by its caches and clocks alone.
+/// As `read`, for a machine described by other tools: by its caches and clocks alone.
 pub fn by_design(machine: &mut Machine) {
     let online = online_of(machine);
     let known = machine.cpus.iter().any(|cpu| cpu.kind.is_some());

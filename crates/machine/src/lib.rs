@@ -2,7 +2,7 @@
 //! that a captured tree of another machine reads the same as this one. Nothing here takes times.
 //!
 //! A part is one file with a function `read(root, machine, coverage)` and its line in [`inspect`]. What a file
-//! does not tell stays `None`; what it tells wrongly becomes a note that names the file.
+//! does not show stays `None`; what it shows wrongly becomes a note that names the file.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

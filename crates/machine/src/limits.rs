@@ -74,7 +74,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
         coverage.push(
             Coverage::degraded(
                 "cgroup limits",
-                text!("no cgroup file system is mounted: a CPU quota or memory limit would not be seen"),
+                text!("no cgroup file system is mounted: CPU quotas and memory limits cannot be detected"),
             )
             .with_remedy(text!("mount /sys/fs/cgroup (in a container: read-only)")),
         );

@@ -5,7 +5,7 @@
 use crate::root::Root;
 use crate::text::number;
 
-/// What MIDR_EL1 tells.
+/// The contents of MIDR_EL1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Midr {
     /// Implementer code, bits 31–24.

@@ -75,7 +75,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
                 text!("{folder} is missing: the machine is assumed to be one NUMA node", folder = NODES),
             )
             .with_remedy(text!(
-                "on a machine with several nodes boot a kernel with CONFIG_NUMA, without numa=off"
+                "on a multi-node machine, boot a kernel with CONFIG_NUMA and without numa=off"
             )),
         );
     }
@@ -86,7 +86,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     {
         // Seen in guests whose memory was added after boot: what programs get is what /proc/meminfo counts. Which node has the
         // rest nobody tells.
-        notes.add("the nodes' memory together is not all of the machine's", NODES);
+        notes.add("the nodes' memory does not add up to the machine's memory", NODES);
         let only = (machine.nodes.len() == 1).then_some(total);
         for node in machine.nodes.iter_mut().filter(|node| node.bytes != Some(0)) {
             (node.bytes, node.free_bytes) = (only, None);
@@ -107,7 +107,7 @@ fn ids(root: &Root, notes: &mut Notes) -> CpuList {
     if listed.difference(&folders).is_empty() {
         return listed;
     }
-    notes.add("lists nodes without a folder", &path);
+    notes.add("lists nodes that have no directory", &path);
     let both = listed.intersection(&folders);
     if both.is_empty() { folders } else { both }
 }

@@ -1,4 +1,4 @@
-//! Collects what is wrong in a tree: one sentence a kind, however many files are wrong in the same way.
+//! Collects what is wrong in a tree: one sentence per kind, however many files are wrong in the same way.
 
 use record::{CpuList, Text, text};
 
@@ -31,7 +31,7 @@ impl Notes {
             Ok(text) => {
                 let value = parse(&text);
                 if value.is_none() {
-                    self.add("holds no such value as it may hold", path);
+                    self.add("has an invalid value", path);
                 }
                 value
             }

@@ -15,7 +15,7 @@ use crate::quoted::Excerpt;
 
 /// Longest file read as text. The longest that sysfs writes are CPU lists and maps, of a few pages.
 pub const MAX_TEXT: usize = 1 << 20;
-/// Longest of the files that grow with the number of CPUs, some with that of interrupts or scheduling domains, too.
+/// Longest of the files that grow with the number of CPUs, some also with that of interrupts or scheduling domains.
 pub const MAX_LONG_TEXT: usize = 16 << 20;
 const LONG: [&str; 4] = ["proc/cpuinfo", "proc/interrupts", "proc/schedstat", "proc/stat"];
 /// Most entries of a folder that are looked at.
@@ -43,16 +43,16 @@ pub struct Root {
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// There is nothing at this path.
-    #[error("{0}: no such folder; give the folder that holds the captured sys and proc")]
+    #[error("{0}: no such directory; give the directory that contains the captured sys and proc")]
     NotFound(PathBuf),
     /// It is not a folder.
-    #[error("{0}: not a folder; unpack the capture first and give its folder")]
+    #[error("{0}: not a directory; unpack the capture and give its directory")]
     NotAFolder(PathBuf),
     /// It is a folder without `sys` and without `proc`.
-    #[error("{0}: holds neither sys nor proc; give the folder that holds a machine's captured sys and proc")]
+    #[error("{0}: contains neither sys nor proc; give the directory that contains the captured sys and proc")]
     NotATree(PathBuf),
     /// It could not be opened.
-    #[error("{0}: {1}; make the folder readable")]
+    #[error("{0}: {1}; make the directory readable")]
     Unreadable(PathBuf, io::Error),
 }
 
@@ -72,7 +72,7 @@ pub enum Why {
     #[error("longer than {0} bytes")]
     TooLong(usize),
     /// Its links go round in a circle.
-    #[error("its links go round in a circle")]
+    #[error("its symbolic links form a loop")]
     LinkLoop,
     /// The system's own words for anything else.
     #[error("{0}")]
@@ -95,7 +95,7 @@ impl From<io::Error> for Why {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {why}")]
 pub struct Unreadable {
-    /// The path as on the machine that is described: `/sys/…`.
+    /// The path on the described machine: `/sys/…`.
     pub path: String,
     /// Why not.
     pub why: Why,
@@ -120,7 +120,7 @@ impl Root {
         Self { path: PathBuf::new(), live: false, folders: Mutex::default(), excerpt: Some(excerpt) }
     }
 
-    /// Whether only some of the machine's files are here, so that one that is missing tells nothing.
+    /// Whether only some of the machine's files are here, so that a missing file shows nothing.
     pub fn is_excerpt(&self) -> bool {
         self.excerpt.is_some()
     }
@@ -177,7 +177,7 @@ impl Root {
         self.try_text(path).ok()
     }
 
-    /// As [`Root::text`], and says why not. Only regular files of at most [`MAX_TEXT`] bytes are read
+    /// As [`Root::text`], with the reason for a failure. Only regular files of at most [`MAX_TEXT`] bytes are read
     /// ([`MAX_LONG_TEXT`] for those that grow with the number of CPUs); nothing blocks.
     pub fn try_text(&self, path: &str) -> Result<String, Unreadable> {
         let long = LONG.iter().any(|file| path.ends_with(file));

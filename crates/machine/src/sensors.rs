@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use record::CpuList;
+
 use crate::{Root, text};
 
 /// Most temperatures kept, and most of one chip: a CPU with 64 cores has a sensor for each.
@@ -65,16 +67,26 @@ fn celsius(root: &Root, file: &str) -> Option<f64> {
     (-50_000..=200_000).contains(&thousandths).then_some(thousandths as f64 / 1000.0)
 }
 
-/// Times that cores and packages were throttled for heat since boot, summed over these; `None` where the kernel does not
-/// count. Every CPU keeps a copy of its package's count, and those that are siblings of their core's, which may lag: the
-/// largest counts once (Linux, drivers/thermal/intel/therm_throt.c).
-pub(crate) fn throttled(root: &Root) -> Option<u64> {
-    let cpus = root.numbered("/sys/devices/system/cpu", "cpu");
-    let mut counts: BTreeMap<(String, &str), u64> = BTreeMap::new();
+/// What heat took of the clocks of one core or package since boot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Throttling {
+    /// How often they were lowered.
+    pub times: Option<u64>,
+    /// For how long in all, and for the longest at once, ms.
+    pub total_ms: Option<u64>,
+    /// The longest of these times, ms.
+    pub longest_ms: Option<u64>,
+}
+
+/// What heat took of the clocks of these CPUs' cores and packages, by `package 0` and `core 0.3`; empty where the kernel does not
+/// count. Every CPU keeps a copy of its package's counts, and siblings of their core's, which may lag: the largest counts once
+/// (Linux, drivers/thermal/intel/therm_throt.c).
+pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
+    let mut all: BTreeMap<String, Throttling> = BTreeMap::new();
     for (index, cpu) in cpus.iter().enumerate() {
         // Where the first CPUs have no counts, none has.
-        if index >= 4 && counts.is_empty() {
-            return None;
+        if index >= 4 && all.is_empty() {
+            break;
         }
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}");
         if !root.exists(&format!("{folder}/thermal_throttle")) {
@@ -84,17 +96,22 @@ pub(crate) fn throttled(root: &Root) -> Option<u64> {
         let package = id("physical_package_id").unwrap_or_default();
         // A core that does not say which it is counts by itself.
         let core = id("core_id").map_or_else(|| format!("cpu{cpu}"), |core| format!("{package}.{core}"));
-        // Before Linux 2.6.31 there was one count.
-        for (file, place) in
-            [("core_throttle_count", &core), ("package_throttle_count", &package), ("count", &core)]
-        {
-            if let Some(count) = root.number::<u64>(&format!("{folder}/thermal_throttle/{file}")) {
-                let most = counts.entry((place.clone(), file)).or_default();
-                *most = (*most).max(count);
+        for (of, place) in [("core", core), ("package", package)] {
+            let file =
+                |name: &str| root.number::<u64>(&format!("{folder}/thermal_throttle/{of}_throttle_{name}"));
+            let times = file("count");
+            // The other files need not be opened where it never happened.
+            let time = |name: &str| if times == Some(0) { times } else { file(name) };
+            let seen = Throttling { times, total_ms: time("total_time_ms"), longest_ms: time("max_time_ms") };
+            if seen != Throttling::default() {
+                let most = all.entry(format!("{of} {place}")).or_default();
+                most.times = most.times.max(seen.times);
+                most.total_ms = most.total_ms.max(seen.total_ms);
+                most.longest_ms = most.longest_ms.max(seen.longest_ms);
             }
         }
     }
-    counts.into_values().reduce(u64::saturating_add)
+    all
 }
 
 /// A package's energy counter (RAPL).
@@ -218,12 +235,16 @@ mod tests {
         let tree = cpu(1, "0", "0", ["2", "6"], tree);
         let tree = cpu(2, "0", "1", ["4", "5"], tree);
         let tree = cpu(3, "1", "0", ["1", "7"], tree);
-        assert_eq!(throttled(&tree.root()), Some(3 + 4 + 1 + 6 + 7));
-        assert_eq!(throttled(&Tree::new().root()), None);
-        let folder = "sys/devices/system/cpu/cpu0/thermal_throttle";
-        let huge =
-            Tree::new().files(folder, &[("core_throttle_count", &u64::MAX.to_string()), ("count", "9")]);
-        assert_eq!(throttled(&huge.root()), Some(u64::MAX));
+        let cpus: CpuList = "0-3".parse().unwrap();
+        let times = |tree: &Tree| {
+            throttling(&tree.root(), &cpus).values().map(|of| of.times.unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(times(&tree), [3, 4, 1, 6, 7]);
+        assert!(throttling(&Tree::new().root(), &cpus).is_empty());
+        let folder = "sys/devices/system/cpu/cpu1/thermal_throttle";
+        let long = [("package_throttle_total_time_ms", "812"), ("package_throttle_max_time_ms", "40")];
+        let package = throttling(&tree.files(folder, &long).root(), &cpus)["package 0"];
+        assert_eq!((package.total_ms, package.longest_ms), (Some(812), Some(40)));
     }
 
     #[test]
@@ -252,7 +273,7 @@ mod tests {
                 .files("sys/class/power_supply/x", &[("type", &label), ("status", &value)])
                 .files("sys/devices/system/cpu/cpu0/thermal_throttle", &[("core_throttle_count", &value)]);
             let root = tree.root();
-            let _ = (temperatures(&root), power_supply(&root), throttled(&root));
+            let _ = (temperatures(&root), power_supply(&root), throttling(&root, &"0-3".parse().unwrap()));
         }
     }
 }

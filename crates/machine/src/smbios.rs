@@ -19,12 +19,12 @@ use crate::{locators, system};
 /// Most memory devices kept: four times the slots of the largest machines (Superdome Flex, 384).
 pub const MAX_DEVICES: usize = 1536;
 
-/// What a table tells.
+/// The contents of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tables {
     /// Every slot for system memory, populated or not, in the table's order.
     pub devices: Vec<MemoryDevice>,
-    /// The first processor's name as the firmware tells it (`Kunpeng 920-4826`).
+    /// The first processor's name as given by the firmware (`Kunpeng 920-4826`).
     pub processor: Option<String>,
     /// The clock that the first processor had at boot ("Current Speed"), Hz: boosted or throttled as it then was.
     pub processor_hz: Option<u64>,
@@ -41,7 +41,7 @@ pub struct Tables {
 pub struct Populated {
     /// How many.
     pub sockets: u32,
-    /// Cores that are enabled; `None` where one of them does not tell.
+    /// Enabled cores; `None` if a processor does not report them.
     pub cores: Option<u32>,
     /// Their threads.
     pub threads: Option<u32>,

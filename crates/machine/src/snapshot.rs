@@ -28,6 +28,7 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
     let kib = |key: &str| text::bytes_field(&meminfo, key);
     let swap_bytes = kib("SwapTotal");
     let own = root.text("/proc/self/stat").as_deref().and_then(Stat::parse);
+    let heat = sensors::throttling(root, &root.numbered("/sys/devices/system/cpu", "cpu"));
     let throttled = quota_throttled(root);
     Snapshot {
         clocks: clocks::settings(root, policies),
@@ -60,10 +61,10 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
         swap_bytes,
         swapped_pages: swapped_pages(&root.text("/proc/vmstat").unwrap_or_default()),
         temperatures: sensors::temperatures(root),
-        throttled: sensors::throttled(root),
+        throttled: heat.values().filter_map(|of| of.times).reduce(u64::saturating_add),
         quota_throttled: throttled.map(|(throttled, _)| throttled),
         quota_periods: throttled.and_then(|(_, periods)| periods),
-        clock_holders: crate::clock_holders::read(root),
+        clock_holders: crate::clock_holders::read(root, &heat),
         power_supply: sensors::power_supply(root),
         uptime_seconds: seconds(
             root.text("/proc/uptime").unwrap_or_default().split(' ').next().unwrap_or(""),

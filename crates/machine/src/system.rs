@@ -47,7 +47,7 @@ pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     };
 }
 
-/// A name that says something.
+/// A meaningful name.
 pub fn meaningful_name(text: &str) -> Option<String> {
     let is_placeholder = |name: &str| PLACEHOLDERS.contains(&name) || name.starts_with(TO_BE_FILLED);
     text::name(text).filter(|name| !is_placeholder(&name.to_lowercase()))

@@ -1,4 +1,4 @@
-//! Cleaning of names that firmware and the kernel hand out, and the two line forms of procfs.
+//! Cleaning of names from firmware and the kernel, and the two line forms of procfs.
 
 use record::CpuList;
 

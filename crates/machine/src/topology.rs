@@ -31,7 +31,7 @@ const PACKAGE: Level =
 /// No core has more threads: POWER has 8, SPARC had 8, and the kernel's own limits end far below.
 const MOST_SIBLINGS: usize = 64;
 
-const ABSURD: &str = "lists more CPUs than a core has; each is counted as its own core";
+const ABSURD: &str = "lists more CPUs than a core can have; each CPU counts as its own core";
 
 /// After this many CPUs without a word about a level, and none with one, the kernel does not know the level.
 const ENOUGH_MISSES: usize = 8;
@@ -65,7 +65,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         if !packages.is_empty() && !packages.iter().any(|package| core.is_subset(package)) {
             let first = core.first().unwrap_or_default();
             let path = format!("{CPUS}/cpu{first}/topology");
-            notes.add("puts a core on two sockets", &path);
+            notes.add("places a core on two sockets", &path);
         }
     }
     place(&mut machine.cpus, &packages, |cpu, number| cpu.package = Some(number));
@@ -235,7 +235,7 @@ impl Partition {
         members.insert(cpu);
         match self.group_of(cpu) {
             Some(group) if *group == members => {}
-            Some(_) => complaint = complaint.and(Err("lists other CPUs than their own lists")),
+            Some(_) => complaint = complaint.and(Err("contradicts the lists of those CPUs")),
             None => {
                 let taken: CpuList = members.iter().filter(|cpu| self.of.contains_key(cpu)).collect();
                 if !taken.is_empty() {

@@ -19,7 +19,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     if emulated {
         coverage.push(
             Coverage::degraded("times", Coverage::EMULATED)
-                .with_remedy(record::text!("measure on the hardware itself, or in a KVM guest")),
+                .with_remedy(record::text!("measure on bare metal, or in a KVM guest")),
         );
     }
 }

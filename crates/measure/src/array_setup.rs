@@ -34,7 +34,7 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
     let each = usize::try_from(allowed / cpus.len() as u64).unwrap_or(usize::MAX);
     if each < CHUNK {
         return Err(text!(
-            "memory allows arrays of {allowed}, less than {least} for each of {cpus} CPUs",
+            "available memory allows arrays of {allowed}; each of {cpus} CPUs needs {least}",
             allowed = Value::Bytes(allowed),
             least = Value::Bytes(CHUNK as u64),
             cpus = cpus.len()
@@ -130,8 +130,7 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
     }
     if asked > 0 && on_node / (asked as f64) < LEAST_SHARE {
         return Err(text!(
-            "only {share} of the pages lie on the node of the CPU that touched them first; is a memory policy set, or \
-             a node full?",
+            "only {share} of pages are on the node of the CPU that touched them first: a memory policy is set, or a node is full",
             share = Value::Share(on_node / asked as f64)
         )
         .into());

@@ -56,7 +56,7 @@ const SHARE_OF_AVAILABLE: f64 = 0.5;
 /// Left aside before the share is taken: the tool itself, its threads' stacks and page tables.
 const SET_ASIDE: u64 = 48 << 20;
 
-/// Bytes that arrays may take in all, given what the kernel says is available and what the cgroup leaves.
+/// Total bytes for arrays, given what the kernel reports as available and what the cgroup leaves.
 /// The lesser of the two counts; neither known, a cautious 64 MiB.
 pub fn memory_allowance(available: Option<u64>, cgroup_available: Option<u64>) -> u64 {
     let Some(least) = available.into_iter().chain(cgroup_available).min() else { return 64 << 20 };

@@ -52,7 +52,7 @@ impl Load {
     }
 }
 
-/// Looks at all processes twice, with so long a sleep between.
+/// Looks at all processes twice, with a sleep of this length in between.
 pub fn sample_load(time: Duration) -> Load {
     let from = Instant::now();
     let (before, busy_before) = (processes(), busy_ticks());

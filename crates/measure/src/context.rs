@@ -16,7 +16,7 @@ use os::Stop;
 /// A figure outside its metric's physical bounds.
 pub(crate) const IMPLAUSIBLE: Template = Template::new(
     "figure-implausible",
-    "withheld: {value} at {place} is outside {low} to {high}, the range of any hardware",
+    "discarded: {value} at {place} is outside {low} to {high}, the range of real hardware",
 );
 
 /// Why a measurement ended before it had done everything.
@@ -34,7 +34,7 @@ impl<T: Into<Text>> From<T> for Halt {
     }
 }
 
-/// Hears how far a run is.
+/// Receives the progress of a run.
 pub trait Progress {
     /// A measurement begins; it expects to take `seconds`.
     fn begin(&mut self, measurement: &str, seconds: f64);
@@ -150,7 +150,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Tells how far the measurement is.
+    /// Reports the progress of the measurement.
     pub fn advance(&mut self, share: f64) {
         self.progress.advance(share);
     }
@@ -188,8 +188,8 @@ impl<'a> Context<'a> {
         if self.stop.signal().is_some() { Err(Halt::Interrupted) } else { Ok(()) }
     }
 
-    /// Takes a finished measurement. A figure outside its metric's physical bounds is withheld, and the coverage
-    /// says so.
+    /// Takes a finished measurement. A result outside its metric's physical bounds is discarded, which the coverage
+    /// reports.
     pub fn push(&mut self, mut measurement: Measurement) {
         if measurement.summary.n == 0 {
             return;
@@ -236,7 +236,7 @@ pub fn lead_cpu(machine: &Machine, cpus: &CpuList) -> Option<u32> {
     fast.iter().rev().copied().find(|id| machine.cpu(*id).and_then(|cpu| cpu.package) == package)
 }
 
-/// What to say of a figure that cannot be true, which is withheld.
+/// The coverage entry of an impossible result, which is discarded.
 pub fn find_implausible(measurement: &Measurement) -> Option<Coverage> {
     let (low, high) = measurement.metric.definition()?.plausible;
     let value = measurement.value();

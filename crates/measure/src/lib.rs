@@ -1,5 +1,5 @@
-//! How kernels are run honestly: pinning, page placement, start deadlines, clocks, repetition. One file a
-//! measurement, below `measurements/`; nothing here interprets a figure.
+//! How kernels are run honestly: pinning, page placement, start deadlines, clocks, repetition. One file per
+//! measurement, below `measurements/`; nothing here interprets results.
 //!
 //! Every measurement is a [`Measure`] in [`MEASUREMENTS`]. It declares its time and memory before it starts,
 //! pushes [`record::Measurement`]s into its [`Context`] as they are ready (so that an interrupted run keeps them)

@@ -24,7 +24,7 @@ pub fn find(name: &str) -> Option<&'static Measure> {
     MEASUREMENTS.iter().copied().find(|measurement| measurement.name == name)
 }
 
-/// The measurements of linespeed that a record's figures are of.
+/// The measurements of linespeed that a record's results come from.
 pub fn measured_by(record: &Record) -> Vec<&'static str> {
     let has = |metric: &Metric| record.measurements_of(*metric).next().is_some();
     let all = MEASUREMENTS.iter();
@@ -92,8 +92,8 @@ pub fn run(
     if cpus.iter().next().and_then(|cpu| thread_group::run_on(cpu, |member| member.pinned)) == Some(false) {
         context.degrade_with_remedy(
             "pinning",
-            text!("threads cannot be pinned: a figure may be of another CPU than the one it names"),
-            text!("allow sched_setaffinity: a seccomp filter denies it"),
+            text!("threads cannot be pinned: results may belong to a different CPU than the one named"),
+            text!("allow sched_setaffinity, which a seccomp filter blocks"),
         );
     }
     for measurement in MEASUREMENTS {
@@ -104,7 +104,7 @@ pub fn run(
         }
         if let Some(signal) = stop.signal() {
             interrupted = Some(signal);
-            let why = text!("the run was interrupted before it");
+            let why = text!("the run was interrupted before this measurement");
             context.coverage.push(Coverage::skipped(name, why));
             continue;
         }
@@ -136,7 +136,7 @@ pub fn run(
             Err(Halt::Impossible(why)) => context.coverage.push(Coverage::impossible(name, why)),
             Err(Halt::Interrupted) => {
                 interrupted = stop.signal();
-                context.degrade(name, text!("the run was interrupted during it"));
+                context.degrade(name, text!("the run was interrupted during this measurement"));
             }
         }
     }
@@ -154,7 +154,7 @@ fn own_line(name: &str, outlook: Coverage, left: &[Coverage]) -> Option<Coverage
     let withheld = left.iter().any(|line| line.is_for(&IMPLAUSIBLE));
     match (outlook.state == State::Degraded, reported, withheld) {
         (false, true, _) => None,
-        (false, false, true) => Some(Coverage::degraded(name, text!("some of its figures are withheld"))),
+        (false, false, true) => Some(Coverage::degraded(name, text!("some of its results were discarded"))),
         _ => Some(outlook),
     }
 }
@@ -173,7 +173,7 @@ fn doubt_unsteady_clock(context: &mut Context) {
         let range = CLOCK_RANGE;
         if high > m.value() * (1.0 + range) || low < m.value() * (1.0 - range) {
             m.doubt = Some(Doubt::too_noisy(text!(
-                "later in this run the same CPU ran at {low} to {high}",
+                "the same CPU later ran at {low} to {high}",
                 low = Value::Figure(low, "Hz"),
                 high = Value::Figure(high, "Hz")
             )));
@@ -181,7 +181,7 @@ fn doubt_unsteady_clock(context: &mut Context) {
     }
 }
 
-/// None of the measurements that were named can be made here: each with its entry of the coverage.
+/// None of the named measurements is possible here: each with its coverage entry.
 #[derive(Debug)]
 pub struct AllImpossible(Vec<Coverage>);
 
@@ -225,10 +225,12 @@ pub fn find_offline(root: &Root, cpus: &CpuList) -> Option<Coverage> {
     let online = root.cpu_list("/sys/devices/system/cpu/online")?;
     let gone = cpus.difference(&online);
     (!gone.is_empty()).then(|| {
-        let reason =
-            text!("CPU {gone} went offline during the run; its figures may be of another CPU", gone = &gone);
+        let reason = text!(
+            "CPU {gone} went offline during the run; its results may come from another CPU",
+            gone = &gone
+        );
         let left = cpus.intersection(&online);
-        let again = text!("measure again, or leave it out: linespeed --cpus {left}");
+        let again = text!("measure again, or exclude it: linespeed --cpus {left}");
         Coverage::degraded("cpus", reason).with_remedy(again)
     })
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
-use os::procfs::{Stat, schedstat};
+use os::procfs::{Stat, numbers, schedstat};
 use record::long_gap::{LongGap, Taker, TakerKind, Witness};
 
 use crate::kernel_trace::TraceEvents;
@@ -134,12 +134,8 @@ impl RunTimes {
 
 /// Every thread of another process with its time on CPUs, ns.
 fn threads() -> impl Iterator<Item = (i32, u64)> {
-    let numbers = |folder: String| {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
-    };
     let own = std::process::id() as i32;
-    let processes = numbers("/proc".to_owned()).filter(move |pid| *pid != own);
+    let processes = numbers("/proc").filter(move |pid| *pid != own);
     let threads =
         processes.flat_map(move |pid| numbers(format!("/proc/{pid}/task")).map(move |thread| (pid, thread)));
     threads.take(MOST_THREADS).filter_map(|(pid, thread)| {

@@ -1,4 +1,4 @@
-//! How long loads from memory take now, heard beside whatever runs: some hundred lines flushed from all caches and loaded
+//! How long loads from memory take now, measured beside whatever runs: some hundred lines flushed from all caches and loaded
 //! again, one after the other.
 //!
 //! Such a probe needs no right and no counter, and hears what neighbours of a guest do, too (Sim, Iyer, Solihin and others,
@@ -41,7 +41,7 @@ impl MemoryProbe {
         Ok(Some(Self { cycle, at: 0, reading_cost: reading_cost_ns() }))
     }
 
-    /// Loads once: ns a load, the median of the bursts that nothing cut into; `None` where all were.
+    /// Loads once: ns per load, the median of the bursts that nothing cut into; `None` where all were.
     pub fn read(&mut self) -> Option<f64> {
         let bursts: Vec<f64> = (0..BURSTS).filter_map(|_| self.burst()).collect();
         (bursts.len() > BURSTS / 2).then(|| Summary::from_samples(&bursts).median)

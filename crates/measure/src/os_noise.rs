@@ -10,7 +10,7 @@ use crate::measurements::{time_taken, wakeup};
 use crate::{thread_group, watch};
 use os::Stop;
 
-/// What one block showed. A figure that could not be had is absent.
+/// The results of one block. A result that could not be measured is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     /// How far two runs of the same work differ, a share: the machine's noise floor. It is measured beside a block.
@@ -84,7 +84,7 @@ const ROUNDS: usize = 12;
 /// One of the two runs of a round.
 const RUN: Duration = Duration::from_millis(8);
 
-/// An A/A control: the same work twice in turn, on one CPU; seconds of the two runs of each round. About a fifth of a second.
+/// An A/A control: the same work twice, alternately, on one CPU; seconds of the two runs of each round. About a fifth of a second.
 pub fn time_same_work(cpu: u32, stop: &Stop) -> Vec<(f64, f64)> {
     let runs = thread_group::run_on(cpu, |_| {
         let iterations = iterations_in(RUN);

@@ -25,13 +25,13 @@ pub(crate) const NOT_PINNED: Template =
     Template::new("not-pinned", "no thread could be pinned to CPU {cpus}");
 
 /// What leaves a CPU out that no thread can be pinned to.
-pub(crate) const LEAVE_OUT: Template = Template::new("cpu-leave-out", "linespeed --cpus LIST without it");
+pub(crate) const LEAVE_OUT: Template = Template::new("cpu-leave-out", "linespeed --cpus LIST, excluding it");
 
 /// Memory that mmap refuses.
 pub(crate) const NOT_MAPPED: Template = Template::new("memory-not-mapped", "cannot map the memory: {error}");
 
 /// Nothing to chase through.
-pub(crate) const NO_MEMORY: Template = Template::new("no-memory-left", "no memory is left for a working set");
+pub(crate) const NO_MEMORY: Template = Template::new("no-memory-left", "not enough memory for a working set");
 
 /// What gives a measurement more memory.
 pub(crate) const MORE_MEMORY: Template =
@@ -43,7 +43,7 @@ pub(crate) const FREE_MEMORY: Template =
 
 /// What lets memory be bound to its node.
 pub(crate) const ALLOW_MBIND: Template =
-    Template::new("mbind-allow", "allow mbind: a seccomp filter denies it");
+    Template::new("mbind-allow", "allow mbind, which a seccomp filter blocks");
 
 /// Pages of which the kernel does not tell where they lie.
 pub(crate) const PLACEMENT_NOT_VERIFIED: Template =

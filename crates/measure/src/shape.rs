@@ -140,7 +140,7 @@ impl Looker {
         })
     }
 
-    /// Takes a look beside others, if that is due and this share of the CPUs' time was used lately; the looks that are kept.
+    /// Takes a look beside other work, if one is due and this share of the CPUs' time was used recently; returns the kept looks.
     pub fn look_beside(&mut self, used: f64) -> Option<&Looks> {
         let all = self.spent.as_secs_f64() * self.looks.cpus.len() as f64;
         let is_due = self.last.is_none_or(|last| last.elapsed() >= APART_BESIDE)
@@ -167,7 +167,7 @@ impl Looker {
         thread_group::run_after(lead + LEAD_EACH * cpus.len() as u32, cpus, work)
     }
 
-    /// The same for a run that will last so long: it begins with a look.
+    /// The same for a run of this length: it begins with a look.
     pub fn planned(self, seconds: f64) -> Self {
         Self { planned: Duration::from_secs_f64(seconds.clamp(0.0, 1e6)), ..self }
     }

@@ -9,7 +9,7 @@ pub struct Wakeups {
     pub interval_ns: u32,
     /// The priority of SCHED_FIFO; 0 for SCHED_OTHER alone.
     pub priority: u8,
-    /// How long in all; by depth where nobody says.
+    /// Total duration; by depth if not given.
     pub seconds: Option<f64>,
     /// Only what cyclictest measures, which then has all the time: SCHED_FIFO with idle states held off, or what of it is allowed.
     pub as_cyclictest: bool,

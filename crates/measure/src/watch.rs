@@ -101,7 +101,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A watch for the calling thread, pinned to `cpu`.
+    /// Observes the calling thread, pinned to `cpu`.
     pub fn new(cpu: u32) -> Self {
         Self { cpu, look: 0, reading_cost: reading_cost_ns(), last_clock: look_at_clock() }
     }
@@ -128,7 +128,7 @@ impl Watch {
         Watched { ns, clock_hz: (before + after) / 2.0, marks, look: self.look }
     }
 
-    /// Looks at the clock afresh, after work that was not sampled.
+    /// Looks at the clock again, after unsampled work.
     pub fn refresh(&mut self) {
         self.last_clock = look_at_clock();
     }

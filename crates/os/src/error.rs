@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OsError {
     /// A copy of this process could not go on, or would not outlive it.
-    #[error("a guardian requires a process of one thread that is not PID 1")]
+    #[error("a guardian requires a single-threaded process other than PID 1")]
     CannotFork,
     /// There are neither transparent huge pages nor free reserved ones.
     #[error("THP is off and no reserved huge pages are free; set THP to madvise, or raise vm.nr_hugepages")]

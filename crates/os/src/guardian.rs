@@ -17,7 +17,7 @@ pub struct Guardian {
     pid: i32,
 }
 
-/// What a guardian hears.
+/// What a guardian receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
     /// A number of [`Guardian::tell`].
@@ -121,12 +121,12 @@ impl Guardian {
         self.pid
     }
 
-    /// Tells it a number.
+    /// Sends it a number.
     pub fn tell(&self, number: i32) {
         tell(&self.lifeline, number);
     }
 
-    /// Tells it numbers from elsewhere; until it is dropped, the guardian does not hear of this one's end.
+    /// Sends it numbers from elsewhere; until it is dropped, the guardian does not hear of this one's end.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl Guardian {
         Ok(move |number| tell(&lifeline, number))
     }
 
-    /// Tells it that it is not needed any more.
+    /// Informs it that it is no longer needed.
     pub fn dismiss(&self) {
         self.tell(DISMISSED);
     }

@@ -20,17 +20,17 @@ const OTHERS: u32 = 0o077;
 /// What was drawn for one call.
 pub const NOT_KEPT: Template = Template::new(
     "redaction-key-not-kept",
-    "--redact: pseudonyms are of this call alone, the key of others cannot be kept in the state folder: {why}",
+    "--redact: pseudonyms are valid for this call only, because their key cannot be saved in the state directory: {why}",
 );
 /// A file without a key.
 pub const DAMAGED: Template = Template::new(
     "redaction-key-damaged",
-    "--redact: pseudonyms are of this call alone: redaction.key in the state folder holds no key; without it one is made",
+    "--redact: pseudonyms are valid for this call only: redaction.key in the state directory contains no key; delete it to create one",
 );
 /// A key that is no secret.
 pub const READABLE: Template = Template::new(
     "redaction-key-readable",
-    "--redact: others may read the key of the pseudonyms: chmod 600 redaction.key in the state folder",
+    "--redact: other users can read the pseudonym key: chmod 600 redaction.key in the state directory",
 );
 
 /// The key that lies in a folder, or a new one that is kept there; one for this call alone where that cannot be. What is to be

@@ -1,4 +1,4 @@
-//! Memory for arrays: anonymous mappings with a page size that was asked for and is then checked.
+//! Memory for arrays: anonymous mappings with a requested page size, which is then verified.
 
 use std::io;
 

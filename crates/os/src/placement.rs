@@ -60,7 +60,7 @@ impl Placement {
                 let touched = nodes.iter().filter(|node| **node >= 0).count();
                 let right = nodes.iter().filter(|n| **n >= 0 && **n as u32 == node).count();
                 if touched == 0 {
-                    Placement::Unknown(text!("the kernel reports no node for any of the pages"))
+                    Placement::Unknown(text!("the kernel reports no node for these pages"))
                 } else {
                     Placement::Share { on_node: right as f64 / touched as f64, pages: touched }
                 }
@@ -68,7 +68,7 @@ impl Placement {
         }
     }
 
-    /// Whether a figure may be taken from it: placed, or not told (which the coverage must then say).
+    /// Whether it may be measured: placed correctly, or unknown (which the coverage must then report).
     pub fn acceptable(&self) -> bool {
         match self {
             Placement::Share { on_node, .. } => *on_node >= LEAST_SHARE,

@@ -15,7 +15,7 @@ pub fn numbers(folder: impl AsRef<Path>) -> impl Iterator<Item = i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// What `/proc/PID/stat`, or that of a thread, tells (proc_pid_stat(5)).
+/// The contents of `/proc/PID/stat`, or that of a thread (proc_pid_stat(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stat {
     /// As the kernel has it: at most 15 bytes, of any kind.
@@ -36,7 +36,7 @@ pub struct Stat {
     pub nice: i32,
     /// Threads of its process.
     pub threads: u64,
-    /// When it started, in ticks since boot: with its number, what tells it from any other.
+    /// When it started, in ticks since boot: with its number, this identifies it uniquely.
     pub started: u64,
     /// The CPU on which it was last.
     pub cpu: Option<u32>,
@@ -103,16 +103,6 @@ impl Stat {
         (seconds(self.ticks.0, user), seconds(self.ticks.1, system))
     }
 
-    /// Whether it does nothing: stopped by a signal or by a debugger, or ended.
-    pub(crate) fn stands_still(&self) -> bool {
-        self.is_stopped() || self.has_ended()
-    }
-
-    /// Whether a signal or a debugger stopped it.
-    pub fn is_stopped(&self) -> bool {
-        matches!(self.state, 'T' | 't')
-    }
-
     /// Whether all its threads have ended. The state alone is that of the first one, which others can outlive.
     pub fn has_ended(&self) -> bool {
         self.state == 'X' || self.state == 'Z' && self.threads <= 1
@@ -141,7 +131,7 @@ pub struct CpuTicks {
     pub irq: u64,
     /// In softirqs.
     pub softirq: u64,
-    /// Those that the hypervisor took, where the kernel tells.
+    /// Steal time, if the kernel reports it.
     pub stolen: Option<u64>,
 }
 

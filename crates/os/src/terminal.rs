@@ -32,7 +32,7 @@ pub fn knows_utf8(file: &impl IsTerminal) -> bool {
     locale.is_none_or(|locale| locale.contains("utf-8") || locale.contains("utf8"))
 }
 
-/// Columns of what this is open on, `None` where nobody tells.
+/// Columns of the terminal, `None` if unknown.
 pub fn columns(file: &(impl IsTerminal + AsFd)) -> Option<usize> {
     if let Some(columns) = var("COLUMNS").ok().and_then(|columns| columns.parse().ok()) {
         return Some(columns);

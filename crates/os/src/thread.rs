@@ -85,8 +85,8 @@ pub fn set_fifo(priority: i32) -> io::Result<()> {
 pub fn fifo_remedy() -> Text {
     if crate::is_root() {
         text!(
-            "the cpu cgroup has no real-time share (cpu.rt_runtime_us is 0), or a container refuses root: run outside of it, \
-             or add CAP_SYS_NICE"
+            "the cpu cgroup has no real-time budget (cpu.rt_runtime_us is 0), or the container lacks CAP_SYS_NICE: run \
+             outside it, or add the capability"
         )
     } else {
         text!("run as root, or raise RLIMIT_RTPRIO: ulimit -r 80")

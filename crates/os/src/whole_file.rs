@@ -1,4 +1,4 @@
-//! Files that are written whole or not at all: a temporary file beside them, synced, then renamed.
+//! Files written atomically: a temporary file beside them, synced, then renamed.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, Permissions};
@@ -173,7 +173,7 @@ impl Writer {
         }
         Err(Error::new(
             ErrorKind::NotFound,
-            text!("there is no folder {folder}", folder = visible(folder)).to_string(),
+            text!("there is no directory {folder}", folder = visible(folder)).to_string(),
         ))
     }
 
@@ -409,7 +409,7 @@ mod tests {
         let writer = Writer::default();
         for refused in [writer.check(&path), writer.write(&path, "text")] {
             let message = refused.unwrap_err().error.to_string();
-            assert!(message.contains("there is no folder") && message.contains("misspelt"), "{message}");
+            assert!(message.contains("there is no directory") && message.contains("misspelt"), "{message}");
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         let own = Writer { own: Some(folder.path().join("misspelt")), owner: None };

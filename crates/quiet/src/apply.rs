@@ -119,7 +119,7 @@ fn stays_at(now: &str) -> String {
     format!("it stays at {now}")
 }
 
-/// Puts everything back that a journal tells, the last written first; what became of each, in the journal's order.
+/// Restores everything in a journal, the last written first; the outcome of each, in the journal's order.
 pub fn restore(
     files: &dyn Files,
     journal: &mut Journal,

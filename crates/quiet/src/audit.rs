@@ -97,13 +97,11 @@ impl Need {
 impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Need::ThisMachine => "this machine: it was captured",
+            Need::ThisMachine => "the machine itself, not a capture",
             Need::Root => "root",
-            Need::RootOutside => {
-                "root outside of this container: the kernel's files are for reading only here"
-            }
+            Need::RootOutside => "root outside this container: the kernel's files are read-only here",
             Need::SysNice => "the capability CAP_SYS_NICE",
-            Need::File(path) => return write!(f, "{path}, which is not here"),
+            Need::File(path) => return write!(f, "{path}, which is missing here"),
             Need::Reboot => "a reboot",
             Need::Person => "you",
         })
@@ -166,10 +164,10 @@ pub fn refuse_cpus(quiet: &CpuList, online: &CpuList, allowed: &CpuList) -> Opti
         Some(format!("{} not online here; online are {online}", says(&unknown, "is", "are")))
     } else if !forbidden.is_empty() {
         let which = says(&forbidden, "is", "are");
-        Some(format!("{which} not among those that this process may use: {allowed}"))
+        Some(format!("{which} not available to this process; available: {allowed}"))
     } else if !quiet.is_empty() && online.difference(quiet).is_empty() {
-        let all = says(quiet, "is the only CPU there is", "are all CPUs that there are");
-        Some(format!("{all}: one must be left to run everything else"))
+        let all = says(quiet, "is the only CPU there is", "are all CPUs of this machine");
+        Some(format!("{all}: leave one for everything else"))
     } else {
         None
     }

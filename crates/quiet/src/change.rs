@@ -34,7 +34,7 @@ impl Change {
         let old = syntax.parse(&text).ok_or_else(|| Refusal {
             path: path.to_owned(),
             errno: None,
-            why: "its value is not of a known form; see the file, and set it by hand".to_owned(),
+            why: "its value has an unknown format; check the file and set it manually".to_owned(),
         })?;
         let change = Self { knob: knob.to_owned(), path: path.to_owned(), syntax, old, new: new.to_owned() };
         Ok((!syntax.are_equal(&change.old, new)).then_some(change))

@@ -11,19 +11,17 @@ use crate::state_directory::DirectoryError;
 /// Why something of a session cannot be done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nothing says where the state directory is.
-    #[error("neither XDG_STATE_HOME nor HOME says where it is written down what knobs were; set one of them")]
+    /// The place of the state directory is unknown.
+    #[error("cannot save the original settings: set XDG_STATE_HOME or HOME")]
     NoStateDirectory,
     /// It cannot be written, or not be trusted.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
     /// Another process has the lock.
-    #[error("the knobs are held by {}: {}", .0, .0.way_out())]
+    #[error("the knobs are in use by {}: {}", .0, .0.way_out())]
     Held(Holder),
     /// What this option does has to wait for the session of a process under which this one runs.
-    #[error(
-        "this runs under process {pid}, which puts its knobs back when it ends: {option} has to wait until then"
-    )]
+    #[error("this runs under process {pid}, which restores its knobs when it ends: use {option} after that")]
     Nested {
         /// That process.
         pid: u32,
@@ -34,7 +32,7 @@ pub enum Error {
     #[error(transparent)]
     Journal(#[from] journal::Error),
     /// Nothing would put the settings back if this process were killed, or could not when it ends.
-    #[error("nothing is changed, because nothing could put it back: {0}")]
+    #[error("nothing was changed, because changes could not be restored: {0}")]
     Unguarded(Obstacle),
     /// Something compound cannot be done.
     #[error(transparent)]
@@ -48,8 +46,8 @@ pub enum Error {
     /// An existing session does not do what was asked for: what, and the way out.
     #[error("{0}")]
     Existing(String),
-    /// Knobs that were named and cannot be set, each with why.
-    #[error("{}{}", list_unset(.knobs), if *.restored { "; everything is as it was" } else { "" })]
+    /// Named knobs that cannot be set, each with the reason.
+    #[error("{}{}", list_unset(.knobs), if *.restored { "; nothing was changed" } else { "" })]
     NotSet {
         /// The knobs.
         knobs: Vec<(&'static str, Text)>,
@@ -57,10 +55,10 @@ pub enum Error {
         restored: bool,
     },
     /// An earlier session's values are to stay, with whose.
-    #[error("knobs stand already: {0}; put them back first: linespeed quiet --restore")]
+    #[error("knobs are already set: {0}; restore them first: linespeed quiet --restore")]
     Standing(String),
     /// What an earlier session left cannot be put back.
-    #[error("what was left behind cannot be put back; linespeed quiet --status tells what it is")]
+    #[error("leftover settings cannot be restored; linespeed quiet --status lists them")]
     LeftoverStays,
 }
 

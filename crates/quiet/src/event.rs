@@ -1,4 +1,4 @@
-//! What a session tells while it begins and ends.
+//! What a session reports while it begins and ends.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub enum Event<'a> {
     RestoreFailed(&'a Error),
 }
 
-/// Hears of a session's events.
+/// Receives a session's events.
 pub type Listener = fn(Event);
 
 impl Event<'_> {
@@ -43,37 +43,37 @@ impl fmt::Display for Event<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Event::NoGuardian => f.write_str(
-                "no process could be posted that puts the knobs back if this one is killed: then linespeed quiet --restore",
+                "no guardian could be started: if linespeed is killed, restore the knobs with linespeed quiet --restore",
             ),
             Event::ForeignDirectory(folder) => write!(
                 f,
-                "{} is not this user's, so nothing that this user set is written down there; HOME or XDG_STATE_HOME names it",
+                "{} belongs to another user, so it cannot hold this user's settings; check HOME or XDG_STATE_HOME",
                 folder.display()
             ),
             Event::OtherBoot(contents) => contents.of_another_boot().fmt(f),
             Event::Leftover(contents) => {
-                write!(f, "putting back what was left behind: {contents}")
+                write!(f, "restoring leftover settings: {contents}")
             }
             Event::NotRestored(change, outcome) => {
                 let (path, old) = (&change.path, &change.old);
                 match outcome {
                     RestoreOutcome::Theirs(now) => write!(
                         f,
-                        "{path}: somebody has set it to {now} meanwhile, so it was not put back to {old}"
+                        "{path}: another process set it to {now} meanwhile, so it was not restored to {old}"
                     ),
                     RestoreOutcome::Refused(why) => {
                         write!(
                             f,
-                            "{path}: cannot be put back to {old}: {why}; then: linespeed quiet --restore"
+                            "{path}: cannot be restored to {old}: {why}; try again: linespeed quiet --restore"
                         )
                     }
                     RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone => {
-                        write!(f, "{path}: as it was")
+                        write!(f, "{path}: restored")
                     }
                 }
             }
             Event::RestoreFailed(error) => {
-                write!(f, "the knobs may not be back: {error}; linespeed quiet --restore")
+                write!(f, "the knobs may not be restored: {error}; run linespeed quiet --restore")
             }
         }
     }

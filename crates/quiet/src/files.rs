@@ -6,7 +6,7 @@ use std::path::Path;
 use machine::Root;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
-/// Why a file was not read or written, as the system says it.
+/// Why a file was not read or written, in the words of the system.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {why}")]
 pub struct Refusal {
@@ -29,7 +29,7 @@ impl Refusal {
             Some(libc::EBUSY) => "busy".to_owned(),
             Some(libc::EINVAL) => "the kernel does not accept this value".to_owned(),
             Some(libc::ENOENT | libc::ENOTDIR) => MISSING.to_owned(),
-            Some(libc::EIO) => "the kernel cannot do this here".to_owned(),
+            Some(libc::EIO) => "the kernel cannot do this on this machine".to_owned(),
             Some(libc::EROFS) => "mounted read-only".to_owned(),
             _ => error.to_string(),
         };

@@ -81,13 +81,13 @@ pub enum Error {
     #[error("{0}: {1}")]
     System(PathBuf, io::Error),
     /// What lies there must not be believed.
-    #[error("{0}: {1}, so its contents are ignored; check it, then remove it")]
+    #[error("{0}: {1}, so it is ignored; check it, then remove it")]
     Untrusted(PathBuf, &'static str),
     /// The values of an earlier start stand.
-    #[error("{0}: values of an earlier start are still set; first: linespeed quiet --restore")]
+    #[error("{0}: values from an earlier session are still set; first run linespeed quiet --restore")]
     EarlierStands(PathBuf),
     /// What lies there is no journal.
-    #[error("{0}: {1}; check it, restore its values by hand, then remove it")]
+    #[error("{0}: {1}; check it, restore its values manually, then remove it")]
     Corrupt(PathBuf, String),
 }
 
@@ -324,7 +324,7 @@ fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<
     let metadata = file.metadata().map_err(system)?;
     let doubts = [
         (!metadata.is_file(), "it is not a regular file"),
-        (metadata.uid() != owner, "it belongs to somebody else"),
+        (metadata.uid() != owner, "it belongs to another user"),
         (metadata.mode() & 0o022 != 0, "others may write it"),
         (metadata.nlink() > 1, "it has a second hard link"),
         (metadata.len() > LONGEST, "it is longer than any journal"),
@@ -346,12 +346,12 @@ fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<
 fn parse(text: &[u8]) -> Result<JournalContents, String> {
     let text = std::str::from_utf8(text).map_err(|_| "it is no text")?;
     let mut lines = text.split_inclusive('\n');
-    let first = lines.next().filter(|line| line.ends_with('\n')).ok_or("its first line is not whole")?;
+    let first = lines.next().filter(|line| line.ends_with('\n')).ok_or("its first line is incomplete")?;
     let header: JournalHeader = serde_json::from_str(first).map_err(|error| format!("line 1: {error}"))?;
     if header.version != VERSION {
-        return Err(format!("it was written by another version of linespeed (form {})", header.version));
+        return Err(format!("it was written by another version of linespeed (format {})", header.version));
     }
-    let foreign = |path: &str| Err(format!("it names {path}, which is no file of the kernel"));
+    let foreign = |path: &str| Err(format!("it names {path}, which is not a kernel file"));
     if let Some(bad) = header.changes.iter().find(|change| !change.is_of_the_kernel()) {
         return foreign(&bad.path);
     }
@@ -360,7 +360,7 @@ fn parse(text: &[u8]) -> Result<JournalContents, String> {
     for (number, line) in (2..).zip(lines.take_while(|line| line.ends_with('\n'))) {
         let step: Step = serde_json::from_str(line).map_err(|error| format!("line {number}: {error}"))?;
         if step.change_index().is_some_and(|at| at >= header.changes.len()) {
-            return Err(format!("line {number}: there is no such change"));
+            return Err(format!("line {number}: no such change"));
         }
         if let Step::Compound(compound) = &step
             && let Some(path) = compound.foreign_path()
@@ -396,7 +396,7 @@ impl fmt::Display for JournalContents {
 }
 
 impl JournalContents {
-    /// What is to be said of a journal of another boot.
+    /// The notice about a journal of another boot.
     pub fn of_another_boot(&self) -> String {
         format!("{self} before the last boot, which ended them; the settings made at boot are in force")
     }

@@ -1,4 +1,4 @@
-//! What is said of knobs in JSON.
+//! Knobs in JSON.
 
 use record::Text;
 use serde_json::{Value, json};

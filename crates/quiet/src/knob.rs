@@ -19,7 +19,7 @@ use crate::value_syntax::ValueSyntax;
 pub struct Knob {
     /// Its name on the command line.
     pub name: &'static str,
-    /// By what it moves figures, and so what bounds its worth.
+    /// How it affects results, which limits its value.
     #[serde(default)]
     pub class: KnobClass,
     /// When it is set.
@@ -236,7 +236,7 @@ impl Knob {
             listed.is_none_or(|all| all.split_ascii_whitespace().any(|word| word == steadier))
         });
         let adjustment = if planned.changes.is_empty() {
-            Adjustment::Manual(text!("the driver here has no {steadier}", steadier = steadier.to_owned()))
+            Adjustment::Manual(text!("this driver has no {steadier}", steadier = steadier.to_owned()))
         } else {
             Adjustment::Write(planned.changes)
         };
@@ -247,13 +247,13 @@ impl Knob {
 /// What files hold that are all to have one word.
 #[derive(Debug, Default)]
 pub struct PlannedWords {
-    /// What each of them says now.
+    /// The current value of each.
     pub now: Vec<String>,
     /// Those that are to be changed.
     pub changes: Vec<Change>,
 }
 
-/// By what a knob moves figures.
+/// How a knob affects results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KnobClass {
@@ -350,7 +350,7 @@ impl<'a> KnobContext<'a> {
         policies.iter().filter(concerns).map(|policy| format!("{POLICIES}/{policy}/{file}")).collect()
     }
 
-    /// The number that a file says.
+    /// The number in a file.
     pub fn number(&self, path: &str) -> Option<u64> {
         self.text(path)?.parse().ok()
     }

@@ -83,9 +83,9 @@ pub(crate) fn group_values(changes: &[Change], written: &[WriteOutcome]) -> Vec<
     for (change, written) in changes.iter().zip(written) {
         let why_not = match written {
             WriteOutcome::Set => None,
-            WriteOutcome::NotKept(now) => Some(text!("the kernel accepts the value and stays at {now}")),
+            WriteOutcome::NotKept(now) => Some(text!("the kernel accepts the value but keeps {now}")),
             WriteOutcome::Refused(why) => Some(why.clone().into()),
-            WriteOutcome::Gone => Some(text!("the file is gone, with its CPU or device")),
+            WriteOutcome::Gone => Some(text!("the file is gone, along with its CPU or device")),
             WriteOutcome::Changed(now) => Some(text!("set to {now} by another process meanwhile")),
         };
         let Some(knob) = crate::knobs::find(&change.knob).map(|knob| knob.name) else { continue };

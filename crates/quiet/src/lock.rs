@@ -21,7 +21,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock, or says who has it.
+    /// Takes the lock, or returns its holder.
     pub fn take(folder: &Path, command: &str) -> Result<Self, Error> {
         Self::take_within(A_LOOK, folder, command)
     }
@@ -143,7 +143,7 @@ mod holder_tests {
         let (mut guardian, ended) = left_to_a_guardian(folder.path());
         let holder = Holder::find(folder.path()).unwrap();
         assert_eq!(holder.pid(), Some(ended));
-        assert_eq!(holder.way_out(), "wait until it has put them back");
+        assert_eq!(holder.way_out(), "wait until it has restored them");
         let done = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(100));
             guardian.kill().unwrap();

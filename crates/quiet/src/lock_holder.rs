@@ -83,7 +83,7 @@ impl Holder {
 
     /// What has to be done before somebody else may change knobs.
     pub(crate) fn way_out(&self) -> &'static str {
-        if self.lives() { "wait for it, or end it" } else { "wait until it has put them back" }
+        if self.lives() { "wait for it, or end it" } else { "wait until it has restored them" }
     }
 }
 

@@ -21,6 +21,6 @@ pub enum PageCacheError {
     #[error("--drop-caches: {}: {}", DROP, .0)]
     Drop(io::Error),
     /// This user, or this container, may not drop it.
-    #[error("--drop-caches: {}: only root may do that, outside of a container", DROP)]
+    #[error("--drop-caches: {}: requires root outside a container", DROP)]
     MayNotDrop,
 }

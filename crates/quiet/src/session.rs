@@ -36,7 +36,7 @@ pub struct Request {
     pub stays: bool,
 }
 
-/// Values that are changed, until they are put back.
+/// Changed values, until they are restored.
 #[derive(Debug)]
 pub struct Session {
     journal: Journal,
@@ -64,7 +64,7 @@ fn add_watched(files: &dyn Files, mut changes: Vec<Change>) -> Vec<Change> {
     changes
 }
 
-/// Puts back what a journal tells, and removes it when nothing of ours stands any more. What became of each value.
+/// Restores the values in a journal, and removes it when none of ours remains set. Returns the outcome of each value.
 pub fn restore(files: &dyn Files, folder: &Path) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
     let resumed = Journal::resume(folder)?;
     let Some((journal, contents)) = resumed else { return Ok(Vec::new()) };

@@ -17,7 +17,7 @@ use crate::state_directory;
 use crate::tuning_plan::{Purpose, TuningPlan};
 use crate::value_syntax::name_cpus;
 
-/// What a journal tells.
+/// What a journal shows.
 #[derive(Debug)]
 pub enum Leftover {
     /// Nothing.
@@ -157,21 +157,21 @@ impl fmt::Display for Standing {
         match (&self.left, &self.holder) {
             (Err(why), _) => return write!(f, "Root may have set knobs: {why}"),
             (Ok(Leftover::OtherBoot(contents)), None) => return f.write_str(&contents.of_another_boot()),
-            (Ok(Leftover::Nothing), None) => return f.write_str("No knob is set by linespeed"),
+            (Ok(Leftover::Nothing), None) => return f.write_str("linespeed has set no knobs"),
             (_, Some(holder)) => {
                 let whose = if roots { "Root's knobs" } else { "Knobs" };
-                return write!(f, "{whose} are set now by {holder}; they are put back when that ends");
+                return write!(f, "{whose} are currently set by {holder} and will be restored when it ends");
             }
             (Ok(Leftover::Standing(contents)), None) if roots => write!(f, "Root has set knobs: {contents}")?,
             (Ok(Leftover::Standing(contents)), None) => contents.fmt(f)?,
             (Ok(Leftover::Orphaned(contents)), None) => {
                 let whose = if roots { "Root has set knobs: " } else { "" };
-                write!(f, "{whose}{contents}, which has ended without putting them back")?;
+                write!(f, "{whose}{contents}, which ended without restoring them")?;
             }
         }
         f.write_str(match roots {
-            true => "; to put back, as root only: sudo linespeed quiet --restore",
-            false => "; to put back: linespeed quiet --restore",
+            true => "; to restore (root only): sudo linespeed quiet --restore",
+            false => "; to restore: linespeed quiet --restore",
         })
     }
 }
@@ -248,7 +248,7 @@ impl Standing {
     fn way_out(&self) -> &'static str {
         match self.parent() {
             Some(_) => "ask for it there",
-            None => "put its values back first: linespeed quiet --restore",
+            None => "restore its values first: linespeed quiet --restore",
         }
     }
 
@@ -256,14 +256,14 @@ impl Standing {
     pub(crate) fn describe_beside(&self, held: &[&str], open: &[&str]) -> String {
         let is_parents = self.parent().is_some();
         let already = if is_parents { "already quiet by" } else { "already set is" };
-        let mut words = format!("{already} {}: nothing more is set", self.owner());
+        let mut words = format!("{already} {}: nothing else was set", self.owner());
         if !held.is_empty() {
             words.push_str(&format!(", but while this runs: {}", held.join(", ")));
         }
         match (open.join(", "), is_parents) {
             (open, _) if open.is_empty() => words,
-            (open, true) => format!("{words}; as they were there stay: {open}"),
-            (open, false) => format!("{words}; still open: {open} (to set them, too, {})", self.way_out()),
+            (open, true) => format!("{words}; unchanged: {open}"),
+            (open, false) => format!("{words}; not set: {open} (to set these also, {})", self.way_out()),
         }
     }
 }

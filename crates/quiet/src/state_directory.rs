@@ -48,16 +48,16 @@ pub fn is_foreign(folder: &Path) -> bool {
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
     /// The system refuses something at this path.
-    #[error("the original settings cannot be saved, so nothing is changed: {}: {}", .0.display(), Unwritable(.1))]
+    #[error("the original settings cannot be saved, so nothing was changed: {}: {}", .0.display(), Unwritable(.1))]
     Unwritable(PathBuf, io::Error),
     /// It is no folder.
-    #[error("{0}: is not a folder of its own")]
+    #[error("{0}: not a directory")]
     NotAFolder(PathBuf),
     /// The lock is no regular file.
-    #[error("{0}: is not a regular file; check it, then remove it")]
+    #[error("{0}: not a regular file; check it, then remove it")]
     NotAFile(PathBuf),
     /// Others than its owner may write there.
-    #[error("{0}: others may write there, so nothing is kept in it; chmod go-w it, or remove it")]
+    #[error("{0}: writable by other users, so it is not used; run chmod go-w on it, or remove it")]
     WritableByOthers(PathBuf),
 }
 
@@ -67,13 +67,13 @@ struct Unwritable<'a>(&'a io::Error);
 impl fmt::Display for Unwritable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0.raw_os_error() {
-            Some(libc::EROFS) => "its file system is mounted for reading only",
+            Some(libc::EROFS) => "its file system is mounted read-only",
             Some(libc::ENOSPC | libc::EDQUOT) => "no space left",
             Some(libc::ELOOP) => "it is a symbolic link, which is not followed; check it, then remove it",
-            Some(libc::ENOTDIR | libc::EEXIST) => "a part of its path is not a folder",
-            Some(libc::EISDIR) => "it is a folder; check it, then remove it",
+            Some(libc::ENOTDIR | libc::EEXIST) => "a component of its path is not a directory",
+            Some(libc::EISDIR) => "it is a directory; check it, then remove it",
             Some(libc::EACCES | libc::EPERM) if !os::is_root() => {
-                "this user may not write there; let HOME or XDG_STATE_HOME name a folder of your own"
+                "this user cannot write there; set HOME or XDG_STATE_HOME to a directory of your own"
             }
             _ => return self.0.fmt(f),
         })

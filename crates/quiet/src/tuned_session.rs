@@ -72,7 +72,7 @@ pub fn read_boot_id() -> String {
     Root::live().text("/proc/sys/kernel/random/boot_id").unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Knobs that are set, until [`TunedSession::end`] or a drop puts them back.
+/// Set knobs, until [`TunedSession::end`] or a drop restores them.
 #[derive(Debug)]
 pub struct TunedSession {
     session: Option<Session>,
@@ -85,7 +85,7 @@ pub struct TunedSession {
     pub settings: Vec<ProcessSetting>,
     /// The shield that the command is to enter.
     shield: Option<Shield>,
-    /// What is to be said where another session stands, beside which this one sets nothing on the machine.
+    /// The notice about another session, beside which this one sets nothing on the machine.
     pub beside: Option<String>,
     listener: Listener,
 }
@@ -253,7 +253,7 @@ impl TunedSession {
         }
     }
 
-    /// What a record says of them.
+    /// What a record holds about them.
     pub fn knobs(&self) -> Vec<record::Knob> {
         let knob = |outcome: &KnobOutcome| record::Knob {
             name: outcome.knob.to_owned(),
@@ -277,7 +277,7 @@ impl TunedSession {
         stands
     }
 
-    /// Puts everything back, and tells what is not as it was.
+    /// Restores everything, and reports what could not be restored.
     pub fn end(self) {
         drop(self);
     }

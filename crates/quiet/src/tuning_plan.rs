@@ -1,4 +1,4 @@
-//! What is to be changed, of all knobs that were inspected.
+//! What is to be changed, of all inspected knobs.
 
 use machine::Root;
 use record::{CpuList, KnobValue, Text, text};

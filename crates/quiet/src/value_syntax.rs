@@ -19,7 +19,7 @@ pub enum ValueSyntax {
 }
 
 impl ValueSyntax {
-    /// The value in what a file says, in the spelling in which it is written there; `None` where it says none.
+    /// The value in the text of a file, in the spelling used for writing; `None` if it has none.
     pub fn parse(self, text: &str) -> Option<String> {
         let text = text.trim();
         match self {

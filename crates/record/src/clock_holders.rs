@@ -26,6 +26,31 @@ pub struct ClockHolders {
     /// The firmware's profile: `performance`, `balanced`, `low-power`, `quiet`, `cool`…
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform_profile: Option<String>,
+    /// What the processor may choose its clocks from (HWP), of the package that may the least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hwp: Option<HwpRange>,
+    /// The share of the highest performance that the driver allows, % (`intel_pstate/max_perf_pct`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_percent: Option<u64>,
+    /// For how long heat has lowered the clocks of a core or package since boot, ms, of that which was held longest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heat_ms: Option<u64>,
+    /// The longest such time at once, ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_heat_ms: Option<u64>,
+}
+
+/// Performance levels of a processor that chooses its clocks itself, in steps of 100 MHz on most (Intel SDM volume 3B: HWP).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct HwpRange {
+    /// The highest level that it has.
+    pub highest: u64,
+    /// The level that it keeps whatever the load is.
+    pub guaranteed: u64,
+    /// The highest level that it is allowed to choose.
+    pub allowed: u64,
 }
 
 impl ClockHolders {

@@ -106,7 +106,7 @@ impl Reader {
         frames
     }
 
-    /// Frames that were sent and did not arrive whole.
+    /// Frames that did not arrive intact.
     pub fn lost(&self) -> u32 {
         self.lost
     }

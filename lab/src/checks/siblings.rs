@@ -90,7 +90,7 @@ mod tests {
         let silent = found(&[], 1);
         assert!(silent.contains("the coverage says so"), "{silent}");
         let mut reported = record(Vec::new());
-        reported.coverage.push(Coverage::impossible("smt-yield", "no core here shows two siblings"));
+        reported.coverage.push(Coverage::impossible("smt-yield", "no core has two siblings"));
         assert_eq!(wrong(|verdicts| check(&shape("", 1), &reported, verdicts)), "");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::clock_holders::{ClockHolders, HeldBy, PowerLimit};
+use record::clock_holders::{ClockHolders, HeldBy, HwpRange, PowerLimit};
 
 use super::prelude::*;
 
@@ -105,6 +105,8 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Option<Cause> {
         .filter(|(hz, _)| *hz < promised * (1.0 - RESOLUTION))
         .map(|(_, cause)| cause)
         .or_else(|| by_processor(case))
+        .or_else(|| by_heat(case))
+        .or_else(|| by_driver(holders))
         .or_else(|| {
             power_limit(holders).map(|held| held.cause(case)).filter(|(_, reached)| *reached).map(|(c, _)| c)
         })
@@ -116,7 +118,7 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Option<Cause> {
 pub(super) fn suspect(case: &Case) -> Option<Cause> {
     let holders = &case.record.conditions.before.clock_holders;
     let lowered = power_limit(holders).filter(Held::is_lowered).map(|held| held.cause(case).0);
-    lowered.or_else(|| {
+    lowered.or_else(|| by_range(holders)).or_else(|| {
         let held = *holders.held_before.first()?;
         let logged = held.to_string();
         let says = text!("the processor logged {logged} since boot", logged = logged.clone());
@@ -177,6 +179,57 @@ pub(super) fn by_processor(case: &Case) -> Option<Cause> {
             format!("conditions.{when}.clock_holders.holding"),
         )],
         remedy: advise_for(held),
+        is_set: true,
+        ..Cause::default()
+    })
+}
+
+/// Heat that lowered the clocks of a core or package during the run, by the kernel's count of how long.
+pub(super) fn by_heat(case: &Case) -> Option<Cause> {
+    let conditions = &case.record.conditions;
+    let (before, after) = (&conditions.before.clock_holders, &conditions.after.as_ref()?.clock_holders);
+    let ms = after.heat_ms?.checked_sub(before.heat_ms.unwrap_or(0)).filter(|ms| *ms > 0)?;
+    let [held, longest] = [ms, after.longest_heat_ms.unwrap_or(ms)].map(|ms| Value::Figure(ms as f64, "ms"));
+    Some(Cause {
+        what: text!("clock-cause-heat", "heat lowered it for {held} during the run", held = held.clone()),
+        evidence: vec![cite_fact(
+            text!("throttled for {held}, at most {longest} at once since boot"),
+            "conditions.after.clock_holders.heat_ms",
+        )],
+        remedy: vec![advise_for(HeldBy::Heat)],
+        is_set: true,
+        ..Cause::default()
+    })
+}
+
+/// A share of the highest performance that the driver allows.
+fn by_driver(holders: &ClockHolders) -> Option<Cause> {
+    const FILE: &str = "/sys/devices/system/cpu/intel_pstate/max_perf_pct";
+    let percent = holders.max_percent.filter(|percent| *percent < 100)?;
+    let share = Value::Share(percent as f64 / 100.0);
+    Some(Cause {
+        what: text!(
+            "clock-cause-driver",
+            "intel_pstate allows {share} of the highest performance",
+            share = share.clone()
+        ),
+        evidence: vec![cite_fact(text!("max_perf_pct {share}"), format!("{HOLDERS}.max_percent"))],
+        remedy: vec![Remedy::command(write_command("100", FILE))],
+        undo: vec![Remedy::command(write_command(&percent.to_string(), FILE))],
+        is_set: true,
+    })
+}
+
+/// Performance levels that end below the processor's highest.
+fn by_range(holders: &ClockHolders) -> Option<Cause> {
+    let HwpRange { highest, allowed, .. } = holders.hwp.filter(|range| range.allowed < range.highest)?;
+    Some(Cause {
+        what: text!("clock-cause-range", "hardware P-states end at level {allowed} of {highest}"),
+        evidence: vec![cite_fact(
+            text!("highest P-state level {allowed} of {highest}"),
+            format!("{HOLDERS}.hwp"),
+        )],
+        remedy: vec![Remedy::advice(text!("raise scaling_max_freq, or enable boost (turbo)"))],
         is_set: true,
         ..Cause::default()
     })

@@ -4,7 +4,6 @@ use super::prelude::*;
 use super::{quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
 use crate::culprits;
-use record::command_run::Ceilings;
 
 /// CPU time that others used during the run; where the record does not tell that, the load average when it began, which
 /// may be of what has ended.
@@ -118,7 +117,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         Some(used) => find_during(case, &used, average, cpus)?,
         None => find_before(case, average?, cpus)?,
     };
-    let named = culprits::beside(case.record, &Ceilings::default());
+    let named = culprits::beside(case.record, &culprits::bandwidths(case.record));
     let found = match named {
         Some(named) => found.cite_all([cite_fact(text!("{named}", named), "conditions.beside")]),
         None => found.mend_as("other-load unnamed"),

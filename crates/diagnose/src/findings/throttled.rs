@@ -1,5 +1,6 @@
 //! Cores that lowered their clock for heat during the run.
 
+use super::clock_holders::by_heat;
 use super::prelude::*;
 use crate::resources::CORE;
 
@@ -23,12 +24,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let conditions = &case.record.conditions;
     let after = conditions.after.as_ref()?;
     let times = after.throttled?.checked_sub(conditions.before.throttled?).filter(|times| *times > 0)?;
-
+    let lasted = by_heat(case).map(|cause| cause.evidence);
+    let section = if lasted.is_some() { "throttled timed" } else { RULE.name };
     let what = text!("heat throttled the CPU clock; events during the run: {times}");
     let finding = RULE
-        .report_fact(Severity::Warning, what)
+        .report_fact_as(section, Severity::Warning, what)
         .cite(text!("thermal throttling events during the run: {times}"), "conditions.after.throttled")
-        .mend_as(RULE.name)
+        .mend_as(section)
+        .cite_all(lasted.unwrap_or_default())
         .cite_all(find_hottest(after).map(|(sensor, temperature)| {
             let from = format!("conditions.after.temperatures.{sensor}");
             cite_fact(text!("hottest sensor: {temperature}"), from)
@@ -51,6 +54,9 @@ mod tests {
         assert_eq!(found(&record, RULE), []);
         record.conditions.after = Some(record::Snapshot { throttled: Some(12), ..Default::default() });
         assert_eq!(found(&record, RULE)[0].what.value("times"), Some(&5u64.into()));
+        record.conditions.after.as_mut().unwrap().clock_holders.heat_ms = Some(340);
+        let cites = |finding: &Finding| finding.evidence.iter().any(|one| one.from.ends_with("heat_ms"));
+        assert!(cites(&found(&record, RULE)[0]));
         record.conditions.after = Some(record::Snapshot { throttled: Some(1), ..Default::default() });
         assert_eq!(found(&record, RULE), [], "counts that fell (a CPU came back) are none");
     }

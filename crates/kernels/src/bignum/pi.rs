@@ -31,7 +31,7 @@ pub fn pi_limbs(digits: usize) -> (usize, usize) {
 /// product of full length (that of 1/5 has a short square).
 ///
 /// # Panics
-/// When `result` or `scratch` is shorter than [`pi_limbs`] says.
+/// When `result` or `scratch` is shorter than [`pi_limbs`] requires.
 pub fn pi(digits: usize, result: &mut [Limb], scratch: &mut [Limb]) -> usize {
     let fraction = fraction_limbs(digits);
     let result = &mut result[..fraction + 1];

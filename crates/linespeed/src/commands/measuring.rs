@@ -7,10 +7,12 @@ use std::time::Instant;
 use ::quiet::tuned_session::TunedSession;
 use live::Beside;
 use machine::{Inspection, Root};
+use measure::accesses::Hierarchy;
 use record::{Conditions, Coverage, CpuList, Ended, Measurement, Record, RunMode};
 
 use super::new_record;
 use super::quiet::tuned_session;
+use crate::ceilings;
 use crate::delivery::{checked_output_file, destination};
 use crate::failure::Failure;
 use crate::options::Options;
@@ -76,8 +78,14 @@ impl<'a> Measuring<'a> {
         outcome: Outcome,
         settle: impl FnOnce(&mut Conditions),
     ) -> Result<(Record, Option<PathBuf>), Failure> {
-        let beside = self.beside.map(|mut beside| beside.until_now(&self.own)).unwrap_or_default();
+        let mut watch = self.beside;
+        let mut beside = watch.as_mut().map(|watch| watch.until_now(&self.own)).unwrap_or_default();
         let after = self.looks.then(|| machine::snapshot_since(&Root::live(), &self.found.snapshot));
+        // Of a command's runs it was asked meanwhile.
+        if let (Some(watch), Some(_)) = (watch, self.record.mode) {
+            let curve = ceilings::of_this_machine().map(|known| known.curve).unwrap_or_default();
+            watch.ask(&mut beside, Hierarchy { machine: &self.found.machine, curve: &curve });
+        }
         let knobs = tuned_session::knobs(self.tuned.as_ref());
         drop(self.tuned);
         let mut record = self.record;

@@ -54,7 +54,7 @@ struct Said {
 }
 
 /// A home with a record of this machine, and one without.
-fn homes() -> &'static (PathBuf, PathBuf) {
+pub fn homes() -> &'static (PathBuf, PathBuf) {
     static HOMES: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
     HOMES.get_or_init(|| {
         let home = |name: &str| {
@@ -104,7 +104,7 @@ fn watch(way: Way, load: &[Running]) -> Said {
 }
 
 /// What a load does in one thread, for ever.
-fn for_ever(mut work: impl FnMut()) -> f64 {
+pub fn for_ever(mut work: impl FnMut()) -> f64 {
     loop {
         work();
     }
@@ -119,7 +119,7 @@ fn threads(count: u32, work: impl Fn() + Sync) -> f64 {
 }
 
 /// Numbers that depend on each other.
-fn compute() {
+pub fn compute() {
     black_box(
         (0..100_000).fold(1, |x: u64, _| x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695)),
     );

@@ -6,6 +6,7 @@
 
 mod clocks;
 mod cpus;
+mod culprits;
 mod disturbance;
 mod layers;
 mod live;

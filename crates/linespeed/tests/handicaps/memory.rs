@@ -33,7 +33,7 @@ fn memory(bytes: usize) -> *mut u8 {
 }
 
 /// Follows one random cycle through all lines of so many bytes; loads in a second.
-fn walk(bytes: usize) -> impl FnMut() -> f64 {
+pub fn walk(bytes: usize) -> impl FnMut() -> f64 {
     let lines = bytes / LINE;
     let start = memory(bytes);
     // SAFETY: within the mapping, aligned, and of this process alone.
@@ -80,7 +80,7 @@ const CHUNK: usize = 512 << 10;
 const ROUND: Duration = Duration::from_millis(300);
 
 /// Triad over arrays of its own for so long; bytes in a second.
-fn triad(lasts: Duration) -> impl FnMut() -> f64 {
+pub fn triad(lasts: Duration) -> impl FnMut() -> f64 {
     let widest = Variant::usable_vectors().filter_map(|v| stream::find(Op::Triad, Stores::Regular, v)).last();
     let triad = widest.expect("every CPU has vectors");
     let all = memory(3 * ARRAY);

@@ -31,7 +31,7 @@ fn with_too_few_descriptors_to_put_a_knob_back_none_is_set() {
         let done =
             run(after(&format!("ulimit -n {most}"), &["quiet", KNOB, "--", "cat", crate::quiet::FILE]));
         assert_eq!(value(), before, "with {most} descriptors: {done:?}");
-        assert!(!done.stderr.contains("cannot be put back"), "with {most} descriptors: {done:?}");
+        assert!(!done.stderr.contains("cannot be restored"), "with {most} descriptors: {done:?}");
         refused += u32::from(done.code == Some(3));
     }
     assert!(refused > 5, "{refused}");

@@ -85,7 +85,7 @@ fn a_container_that_denies_all_that_is_asked_for_gets_its_figures() {
     }
     // On one node memory cannot lie elsewhere, so nothing is lost there.
     if record.machine.nodes.len() > 1 {
-        says_lost(&record, "latency", "mbind is refused");
+        says_lost(&record, "latency", "mbind failed");
         says_lost(&record, "latency", "placement is not verified");
     }
 }

@@ -69,7 +69,7 @@ fn wrong_usage_is_said_in_a_line() {
     ran(["overhead", "--cpu", "x"]).fails(2, &["--cpu", "whole number"]);
     ran(["overhead", "--fail-on", "note"]).fails(2, &["--fail-on", "no use for"]);
     run(brief(&["--cpus", "60000"])).fails(2, &["60000"]);
-    run(brief(&["--output", "/there-is-no-such-folder/x.json"])).fails(3, &["there is no folder"]);
+    run(brief(&["--output", "/there-is-no-such-folder/x.json"])).fails(3, &["there is no directory"]);
 }
 
 /// What the coverage says of the layers whose names begin so.

@@ -25,7 +25,7 @@ pub fn may(test: &str) -> Option<(std::sync::RwLockWriteGuard<'static, ()>, Stri
     } else if emulated() {
         "the program runs under an emulator"
     } else if std::fs::OpenOptions::new().write(true).open(FILE).is_err() {
-        "the kernel's files are for reading only here"
+        "the kernel's files are read-only here"
     } else if !free() {
         "somebody else holds the knobs of this machine"
     } else if value() == "10" {

@@ -185,7 +185,7 @@ fn below_another_session_a_command_runs_as_it_is_and_is_reported() {
     inner("perf-cpu-time -- true").fails(3, &["perf-cpu-time", "ask for it there"]);
     inner("--cpus 0 -- true").fails(3, &["does not keep CPU 0 quiet", "ask for it there"]);
     for words in ["--apply", "--restore"] {
-        inner(words).fails(3, &[words, "has to wait until then"]);
+        inner(words).fails(3, &[words, "after that"]);
     }
     assert_eq!(value(), before);
 }
@@ -205,7 +205,7 @@ fn after_apply_a_command_runs_and_is_reported_what_is_still_open() {
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "10\n"), "{done:?}");
     assert!(done.stderr.contains("already set is what stands since"), "{done:?}");
     if own.code == Some(0) && own.stdout == "-20\n" {
-        assert!(own.stderr.contains("nothing more is set, but while this runs: nice"), "{own:?}");
+        assert!(own.stderr.contains("nothing else was set, but while this runs: nice"), "{own:?}");
     }
     named.fails(3, &["perf-cpu-time", "linespeed quiet --restore"]);
     assert_eq!(same.code, Some(0), "{same:?}");
@@ -280,7 +280,7 @@ fn without_a_lasting_folder_that_can_be_written_the_boots_own_is_taken() {
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "quiet.journal\nquiet.lock\n10\n"), "{done:?}");
     let command = linespeed(["quiet", "--apply", KNOB]);
     let done = run(command.with_reading_only("/run").with_reading_only("/var"));
-    done.fails(3, &["/var/lib/linespeed", "for reading only"]);
+    done.fails(3, &["/var/lib/linespeed", "read-only"]);
     assert_eq!(value(), before);
 }
 

@@ -93,14 +93,14 @@ fn a_command_that_cannot_be_started_says_why_as_a_shell_would() {
     ran(["stat", "--", "/no/such/file"]).fails(127, &["/no/such/file", "no such file"]);
     ran(["stat", "--", "echo hi | wc"]).fails(127, &["sh -c"]);
     ran(["stat", "--", file.to_str().unwrap()]).fails(126, &["plain", "chmod +x"]);
-    ran(["stat", "--", "/tmp"]).fails(126, &["it is a folder"]);
+    ran(["stat", "--", "/tmp"]).fails(126, &["it is a directory"]);
     ran(["stat", "--", "a\nb\u{1b}[2J"]).fails(127, &["command not found"]);
     ran(["stat"]).misused(&["COMMAND"]);
     ran(["stat", "--"]).misused(&["COMMAND"]);
     ran(["stat", "--perf-format", "--json", "--", "true"]).misused(&["--json"]);
     ran(["stat", "-x,", "--json", "--", "true"]).misused(&["--json"]);
     let missing = folder.path().join("misspelt/x.json");
-    ran(["stat", "--output", missing.to_str().unwrap(), "--", "true"]).fails(3, &["there is no folder"]);
+    ran(["stat", "--output", missing.to_str().unwrap(), "--", "true"]).fails(3, &["there is no directory"]);
     assert!(!folder.path().join("misspelt").exists(), "a misspelt folder was created");
     ran(["stat", "-r", "0", "--", "true"]).misused(&["--repeat", "0 is not in 1.."]);
     ran(["stat", "-r", "-3", "--", "true"]).misused(&["-3"]);

@@ -1,4 +1,4 @@
-//! The clock of the cores, as the processor counted it between two looks (ACPI CPPC), or as the driver tells it now
+//! The clock of the cores, as the processor counted it between two looks (ACPI CPPC), or as the driver reports it now
 //! (`scaling_cur_freq`).
 
 use machine::Root;

@@ -1,4 +1,4 @@
-//! What Linux tells of a machine at work, a file a family of sources: texts in, counts since boot out.
+//! What Linux reports about a running machine, one file per family of sources: texts in, counts since boot out.
 
 pub(crate) mod clock;
 pub(crate) mod counts;

@@ -1,4 +1,4 @@
-//! Memory of other nodes: what the kernel counts of pages that were taken (/proc/vmstat, nodeN/numastat), of accesses that NUMA
+//! Memory of other nodes: the kernel counters of allocated pages (/proc/vmstat, nodeN/numastat), of accesses that NUMA
 //! balancing samples, and where a process's pages lie (/proc/PID/numa_maps).
 
 use std::collections::BTreeSet;

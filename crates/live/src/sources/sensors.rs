@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use machine::Root;
-use machine::sensors::{EnergyCounter, energy_between, energy_counters};
+use machine::sensors::{EnergyCounter, Throttling, energy_between, energy_counters, throttling};
 use record::CpuList;
 use record::live::Sensors;
 
@@ -32,34 +32,12 @@ impl Heat {
         !self.energy_uj.is_empty()
     }
 
-    /// Looks at the counters. Every CPU keeps a copy of its package's count, and of its core's: the largest is that of the
-    /// package (Linux, drivers/thermal/intel/therm_throt.c).
+    /// Looks at the counters.
     pub(crate) fn look(root: &Root, cpus: &CpuList) -> Self {
-        let mut all = Self::default();
-        for (index, cpu) in cpus.iter().take(MOST_CPUS).enumerate() {
-            let folder = format!("/sys/devices/system/cpu/cpu{cpu}");
-            let time = |of: &str| {
-                root.number::<u64>(&format!("{folder}/thermal_throttle/{of}_throttle_total_time_ms"))
-            };
-            let id = |of: &str| root.number::<i64>(&format!("{folder}/topology/{of}_id")).unwrap_or(-1);
-            let (core, package) = (time("core"), time("package"));
-            // Where the first CPUs have no counts, none has.
-            if index >= 4 && all.throttled_ms.is_empty() && core.is_none() && package.is_none() {
-                break;
-            }
-            if core.is_none() && package.is_none() {
-                continue;
-            }
-            let place = id("physical_package");
-            for (name, ms) in
-                [(format!("package {place}"), package), (format!("core {place}.{}", id("core")), core)]
-            {
-                if let Some(ms) = ms {
-                    let most = all.throttled_ms.entry(name).or_default();
-                    *most = (*most).max(ms);
-                }
-            }
-        }
+        let throttled = throttling(root, &cpus.iter().take(MOST_CPUS).collect());
+        let ms = |(place, of): (String, Throttling)| Some((place, of.total_ms?));
+        let mut all =
+            Self { throttled_ms: throttled.into_iter().filter_map(ms).collect(), ..Self::default() };
         for EnergyCounter { file, range, uj } in energy_counters(root) {
             all.energy_uj.extend(uj.map(|uj| (file, (uj, range))));
         }

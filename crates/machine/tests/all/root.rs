@@ -33,9 +33,9 @@ fn a_wrong_root_is_named_with_the_way_out() {
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     for (path, way_out) in [
-        (folder.path().join("nothing"), "no such folder; give the folder"),
-        (file, "not a folder; unpack the capture first"),
-        (folder.path().to_owned(), "holds neither sys nor proc; give the folder"),
+        (folder.path().join("nothing"), "no such directory; give the directory"),
+        (file, "not a directory; unpack the capture"),
+        (folder.path().to_owned(), "contains neither sys nor proc; give the directory"),
     ] {
         let message = Root::captured(&path).unwrap_err().to_string();
         assert!(message.starts_with(path.to_str().unwrap()) && message.contains(way_out), "{message}");

@@ -132,10 +132,10 @@ pub(super) struct Load {
 /// What the instruction at a place waits for, beside loads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Waits {
-    /// Nothing that is known.
+    /// Nothing known.
     #[default]
     Computes,
-    /// What divides, or takes a root.
+    /// Division or square root.
     Long,
     /// What adds or multiplies floating-point numbers.
     Float,

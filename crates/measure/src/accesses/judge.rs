@@ -1,4 +1,4 @@
-//! What many samples say together: how much memory is gone through beyond the caches, which lines several threads write, and what
+//! What many samples show together: how much memory is gone through beyond the caches, which lines several threads write, and what
 //! else is waited for.
 
 use std::collections::HashMap;

@@ -20,6 +20,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use crate::counters::{Noted, Sampler};
+use crate::tasks::thread::list_threads;
 use machine::Root;
 use record::command_run::CurvePoint;
 use record::diagnosis::BoundKind;
@@ -55,12 +56,15 @@ const MOST_THREADS: usize = 64;
 /// New ones that are read at a time, of programs that are everywhere: each takes some microseconds.
 const NEW_SITES: usize = 100;
 
+/// Between two looks at what the kernel has written: before a ring is full.
+pub(crate) const TAKE: Duration = Duration::from_millis(50);
+
 const WHAT: &str = "memory access samples";
 
 /// What is known of a machine's caches and memory, against which samples are held.
 #[derive(Clone, Copy, Debug)]
 pub struct Hierarchy<'a> {
-    /// The machine, with the caches that it says it has.
+    /// The machine, with its advertised caches.
     pub machine: &'a Machine,
     /// Its latency curve, where one was measured: where the caches end really.
     pub curve: &'a [CurvePoint],
@@ -110,12 +114,23 @@ impl Accesses {
         if all.sampler.is_some() { all } else { all.of_followed(OFTEN) }
     }
 
-    /// The same of the threads that are followed alone, as often as all CPUs of a machine that is watched.
+    /// As above, for the followed threads only, as often as all CPUs of an observed machine.
     pub fn of_threads(known: Hierarchy) -> Self {
         Self::of_machine(known).of_followed(PERIOD)
     }
 
-    /// Begins to sample, where that is allowed.
+    /// Samples these processes for this long: what each waits for, `None` if it could not be sampled.
+    pub fn sample(known: Hierarchy, pids: &[i32], length: Duration) -> Vec<Option<Sampled>> {
+        let (mut all, until) = (Self::of_a_while(known), Instant::now() + length);
+        while Instant::now() < until {
+            all.follow(pids.iter().flat_map(|pid| list_threads(*pid)));
+            std::thread::sleep(TAKE);
+            all.take();
+        }
+        pids.iter().map(|pid| all.of_process(*pid)).collect()
+    }
+
+    /// Begins to sample, if permitted.
     pub fn open(root: &Root, known: Hierarchy, cpus: &CpuList) -> Self {
         if root.is_live() { Self::of_cpus(known, cpus, PERIOD) } else { Self::default() }
     }
@@ -303,7 +318,7 @@ impl Accesses {
         });
     }
 
-    /// What the samples of an interval of this length say, or of a longer time where it is short; of these processes, or of all.
+    /// What the samples of an interval of this length show (of a longer time if it is short), for these processes or for all.
     pub fn of_interval(&mut self, length: Duration, pids: Option<&[i32]>) -> Option<Sampled> {
         self.sampler.as_ref()?;
         self.take();
@@ -329,7 +344,7 @@ impl Accesses {
         (sampled.samples > 0 || sampled.in_kernel > 0).then_some(sampled)
     }
 
-    /// What the samples that are kept say of one process; `None` without one.
+    /// What the kept samples show about one process; `None` without any.
     pub fn of_process(&mut self, pid: i32) -> Option<Sampled> {
         let sampled = self.judge(|of, _| of == pid);
         (sampled.samples > 0 || sampled.in_kernel > 0).then_some(sampled)

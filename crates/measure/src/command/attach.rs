@@ -131,7 +131,7 @@ impl Watched {
     }
 }
 
-/// Processes that are watched for one time after another: what they did in each.
+/// Processes observed in one period after another: what they did in each.
 #[derive(Debug)]
 pub struct Watching {
     all: Vec<Watched>,
@@ -152,7 +152,7 @@ impl Watching {
         watching
     }
 
-    /// These are the processes from now on; of those that were watched already, nothing is lost.
+    /// Replaces the observed processes; nothing is lost about those observed before.
     pub fn set(&mut self, processes: Vec<Attached>) {
         let mut before = std::mem::take(&mut self.all);
         for process in processes {
@@ -185,7 +185,7 @@ impl Watching {
         self.all.iter().filter(|one| one.there).map(|one| &one.process)
     }
 
-    /// Samples what their threads wait for in user mode from now on, too, where whole CPUs may not be sampled.
+    /// Also samples what their threads wait for in user mode from now on, if whole CPUs may not be sampled.
     pub fn sample(&mut self, known: Hierarchy) {
         self.accesses = Some(Accesses::of_threads(known));
     }

@@ -16,7 +16,7 @@ use record::command_run::Around;
 use record::live::Sampled;
 use record::{Coverage, CpuList, Text};
 
-use crate::accesses::{Accesses, Hierarchy};
+use crate::accesses::{Accesses, Hierarchy, TAKE};
 use crate::counters::{Counters, Reading, Set, Target, availability};
 use os::Stop;
 use os::child::{Child, Ended, Exit, Guard, Input, Output, Process, SpawnError, Spec, Watcher, wait_all};
@@ -27,9 +27,6 @@ use around::Look;
 pub use attach::{AttachError, Attached, Watching, watch};
 pub use records::{Figures, figures};
 pub use shared_input::SharedInput;
-
-/// Samples are taken so often: the code of a program that ends has to be read while it runs.
-const TAKE: Duration = Duration::from_millis(50);
 
 /// What is run.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +61,7 @@ pub struct Run {
     pub seen: Seen,
     /// What the machine did meanwhile; `None` for a run that was too short to look.
     pub around: Option<Around>,
-    /// The core clock while it ran, Hz, and how that is known.
+    /// The core clock while it ran, Hz, and its source.
     pub clock: Option<(f64, &'static str)>,
     /// Whether its memory at its most is its own: the kernel counts what a process had before its program began, too, and
     /// that was this one's.
@@ -73,9 +70,9 @@ pub struct Run {
     pub sampled: Option<Sampled>,
     /// What they say of other processes that worked meanwhile, by their numbers, the busiest first.
     pub others_sampled: Vec<(i32, Sampled)>,
-    /// Whether they could be taken; `None` where that was not tried.
+    /// Whether they could be taken; `None` if not tried.
     pub samples: Option<Coverage>,
-    /// The processes that ran already and were watched; empty for a command that was started.
+    /// The observed processes that ran already; empty for a started command.
     pub attached: Vec<i32>,
     /// Those of them that have ended.
     pub attached_ended: Vec<i32>,
@@ -92,7 +89,7 @@ impl Run {
     }
 }
 
-/// Hears of what a command left behind while that is waited for.
+/// Called with what a command left behind, while linespeed waits for it.
 pub type Tell<'a> = &'a mut dyn FnMut(&[Process]);
 
 /// Runs a command once, on our own input and outputs. A signal that asks us to stop ends it and all that it started.

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use record::command_run::{Looks, RunEnd, ThreadWaits, ThreadsSeen, Waiting};
+use record::command_run::{Looks, RunEnd, ThreadsSeen, Waiting};
 use record::{Coverage, Detail, Label, Labels, Measurement, Template, Unavailable, detail, metrics, text};
 
 use super::{Job, Run};
 use crate::context::find_implausible;
 use crate::counters::{NO_COUNTERS, TopDown, availability, counts, find, shares};
+use crate::tasks::thread_waits;
 use os::child::Exit;
 
 /// The name of a command's own time among workloads.
@@ -173,7 +174,7 @@ const LATE_SECONDS: f64 = 0.02;
 const LATE_SHARE: f64 = 0.01;
 const ENDED_UNSEEN: Template = Template::new(
     "stat-ended-unseen",
-    "too long by up to {late}: linespeed was stopped, or had no CPU, when the command ended",
+    "up to {late} too long: linespeed was stopped, or had no CPU, when the command ended",
 );
 
 /// The run with the median time.
@@ -227,15 +228,7 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
     if !waiting.is_empty() {
         all.set_parts(detail::WAITING, &waiting);
     }
-    let mut waits = ThreadWaits::new();
-    for (what, seen) in runs.iter().flat_map(|run| &run.seen.waits) {
-        let all = waits.entry(what.word().to_owned()).or_default();
-        all.threads += seen.threads;
-        all.again += seen.again;
-    }
-    if let Some(locks) = typical.seen.locks {
-        waits.entry(crate::tasks::Waiting::Lock.word().to_owned()).or_default().locks = Some(locks);
-    }
+    let waits = thread_waits(runs.iter().map(|run| &run.seen), typical.seen.locks);
     if !waits.is_empty() {
         all.set_parts(detail::WAITS, &waits);
     }
@@ -341,8 +334,8 @@ fn moved(runs: &[Run], figures: &mut Figures) {
         figures.measurements.push(moved.with_detail(detail::SOURCE, "sched"));
     } else {
         let reason =
-            text!("the kernel counts migrations of sampled threads, and some threads were never sampled");
-        let remedy = text!("--perf-format counts them, with a longer start-up");
+            text!("migrations are counted for sampled threads only, and some threads were never sampled");
+        let remedy = text!("--perf-format counts all of them, at the cost of a slower start");
         figures.coverage.push(Coverage::skipped("counter cpu-migrations", reason).with_remedy(remedy));
     }
 }
@@ -369,7 +362,7 @@ fn minor_faults(run: &Run) -> f64 {
 fn cover(runs: &[Run], figures: &mut Figures) {
     let here = availability();
     if runs.iter().any(|run| !run.attached.is_empty()) {
-        let reason = text!("running processes are watched through /proc alone");
+        let reason = text!("running processes are observed through /proc only");
         figures.coverage.push(Coverage::skipped(Coverage::COUNTERS, reason));
     } else if !here.pmu {
         let refusal = here.refusal.clone().unwrap_or_else(|| Unavailable::new(NO_COUNTERS));
@@ -408,15 +401,14 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         );
         figures.coverage.push(Coverage::skipped("threads", reason));
     } else if runs.iter().any(|run| run.seen.too_many) {
-        let reason = text!("more threads than are sampled: the first ones stand for all");
+        let reason = text!("too many threads to sample them all; only the first ones are included");
         figures.coverage.push(Coverage::degraded("threads", reason));
     }
     let asked: u64 = runs.iter().flat_map(|run| run.seen.waits.values()).map(|waits| waits.threads).sum();
     let unread: u64 = runs.iter().map(|run| run.seen.looks.unread).sum();
     if unread > asked {
-        let reason =
-            text!("what threads wait for may not be read: /proc/PID/syscall and wchan are refused or empty");
-        let remedy = text!("watch it as its user, or as root");
+        let reason = text!("wait reasons are not readable: /proc/PID/syscall and wchan are denied or empty");
+        let remedy = text!("run as the user of the process, or as root");
         figures.coverage.push(Coverage::skipped("waits", reason).with_remedy(remedy));
     }
     // Threads that begin and end between two looks: their time on a CPU is known, from what the kernel adds up of those

@@ -98,7 +98,7 @@ impl Group {
 
 /// A pinned group that found no counter is in error, and reads as nothing.
 const TAKEN: Template =
-    Template::new("counters-taken", "not counted: another program holds the CPU's counters");
+    Template::new("counters-taken", "not counted: another program has exclusive use of the CPU's counters");
 
 /// A descriptor that fails.
 const NOT_READABLE: Template = Template::new("counters-not-readable", "not counted: {error}");

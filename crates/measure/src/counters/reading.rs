@@ -39,9 +39,9 @@ impl Count {
 /// What all counters showed at one time, or between two.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
-    /// The events that were counted.
+    /// The counted events.
     pub counts: Vec<Count>,
-    /// Events that are open but were never on a counter: no figure. With the reason.
+    /// Events that are open but were never on a counter and so have no result, each with the reason.
     pub not_counted: Vec<(&'static str, Text)>,
     /// What both come from: times count even where nothing was counted.
     rows: Vec<Row>,
@@ -91,7 +91,7 @@ impl Reading {
         total.reading()
     }
 
-    /// Instructions a cycle.
+    /// Instructions per cycle.
     pub fn ipc(&self) -> Option<f64> {
         let cycles = self.get("cycles")?.value;
         let instructions = self.get("instructions")?.value;
@@ -101,7 +101,7 @@ impl Reading {
 
 /// Why an open event has no figure.
 pub(super) const NO_TURN: Template =
-    Template::new("counters-no-turn", "not counted: no counter was free for it while the program ran");
+    Template::new("counters-no-turn", "not counted: no hardware counter was free while the program ran");
 
 /// Sums readings of single descriptors by event: threads, or the kinds of core of a hybrid machine.
 #[derive(Debug, Default)]

@@ -114,10 +114,8 @@ impl Surroundings {
                     || Unavailable::new(if self.virtual_machine { NO_VIRTUAL_PMU } else { NOT_COUNTED });
                 self.without_unit().unwrap_or_else(unknown)
             }
-            Some(libc::EMFILE | libc::ENFILE) => {
-                text!("counters-no-descriptor", "no file descriptor is free")
-                    .with_remedy(text!("counters-raise-descriptors", "raise the limit: ulimit -n 4096"))
-            }
+            Some(libc::EMFILE | libc::ENFILE) => text!("counters-no-descriptor", "no free file descriptors")
+                .with_remedy(text!("counters-raise-descriptors", "raise the limit: ulimit -n 4096")),
             Some(libc::EBUSY) => text!("another program has exclusive use of the PMU").into(),
             Some(libc::ESRCH) => text!("the process has ended").into(),
             _ => text!("perf_event_open: {error}").into(),
@@ -128,7 +126,7 @@ impl Surroundings {
         match (self.paranoid, scope) {
             (Some(level @ 1..), Scope::Machine) => text!(
                 "counters-need-machine-privilege",
-                "kernel.perf_event_paranoid is {level}: counting whole CPUs takes 0 or CAP_PERFMON",
+                "kernel.perf_event_paranoid is {level}: counting whole CPUs requires 0 or CAP_PERFMON",
                 level = level.unsigned_abs()
             )
             .with_remedy(lower_to(0)),
@@ -140,10 +138,10 @@ impl Surroundings {
             )
             .with_remedy(lower_to(1)),
             (_, Scope::Process(pid)) => text!(
-                "process {pid} has other privileges than this one and may not be counted",
+                "no permission to count events of process {pid}, which has other privileges",
                 pid = pid.unsigned_abs()
             )
-            .with_remedy(text!("count as the user of that process, or with CAP_PERFMON and CAP_SYS_PTRACE")),
+            .with_remedy(text!("run as the user of that process, or with CAP_PERFMON and CAP_SYS_PTRACE")),
             (level, _) => {
                 let denied = match level {
                     None => text!(
@@ -169,10 +167,10 @@ impl Surroundings {
     pub(super) fn user_mode_only(&self) -> Unavailable {
         let reason = match self.paranoid {
             Some(level) => text!(
-                "kernel.perf_event_paranoid is {level}: only user mode may be counted, and this event is of the kernel",
+                "kernel.perf_event_paranoid is {level}: only user-mode events may be counted, and this is a kernel event",
                 level = level.to_string()
             ),
-            None => text!("only user mode may be counted, and this event is of the kernel"),
+            None => text!("only user-mode events may be counted, and this is a kernel event"),
         };
         Unavailable::new(reason).with_remedy(lower_to(1))
     }

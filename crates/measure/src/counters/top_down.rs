@@ -87,7 +87,7 @@ pub(super) enum Identity {
     Amd { family: u32, model: u32 },
     /// Arm's register.
     Arm(Midr),
-    /// Another one, or not told.
+    /// Another one, or unknown.
     Other,
 }
 

@@ -136,7 +136,7 @@ impl Uncore {
         Err(refused.unwrap_or_else(|| {
             text!(
                 "uncore-none",
-                "no counters of memory controllers in /sys/bus/event_source/devices: a guest, or no driver"
+                "no memory controller counters in /sys/bus/event_source/devices (virtual machine, or no driver)"
             )
             .into()
         }))
@@ -233,7 +233,7 @@ fn open_family(
                             }
                             _ => text!(
                                 "uncore-refused",
-                                "{unit} has {event} and does not count it: {error}",
+                                "{unit} lists {event} but cannot count it: {error}",
                                 unit = unit.name.clone(),
                                 event = *event
                             )

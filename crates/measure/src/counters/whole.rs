@@ -1,4 +1,4 @@
-//! Counters of whole CPUs: instructions a cycle and top-down of all that ran there, or of the tasks of one cgroup.
+//! Counters of whole CPUs: instructions per cycle and top-down of all that ran there, or of the tasks of one cgroup.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -43,8 +43,7 @@ pub(crate) const BANDWIDTH: Measure = Measure {
         let wanted = beyond_caches(machine);
         let allowed = memory_allowance_at_start(machine, snapshot) / ARRAYS as u64;
         let why = text!(
-            "arrays of {allowed} each, less than four times the last-level caches ({wanted}): \
-             part of the traffic may hit caches",
+            "arrays of {allowed} each, smaller than four times the last-level caches ({wanted}): some accesses may hit caches",
             allowed = Value::Bytes(allowed),
             wanted = Value::Bytes(wanted)
         );
@@ -70,8 +69,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let ready = array_setup::with_third(context, ready)?;
     if ready.slow {
         let why = text!(
-            "first touch is slow here: arrays of {ready} each were ready in time, not {wanted} \
-             (four times the last-level caches)",
+            "first touch is slow: only {ready} per array was ready in time, instead of {wanted} (four times the last-level caches)",
             ready = Value::Bytes(ready.bytes()),
             wanted = Value::Bytes(beyond_caches(context.machine))
         );
@@ -193,7 +191,7 @@ fn maybe_cached(machine: &Machine, cpus: &[u32], m: &Measurement) -> Option<Doub
     ((walked as f64) < LEAST_TIMES * caches as f64).then(|| {
         text!(
             "bandwidth-partly-cached",
-            "arrays may fit in the caches: {walked} together, last-level caches {caches}",
+            "arrays may fit in the caches: {walked} in total, last-level caches {caches}",
             walked = Value::Bytes(walked),
             caches = Value::Bytes(caches)
         )

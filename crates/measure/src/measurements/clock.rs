@@ -117,7 +117,7 @@ fn report_unpinned(context: &mut Context, cpu: u32) {
     context.degrade_with_remedy(
         "clock",
         text!("a thread cannot be pinned to CPU {cpu}"),
-        text!("allow sched_setaffinity (a seccomp filter denies it), or put the CPU online"),
+        text!("allow sched_setaffinity (a seccomp filter blocks it), or bring the CPU online"),
     );
 }
 
@@ -214,7 +214,7 @@ fn summarize(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurem
         .with_known_detail(detail::PAIRS_CUT_BY_INTERRUPTION, (cut > 0).then_some(cut));
     let mut m = judged(Measurement { marks: taken.marks, ..m }, TARGET);
     if made_do && cut > 0 && m.summary.n > 0 {
-        let why = text!("{cut} of {pairs} run pairs were interrupted");
+        let why = text!("{cut} of {pairs} pairs of runs were interrupted");
         m.doubt = Some(Doubt::too_noisy(why));
     }
     if !taken.multiply.is_empty() && m.summary.n > 0 {
@@ -230,7 +230,7 @@ fn summarize(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurem
         if apart > AGREEMENT {
             let disagree = text!(
                 "clock-chains-disagree",
-                "clock by adds {adds}, by multiplies {multiplies}: they should agree within {agreement}",
+                "clock {adds} by additions, {multiplies} by multiplications: these should agree within {agreement}",
                 adds = Value::Figure(m.summary.median, "Hz"),
                 multiplies = Value::Figure(second, "Hz"),
                 agreement = Value::Share(AGREEMENT)

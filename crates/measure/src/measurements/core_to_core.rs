@@ -258,7 +258,7 @@ impl Done {
         let whole = context.at_more_length(NAME);
         if self.measured == 0 {
             return Err(match (self.no_memory, self.unpinned.iter().next()) {
-                (Some(why), _) => text!("no memory for a line: {why}").into(),
+                (Some(why), _) => text!("no memory for a cache line: {why}").into(),
                 (_, Some(cpu)) => text!("no thread can be pinned to CPU {cpu} or its partners").into(),
                 _ => Coverage::NO_PAIR_AT_ONCE.into(),
             });
@@ -266,7 +266,7 @@ impl Done {
         let (n, all) = (plan.pairs.len(), plan.all);
         let several_nodes = context.machine.nodes.len() > 1;
         if n < all {
-            let why = text!("{n} of {all} CPU pairs were sampled, equally many of each kind");
+            let why = text!("{n} of {all} CPU pairs were sampled, the same number of each kind");
             match context.depth {
                 Depth::Full => context.degrade(NAME, why),
                 _ => context.degrade_with_remedy(NAME, why, whole.clone()),
@@ -279,11 +279,11 @@ impl Done {
         }
         if self.lost {
             let why = text!(
-                "ended after {measured} of {all} pairs: a thread got no time on its CPU",
+                "ended after {measured} of {all} pairs: a thread got no CPU time",
                 measured = self.measured,
                 all = n
             );
-            let stop = text!("stop what runs there with real-time priority");
+            let stop = text!("stop real-time tasks on that CPU");
             degrade(why, stop);
         }
         if self.unanswered > 0 {
@@ -296,15 +296,15 @@ impl Done {
         }
         if self.misplaced > 0 {
             let cells = self.misplaced;
-            let why = text!("{cells} cells are withheld: their page lay on another node");
+            let why = text!("{cells} cells were discarded: their page was on another node");
             degrade(why, FREE_MEMORY.into());
         }
         if let Some(why) = self.no_memory {
-            let why = text!("no memory for some lines: {why}");
+            let why = text!("no memory for some cache lines: {why}");
             degrade(why, MORE_MEMORY.into());
         }
         if let Some(why) = self.unbound.filter(|_| several_nodes) {
-            let why = text!("mbind is refused ({why}): lines lie where they were first touched");
+            let why = text!("mbind failed ({why}): cache lines are on the node of first touch");
             degrade(why, ALLOW_MBIND.into());
         }
         if let Some(why) = self.unproven {

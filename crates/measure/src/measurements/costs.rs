@@ -83,7 +83,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         context.advance(if to == lead { 0.8 } else { 1.0 });
     }
     if other.is_none() {
-        context.degrade(NAME, text!("across CPUs: only one CPU may be used"));
+        context.degrade(NAME, text!("only one CPU is available, so nothing is measured across CPUs"));
     }
     Ok(())
 }

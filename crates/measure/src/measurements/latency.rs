@@ -54,7 +54,7 @@ pub(crate) const LATENCY: Measure = Measure {
         let allowed = memory_allowance_at_start(machine, snapshot) / 2;
         let why = text!(
             "latency-sets-small",
-            "working sets of at most {allowed}, less than four times the last-level caches ({wanted})",
+            "working sets are limited to {allowed}, less than four times the last-level caches ({wanted})",
             allowed = Value::Bytes(allowed),
             wanted = Value::Bytes(wanted)
         );
@@ -100,7 +100,7 @@ pub(crate) fn sizes(largest: usize, steps: u32) -> Vec<usize> {
 
 /// The kernel made huge pages of none of the memory.
 const HUGE_PAGES_REFUSED: Template =
-    Template::new("latency-huge-pages-refused", "the kernel provided no huge page");
+    Template::new("latency-huge-pages-refused", "the kernel provided no huge pages");
 
 fn open_curve(context: &mut Context, page: Page, largest: usize, node: Option<u32>) -> Option<Curve> {
     let what = Coverage::latency_on(&page.word());
@@ -119,7 +119,7 @@ fn open_curve(context: &mut Context, page: Page, largest: usize, node: Option<u3
     if let Some(error) = bound
         && context.machine.nodes.len() > 1
     {
-        let why = text!("mbind is refused ({error}): memory lies where it was first touched");
+        let why = text!("mbind failed ({error}): memory is on the node of first touch");
         context.degrade_with_remedy(what.clone(), why, ALLOW_MBIND);
     }
     cycle.grow_to(SMALLEST);
@@ -174,7 +174,7 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
             && let Some(base) = curves.pop()
         {
             let why = text!(
-                "ends at {size}: larger sets take too long to fill here",
+                "the curve ends at {size}: larger working sets take too long to fill",
                 size = Value::Bytes(base.cycle.bytes() as u64)
             );
             context.degrade_with_remedy(Coverage::latency_on(&base.page.word()), why, FULL);
@@ -213,7 +213,7 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
     }
     for curve in curves.iter().filter(|curve| curve.cycle.capacity() < largest) {
         let why = text!(
-            "ends at {size}: no more huge pages are free",
+            "the curve ends at {size}: no more free huge pages",
             size = Value::Bytes(curve.cycle.capacity() as u64)
         );
         context.degrade_with_remedy(Coverage::latency_on(&curve.page.word()), why, HUGE_PAGES);
@@ -228,7 +228,7 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
     }
     if ended.is_ok() && reached < largest {
         let why = text!(
-            "time ended at {reached}; {planned} was planned",
+            "out of time at {reached}; {planned} was planned",
             reached = Value::Bytes(reached as u64),
             planned = Value::Bytes(largest as u64)
         );
@@ -315,7 +315,7 @@ fn close_curve(context: &mut Context, curve: Curve, cpu: u32) -> Option<Cycle> {
             && point.bytes as u64 <= core_bytes
         {
             let why = text!(
-                "the core clock was {low} to {high} during the curve, so compare runs by load.latency_cycles",
+                "the core clock varied from {low} to {high}: compare runs by load.latency_cycles",
                 low = Value::Figure(low, "Hz"),
                 high = Value::Figure(high, "Hz")
             );
@@ -347,7 +347,7 @@ impl HugePagesLifted {
         context.degrade_with_remedy(
             format!("{what} huge pages"),
             text!(
-                "refused to this process (PR_SET_THP_DISABLE), but for this measurement, which took the refusal back"
+                "THP is disabled for this process (PR_SET_THP_DISABLE); linespeed enabled it for this measurement only"
             ),
             text!("start it from a process without PR_SET_THP_DISABLE"),
         );

@@ -42,10 +42,10 @@ const HOPS: u64 = 512;
 
 /// One CPU alone has nobody to load.
 const NEEDS_LOADERS: Template =
-    Template::new("needs-two-cpus-to-load", "it needs two CPUs: one to measure, others to load");
+    Template::new("needs-two-cpus-to-load", "needs two CPUs: one to measure, another to generate load");
 
 const ONE_LOADER: Template =
-    Template::new("one-cpu-to-load", "one CPU is left to load the memory, which may not reach its limit");
+    Template::new("one-cpu-to-load", "only one CPU generates load, which may not saturate memory");
 
 pub(crate) const LOADED_LATENCY: Measure = Measure {
     name: NAME,
@@ -73,7 +73,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         let size = Value::Bytes(read_from);
         context.degrade_with_remedy(
             NAME,
-            text!("the load reads only {size}, which fits the caches"),
+            text!("the load reads only {size}, which fits in the caches"),
             text!("linespeed run loaded-latency --full, or more memory"),
         );
     }
@@ -119,7 +119,10 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     if starved > 0 {
         context.degrade_with_remedy(
             NAME,
-            text!("other programs held the CPU at {starved} of {all} rates, which are left out", all = RATES),
+            text!(
+                "other programs occupied the CPU at {starved} of {all} rates, which are excluded",
+                all = RATES
+            ),
             text!("stop other programs, or linespeed run loaded-latency --full"),
         );
     }
@@ -277,7 +280,7 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
 /// Why a point is in doubt that another one refutes.
 const REFUTED: Template = Template::new(
     "loaded-latency-refuted",
-    "latency was lower at a higher load: likely others used the memory or the caches",
+    "latency fell at a higher load: other programs probably used memory or caches",
 );
 
 /// The bandwidth at which latency first reaches twice the idle one, between the points by a straight line; `None`

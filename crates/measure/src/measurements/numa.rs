@@ -48,7 +48,7 @@ pub(crate) const NUMA: Measure = Measure {
             return Some(why.into_impossible(NAME));
         }
         let why = text!(
-            "kernel NUMA balancing is on: bound memory is not migrated, but its scans may disturb samples"
+            "kernel NUMA balancing is on: it does not migrate bound memory, but its scans may disturb samples"
         );
         let balancing = snapshot.numa_balancing.is_some_and(|mode| mode > 0);
         let remedy = "sysctl kernel.numa_balancing=0 while measuring";
@@ -163,7 +163,7 @@ fn latency(context: &mut Context, rows: &[Row], columns: &mut [Column], seconds:
         let why = if cells.unfinished {
             text!(Coverage::TIME_ENDED, when = format!("before {missing} cells"))
         } else {
-            text!("{cells} cells are missing: their CPU was taken away", cells = missing)
+            text!("{cells} cells are missing: their CPU went offline", cells = missing)
         };
         context.degrade_with_remedy("numa latency", why, "linespeed run numa --full");
     }
@@ -231,7 +231,7 @@ fn bandwidth(
         let held = plan::caches_of(context.machine, &row.cpus);
         if m.doubt.is_none() && (column.touched as u64) < held.saturating_mul(2) {
             let why = text!(
-                "array of {array} only: a part came from the node's caches ({caches})",
+                "array of only {array}: some data came from the node's caches ({caches})",
                 array = Value::Bytes(column.touched as u64),
                 caches = Value::Bytes(held)
             );

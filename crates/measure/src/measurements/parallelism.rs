@@ -67,11 +67,11 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
     });
     let cycle = built.ok_or(OWN_THREAD_NOT_STARTED)?.map_err(|error| text!(NOT_MAPPED, error))?;
     if cycle.mapping().page() == Page::Base {
-        context.degrade(what, text!("on base pages: there are no huge ones"));
+        context.degrade(what, text!("measured on base pages, because no huge pages are available"));
     }
     if (cycle.bytes() as f64) < 0.97 * wanted as f64 {
         let why = text!(
-            "first touch is slow here: the working set is {size}, not {wanted}",
+            "first touch is slow: the working set is {size} instead of {wanted}",
             size = Value::Bytes(cycle.bytes() as u64),
             wanted = Value::Bytes(wanted as u64)
         );

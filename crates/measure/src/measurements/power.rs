@@ -1,4 +1,4 @@
-//! What the machine draws idle and under known work on all CPUs. A busy package that draws little is stalled: these figures
+//! What the machine draws idle and under known work on all CPUs. A busy package that draws little is stalled: these results
 //! are what its power in production is read against.
 
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ const IDLE: &str = "idle";
 /// Half-width of the interval beyond which power is too noisy.
 const TARGET: f64 = 0.05;
 
-const NONE: Template = Template::new("power-no-sensor", "no RAPL domain of a package and no power meter");
+const NONE: Template = Template::new("power-no-sensor", "no RAPL package domain and no power meter");
 const REFUSED: Template = Template::new("power-root-only", "only root may read the energy counters");
 const AS_ROOT: Template = Template::new("power-as-root", "sudo linespeed run power-draw");
 

@@ -134,7 +134,7 @@ fn report_same_orders(context: &mut Context) {
     if !same.is_empty() {
         let measured: Vec<&str> = distinct.into_iter().map(FillOrder::name).collect();
         let why = text!(
-            "{same}: same order of CPUs here as {measured}",
+            "{same}: same CPU order as {measured} on this machine",
             same = same.join(", "),
             measured = measured.join(", ")
         );
@@ -232,7 +232,7 @@ fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) ->
     if let (Some(least), Some(most)) = (left_out.first(), left_out.last()) {
         let steps = if least == most { least.to_string() } else { format!("{least} to {most}") };
         let why = text!(
-            "memory suffices for {threads} threads ({each} each): {missing} steps of {steps} threads are left out",
+            "memory is sufficient for only {threads} threads ({each} each): {missing} steps of {steps} threads are skipped",
             each = Value::Bytes(each),
             missing = left_out.len()
         );

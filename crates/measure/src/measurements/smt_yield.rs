@@ -113,10 +113,10 @@ fn no_siblings(machine: &Machine, control: Option<&str>) -> Unavailable {
     }
     let siblings = machine.cpus.iter().any(|cpu| cpu.online && cpu.siblings.len() > 1);
     if siblings {
-        return text!("siblings-not-allowed", "no core has two CPUs that this process may use")
+        return text!("siblings-not-allowed", "no core has two CPUs available to this process")
             .with_remedy(text!("allow both siblings of a core (taskset, cpuset, --cpus)"));
     }
-    text!("no-siblings", "no core here shows two siblings").into()
+    text!("no-siblings", "no core has two siblings").into()
 }
 
 /// Measures one workload on one core.

@@ -118,7 +118,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         context.degrade_with_remedy(
             "stolen",
             text!(
-                "whose the gaps are is not told: /proc/interrupts cannot be read, or does not list the CPU"
+                "the causes of gaps are unknown: /proc/interrupts is not readable, or does not list the CPU"
             ),
             text!("make /proc/interrupts readable (a sandbox or container hides it)"),
         );

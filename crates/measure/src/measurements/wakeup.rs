@@ -1,4 +1,4 @@
-//! Wake-up latency as cyclictest measures it: absolute timers, one thread a CPU; as the machine is, with idle states held off and
+//! Wake-up latency as cyclictest measures it: absolute timers, one thread per CPU; as the machine is, with idle states held off and
 //! tuned, under SCHED_OTHER and, where allowed, SCHED_FIFO. Missed periods are counted, and a second set of percentiles is
 //! corrected for them.
 
@@ -136,7 +136,7 @@ pub(crate) const WAKEUP: Measure = Measure {
     name: NAME,
     metrics: &[metrics::WAKEUP_LATENCY],
     obstacle: |machine, _, _| {
-        let why = text!("SCHED_FIFO is not allowed to this user, so SCHED_OTHER only");
+        let why = text!("SCHED_FIFO is not permitted for this user: measured with SCHED_OTHER only");
         let denied = machine.limits.rt_priority.is_some_and(|most| most < u32::from(Wakeups::USUAL.priority));
         denied.then(|| Coverage::degraded(NAME, why).with_remedy(os::fifo_remedy()))
     },
@@ -242,7 +242,7 @@ fn report_refusals<'a>(
         context.degrade_with_remedy(
             Coverage::TUNED_WAKEUP,
             text!(Coverage::IDLE_STATES_NOT_HELD, why),
-            text!("run as root, or allow the device to this user"),
+            text!("run as root, or give this user access to the device"),
         );
     }
     if let Some(why) = seen.clone().find_map(|s| s.slack_refused.clone()) {

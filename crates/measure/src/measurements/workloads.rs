@@ -67,7 +67,7 @@ fn measure_cpu(context: &mut Context, turn: &Turn, cpu: u32) -> Result<(), Unava
     let definition = turn.workload.definition();
     if definition.bytes > context.memory_allowance() {
         return Err(text!(
-            "requires {needed} of memory, at most {allowed} may be used",
+            "requires {needed} of memory; at most {allowed} is available",
             needed = Value::Bytes(definition.bytes),
             allowed = Value::Bytes(context.memory_allowance())
         )

@@ -68,7 +68,7 @@ pub(super) enum Call {
     Futex,
     /// What its first argument is open on.
     OnAFile,
-    /// Events on as many files as its first argument says; a sleep where that is 0.
+    /// Events on as many files as its first argument specifies; a sleep where that is 0.
     Select,
     /// The same with the number second.
     Poll,

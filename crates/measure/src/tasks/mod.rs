@@ -1,7 +1,7 @@
 //! What the threads of any processes do, looked at from outside: their states, what they wait in, their time on a CPU and
 //! ready for one.
 //!
-//! [`Sampler`] watches a set of processes and what they start, a command of ours or services that run already, and says what
+//! [`Sampler`] watches a set of processes and what they start, a command of ours or services that run already, and reports what
 //! could not be read.
 
 mod calls;
@@ -12,12 +12,10 @@ mod spells;
 pub(crate) mod thread;
 mod turns;
 mod waiting;
-mod waits;
 
 pub(crate) use calls::Machine;
 pub use calls::Waiting;
 pub use sampler::{Effort, FIRST, Sampler};
-pub use seen::Seen;
+pub use seen::{Seen, thread_waits};
 pub use thread::{Had, Thread, migrations};
 pub(crate) use waiting::find_by_call;
-pub use waits::WaitLooks;

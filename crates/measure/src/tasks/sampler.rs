@@ -39,15 +39,32 @@ pub struct Effort {
     /// Whether migrations are asked for, and how often each thread had been taken off a CPU before the beginning: two more files a
     /// thread.
     moves: bool,
+    /// Whether what the processes start is looked at, too, and every thread that waits is asked for its reason; otherwise only those
+    /// that were seen to run.
+    whole: bool,
 }
 
 impl Effort {
-    /// For a command that is measured: at most a hundredth of one CPU.
-    pub const MEASURED: Self =
-        Self { cost: 100, between: Duration::from_millis(50), threads: 4096, waiting: 64, moves: true };
+    /// For a measured command: at most a hundredth of one CPU.
+    pub const MEASURED: Self = Self {
+        cost: 100,
+        between: Duration::from_millis(50),
+        threads: 4096,
+        waiting: 64,
+        moves: true,
+        whole: true,
+    };
     /// For processes in production, which are watched for long.
-    pub const BESIDE: Self =
-        Self { cost: 400, between: Duration::from_millis(100), threads: 256, waiting: 24, moves: false };
+    pub const BESIDE: Self = Self {
+        cost: 400,
+        between: Duration::from_millis(100),
+        threads: 256,
+        waiting: 24,
+        moves: false,
+        whole: true,
+    };
+    /// For the busiest processes of a machine, whichever they are at the moment.
+    pub const BUSIEST: Self = Self { threads: 64, whole: false, ..Self::BESIDE };
 }
 
 /// Looks at processes and what they start.
@@ -120,6 +137,7 @@ impl Sampler {
             return;
         }
         self.pids.push(pid);
+        let whole = self.effort.whole;
         let mut pids = vec![pid];
         while let Some(pid) = pids.pop() {
             for tid in thread::list_threads(pid) {
@@ -132,8 +150,10 @@ impl Sampler {
                 let mut thread = Thread::new(pid, tid);
                 if thread.refresh(self.effort.moves) {
                     thread.involuntary = self.effort.moves.then(|| thread::involuntary_switches(pid, tid));
-                    thread.children = thread::children(pid, tid);
-                    pids.extend(&thread.children);
+                    if whole {
+                        thread.children = thread::children(pid, tid);
+                        pids.extend(&thread.children);
+                    }
                     thread.restart();
                     self.threads.insert((pid, tid), thread);
                 }
@@ -143,12 +163,19 @@ impl Sampler {
         self.all_at = Some(Instant::now() + UNKNOWN);
     }
 
+    /// Looks at these processes and at no others from now on.
+    pub fn look_at_only(&mut self, pids: &[i32]) {
+        self.pids.retain(|pid| pids.contains(pid));
+        pids.iter().for_each(|pid| self.add(*pid));
+        self.turns.begin_anew();
+    }
+
     /// No longer looks at a process; what was seen of it stays.
     pub fn forget(&mut self, pid: i32) {
         self.pids.retain(|other| *other != pid);
     }
 
-    /// Looks, and says when to look again.
+    /// Looks, and returns when to look again.
     pub fn tick(&mut self) -> Duration {
         if std::mem::take(&mut self.first) { FIRST } else { self.look_with(|_| {}) }
     }
@@ -225,7 +252,7 @@ impl Sampler {
             let grown = thread.on_cpu_ns.saturating_sub(on_cpu);
             let again = known && thread.slices > slices;
             // Who has not run has started none.
-            if again || !known || !thread.children.is_empty() {
+            if self.effort.whole && (again || !known || !thread.children.is_empty()) {
                 thread.children = thread::children(pid, tid);
             }
             return self.threads.get_mut(&key).map(|thread| (thread, grown, again));
@@ -331,6 +358,10 @@ impl Sampler {
     fn ask_sleepers(&mut self, mut sleepers: Vec<Sleeper>) -> Option<Waiting> {
         let threads = &mut self.threads;
         let ran = |one: &Sleeper| threads.get(&(one.pid, one.tid)).is_some_and(|thread| thread.spells.ran());
+        if !self.effort.whole {
+            // Those that sleep for long, as most threads of a server do, hold nothing back.
+            sleepers.retain(|one| one.state == 'D' || one.state == 'S' && ran(one));
+        }
         sleepers.sort_by_key(|one| (!one.again, !ran(one)));
         let asked = sleepers.into_iter().take(self.effort.waiting);
         self.seen.ask(asked, &mut HashMap::new(), |key, waiting| {
@@ -365,8 +396,8 @@ mod tests {
         while thread::list_threads(pid).len() < 81 && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(20));
         }
-        let mut sampler = Sampler::of_processes(&[pid], Effort { threads: 16, ..Effort::BESIDE });
         let before = Had::read(pid, pid);
+        let mut sampler = Sampler::of_processes(&[pid], Effort { threads: 16, ..Effort::BESIDE });
         let (mut on_cpu, mut others) = (0, HashSet::new());
         // The first times tell which of them runs.
         for time in 0..8 {
@@ -401,5 +432,30 @@ mod tests {
         sampler.tick();
         sampler.take();
         assert!(sampler.threads.is_empty(), "what has ended is kept");
+    }
+
+    #[test]
+    fn of_the_busiest_processes_those_that_sleep_again_and_again_are_seen_to_sleep() {
+        let mut child = program(3);
+        let pid = child.id() as i32;
+        let mut sampler = Sampler::of_processes(&[], Effort::BUSIEST);
+        sampler.look_at_only(&[pid]);
+        let until = Instant::now() + Duration::from_secs(60);
+        let again = |seen: &Seen| seen.waits.values().map(|waits| waits.again).sum::<u64>();
+        while again(&sampler.seen) < 5 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+            sampler.tick();
+        }
+        sampler.look_at_only(&[]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let (seen, _) = sampler.take();
+        assert!(again(&seen) >= 5 && seen.looks.all > 0, "{seen:?}");
+        assert!(
+            seen.waits.values().all(|waits| waits.threads <= seen.looks.all),
+            "who never ran is asked: {seen:?}"
+        );
+        sampler.tick();
+        assert!(sampler.take().0.threads.is_empty());
     }
 }

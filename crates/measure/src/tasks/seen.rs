@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::command_run::{LockWaits, Looks, Waits};
+use record::command_run::{LockWaits, Looks, ThreadWaits, Waits};
 
 use super::calls::Waiting;
 use super::program::Program;
@@ -29,7 +29,7 @@ pub struct Seen {
     pub waits: BTreeMap<Waiting, Waits>,
     /// Of the process whose threads waited longest for locks.
     pub locks: Option<LockWaits>,
-    /// Threads that were seen, those with the most time on a CPU first.
+    /// The threads seen, those with the most CPU time first.
     pub threads: Vec<Thread>,
     /// Threads that had no turn: when they had one last, they waited, and had not run since the one before.
     pub resting: usize,
@@ -86,6 +86,20 @@ impl Seen {
             all.again += waits.again;
         }
     }
+}
+
+/// What threads waited for at all looks, by the words that records have; `locks`: where threads waited longest for locks.
+pub fn thread_waits<'a>(all: impl IntoIterator<Item = &'a Seen>, locks: Option<LockWaits>) -> ThreadWaits {
+    let mut waits = ThreadWaits::new();
+    for (what, seen) in all.into_iter().flat_map(|seen| &seen.waits) {
+        let all = waits.entry(what.word().to_owned()).or_default();
+        all.threads += seen.threads;
+        all.again += seen.again;
+    }
+    if locks.is_some() {
+        waits.entry(Waiting::Lock.word().to_owned()).or_default().locks = locks;
+    }
+    waits
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub struct Thread {
     pub runnable_ns: u64,
     /// Times that it was put on a CPU: that of its switches.
     pub slices: u64,
-    /// Times that the kernel moved it to another CPU, where the kernel tells (CONFIG_SCHED_DEBUG).
+    /// Times that the kernel moved it to another CPU, if the kernel exposes it (CONFIG_SCHED_DEBUG).
     pub migrations: Option<u64>,
     /// Nanoseconds between the first look at it and the last in which it neither had a CPU nor was ready for one.
     pub blocked_ns: u64,
@@ -78,7 +78,7 @@ pub struct Had {
     pub migrations: u64,
     /// Nanoseconds that it waited for a disk.
     pub disk_ns: u64,
-    /// When that was read.
+    /// When it was read.
     pub read_at: Option<Instant>,
 }
 
@@ -127,7 +127,7 @@ fn parse_migrations(sched: &str) -> Option<u64> {
 }
 
 impl Thread {
-    /// A thread that was not looked at yet.
+    /// A thread before its first look.
     pub fn new(pid: i32, tid: i32) -> Self {
         Self { pid, tid, state: 'S', involuntary: Some(0), ..Self::default() }
     }
@@ -143,7 +143,7 @@ impl Thread {
         thread
     }
 
-    /// Looks at it, and at how often it was moved if that is asked for; `false` when it is gone.
+    /// Looks at it, and with `moves` at how often it migrated; `false` when it is gone.
     pub fn refresh(&mut self, moves: bool) -> bool {
         let place = format!("/proc/{}/task/{}", self.pid, self.tid);
         let Some(stat) = read(&format!("{place}/stat")).as_deref().and_then(Stat::parse) else {
@@ -186,15 +186,6 @@ impl Thread {
         let wanted = Duration::from_nanos(had.saturating_sub(before));
         self.blocked_ns = (now - since).saturating_sub(wanted).as_nanos() as u64;
     }
-}
-
-/// A thread's state, what it had on a CPU and ready for one, ns, and how often it was put on one; `None` when it is gone.
-pub(super) fn look_at_state(pid: i32, tid: i32) -> Option<(char, u64, u64)> {
-    let place = format!("/proc/{pid}/task/{tid}");
-    let state = read(&format!("{place}/stat")).as_deref().and_then(Stat::parse)?.state;
-    let slices = read(&format!("{place}/schedstat")).as_deref().and_then(schedstat);
-    let (on_cpu, runnable, slices) = slices.unwrap_or_default();
-    Some((state, on_cpu.saturating_add(runnable), slices))
 }
 
 impl Thread {

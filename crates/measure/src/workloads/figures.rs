@@ -66,7 +66,7 @@ impl<'a> Seen<'a> {
             let apart = declared.value() / counted.value() - 1.0;
             if apart.abs() > AGREEMENT {
                 let why = text!(
-                    "the counters show {counted} instructions a cycle, {apart} off: their cycles or this clock are not the core's",
+                    "hardware counters show {counted} instructions per cycle, off by {apart}: their cycles or the measured clock are wrong",
                     counted = format!("{:.3}", counted.value()),
                     apart = Value::Share(apart.abs())
                 );
@@ -118,7 +118,7 @@ impl<'a> Seen<'a> {
             let caches = last_level_of(machine, &self.cpus);
             if walked.saturating_mul(crate::arrays::ARRAYS as u64) < 2 * caches {
                 let why = text!(
-                    "the arrays ({walked} each) lie partly in the last-level caches ({caches})",
+                    "the arrays ({walked} each) are partly in the last-level caches ({caches})",
                     walked = Value::Bytes(walked),
                     caches = Value::Bytes(caches)
                 );
@@ -151,7 +151,7 @@ impl<'a> Seen<'a> {
             let more = if others > 1 { format!(" (and {} more CPUs)", others - 1) } else { String::new() };
             context.degrade_with_remedy(
                 what,
-                text!("CPU {cpu}{more} COMPUTES WRONGLY: {wrong}; the figure is withheld", cpu = *cpu, wrong = &wrong.0),
+                text!("CPU {cpu}{more} COMPUTES INCORRECT RESULTS: {wrong}; the result is discarded", cpu = *cpu, wrong = &wrong.0),
                 text!(
                     "trust no result of this machine; undo overclocking, test its memory, look for machine checks in \
                      the kernel's log, and measure again"
@@ -162,7 +162,7 @@ impl<'a> Seen<'a> {
         let list: CpuList = self.cpus.iter().copied().collect();
         let why = if self.run.lost > 0 {
             text!(
-                "{lost} of {all} threads on CPU {list} could not be started, or died",
+                "{lost} of {all} threads on CPU {list} failed to start, or died",
                 lost = self.run.lost,
                 all = self.cpus.len()
             )

@@ -65,7 +65,7 @@ impl Worker for Line {
         match self.memory.iter().position(|byte| *byte != CONTENT) {
             None => Ok(()),
             Some(at) => Err(WrongResult(text!(
-                "a byte that was only flushed and loaded is {got} instead of {right}",
+                "a flushed and reloaded byte is {got} instead of {right}",
                 got = format!("{:#04x}", self.memory[at]),
                 right = format!("{CONTENT:#04x}")
             ))),

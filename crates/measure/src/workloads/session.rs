@@ -104,7 +104,7 @@ impl Session {
         if !others.is_empty() {
             let why = match context.depth {
                 Depth::Quick => text!("left out of a quick run"),
-                _ => text!("the workloads' part of this run's time is too short"),
+                _ => text!("skipped for lack of time"),
             };
             let skipped = Coverage::skipped(format!("{measurement} {}", others.join(", ")), why);
             context.coverage.push(skipped.with_remedy(context.at_more_length(measurement)));

@@ -1,4 +1,4 @@
-//! Runs a workload on groups of CPUs: one worker a CPU, made once; a visit is some slices of work of one group, each
+//! Runs a workload on groups of CPUs: one worker per CPU, made once; a visit is some slices of work of one group, each
 //! with the clock beside it and what happened meanwhile.
 //!
 //! A slice ends for all when its last thread has had its time: whoever is done earlier goes on working, so that none

@@ -33,7 +33,7 @@ pub enum SpawnError {
     },
 }
 
-/// What is known of the name of a program that is not found.
+/// What is known about the name of a missing program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
     /// The command has no name.
@@ -54,7 +54,7 @@ pub enum Hint {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotExecutable {
     /// A folder.
-    #[error("it is a folder")]
+    #[error("it is a directory")]
     Folder,
     /// This user may not execute this file.
     #[error("not executable for this user; chmod +x {0}, or name its interpreter before it")]
@@ -80,13 +80,13 @@ pub enum NotExecutable {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
     /// Its folder cannot be entered.
-    #[error("its folder cannot be entered: {0}")]
+    #[error("cannot enter its working directory: {0}")]
     Folder(Errno),
     /// No such CPUs, or none of them online and allowed.
     #[error("CPU {0} does not exist, is offline, or is not allowed for this process; see linespeed inspect")]
     NoSuchCpus(String),
     /// It cannot be bound to these CPUs.
-    #[error("it cannot be bound to CPU {0}: {1}")]
+    #[error("cannot be bound to CPU {0}: {1}")]
     Affinity(String, Errno),
     /// The kernel or a sandbox binds no memory.
     #[error(
@@ -98,7 +98,7 @@ pub enum Obstacle {
     #[error("its memory cannot be bound to NUMA nodes: {0}; see linespeed inspect")]
     Memory(Errno),
     /// Its input and outputs cannot be connected.
-    #[error("its input and outputs cannot be connected: {0}")]
+    #[error("its input and output cannot be connected: {0}")]
     Streams(Errno),
     /// Arguments and environment exceed the kernel's limit.
     #[error("its arguments and environment are too long (E2BIG)")]
@@ -142,7 +142,7 @@ impl SpawnError {
         }
     }
 
-    /// The same of a program that is called otherwise.
+    /// The same, with another name for the program.
     pub fn with_program(mut self, name: &str) -> Self {
         match &mut self {
             SpawnError::NotFound { program, .. }
@@ -160,7 +160,7 @@ impl Hint {
             Hint::NoSuchFile => "there is no such file: check the path".to_owned(),
             Hint::ShellLine => "a line of shell needs a shell: -- sh -c 'LINE'".to_owned(),
             Hint::ShellBuiltin => format!("it is a shell builtin: -- sh -c '{program} …'"),
-            Hint::InThisFolder => format!("the current folder has one: -- ./{program}"),
+            Hint::InThisFolder => format!("the current directory has one: -- ./{program}"),
             Hint::NotOnPath => "not on PATH: install it, or give its path".to_owned(),
         }
     }

@@ -1,4 +1,4 @@
-//! Finds the program of a command, as a shell would, and says why there is none.
+//! Finds the program of a command, as a shell would, or the reason why there is none.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;

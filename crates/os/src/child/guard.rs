@@ -46,7 +46,7 @@ impl Guard {
         guard
     }
 
-    /// A guard that is not posted yet. What is started from now on can be told by it.
+    /// A guard that has not started yet. It recognizes what is started from now on.
     pub fn prepared(folder: Option<&Path>) -> Self {
         let token = format!("{}-{}", std::process::id(), clock_ns());
         let mark = Mark::new();
@@ -74,7 +74,7 @@ impl Guard {
         (VARIABLE.into(), self.token.clone().into())
     }
 
-    /// Tells the guard that everything has ended; a drop waits for its own end.
+    /// Informs the guard that everything has ended; a drop waits for its own end.
     pub fn dismiss(&self) {
         if let Some(Some(guardian)) = self.posted.get() {
             guardian.dismiss();

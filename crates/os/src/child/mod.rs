@@ -1,4 +1,4 @@
-//! Commands that are measured: started, watched and waited for, with all that they start themselves.
+//! Measured commands: started, observed and waited for, with everything that they start themselves.
 //!
 //! No child outlives this process: each dies with the thread that started it (PR_SET_PDEATHSIG), what forks away is
 //! adopted (PR_SET_CHILD_SUBREAPER), waited for and counted, and [`Child::end`], which a drop calls too, ends the whole

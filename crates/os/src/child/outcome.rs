@@ -51,7 +51,7 @@ impl fmt::Display for Exit {
 pub struct Ended {
     /// How the child itself ended.
     pub exit: Exit,
-    /// From its release to the end of the last process that was waited for.
+    /// From its release to the end of the last process waited for.
     pub wall: Duration,
     /// By how much `wall` may be too long: so long this process did not run, stopped or without a CPU, when it was to look
     /// for the end.
@@ -77,7 +77,7 @@ pub struct Usage {
     pub voluntary_switches: u64,
     /// Times a thread was taken off its CPU.
     pub involuntary_switches: u64,
-    /// Bytes that were read from disks.
+    /// Bytes read from disks.
     pub read_bytes: u64,
     /// Memory in RAM at its most, of the largest process, bytes.
     pub max_rss_bytes: u64,

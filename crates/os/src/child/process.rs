@@ -1,4 +1,4 @@
-//! A child that was started.
+//! A started child.
 
 use std::ffi::OsString;
 use std::io::PipeWriter;
@@ -9,7 +9,7 @@ use super::error::SpawnError;
 use super::outcome::Ended;
 use super::report::Reports;
 
-/// A child that was started.
+/// A started child.
 #[derive(Debug)]
 pub struct Child {
     pub(super) pid: i32,

@@ -1,4 +1,4 @@
-//! What a child says of its start, by the pipe that closes as its program begins.
+//! What a child reports about its start, through a pipe that closes when its program begins.
 
 use std::ffi::OsStr;
 use std::io::{PipeReader, Read};

@@ -45,7 +45,7 @@ impl<'a> Spec<'a> {
 pub struct Memory<'a> {
     /// The nodes.
     pub nodes: &'a CpuList,
-    /// Whether page by page in turn; otherwise the nearest first.
+    /// Whether pages are interleaved; otherwise the nearest node comes first.
     pub interleave: bool,
 }
 

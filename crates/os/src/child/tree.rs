@@ -1,17 +1,13 @@
-//! Which processes are whose: the children that were started here, what they left behind, and all below them.
+//! Which processes are whose: the children started here, what they left behind, and all below them.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
 
 use super::mark;
 use crate::procfs::{self, Stat};
 use crate::thread::check_result;
-
-/// A process that was told to stand still does so when it leaves the kernel; one in the middle of disk I/O may not.
-const STILL: Duration = Duration::from_millis(500);
 
 /// Children that were started here and whose end, with that of all that they left, has not come: process number, and whether it leads its own group.
 static CHILDREN: Mutex<Vec<(i32, bool)>> = Mutex::new(Vec::new());
@@ -63,7 +59,7 @@ pub(crate) fn forget(pid: i32) {
     }
 }
 
-/// Processes that were adopted after the child `pid` or something that it started left them behind.
+/// Processes adopted after the child `pid`, or a process that it started, left them behind.
 pub fn adopted_beside(pid: i32) -> Vec<i32> {
     left_behind_by(pid).iter().map(|process| process.pid).collect()
 }
@@ -103,13 +99,6 @@ pub(super) fn look_at_end(kind: libc::idtype_t, id: i32, flags: libc::c_int) -> 
         let flags = flags | libc::WEXITED | libc::WNOWAIT;
         check_result(libc::waitid(kind, id as libc::id_t, &mut info, flags).into()).map(|_| info)
     }
-}
-
-/// Whether what descendants leave behind becomes ours; otherwise it is init's, and nothing tells whose it was.
-fn is_subreaper() -> bool {
-    let mut set: libc::c_int = 0;
-    // SAFETY: the kernel writes one number.
-    unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut set, 0, 0, 0) == 0 && set != 0 }
 }
 
 /// Processes that we adopted: our children that were not started here, nor by whoever was this process before. Those in the group of a child other than `pid`
@@ -186,57 +175,13 @@ impl Doomed {
         self.0.extend(new.filter_map(|pid| Some((pid, all.get(&pid)?.started))));
     }
 
-    /// Adds what they have started meanwhile, as far as its parents are still there to tell; where we adopt what these
-    /// leave, it is found when they are not.
-    pub(super) fn follow(&mut self) {
-        if !is_subreaper() {
-            self.add(&[]);
-        }
-    }
-
-    /// Adds `roots` and all that descends from them. Where we do not adopt, all stand still when this returns, so that
-    /// nothing starts that is not known: [`Doomed::let_go`].
-    pub(super) fn hold(&mut self, roots: &[i32]) {
-        self.add(roots);
-        if is_subreaper() {
-            return;
-        }
-        let from = Instant::now();
-        loop {
-            let moving = self.list_except(Stat::stands_still);
-            if moving.is_empty() || from.elapsed() > STILL {
-                break;
-            }
-            for pid in moving {
-                // SAFETY: takes numbers.
-                unsafe { libc::kill(pid, libc::SIGSTOP) };
-            }
-            self.add(&[]);
-        }
-    }
-
-    /// Lets those go on that [`Doomed::hold`] has stopped.
-    pub(super) fn let_go(&self) {
-        if !is_subreaper() {
-            // SAFETY: takes numbers.
-            self.running().iter().for_each(|pid| unsafe {
-                libc::kill(*pid, libc::SIGCONT);
-            });
-        }
-    }
-
     /// Those that still run.
     pub(super) fn running(&self) -> Vec<i32> {
-        self.list_except(Stat::has_ended)
-    }
-
-    /// Those that are still there, but for some.
-    fn list_except(&self, excepted: impl Fn(&Stat) -> bool) -> Vec<i32> {
-        let wanted = |(pid, started): &(i32, u64)| {
+        let runs = |(pid, started): &(i32, u64)| {
             let line = Stat::read(*pid).filter(|line| line.started == *started)?;
-            (!excepted(&line)).then_some(*pid)
+            (!line.has_ended()).then_some(*pid)
         };
-        self.0.iter().filter_map(wanted).collect()
+        self.0.iter().filter_map(runs).collect()
     }
 }
 

@@ -327,18 +327,16 @@ fn give_up(
         && terminal_is_ours();
     // Before the first of them ends and takes with it the knowledge of whose the others are.
     let mut doomed = tree::Doomed::default();
-    doomed.hold(&roots);
+    doomed.add(&roots);
     if !from_terminal {
         // A terminal has told them already; twice would mean "at once" to many programs.
         let signal = if let Exit::Stopped(signal) = exit { signal } else { libc::SIGTERM };
         tree::signal_all(&roots, signal);
     }
-    doomed.let_go();
     let mut step = |grace: Duration, signal: Option<i32>| -> bool {
         let from = Instant::now();
         let mut again = from;
         loop {
-            doomed.follow();
             if let Some(signal) = signal
                 && Instant::now() >= again
             {

@@ -212,7 +212,7 @@ fn what_is_refused_is_reported_and_the_rest_is_set_and_put_back() {
         (libc::EPERM, "permission denied"),
         (libc::EBUSY, "busy"),
         (libc::EINVAL, "the kernel does not accept this value"),
-        (libc::EIO, "the kernel cannot do this here"),
+        (libc::EIO, "the kernel cannot do this on this machine"),
         (libc::EROFS, "mounted read-only"),
     ] {
         let (written, restored, after) = through(|odd| {

@@ -85,14 +85,14 @@ impl Shield {
         };
         let mut folders = cgroups.folders("cpuset");
         let Some((version, own)) = folders.next() else {
-            return Err("no control groups are mounted here".to_owned());
+            return Err("no control groups are mounted".to_owned());
         };
         if version == Version::V1 {
             // With the option noprefix the files have other names, and nobody mounts it so.
             let mems = root.text(&format!("{own}/cpuset.mems")).unwrap_or_default();
             let cpus = root.cpu_list(&format!("{own}/cpuset.cpus")).unwrap_or_default();
             if mems.is_empty() || cpus.is_empty() {
-                return Err(format!("{own}: no cpuset that CPUs could be taken from"));
+                return Err(format!("{own}: no cpuset to take CPUs from"));
             }
             let rest = rest.intersection(&cpus);
             if !quiet.is_subset(&cpus) || rest.is_empty() {
@@ -160,7 +160,7 @@ impl Shield {
             return if now == "isolated" {
                 Ok(self.confine_bound_tasks())
             } else {
-                Err(CompoundError(format!("the kernel says: {now}")))
+                Err(CompoundError(format!("kernel: {now}")))
             };
         }
         let rest = self.rest_folder();
@@ -187,7 +187,7 @@ impl Shield {
         (!moved.is_empty()).then(|| {
             let who = listed(moved.iter().map(|(task, name)| (task.as_str(), name.as_str())));
             let cpus = name_cpus(&self.quiet);
-            text!("on other CPUs meanwhile, though bound to {cpus}: {who}")
+            text!("temporarily moved to other CPUs, although bound to {cpus}: {who}")
         })
     }
 
@@ -357,7 +357,7 @@ fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<
     }
     let who = listed(stay.iter().map(|(task, name)| (task.as_str(), name.as_str())));
     let cpus = name_cpus(quiet);
-    Some(text!("{who} may still run on {cpus}: bound there, and left bound; to move: taskset -cp LIST PID"))
+    Some(text!("{who} may still run on {cpus}, where they are bound; to move them: taskset -cp LIST PID"))
 }
 
 /// What keeps a group that stays: its tasks and those of the groups in it, with why the last of them could not be moved; else
@@ -372,9 +372,9 @@ fn describe_use(folder: &str, list: &str, refusal: &str) -> String {
     let below = |group: &PathBuf| Some(group.strip_prefix(folder).ok()?.to_str()?.to_owned());
     let below: Vec<String> = groups.iter().filter_map(below).filter(|name| !name.is_empty()).collect();
     match (tasks.is_empty(), below.is_empty()) {
-        (false, _) if refusal.is_empty() => format!("{tasks} cannot be moved out of it; end that"),
-        (false, _) => format!("{tasks} cannot be moved out of it ({refusal}); end that"),
-        (true, false) => format!("somebody made groups in it: {}; remove them", below.join(", ")),
+        (false, _) if refusal.is_empty() => format!("{tasks} cannot be moved out of it; end them"),
+        (false, _) => format!("{tasks} cannot be moved out of it ({refusal}); end them"),
+        (true, false) => format!("it contains other groups: {}; remove them", below.join(", ")),
         (true, true) => "the kernel still uses it".to_owned(),
     }
 }

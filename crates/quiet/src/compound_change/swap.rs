@@ -73,7 +73,7 @@ impl SwapAreas {
             let used = all.saturating_sub(free_swap);
             if used as f64 * ROOM > free as f64 {
                 let (used, free) = (units::bytes(used), units::bytes(free));
-                let why = format!("{used} are swapped out and only {free} of memory are free");
+                let why = format!("{used} swapped out, and only {free} of memory free");
                 return Err(CompoundError(why));
             }
         }
@@ -99,7 +99,7 @@ impl SwapAreas {
 }
 
 fn c_string(path: &str) -> Result<CString, CompoundError> {
-    CString::new(path).map_err(|_| CompoundError(format!("{path:?} has a NUL byte in it")))
+    CString::new(path).map_err(|_| CompoundError(format!("{path:?} contains a NUL byte")))
 }
 
 fn check_result(code: i32, path: &str) -> Result<(), CompoundError> {

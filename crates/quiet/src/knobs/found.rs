@@ -31,7 +31,7 @@ pub(super) fn inspect_others(_: &Knob, context: &KnobContext) -> Seen {
         if load <= AT_REST {
             return Inspection::steady(now);
         }
-        let wait = text!("see top -b -n1 | head -20; wait until it has ended");
+        let wait = text!("find it with top -b -n1 | head -20, and wait until it ends");
         Inspection::noisy(now, "an idle machine", Adjustment::Manual(wait))
     }))
 }
@@ -39,7 +39,7 @@ pub(super) fn inspect_others(_: &Knob, context: &KnobContext) -> Seen {
 pub(super) fn inspect_quota(_: &Knob, context: &KnobContext) -> Seen {
     let Some(cpus) = context.quota else { return Ok(context.live.then(|| Inspection::steady("none"))) };
     let now = if cpus == 1.0 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") };
-    let remove = text!("run outside of the container, or remove its CPU limit");
+    let remove = text!("run outside the container, or remove its CPU limit");
     Ok(Some(Inspection::noisy(now, "none", Adjustment::Manual(remove))))
 }
 
@@ -57,7 +57,7 @@ pub(super) fn inspect_steal(_: &Knob, context: &KnobContext) -> Seen {
     if share < HIDDEN {
         return Ok(Some(Inspection::steady(now)));
     }
-    let dedicated = text!("use dedicated CPUs or bare metal, or measure at another hour");
+    let dedicated = text!("use dedicated CPUs or bare metal, or measure at another time of day");
     Ok(Some(Inspection::noisy(now, "none", Adjustment::Manual(dedicated))))
 }
 
@@ -70,7 +70,7 @@ pub(super) fn inspect_throttling(_: &Knob, context: &KnobContext) -> Seen {
         if most == 0 {
             return Inspection::steady("not since boot");
         }
-        let now = text!("up to {most} times on a CPU since boot");
+        let now = text!("up to {most} times per CPU since boot");
         let cool = text!("improve cooling (fans, filters, room), or lower the power limits");
         Inspection::noisy(now, "never", Adjustment::Manual(cool))
     }))

@@ -37,9 +37,9 @@ pub(super) fn inspect_shield(_: &Knob, context: &KnobContext) -> Seen {
         Some(Ok(shield)) => shield,
     };
     let how = if shield.version == 2 {
-        text!("an isolated partition of cgroups, version 2")
+        text!("an isolated cgroup v2 partition")
     } else {
-        text!("two cpusets of cgroups, version 1; tasks already bound to CPUs stay there")
+        text!("two cgroup v1 cpusets; tasks already bound to CPUs stay there")
     };
     let adjustment = Adjustment::Compound(CompoundChange::Shield(shield.clone()));
     Ok(Some(Inspection::noisy("everybody's", "the command's", adjustment).note(how)))
@@ -69,7 +69,7 @@ pub(super) fn inspect_workqueues(knob: &Knob, context: &KnobContext) -> Seen {
     if context.quiet.is_empty() {
         context.files.read(WORKQUEUE_CPUS)?;
         return Ok(Some(
-            Inspection::steady("on all CPUs").note(text!("--cpus LIST keeps this work to the other CPUs")),
+            Inspection::steady("on all CPUs").note(text!("--cpus LIST moves this work to the other CPUs")),
         ));
     }
     let rest = context.rest();
@@ -129,7 +129,7 @@ pub(super) fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
     }
     let inspection = if !changes.is_empty() {
         let all = numbers.len();
-        let now = text!("{here} of {all} may go to the quiet CPUs");
+        let now = text!("{here} of {all} may be delivered to the quiet CPUs");
         Inspection::noisy(now, format!("on {}", name_cpus(&rest)), Adjustment::Write(changes))
     } else if fixed.is_empty() {
         Inspection::steady(text!("none on the quiet CPUs"))
@@ -138,11 +138,11 @@ pub(super) fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
     };
     Ok(Some(if !fixed.is_empty() {
         inspection.note(text!(
-            "placed by the kernel alone, so left on the quiet CPUs: IRQ {irqs}",
+            "placed by the kernel only, and so still on the quiet CPUs: IRQ {irqs}",
             irqs = fixed.join(", ")
         ))
     } else if inspection.steadier.is_some() {
-        inspection.note(text!("IRQs that belong to one CPU cannot be moved, and are named"))
+        inspection.note(text!("IRQs tied to one CPU cannot be moved; they are listed"))
     } else {
         inspection
     }))

@@ -21,10 +21,10 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
             // A host's siblings run others all the same: that is not quiet, and not to be set from here.
             Some(Inspection::absent(text!(
                 "quiet-smt-no-siblings",
-                "no core shows two siblings: no SMT, off in the firmware, or hidden by a hypervisor"
+                "no core has two siblings: no SMT, disabled in the firmware, or hidden by a hypervisor"
             )))
         } else {
-            Some(Inspection::steady(text!("no core shows two siblings")))
+            Some(Inspection::steady(text!("no core has two siblings")))
         });
     }
     let now = text!("quiet-smt-on", "on: {shared} of {all} CPUs share a core", all = pairs.len());
@@ -48,7 +48,7 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     let adjustment = if changes.is_empty() {
         Adjustment::Manual(text!(
             "quiet-smt-another-core",
-            "choose CPUs on another core: the kernel keeps the siblings of this one online"
+            "choose CPUs on another core: the kernel keeps the siblings on this core online"
         ))
     } else {
         Adjustment::Write(changes)
@@ -69,7 +69,7 @@ pub(super) fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<
     Ok(Some(if ["on", "off", ""].contains(&now.as_str()) {
         Inspection::towards(now, value, change.into_iter().collect())
     } else {
-        Inspection::absent(text!("the kernel does not switch SMT here ({now})"))
+        Inspection::absent(text!("the kernel cannot switch SMT on this machine ({now})"))
     }))
 }
 

@@ -11,7 +11,7 @@ const IOPRIO_WHO_PROCESS: i32 = 1;
 const IOPRIO_CLASS_SHIFT: i32 = 13;
 pub(crate) const IOPRIO_CLASS_BE: i32 = 2;
 
-/// What a process has, as far as the kernel tells.
+/// The settings of a process, as far as the kernel exposes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessAttributes {
     /// Nice value.
@@ -24,7 +24,7 @@ pub struct ProcessAttributes {
     pub lowest_nice: i32,
     /// The highest real-time priority that it may take; 0 for none.
     pub highest_priority: i32,
-    /// CPUs on which it may run; empty where that is not told.
+    /// CPUs on which it may run; empty if unknown.
     pub affinity: CpuList,
     /// `/dev/cpu_dma_latency` as it stands, microseconds.
     pub latency_us: Option<u32>,
@@ -76,9 +76,9 @@ impl fmt::Display for SettingRefusal {
         let what = &self.what;
         match self.errno {
             libc::EPERM | libc::EACCES => {
-                write!(f, "{what} needs root (CAP_SYS_NICE), or a sandbox refuses it")
+                write!(f, "{what} requires root (CAP_SYS_NICE), or is blocked by a sandbox")
             }
-            libc::EINVAL => write!(f, "the kernel does not take {what}"),
+            libc::EINVAL => write!(f, "the kernel does not accept {what}"),
             libc::ESRCH => f.write_str("it has ended"),
             errno => write!(f, "{what}: {}", io::Error::from_raw_os_error(errno)),
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::clock_holders::{Cooling, HeldBy, PowerLimit};
+use record::clock_holders::{Cooling, HeldBy, HwpRange, PowerLimit};
 use record::{Conditions, Record, Snapshot, units};
 
 use super::section::{Section, listed};
@@ -147,6 +147,14 @@ fn snapshot(state: &Snapshot) -> Section {
         section.add(format!("Cooling, {kind}"), format!("step {step} of {highest_step}"));
     }
     section.add_some("Platform profile", holders.platform_profile.as_ref());
+    let range = |range: HwpRange| {
+        format!("up to level {} of {}, {} guaranteed", range.allowed, range.highest, range.guaranteed)
+    };
+    section.add_some("Hardware P-states", holders.hwp.map(range));
+    let percent = holders.max_percent.filter(|percent| *percent < 100);
+    section.add_some("Highest performance allowed", percent.map(|percent| format!("{percent} %")));
+    let longest = holders.longest_heat_ms.map(|ms| format!(", longest {ms} ms")).unwrap_or_default();
+    section.add_some("Throttled for", holders.heat_ms.map(|ms| format!("{ms} ms since boot{longest}")));
     section.add_some("SMT", state.smt.as_deref().map(smt));
     let clocksource = state.clocksource.as_ref().map(|current| {
         let others: Vec<&str> =

@@ -159,14 +159,16 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     let first = causes.next()?;
     let (kind, mut says, mut advice, mut evidence) =
         (first.kind, first.says, vec![first.advice], first.evidence);
-    if let Some(second) = causes.next() {
+    let second = causes.next();
+    let most =
+        OF_THE_BUSY.contains(&first.by).then(|| rules::most(&facts, interval, second.is_none())).flatten();
+    if let Some(second) = second {
         says.push(super::BESIDES);
         says.push(second.says);
         advice.push(second.advice);
         evidence.extend(second.evidence);
-    } else if OF_THE_BUSY.contains(&first.by) {
-        rules::most(interval).into_iter().for_each(|who| says.push(who));
     }
+    most.into_iter().for_each(|who| says.push(who));
     Some(Bound { by: first.by, kind, says, evidence, advice })
 }
 

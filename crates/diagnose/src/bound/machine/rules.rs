@@ -67,11 +67,14 @@ pub(in crate::bound) fn name(process: &Process) -> Text {
     text!("{name} (pid {pid})", name = cut(&process.name), pid = process.pid.to_string())
 }
 
-/// The process that had most of what was busy, where one had.
-pub(super) fn most(interval: &Interval) -> Option<Text> {
+/// The process that had most of what was busy, where one had; `alone`: nothing else is said of it.
+pub(super) fn most(facts: &Facts, interval: &Interval, alone: bool) -> Option<Text> {
     let (first, of_busy) = busiest(interval).filter(|(_, of_busy)| *of_busy >= 0.5)?;
     let share = Value::Rounded(Box::new(Value::Share(of_busy)), 2);
-    Some(text!("{who} has {share} of the busy time.", who = name(first), share))
+    let about = culprits::about(first, interval.processes_seconds?, &facts.ceilings());
+    (alone || about.len() > 1).then(|| {
+        text!("{name} ({about}) has {share} of the busy time.", name = cut(&first.name), about, share)
+    })
 }
 
 /// The share of the CPUs' time from which a real-time process is named.

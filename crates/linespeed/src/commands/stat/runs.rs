@@ -91,6 +91,11 @@ pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) 
             break;
         }
     }
-    runs.looks = looker.map(Looker::into_looks).filter(|looks| !looks.looks.is_empty());
+    runs.looks = taken(looker);
     Ok(runs)
+}
+
+/// What looks showed, where any was taken.
+pub(super) fn taken(looker: Option<Looker>) -> Option<Looks> {
+    looker.map(Looker::into_looks).filter(|looks| !looks.looks.is_empty())
 }

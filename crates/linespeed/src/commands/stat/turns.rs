@@ -4,12 +4,14 @@ use experiment::failure::Trouble;
 use experiment::rounds::Turn;
 use experiment::turns::{self, Extent, InTurn, InTurns, Observer, Request};
 use measure::command::{Job, Run};
+use measure::shape::Looker;
 use os::child::{Exit, Guard, Hint, Process, SpawnError};
 use os::{pin, signals};
 use record::phrase::count_noun;
 use record::turns::Turns;
 use record::{Ended, units};
 
+use super::runs::taken;
 use super::{add_ceilings, deliver};
 use crate::commands::gate;
 use crate::commands::measuring::{Measuring, Outcome, chosen_cpus};
@@ -27,7 +29,8 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let terms = options.measuring.gate_terms()?;
     gate::check_junit(stat.junit.as_ref())?;
     let (stop, cpus) = (signals::install(), options.measuring.cpus.as_ref());
-    let usable = chosen_cpus(options, pin::allowed())?.len().max(1);
+    let chosen = chosen_cpus(options, pin::allowed())?;
+    let usable = chosen.len().max(1);
     let mut measuring = Measuring::of_command(options, true, true)?;
     measuring.beside = None;
     // After the guardian, which has to outlive what this one ends.
@@ -44,7 +47,9 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
         (None, None) => Extent::Usual,
     };
     let request = Request { commands: &commands, warmup: stat.warmup, extent, stop };
-    let done = turns::run_in_turn(request, &mut Heard { options, commands: argvs.len() });
+    let looker = Looker::new(&measuring.found.machine, &chosen);
+    let mut heard = Heard { options, commands: argvs.len(), looker };
+    let done = turns::run_in_turn(request, &mut heard);
     // It ends beside our own work on what was seen.
     guard.dismiss();
     let ended = match &done.ended {
@@ -58,6 +63,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let mut outcome = Outcome {
         measurements: measured.measurements,
         coverage: measured.coverage,
+        looks: taken(heard.looker),
         ended,
         ..Outcome::default()
     };
@@ -135,6 +141,8 @@ fn tell_failures(done: &InTurns, names: &[String], redact: bool) {
 struct Heard<'a> {
     options: &'a Options,
     commands: usize,
+    /// Who looks where the CPUs are between runs, as far as that costs little.
+    looker: Option<Looker>,
 }
 
 impl Observer for Heard<'_> {
@@ -143,6 +151,7 @@ impl Observer for Heard<'_> {
         let took = units::figure(run.ended.wall.as_secs_f64(), "s");
         let words = format!("{kind} {}, command {}: {took}", turn.round + 1, turn.alternative + 1);
         output::verbose(&self.options.out, &words);
+        self.looker.iter_mut().for_each(|looker| looker.look_when_due(true));
     }
 
     fn left(&mut self, seconds: f64) {

@@ -98,7 +98,7 @@ pub(super) fn measure_taken(
     let alone = Summary::from_samples(&alones).median;
     let reported = share.interval.is_some() && share.median.is_finite();
     if !reported {
-        let why = text!("other programs ran in too many of the turns reserved for the measurement");
+        let why = text!("other programs ran during too many of the reserved time slices");
         context.degrade("bandwidth taken", why);
     }
     let (threads, op, stores) = (group.cpus.len(), stream.op, stream.stores);
@@ -123,7 +123,9 @@ fn find_means(context: &mut Context, group: &Group, parts: &[Part], stream: &Str
     if let Ok(Some(_)) = run_alone(Means::Weight, group, parts, stream) {
         return Some(Means::Weight);
     }
-    let reason = text!("bandwidth lost to other programs is not measured: SCHED_FIFO is refused: {why}");
+    let reason = text!(
+        "bandwidth lost to other programs was not measured, because SCHED_FIFO is not permitted: {why}"
+    );
     context.degrade_with_remedy("bandwidth taken", reason, os::fifo_remedy());
     None
 }

@@ -48,9 +48,8 @@ pub(super) fn measure_avoided(context: &mut Context, groups: &[Group], parts: &[
     };
     let rounds = context.depth.pick(ROUNDS.0, ROUNDS.1, ROUNDS.2);
     if rounds == 0 {
-        let why = text!(
-            "a quick run does not measure whether regular stores read lines first: bus bytes are a range"
-        );
+        let why =
+            text!("a quick run does not measure write-allocate traffic: bus bytes are given as a range");
         context.coverage.push(Coverage::skipped(BUS_BYTES, why).with_remedy("linespeed run bandwidth"));
         return Ok(());
     }
@@ -106,14 +105,14 @@ fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Opti
     let unsaturated = || {
         text!(
             "bus-bytes-unsaturated",
-            "{threads} CPUs read {share} of {threads} times what one reads: they may not saturate memory",
+            "{threads} CPUs read at {share} of {threads} times the single-CPU rate and may not saturate memory",
             share = Value::Share(of_alone)
         )
     };
     let why = ambiguity(&m.summary, &by_copy).or_else(|| (of_alone > UNSATURATED).then(unsaturated));
     let unknown = why.map(|why| {
         m.doubt = Some(why.clone().into());
-        text!("how many lines regular stores read first is not resolved: {why}; counters of the memory controllers are not read")
+        text!("write-allocate traffic inconclusive: {why}; memory controller counters are not used")
     });
     (m, unknown)
 }
@@ -130,14 +129,14 @@ fn middle(values: impl Iterator<Item = f64>) -> f64 {
 /// Why two ways to find the share do not tell it; `None` where they agree on a share.
 fn ambiguity(by_bus: &Summary, by_copy: &Summary) -> Option<Text> {
     let (Some(bus), Some(copy)) = (by_bus.interval, by_copy.interval) else {
-        return Some(text!("bus-bytes-few-rounds", "too few rounds were complete"));
+        return Some(text!("bus-bytes-few-rounds", "too few complete rounds"));
     };
     let (low, high) = (bus.0.min(copy.0), bus.1.max(copy.1));
     let share = |value: f64| record::units::percent_to(value, 2);
     if high < 0.0 || low > 1.0 {
         return Some(text!(
             "bus-bytes-no-share",
-            "reads and copies make it {low} to {high}, which is no share: the bus carries mixes of reads and writes otherwise",
+            "the estimate is {low} to {high}, which is no valid share: the bus handles mixed reads and writes differently",
             low = share(low),
             high = share(high)
         ));
@@ -149,14 +148,14 @@ fn ambiguity(by_bus: &Summary, by_copy: &Summary) -> Option<Text> {
     Some(if disagree {
         text!(
             "bus-bytes-witnesses-differ",
-            "it is {bus} by reads or streaming writes, {copy} by copies with streaming stores",
+            "two methods give {bus} (reads or streaming writes) and {copy} (copies with streaming stores)",
             bus = share(by_bus.median),
             copy = share(by_copy.median)
         )
     } else {
         text!(
             "bus-bytes-noisy",
-            "the interval is too wide; copies with streaming stores make it {low} to {high}",
+            "the 95 % CI is too wide; copies with streaming stores give {low} to {high}",
             low = share(copy.0),
             high = share(copy.1)
         )

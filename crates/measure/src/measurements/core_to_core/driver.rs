@@ -1,4 +1,4 @@
-//! The driver, which times the ping-pong of one pair of CPUs after the other and tells its partner by the mailbox between them.
+//! The driver, which times the ping-pong of one pair of CPUs after the other and informs its partner through the mailbox between them.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

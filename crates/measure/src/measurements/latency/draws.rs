@@ -1,4 +1,4 @@
-//! The largest set once more, on other base pages of the machine, in turns.
+//! The largest set again, on other base pages of the machine, alternately.
 //!
 //! A process gets whichever base pages are free, and what their walks cost differs from one set of pages to the next:
 //! by which lines of the tables share a set of a cache, and under a hypervisor by how the host backs them. Samples on

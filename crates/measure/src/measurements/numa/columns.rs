@@ -142,7 +142,7 @@ fn plan_size(context: &Context, node: u32, columns: usize, wanted: u64) -> Resul
         return Ok(bytes);
     }
     Err(Unavailable::new(if of_node <= allowed {
-        text!("only {free} are free on the node", free = Value::Bytes(free.unwrap_or(0)))
+        text!("only {free} free on the node", free = Value::Bytes(free.unwrap_or(0)))
     } else {
         text!("at most {allowed} may be used on each of {columns} nodes", allowed = Value::Bytes(allowed))
     }))
@@ -231,8 +231,9 @@ pub(crate) fn build(
                 columns.push(column);
             }
             Some(Err(Refused::Bind(error))) => {
-                let why = text!("mbind is refused: {error}");
-                let remedy = text!("allow mbind (a seccomp filter may deny it) and the node in cpuset.mems");
+                let why = text!("mbind failed: {error}");
+                let remedy =
+                    text!("allow mbind (a seccomp filter may block it), and add the node to cpuset.mems");
                 notes.add_skipped(node, Unavailable::new(why).with_remedy(remedy));
             }
             Some(Err(Refused::Map(error))) => {
@@ -268,7 +269,7 @@ fn check_pages(notes: &mut NodeCoverage, column: &mut Column) {
 pub(crate) fn withheld(column: &Column) -> Option<Coverage> {
     let Placement::Share { on_node, .. } = column.placement else { return None };
     let placement = column.placement.describe(column.node);
-    let why = text!("cells withheld: {placement}");
+    let why = text!("cells discarded: {placement}");
     let what = format!("numa node {}", column.node);
     (on_node < LEAST_SHARE).then(|| Coverage::skipped(what, why).with_remedy(FREE_MEMORY))
 }

@@ -72,14 +72,14 @@ impl NodeCoverage {
             (self.short_of_memory, "free memory", FREE_MEMORY.into()),
         ] {
             let why = text!(
-                "{what} allowed {size} of memory instead of {wanted}: bandwidth may come partly from caches",
+                "{what} allowed {size} of memory instead of {wanted}: bandwidth may include cache hits",
                 size = range.describe(|value| bytes(value as u64)),
                 wanted = Value::Bytes(wanted)
             );
             said.push((Coverage::degraded("", why).with_remedy(remedy), range.nodes));
         }
         let why = text!(
-            "{share} of memory on huge pages: latencies include page walks",
+            "{share} of memory is on huge pages: latencies include page walks",
             share = self.walks.describe(percent)
         );
         said.push((Coverage::degraded("", why).with_remedy(HUGE_PAGES), self.walks.nodes));
@@ -115,9 +115,9 @@ mod tests {
                 ("numa nodes 0-15", "memory not measured: mbind is refused: EPERM"),
                 (
                     "numa nodes 0-15",
-                    "time allowed 8 MiB to 12 MiB of memory instead of 64 MiB: bandwidth may come partly from caches"
+                    "time allowed 8 MiB to 12 MiB of memory instead of 64 MiB: bandwidth may include cache hits"
                 ),
-                ("numa node 3", "50.0 % of memory on huge pages: latencies include page walks"),
+                ("numa node 3", "50.0 % of memory is on huge pages: latencies include page walks"),
             ]
         );
         assert_eq!(lines[1].remedy, Some("linespeed run numa".into()));

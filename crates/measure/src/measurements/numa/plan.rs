@@ -1,4 +1,4 @@
-//! What the matrices of a machine consist of: rows, columns, sizes, which cells of bandwidth, and what it all takes.
+//! What the matrices of a machine consist of: rows, columns, sizes, which cells of bandwidth, and how long it takes.
 //! From the inventory alone, so that it is known before anything runs.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,7 +84,7 @@ pub(crate) fn impossible(machine: &Machine, cpus: &CpuList) -> Option<Unavailabl
     }
     if columns.is_empty() {
         return Some(
-            text!("no node's memory may be used")
+            text!("no memory node is allowed")
                 .with_remedy(text!("allow memory nodes: cpuset.mems of the cgroup")),
         );
     }
@@ -93,7 +93,7 @@ pub(crate) fn impossible(machine: &Machine, cpus: &CpuList) -> Option<Unavailabl
         return Some(
             text!(
                 "numa-one-node-allowed",
-                "of {nodes} nodes, only CPUs and memory of node {node} may be used",
+                "only node {node} of {nodes} is allowed for CPUs and memory",
                 nodes = machine.nodes.len(),
                 node = rows[0].node
             )
