@@ -116,6 +116,13 @@
     return element.getBoundingClientRect().right > width + 1;
   }).slice(0, 5).map(name);
 
+  // A click on the head of a table of a fleet sorts it: the first script of the page did not load where it does not.
+  const sorts = () => {
+    const head = document.querySelector(".fleet thead th:last-child");
+    head?.click();
+    return head?.hasAttribute("aria-sort") ?? false;
+  };
+
   for (const piece of document.querySelectorAll(".piece")) {
     if (!piece.title) badCharts.push(`${name(piece.closest("li"))}: a bar without a title`);
   }
@@ -158,6 +165,8 @@
     scrollWidth: document.documentElement.scrollWidth,
     ground: getComputedStyle(document.body).backgroundColor,
     scripts: document.scripts.length,
+    sortable: document.querySelector(".fleet thead th") ? 1 : 0,
+    sorted: sorts(),
     resources: performance.getEntriesByType("resource").map((entry) => entry.name),
   };
 }

@@ -48,7 +48,7 @@ enum Stand {
     Absent,
 }
 
-/// A knob, how it stands, and what it can be worth on this machine, where that is known.
+/// A knob, how it stands, and what it can be worth on this machine, if known.
 struct Audited<'a> {
     row: &'a AuditRow,
     stand: Stand,
@@ -89,7 +89,7 @@ impl<'a> Audited<'a> {
 }
 
 /// The audit on one screen: what adds noise, what that can be worth, how it is set, and the other knobs by name. Above it, where
-/// `all` is asked for, every knob described; of knobs that were named nothing else is printed.
+/// `all` is asked for, every knob described; of named knobs nothing else is printed.
 pub fn audit(screen: &mut Screen, seen: &Seen, all: bool) {
     let knobs: Vec<Audited> = seen.rows.iter().map(|row| Audited::new(row, seen.noise)).collect();
     if seen.named {
@@ -111,7 +111,7 @@ fn standing<'a, 'b>(knobs: &'b [Audited<'a>], stand: Stand) -> Vec<&'b Audited<'
 
 fn describe_all(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     for (title, stand) in
-        [("Adds noise", Stand::Noisy), ("Set only for a command, or when named", Stand::OnRequest)]
+        [("Adds noise", Stand::Noisy), ("Opt-in, or for one command only", Stand::OnRequest)]
     {
         let knobs = standing(knobs, stand);
         if !knobs.is_empty() {
@@ -167,12 +167,12 @@ fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
         }
     }
     screen.blank();
-    by_name(screen, "On request", &standing(knobs, Stand::OnRequest));
+    by_name(screen, "Opt-in", &standing(knobs, Stand::OnRequest));
     by_name(screen, "Steady", &standing(knobs, Stand::Steady));
     by_name(screen, absent(seen), &standing(knobs, Stand::Absent));
     screen.blank();
     remarks.iter().for_each(|remark| screen.say(remark));
-    screen.more_with("--all (what each knob does, and why it is not here)");
+    screen.more_with("--all (effect of each knob, why it is unavailable)");
 }
 
 /// Knobs by name alone.
@@ -190,10 +190,10 @@ fn head(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     let (knobs, adds) = (count_noun(here, "knob"), agree(noisy, "adds", "add"));
     screen.line(&[Span::strong(match (noisy, seen.captured) {
         (0, true) => {
-            format!("Of the {knobs} that this tree shows, none adds noise that could be turned off.")
+            format!("None of the {knobs} in this tree adds noise that can be turned off.")
         }
-        (0, false) => format!("Quiet: of the {knobs} here, none adds noise that could be turned off."),
-        (_, true) => format!("Of the {knobs} that this tree shows, {noisy} {adds} noise to measurements."),
+        (0, false) => format!("Quiet: none of the {knobs} here adds noise that can be turned off."),
+        (_, true) => format!("{noisy} of the {knobs} in this tree {adds} noise to measurements."),
         (_, false) => format!("{} {adds} noise to measurements.", count_noun(noisy, "knob")),
     })]);
     let most = |lines: usize| if seen.named { usize::MAX } else { lines };
@@ -239,7 +239,7 @@ fn set_by(row: &AuditRow) -> String {
         Adjustment::None => return String::new(),
         Adjustment::BootParameters(_) => return "boot".to_owned(),
         Adjustment::Manual(_) => return "hand".to_owned(),
-        // Of a captured machine it is said who could, whoever that is there.
+        // Of a captured machine it is shown who could, whoever that is there.
         Adjustment::Write(_) | Adjustment::Compound(_) if is_captured(row) => return "root".to_owned(),
         Adjustment::ProcessSetting(_) if is_captured(row) => return "a process".to_owned(),
         Adjustment::Write(_) | Adjustment::Compound(CompoundChange::Swap(_)) => "--apply",
@@ -257,7 +257,7 @@ fn is_captured(row: &AuditRow) -> bool {
     row.needs == Some(Need::ThisMachine)
 }
 
-/// What else is to be said of how it is set: the line for boot, what to do by hand, what is lacking.
+/// What else is to be noted of how it is set: the line for boot, what to do by hand, what is lacking.
 fn advice(row: &AuditRow) -> Option<String> {
     match (&row.inspection.adjustment, &row.needs) {
         (Adjustment::BootParameters(parameters), _) => {
@@ -293,14 +293,13 @@ fn remarks(seen: &Seen) -> Vec<String> {
     if !all.is_empty() {
         let sudo = if open == 0 { "sudo " } else { "" };
         remarks.push(format!("For a command: {sudo}linespeed quiet -- COMMAND"));
-        remarks.push(format!("Until they are put back: {sudo}linespeed quiet --apply; then --restore"));
+        remarks.push(format!("Until restored: {sudo}linespeed quiet --apply, then --restore"));
     }
-    remarks
-        .push("What each gains here: linespeed quiet --prove; for a command: --prove -- COMMAND".to_owned());
+    remarks.push(
+        "Gain of each knob here: linespeed quiet --prove; for a command: --prove -- COMMAND".to_owned(),
+    );
     if rows.iter().any(|row| row.knob.only_when_named() && row.inspection.state == State::Noisy) {
-        remarks.push(
-            "Those that are set only when asked for are named: linespeed quiet smt -- COMMAND".to_owned(),
-        );
+        remarks.push("Opt-in knobs must be named: linespeed quiet smt -- COMMAND".to_owned());
     }
     remarks
 }

@@ -24,7 +24,7 @@ pub enum Kept {
     NotSet,
 }
 
-/// A finding that was fixed, or was to be.
+/// A finding with its fix.
 pub struct Fixed<'a> {
     /// The finding and its knob.
     pub fix: &'a Fix<'a>,
@@ -40,6 +40,9 @@ pub struct Fixed<'a> {
 
 /// The report of a fix.
 pub fn fix(screen: &mut Screen, fixed: &Fixed) {
+    if let Some(proof) = fixed.proof {
+        screen.paragraph(&[Span::strong("Measured gain: ")], Tone::Strong, gave(&Gain::of(proof)));
+    }
     head(screen, fixed);
     match fixed.proof {
         Some(measured) => proof::proof(screen, measured),
@@ -59,7 +62,7 @@ fn head(screen: &mut Screen, fixed: &Fixed) {
     screen.paragraph(&[Span::plain("   ")], Tone::Plain, expected(finding));
     let knob = value.knob.name();
     let change = match fixed.outlook.is_done() {
-        true => format!("{knob} is {now} already: nothing to set. Measure again: linespeed"),
+        true => format!("{knob} is already {now}. Measure again: linespeed"),
         false => format!("{knob}: {now}, then {then}"),
     };
     screen.paragraph(&[Span::plain("   ")], Tone::Plain, change);
@@ -73,21 +76,14 @@ fn expected(finding: &Finding) -> String {
 }
 
 fn foot(screen: &mut Screen, fixed: &Fixed) {
-    match fixed.proof {
-        Some(proof) => {
-            screen.paragraph(&[Span::strong("Gave: ")], Tone::Strong, gave(&Gain::of(proof)));
-            screen.paragraph(&[Span::plain("Expected: ")], Tone::Plain, expected(fixed.fix.finding));
-        }
-        None if !fixed.outlook.is_done() => {
-            let first = [Span::plain("Would be measured, before and after in turn: ")];
-            screen.paragraph(&first, Tone::Plain, &fixed.measures);
-        }
-        None => {}
+    if fixed.proof.is_none() && !fixed.outlook.is_done() {
+        let first = [Span::plain("Would measure, alternating before and after: ")];
+        screen.paragraph(&first, Tone::Plain, &fixed.measures);
     }
     let said = match fixed.kept {
-        Some(Kept::Stands) => "Kept, until the next boot. Put it back: linespeed quiet --restore",
-        Some(Kept::PutBack) => "Put back: everything is as it was. To keep it: --keep",
-        Some(Kept::NotSet) => "Not kept: everything is as it was.",
+        Some(Kept::Stands) => "Kept until the next boot. Revert: linespeed quiet --restore",
+        Some(Kept::PutBack) => "Reverted. To keep it: --keep",
+        Some(Kept::NotSet) => "Not kept, reverted.",
         None => return,
     };
     screen.say(said);

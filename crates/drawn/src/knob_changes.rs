@@ -1,4 +1,4 @@
-//! Knobs that are set, would be set, stand, or were put back.
+//! Knobs and their changes: planned, made, standing, restored.
 
 use ::quiet::apply::RestoreOutcome;
 use ::quiet::change::Change;
@@ -10,7 +10,7 @@ use ::quiet::tuning_plan::TuningPlan;
 use record::phrase::{agree, count_noun};
 use report::view::Screen;
 
-/// Knobs below a heading: their names, and what is to be said of each.
+/// Knobs below a heading: their names, and what is to be noted of each.
 type Knobs<'a> = Vec<(&'a str, String)>;
 
 /// What `--apply` set.
@@ -24,7 +24,7 @@ pub fn knobs_applied(screen: &mut Screen, outcomes: &[KnobOutcome], stands: bool
     }
 }
 
-/// What became of each knob of a session, a line each; those that are not set have the reason.
+/// What became of each knob of a session, one per line; those not set with the reason.
 pub fn knobs_set(screen: &mut Screen, outcomes: &[KnobOutcome]) {
     let groups = [("Set", true, false), ("Not set", false, false), ("Not linespeed's to set", false, true)];
     for (heading, done, advice) in groups {

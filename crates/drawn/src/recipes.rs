@@ -25,7 +25,7 @@ pub struct ListedRecipe {
 }
 
 impl ListedRecipe {
-    /// What is to be told of a recipe, of which a file of the user's may be broken. Its programs are looked for in `folders`;
+    /// What is to be shown of a recipe, of which a file of the user's may be broken. Its programs are looked for in `folders`;
     /// `os_release` is the text of /etc/os-release.
     pub fn new(
         name: String,

@@ -1,4 +1,4 @@
-//! The ceilings of machines in a small file beside the records: what `stat` holds a command against, read in an instant.
+//! The ceilings of machines in a small file beside the records: what `stat` compares a command with, read in an instant.
 
 use std::path::{Path, PathBuf};
 
@@ -29,12 +29,12 @@ pub fn of_this_machine() -> Result<Ceilings, &'static str> {
     // Who we are is asked only where there is something to compare it with.
     let found = others.then(|| kept.find(&machine::identity(&Root::live())).cloned()).flatten();
     found.ok_or(match others {
-        true => "those that are kept here are of another machine, or of other limits (cpuset, quota)",
+        true => "the saved ones are of another machine or other limits (cpuset, quota)",
         false => "none were measured here yet",
     })
 }
 
-/// Keeps what a record of this machine, which lies in `file`, tells of its ceilings. `ours` says that the record goes into the
+/// Keeps what a record of this machine, which lies in `file`, shows of its ceilings. `ours` shows that the record goes into the
 /// state folder too; else nothing is written there unless the file stands there already. That it cannot be written is no error
 /// of the run.
 pub fn keep(record: &Record, file: Option<&Path>, ours: bool) {

@@ -17,11 +17,11 @@ pub const PROM_WAY_OUT: &str = "name another place with --prom FILE";
 
 /// The text of a form.
 fn text(forms: &View, form: Form, options: &Options) -> Result<String, Failure> {
-    let none = || Failure::Usage(format!("this has no form as {}: leave that out", form.word()));
+    let none = || Failure::Usage(format!("this command cannot write {}", form.word()));
     as_json(forms.text(form, &output::style(&options.out)).ok_or_else(none)?)
 }
 
-/// What is printed: the form that was asked for, unless a file takes it, else the report.
+/// What is printed: the requested form unless a file takes it, else the report.
 pub fn printed(forms: &View, options: &Options) -> Result<String, Failure> {
     match options.out.form() {
         Some(_) if output_file(options).is_some() => Ok(String::new()),
@@ -43,7 +43,7 @@ pub fn checked_output_file(options: &Options) -> Result<Option<PathBuf>, Failure
     file.as_ref().map_or(Ok(()), |path| files::check_writable(path)).map(|()| file)
 }
 
-/// What `linespeed show` takes for the record in a file whenever it is asked: its name where it lies among the user's own; `None` where
+/// The name that `linespeed show` accepts for the record in a file whenever it is asked: its name where it lies among the user's own; `None` where
 /// names are left out, and without a file.
 pub fn lasting_name(options: &Options, file: Option<&Path>) -> Option<String> {
     let file = file.filter(|file| !options.out.redact && file.as_os_str() != "-")?;
@@ -77,7 +77,7 @@ pub fn is_named(options: &Options) -> bool {
 }
 
 /// Where the record will go: checked before anything is measured; `None` for standard output, and where a short run has no
-/// place to keep it. Another file that is asked for is checked, too.
+/// place to keep it. Another file requested is checked.
 pub fn destination(
     options: &Options,
     machine: &Machine,
@@ -91,7 +91,7 @@ pub fn destination(
         return Ok(file);
     }
     if to_standard_output(options) {
-        let words = "--label names a record that is kept: write it with --output FILE, or leave --json out";
+        let words = "--label needs a saved record: add --output FILE or drop --json";
         return options.out.label.as_ref().map_or(Ok(None), |_| Err(Failure::usage(words)));
     }
     let name =
@@ -169,7 +169,7 @@ pub fn keep(
 pub struct Kept {
     /// Where it lies.
     pub path: Option<PathBuf>,
-    /// What `linespeed show` takes for it; `None` where it was not kept.
+    /// The name that `linespeed show` accepts for it; `None` where it was not kept.
     pub shown_by: Option<String>,
     /// What went wrong.
     pub written: Result<(), Failure>,
@@ -196,7 +196,7 @@ impl Kept {
         Self { shown_by: label.or(shown_by), path, written }
     }
 
-    /// What the record has to say; `draw` draws its report, knowing what `linespeed show` takes for it.
+    /// What the record has to say; `draw` draws its report, knowing the name that `linespeed show` accepts for it.
     pub fn view<'a>(
         &self,
         options: &Options,
@@ -207,7 +207,7 @@ impl Kept {
         View::of_record(record, name, move |screen| draw(screen, shown_by.as_deref()))
     }
 
-    /// Hands out its forms. `page`: there is one beside a record whose place the user has not named. `names_files`: the report ends
+    /// Writes or prints its forms. `page`: there is one beside a record whose place the user has not named. `names_files`: the report ends
     /// with their names.
     pub fn deliver(
         self,

@@ -1,4 +1,4 @@
-//! What can go wrong, as one line that says what, where and the way out, and the exit code that goes with it.
+//! What can go wrong, as one line that shows what, where and the way out, and the exit code that goes with it.
 
 use std::io;
 use std::path::{Path, PathBuf};

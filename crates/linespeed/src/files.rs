@@ -36,7 +36,7 @@ static WRITER: LazyLock<Writer> = LazyLock::new(|| {
 /// The folder for records.
 pub fn state_folder() -> Result<PathBuf, Failure> {
     let none =
-        || Failure::Cannot(format!("neither XDG_STATE_HOME nor HOME says where records go; {WAY_OUT}"));
+        || Failure::Cannot(format!("no place for records, XDG_STATE_HOME and HOME are unset; {WAY_OUT}"));
     places::state_folder().ok_or_else(none)
 }
 
@@ -54,7 +54,7 @@ pub fn setting(name: &str) -> Result<Option<(PathBuf, String, bool)>, Failure> {
     let refused = |why: String| Failure::Usage(format!("{}: {why}", visible(&path)));
     let (text, data) = match regular_file::read(&path, MOST_OF_A_SETTING) {
         Ok(read) => read,
-        // A home that may not be looked into is not this user's, and neither are the settings in it; /dev/null is a home, too.
+        // A home that may not be looked into is not this user's, and neither are the settings in it; /dev/null is a home.
         Err(NotRead::Io(error)) if NONE.contains(&error.kind()) => return Ok(None),
         Err(why) => return Err(refused(why.to_string())),
     };

@@ -1,4 +1,4 @@
-//! The whole glossary, of all crates: what `linespeed explain` says and `docs/glossary.md` is made of.
+//! The whole glossary, of all crates: what `linespeed explain` shows and `docs/glossary.md` is made of.
 
 use record::glossary::{Glossary, Group};
 

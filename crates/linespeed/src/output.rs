@@ -10,7 +10,7 @@ use report::view::Form;
 use crate::failure::Failure;
 use crate::options::{Color, Out};
 
-/// Columns when nobody tells: what people paste into mails and tickets.
+/// Columns when nobody shows: what people paste into mails and tickets.
 const DEFAULT_WIDTH: usize = 80;
 
 /// Wider lines are not read more easily.
@@ -44,15 +44,15 @@ fn plain(text: String, file: impl IsTerminal) -> String {
 /// The longest complaint: a few lines.
 const MOST_COMPLAINT: usize = 2_000;
 
-/// Says on standard error what went wrong. What a file or a flag brought into the words cannot act on the terminal; and
-/// where nobody can be told, nothing is.
+/// Writes to standard error what went wrong. What a file or a flag brought into the words cannot act on the terminal; and
+/// where nobody can be shown, nothing is.
 pub fn complain(words: &str) {
     let short: String = words.chars().take(MOST_COMPLAINT).collect();
     let safe = plain(report::terminal::safe(&short), io::stderr());
     let _ = writeln!(io::stderr(), "linespeed: {safe}");
 }
 
-/// The same, unless nothing is to be said.
+/// The same, unless nothing is to be noted.
 pub fn notice(out: &Out, words: &str) {
     if !out.quiet_output {
         complain(words);
@@ -66,7 +66,7 @@ pub fn verbose(out: &Out, words: &str) {
     }
 }
 
-/// Prints text on standard error; where nobody can be told, nothing is.
+/// Prints text on standard error; where nobody can be shown, nothing is.
 pub fn print_error(text: &str) {
     let mut out = io::stderr().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

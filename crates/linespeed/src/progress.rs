@@ -114,7 +114,7 @@ impl<'a> RunProgress<'a> {
         output::verbose(self.out, words);
     }
 
-    /// All runs may take so long.
+    /// Time limit of all runs.
     pub fn begin(&mut self, seconds: f64) {
         let mut bar = Shown::new(self.out, seconds);
         bar.begin(&self.name, seconds);
@@ -146,7 +146,7 @@ impl RunObserver for RunProgress<'_> {
     }
 }
 
-/// Says what a command left running in the background, and what that means.
+/// Reports what a command left running in the background, and what that means.
 pub fn say_left(names: &[String], means: &str) {
     let names = names.join(", ");
     output::complain(&format!("the command has ended; waiting for {names}, which it left running: {means}"));

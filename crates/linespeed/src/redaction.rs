@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::options::Options;
 use crate::{files, output};
 
-/// The account that may do all: its name tells nobody's.
+/// The account that may do all: its name shows nobody's.
 const ROOT: &str = "root";
 
 /// Pseudonyms that know who asks; `None` where names stay.
@@ -34,7 +34,7 @@ pub fn begin(options: &Options) -> Result<Option<Pseudonyms>, Failure> {
     Ok(Some(pseudonyms))
 }
 
-/// Says what sentences may still have.
+/// Warns of what sentences may still contain.
 pub fn end(pseudonyms: &Pseudonyms) {
     if let Some(remark) = pseudonyms.remark() {
         output::complain(&remark.to_string());
@@ -46,7 +46,7 @@ pub fn names(options: &Options) -> Result<Names, Failure> {
     Ok(begin(options)?.map_or(Names::Own, |pseudonyms| Names::Pseudonyms(pseudonyms.into())))
 }
 
-/// Says of these what [`end`] says.
+/// Gives the warning of [`end`] for these.
 pub fn end_names(names: &Names) {
     if let Names::Pseudonyms(all) = names {
         end(&all.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
@@ -58,7 +58,7 @@ pub fn redact_with<T>(redacted: std::io::Result<T>) -> Result<T, Failure> {
     redacted.map_err(|error| Failure::Cannot(format!("cannot be redacted: {error}")))
 }
 
-/// The records as they are to be handed out, with the same pseudonyms in all.
+/// The records as they will be written, with the same pseudonyms in all.
 pub fn redact_all<'a>(
     options: &Options,
     records: impl IntoIterator<Item = &'a mut Record>,
@@ -96,7 +96,7 @@ pub fn redact_sources(options: &Options, sources: &mut [Source]) -> Result<(), F
     Ok(())
 }
 
-/// How a file is called where names are shown: without its folders, which tell whose it is.
+/// How a file is called where names are shown: without its folders, which show whose it is.
 pub fn shown(options: &Options, path: &Path) -> String {
     let name = path.file_name().filter(|_| options.out.redact);
     visible(name.map_or(path, Path::new))

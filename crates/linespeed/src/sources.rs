@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::options::Out;
 
-/// Says on standard error what is to be known of the choice, unless quiet was asked for.
+/// Reports on standard error how the record was chosen, unless output is off.
 pub fn say_note(source: &Source, out: &Out) {
     source.note.iter().for_each(|note| crate::output::notice(out, note));
 }
@@ -46,7 +46,7 @@ pub fn read(argument: &str) -> Result<Source, Failure> {
     Ok(Source { name, from: path.to_string_lossy().into_owned(), record: file(&path)?, note: None })
 }
 
-/// What to type for a record that is kept here: its name alone, where that finds it.
+/// What to type for a record saved here: its name alone, if that finds it.
 pub fn name_of(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| visible(Path::new(stem)));
     let finds =

@@ -1,4 +1,4 @@
-//! Text for terminals that know ASCII alone (`LC_ALL=C`, `TERM=dumb`): as many signs, so that columns stay; what takes two has them before it is laid out.
+//! Text for terminals that know ASCII alone (`LC_ALL=C`, `TERM=dumb`): as many signs, so that columns stay; wider signs are replaced before the layout.
 
 use unicode_width::UnicodeWidthChar;
 

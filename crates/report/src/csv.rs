@@ -1,5 +1,5 @@
-//! Comma-separated values (RFC 4180): a line a figure, of a comparison a line a figure and record, of a watch a line a moment, of a
-//! history a line a record.
+//! Comma-separated values (RFC 4180): one line per result, of a comparison one line per result and record, of a recording one line per moment, of a
+//! history one line per record.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -23,7 +23,7 @@ fn items<T>(fields: &[Field<T>], all: impl IntoIterator<Item = T>) -> String {
     table(&lines)
 }
 
-/// A figure of a comparison: whether its row sums up, the row, and by its number the record that it is of.
+/// A result of a comparison: whether its row sums up, the row, and by its number the record that it is of.
 struct Compared<'a> {
     of: &'a Comparison,
     kind: &'static str,
@@ -49,7 +49,7 @@ impl Compared<'_> {
     }
 }
 
-/// Every row of a comparison, first those that sum up and then every figure; numbers as the record has them.
+/// Every row of a comparison, first those that sum up and then every result; numbers as the record has them.
 pub fn comparison(of: &Comparison) -> String {
     let fields: [Field<Compared>; 21] = [
         ("kind", |one| one.kind.to_owned()),
@@ -89,7 +89,7 @@ pub fn comparison(of: &Comparison) -> String {
     items(&fields, cells)
 }
 
-/// The columns of a watch before those of what the kernel counts.
+/// The columns of a recording before those of what the kernel counts.
 const OF_A_MOMENT: [Field<Moment>; 22] = [
     ("at", |moment| number(moment.at)),
     ("seconds", |moment| number(moment.interval.seconds)),
@@ -119,7 +119,7 @@ fn share(moment: &Moment, seconds: f64) -> String {
     number(moment.interval.times.share(seconds))
 }
 
-/// Every moment of a watch; a column for each rate and state of a service's threads that any of them has.
+/// Every moment of a recording; a column for each rate and state of a service's threads that any of them has.
 fn watch(watch: &Watch) -> String {
     let keys = |of: fn(&Interval) -> Vec<&String>| -> BTreeSet<&String> {
         watch.moments.iter().flat_map(|moment| of(&moment.interval)).collect()
@@ -139,7 +139,7 @@ fn watch(watch: &Watch) -> String {
     table(&lines)
 }
 
-/// Every figure of a record, a line each, of a watch every moment; numbers as the record has them.
+/// Every result of a record, a line each, of a recording every moment; numbers as the record has them.
 pub fn record(record: &Record) -> String {
     match &record.watch {
         Some(watched) => watch(watched),
@@ -147,7 +147,7 @@ pub fn record(record: &Record) -> String {
     }
 }
 
-/// Every figure of several records: the machine, when the run began, and where a figure was taken, so that many records are one
+/// Every result of several records: the machine, when the run began, and where a result was taken, so that many records are one
 /// table.
 pub fn records(records: &[Record]) -> String {
     let fields: [Field<(&Record, &Measurement)>; 17] = [
@@ -172,7 +172,7 @@ pub fn records(records: &[Record]) -> String {
     items(&fields, records.iter().flat_map(|record| record.measurements.iter().map(move |m| (record, m))))
 }
 
-/// Every figure of every machine of a fleet.
+/// Every result of every machine of a fleet.
 pub fn fleet(fleet: &Fleet) -> String {
     let fields: [Field<(&MachineRow, &ClassFigure, &MachineCell)>; 8] = [
         ("machine", |(row, ..)| row.machine.clone()),
@@ -195,8 +195,8 @@ pub fn fleet(fleet: &Fleet) -> String {
     items(&fields, cells)
 }
 
-/// A machine's history as Apache Otava reads it, the oldest first: a row a record, its time first, then an attribute that names the
-/// record, then a column a figure; one that a record lacks is empty.
+/// A machine's history as Apache Otava reads it, the oldest first: one row per record, its time first, then an attribute that names the
+/// record, then one column per result; one that a record lacks is empty.
 pub fn history(of: &History) -> String {
     let mut taken = HashSet::new();
     let names: Vec<String> = of.lines.iter().map(|line| name_column(line, &mut taken)).collect();

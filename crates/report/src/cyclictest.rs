@@ -1,6 +1,6 @@
 //! Wake-up latencies in cyclictest's own formats, so that scripts which read its output read ours.
 //!
-//! One line a thread, in microseconds:
+//! One line per thread, in microseconds:
 //! `T:%2d (%5d) P:%2d I:%ld C:%7lu Min:%7ld Act:%5ld Avg:%5ld Max:%8ld`, and its histogram: `# Histogram`, a row
 //! a microsecond with `%06d` and a `%06lu` for each thread, then totals, minima, averages, maxima and overflows
 //! (rt-tests, src/cyclictest/cyclictest.c, `print_stat` and `print_hist`).
@@ -45,7 +45,7 @@ pub fn forms(record: &Record, as_lines: bool, as_histogram: bool) -> Option<Stri
     (lines.is_some() || histogram.is_some()).then(|| [lines, histogram].into_iter().flatten().collect())
 }
 
-/// One line a thread as cyclictest prints it; `None` where no wake-up latency was measured. The average, which no
+/// One line per thread as cyclictest prints it; `None` where no wake-up latency was measured. The average, which no
 /// other report of ours has, is in the record for this line.
 pub fn lines(record: &Record) -> Option<String> {
     let threads = threads(record);

@@ -8,8 +8,8 @@ use record::gate::{Gate, Held, Outcome};
 
 use crate::contents::gate::reason;
 
-/// A suite a record or command, which `suite` names by its number; a test a figure: failed as the gate fails it, skipped where it
-/// is too noisy to tell.
+/// One suite per record or command, which `suite` names by its number; one test per result: failed as the gate fails it, skipped where it
+/// is too noisy to show.
 pub fn report(gate: &Gate, suite: impl Fn(usize) -> String) -> String {
     let mut subjects: Vec<usize> = gate.held.iter().map(|held| held.subject).collect();
     subjects.sort_unstable();

@@ -2,7 +2,7 @@
 //! [`record::Record`] whose diagnosis is filled in already: what is printed here is written there, and nothing
 //! is computed that a record should hold.
 //!
-//! What a report says stands in `contents`, once, whatever it is printed on; `terminal` and `page` only lay it
+//! What a report shows stands in `contents`, once, whatever it is printed on; `terminal` and `page` only lay it
 //! out. A measurement is data, so one of a metric that this version does not know is printed too, as a table.
 
 #![warn(unreachable_pub)]

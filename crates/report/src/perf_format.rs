@@ -95,7 +95,7 @@ fn hundredths(value: f64) -> String {
     format!("{}.{digits}", record::units::thousands(value.trunc()))
 }
 
-/// The figure that perf prints behind `#`, with its unit.
+/// The result that perf prints behind `#`, with its unit.
 fn metric(record: &Record, event: &str, value: f64) -> Option<(String, &'static str)> {
     let of = |whole: &str| value_of(record, whole).filter(|whole| *whole > 0.0);
     let percent =

@@ -16,7 +16,7 @@ pub use check::check;
 pub use live::interval;
 pub use record::record;
 
-/// What each name is that is no figure's of a record.
+/// What each name is that is no result's of a record.
 const HELP: &str = include_str!("prometheus/help.txt");
 
 /// A text in the making: what it is called, without `linespeed_` before it.

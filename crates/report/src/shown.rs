@@ -1,17 +1,17 @@
-//! Which figures of a record a report has shown, so that none falls through between its tables.
+//! Which results of a record a report has shown, so that none falls through between its tables.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use record::Measurement;
 
-/// Figures that are shown, or counted in a sentence that says where they stand. Each is known by where it lies, so this
+/// Results that are shown, or counted in a sentence that shows where they stand. Each is known by where it lies, so this
 /// holds for one record that stays as it is.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Shown(HashSet<usize>);
 
 impl Shown {
-    /// This figure is shown.
+    /// This result is shown.
     pub(crate) fn add(&mut self, m: &Measurement) {
         self.0.insert(std::ptr::from_ref(m).addr());
     }
@@ -21,13 +21,13 @@ impl Shown {
         self.0.extend(&other.0);
     }
 
-    /// Whether this figure is shown.
+    /// Whether this result is shown.
     pub(crate) fn has(&self, m: &Measurement) -> bool {
         self.0.contains(&std::ptr::from_ref(m).addr())
     }
 }
 
-/// How many they are: where they lie is another place in every run, and reads like a figure.
+/// How many they are: where they lie is another place in every run, and reads like a result.
 impl fmt::Debug for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Shown({} figures)", self.0.len())

@@ -1,4 +1,4 @@
-//! A table as a report says it: what it is about, its columns and rows; the terminal and the page lay it out.
+//! A table as a report shows it: what it is about, its columns and rows; the terminal and the page lay it out.
 
 use std::collections::BTreeSet;
 
@@ -7,33 +7,33 @@ use record::{Mark, Measurement};
 use crate::contents::figures::{MARK, MARKED, ONE_SAMPLE, mark_words};
 use crate::shown::Shown;
 
-/// The heading of the column that says how far figures scatter.
+/// The heading of the column that shows how far results scatter.
 const SPREAD: &str = "95 % interval";
 
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its heading; figures carry their own unit, so it has none.
+    /// Its heading; results carry their own unit, so it has none.
     pub head: String,
-    /// Figures stand on the right, words on the left.
+    /// Results stand on the right, words on the left.
     pub figures: bool,
     /// Whether it may be left out where there is no room for it.
     pub optional: bool,
 }
 
-/// How a row is set off from the others, beside what it says.
+/// How a row is set off from the others, beside what it shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weight {
     /// Not at all.
     #[default]
     Plain,
-    /// It tells of a loss.
+    /// It is a loss.
     Worse,
-    /// It tells of a gain.
+    /// It is a gain.
     Better,
 }
 
-/// A column of a table of items: its heading, with the signs of [`Table::new`], and what it says of an item.
+/// A column of a table of items: its heading, with the signs of [`Table::new`], and what it shows of an item.
 pub type Field<T> = (&'static str, fn(&T) -> String);
 
 /// A table.
@@ -45,7 +45,7 @@ pub struct Table {
     pub word: Option<String>,
     /// The columns.
     pub columns: Vec<Column>,
-    /// The rows, each with a cell a column.
+    /// The rows, each with one cell per column.
     pub rows: Vec<Vec<String>>,
     /// What is to be known of single rows, below the table, numbered from 1.
     pub notes: Vec<String>,
@@ -53,13 +53,13 @@ pub struct Table {
     pub remarks: Vec<String>,
     /// How each row is set off; rows beyond its end are plain.
     pub weights: Vec<Weight>,
-    /// The figures that it tells, or counts in a remark.
+    /// The results that it shows, or counts in a remark.
     pub(crate) shown: Shown,
     /// The notes that each row refers to, by their number from 0.
     references: Vec<Vec<usize>>,
-    /// What the mark behind a figure means; without it [`MARKED`].
+    /// What the mark behind a result means; without it [`MARKED`].
     marked_because: Option<String>,
-    /// What happened during samples of its figures.
+    /// What happened during samples of its results.
     marked: BTreeSet<Mark>,
     /// Those of the row that is being made.
     pending: Vec<usize>,
@@ -67,7 +67,7 @@ pub struct Table {
 
 impl Table {
     /// An empty table. `columns` are the headings; one that begins with `?` may be left out where there is no room,
-    /// one that (then) begins with `#` is of figures; both lose their sign.
+    /// one that (then) begins with `#` is of results; both lose their sign.
     pub fn new<Head: AsRef<str>>(
         title: &str,
         word: Option<&str>,
@@ -97,7 +97,7 @@ impl Table {
         self.row(fields.iter().map(|(_, cell)| cell(item)).collect());
     }
 
-    /// Adds a row about each figure, and the notes of `remarks` to it.
+    /// Adds a row about each result, and the notes of `remarks` to it.
     pub fn figures<'a>(
         &mut self,
         fields: &[Field<Measurement>],
@@ -111,7 +111,7 @@ impl Table {
         }
     }
 
-    /// The first `most` of all; where that is fewer, a remark says how many there are.
+    /// The first `most` of all; where that is fewer, a remark shows how many there are.
     pub fn first<T>(&mut self, mut all: Vec<T>, most: usize) -> Vec<T> {
         if all.len() > most {
             self.note(&format!("the first {most} of {}; all are in the record", all.len()));
@@ -129,7 +129,7 @@ impl Table {
         self.references.push(std::mem::take(&mut self.pending));
     }
 
-    /// The table tells this figure, or counts it in a remark.
+    /// The table shows this result, or counts it in a remark.
     pub fn tells(&mut self, m: &Measurement) {
         self.shown.add(m);
         for marked in &m.marks {
@@ -137,12 +137,12 @@ impl Table {
         }
     }
 
-    /// Why the figures with a mark are unreliable, where that is not their interval's width.
+    /// Why the results with a mark are unreliable, where that is not their interval's width.
     pub fn explain_mark(&mut self, why: impl std::fmt::Display) {
         self.marked_because = Some(format!("{}: {why}", MARK.trim_start()));
     }
 
-    /// Sets off the row that is added next.
+    /// Sets off the next row.
     pub fn weigh_row(&mut self, weight: Weight) {
         self.weights.resize(self.rows.len(), Weight::Plain);
         self.weights.push(weight);
@@ -159,7 +159,7 @@ impl Table {
     }
 
     /// The finished table: without the columns in which no row has anything, and with the numbers of the notes at the end of each
-    /// row, where they push no figure out of its column.
+    /// row, where they push no result out of its column.
     pub fn finished(mut self) -> Self {
         self.single_samples();
         if let Some(meaning) = self.meaning_of_mark() {
@@ -193,19 +193,19 @@ impl Table {
         finished
     }
 
-    /// What the mark of a figure means, where one has it.
+    /// What the mark of a result means, where one has it.
     fn meaning_of_mark(&self) -> Option<String> {
         let marked = self.rows.iter().flatten().any(|cell| cell.ends_with(MARK));
         marked.then(|| self.marked_because.clone().unwrap_or_else(|| MARKED.to_owned()))
     }
 
-    /// Where every figure is one sample, a remark says so instead of a column.
+    /// Where every result is one sample, a remark shows so instead of a column.
     fn single_samples(&mut self) {
         let Some(at) = self.columns.iter().position(|column| column.head == SPREAD) else { return };
         let cells = || self.rows.iter().map(|row| row[at].as_str()).filter(|cell| !cell.is_empty());
         if cells().next().is_some() && cells().all(|cell| cell == ONE_SAMPLE) {
             self.rows.iter_mut().for_each(|row| row[at].clear());
-            self.note("one sample each: how far they scatter is not known");
+            self.note("one sample each: the spread is not known");
         }
     }
 
@@ -231,7 +231,7 @@ impl Table {
         }
     }
 
-    /// Adds notes to which the row that is added next refers.
+    /// Adds notes to which the next row refers.
     pub fn note_row<Note: Into<String>>(&mut self, notes: impl IntoIterator<Item = Note>) {
         for text in notes.into_iter().map(Into::into) {
             let at = self.notes.iter().position(|note| *note == text).unwrap_or(self.notes.len());

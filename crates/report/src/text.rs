@@ -55,7 +55,7 @@ fn push_safe(safe: &mut String, c: char) {
     }
 }
 
-/// Whether a text is letters, figures, signs and blanks of ASCII alone, as most are: each takes a column, and none does
+/// Whether a text is letters, results, signs and blanks of ASCII alone, as most are: each takes a column, and none does
 /// anything else.
 fn is_plain(text: &str) -> bool {
     text.bytes().fold(true, |plain, b| plain & (0x20..0x7f).contains(&b))
@@ -92,8 +92,8 @@ pub fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
-/// Whole words of the text as far as they fit into `columns`, with `…` where something is missing: half a figure would be
-/// another one, and a figure without its unit is none. What has no word that fits is cut anywhere.
+/// Whole words of the text as far as they fit into `columns`, with `…` where something is missing: half a result would be
+/// another one, and a result without its unit is none. What has no word that fits is cut anywhere.
 pub(crate) fn cut_words(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -145,7 +145,7 @@ fn take(text: &str, columns: usize) -> &str {
     &text[..last]
 }
 
-/// `3.1 – 3.4 GHz` of `3.1 GHz` and `3.4 GHz`; one figure where both are the same.
+/// `3.1 – 3.4 GHz` of `3.1 GHz` and `3.4 GHz`; one result where both are the same.
 pub(crate) fn range(low: &str, high: &str) -> String {
     if low == high {
         return low.to_owned();
@@ -156,21 +156,21 @@ pub(crate) fn range(low: &str, high: &str) -> String {
     }
 }
 
-/// Units that stay on the line of their figure.
+/// Units that stay on the line of their result.
 const UNITS: &[&str] = &[
     "%", "ns", "µs", "ms", "s", "min", "Hz", "kHz", "MHz", "GHz", "B", "KiB", "MiB", "GiB", "TiB", "PiB",
     "B/s", "kB/s", "MB/s", "GB/s", "TB/s", "MT/s", "cycles", "°C", "W",
 ];
 
-/// Whether the space between two words must not be broken: a figure stands before it and its unit behind, or a bound before its
-/// figure.
+/// Whether the space between two words must not be broken: a result stands before it and its unit behind, or a bound before its
+/// result.
 fn glued(before: &str, after: &str) -> bool {
     before == "<"
         || before.ends_with(|c: char| c.is_ascii_digit())
             && UNITS.contains(&after.trim_end_matches([',', '.', ';', ':', ')', ']', '?']))
 }
 
-/// The text with spaces that do not break (U+00A0) between figures and their units, for a page.
+/// The text with spaces that do not break (U+00A0) between results and their units, for a page.
 pub(crate) fn keep_units(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     for (number, word) in text.split(' ').enumerate() {
@@ -183,9 +183,9 @@ pub(crate) fn keep_units(text: &str) -> String {
     kept
 }
 
-/// The text in lines of at most `columns`: broken at spaces, though not between a figure and its unit; a word too
-/// long for a line is broken after a comma or a slash where it has one, else after a hyphen or an equals sign (a figure in
-/// two halves would be two figures), and anywhere where it has none. Never empty.
+/// The text in lines of at most `columns`: broken at spaces, though not between a result and its unit; a word too
+/// long for a line is broken after a comma or a slash where it has one, else after a hyphen or an equals sign (a result in
+/// two halves would be two results), and anywhere where it has none. Never empty.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(2);
     let spaced = || text.starts_with(' ') || text.ends_with(' ') || text.contains("  ");

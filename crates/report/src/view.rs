@@ -1,5 +1,5 @@
 //! What a command has to say: its [`View`], which it builds from data. Lines, lists and tables are drawn on a [`Screen`], which lays
-//! them out for a terminal or as Markdown; a page, figures and JSON are made of the same data.
+//! them out for a terminal or as Markdown; a page, results and JSON are made of the same data.
 
 use std::io;
 use std::path::Path;
@@ -7,6 +7,7 @@ use std::path::Path;
 use record::Record;
 
 pub use crate::contents::finding::{loss, severity};
+pub use crate::contents::verdict::headline_metric;
 pub use crate::paint::{Span, Tone};
 pub use crate::table::{Column, Field, Table, Weight};
 pub use crate::terminal::{Screen, Style};
@@ -17,7 +18,7 @@ pub use crate::text::{capitalized, cut, width};
 pub enum Form {
     /// For programs: of runs the record.
     Json,
-    /// Comma-separated figures.
+    /// Comma-separated results.
     Csv,
     /// The report as Markdown.
     Markdown,
@@ -53,7 +54,7 @@ type Make<'a> = Option<Box<dyn Fn() -> io::Result<String> + 'a>>;
 /// What a command has to say, in each of its forms.
 pub struct View<'a> {
     draw: Box<dyn Fn(&mut Screen) + 'a>,
-    /// Whether the report is a form that was asked for by its name, as cyclictest's lines.
+    /// Whether the report is a form requested by name, as cyclictest's lines.
     asked_for: bool,
     json: Make<'a>,
     csv: Make<'a>,
@@ -68,7 +69,7 @@ impl<'a> View<'a> {
         Self { draw, asked_for: false, json: None, csv: None, page: None, prometheus: None }
     }
 
-    /// A record, with its report. `shown_by`: what `linespeed show` takes for it later, where that is known.
+    /// A record, with its report. `shown_by`: the name that `linespeed show` accepts for it later, if known.
     pub fn of_record(record: &'a Record, shown_by: Option<String>, draw: impl Fn(&mut Screen) + 'a) -> Self {
         Self::new(draw)
             .with_json(|| record.to_json())
@@ -77,12 +78,12 @@ impl<'a> View<'a> {
             .with_prometheus(|| crate::prometheus::record(record))
     }
 
-    /// Whether the report is a form that was asked for by its name: printed also where reports are not.
+    /// Whether the report is a form requested by name: printed also where reports are not.
     pub fn with_report_asked_for(self, asked_for: bool) -> Self {
         Self { asked_for, ..self }
     }
 
-    /// Whether the report is a form that was asked for by its name.
+    /// Whether the report is a form requested by name.
     pub fn is_report_asked_for(&self) -> bool {
         self.asked_for
     }
@@ -97,7 +98,7 @@ impl<'a> View<'a> {
         self.with_json(move || Ok(format!("{value:#}\n")))
     }
 
-    /// Adds its figures as comma-separated values.
+    /// Adds its results as comma-separated values.
     pub fn with_csv(self, make: impl Fn() -> String + 'a) -> Self {
         Self { csv: Some(Box::new(move || Ok(make()))), ..self }
     }
@@ -107,12 +108,12 @@ impl<'a> View<'a> {
         Self { page: Some(Box::new(move || Ok(make()))), ..self }
     }
 
-    /// Adds its figures in Prometheus's text format.
+    /// Adds its results in Prometheus's text format.
     pub fn with_prometheus(self, make: impl Fn() -> String + 'a) -> Self {
         Self { prometheus: Some(Box::new(move || Ok(make()))), ..self }
     }
 
-    /// Its figures in Prometheus's text format; `None` where the result has none.
+    /// Its results in Prometheus's text format; `None` where the result has none.
     pub fn prometheus(&self) -> Option<io::Result<String>> {
         self.prometheus.as_ref().map(|make| make())
     }

@@ -22,7 +22,7 @@ use crate::{output, sources};
 /// What `--probe` measures, of one thread.
 const PROBED: [&str; 3] = ["clock", "latency", "bandwidth"];
 
-/// Looks, measures where that is asked for, and says what is off.
+/// Looks, measures if asked for, and shows what is off.
 pub fn run(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     if asked.exit == Some(Exit::Slurm) && (asked.probe || asked.screen) {
         let words = "--exit slurm takes facts only: a prolog keeps a job waiting, and beside jobs their load would be measured; \
@@ -98,7 +98,7 @@ fn passport(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     })
 }
 
-/// What it is held against, and what that is called: of a record one class of one machine.
+/// What it is compared with, and what that is called: of a record one class of one machine.
 fn baselines(options: &Options, asked: &options::Check) -> Result<(Vec<ClassBaseline>, String), Failure> {
     if let Some(argument) = &asked.baseline {
         let path = sources::locate(argument);
@@ -118,7 +118,7 @@ fn baselines(options: &Options, asked: &options::Check) -> Result<(Vec<ClassBase
     Ok((vec![class], name))
 }
 
-/// Fills the record with figures; the signal that ended it.
+/// Fills the record with results; the signal that ended it.
 fn measure(
     options: &Options,
     asked: &options::Check,
@@ -151,7 +151,7 @@ fn measure(
     let shape = results.looks.and_then(|looks| diagnose::shape(&looks, &record.machine));
     record.diagnosis.shape = shape.or(record.diagnosis.shape.take());
     if record.measurements.is_empty() && results.interrupted.is_none() {
-        return Err(Failure::cannot("nothing could be measured here; linespeed list says why"));
+        return Err(Failure::cannot("nothing could be measured here; linespeed list shows why"));
     }
     Ok(results.interrupted)
 }

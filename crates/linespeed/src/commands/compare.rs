@@ -2,9 +2,10 @@
 
 use diagnose::{Extent, Side, compare};
 use measure::list;
-use record::Record;
 use record::comparison::Relation;
 use record::document::Tool;
+use record::phrase::join_most;
+use record::{Record, Text, text};
 use report::terminal;
 use report::view::{Form, View};
 
@@ -17,10 +18,10 @@ use crate::sources;
 
 /// Records from which on only what a comparison needs of each is kept in memory.
 const MANY: usize = 16;
-/// Records up to which a comparison says what to run for figures that they could share.
+/// Records up to which a comparison shows what to run for results that they could share.
 const FEW: usize = 4;
 
-/// Compares and prints, as a page, JSON or CSV where that was asked for.
+/// Compares and prints, as a page, JSON or CSV if asked for.
 pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     let count = asked.records.len();
     if count < 2 {
@@ -56,7 +57,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     if let (Some(watch), Some(other)) = (find(true), find(false)) {
         let watch = record::phrase::visible(std::path::Path::new(&watch.from));
         let why = format!(
-            "is not a watch, and {watch} is: a watch compares with watches alone (live --output FILE)"
+            "is not a recording, but {watch} is: a recording compares only with recordings (live --output FILE)"
         );
         return Err(Failure::Input { path: other.from.clone().into(), why });
     }
@@ -78,11 +79,15 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         let shares_nothing =
             comparison.rows.is_empty() && !of_commands && comparison.relation != Relation::SameRecord;
         let here = asked.records.iter().position(|argument| argument == record::source::HERE);
-        // Names of other records would tell the host's.
+        // Names of other records would show the host's.
         let here = here.filter(|_| !options.out.redact);
         let measurements = shares_nothing.then_some((list::measured_by, list::can_measure));
         let newer = |side: usize| newer_records(sides[side].record);
         comparison.notes.extend(diagnose::suggest(&sides, measurements, here, newer));
+        let is_reference = |side: &&Side| side.source.starts_with(reference::PREFIX);
+        if shares_nothing && let Some(side) = sides.iter().find(is_reference) {
+            comparison.notes.extend(comparable_references(side, &comparison.tool));
+        }
     }
     let gate = terms.map(|terms| gate::held(diagnose::gate(&comparison, terms)));
     let junit = asked.junit.as_ref();
@@ -101,6 +106,25 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     gate::write_junit(junit, gate.as_ref(), suite)?;
     gate::code(gate)
 }
+
+/// The reference machines that have results in common with one that has none with the others.
+fn comparable_references(side: &Side, tool: &Tool) -> Option<Text> {
+    let all = reference::records_but(side.source, env!("CARGO_PKG_VERSION"));
+    let shares = |(name, record): &(String, Record)| {
+        let other = Side { name, source: name, record };
+        let own = Side { name: side.name, source: side.source, record: side.record };
+        !compare(&[own, other], 0, tool.clone(), Extent::Summary).rows.is_empty()
+    };
+    let names: Vec<String> = all.into_iter().filter(shares).map(|(name, _)| name).collect();
+    let (name, others) = (side.name.to_owned(), join_most(&names, NAMED));
+    Some(match names.is_empty() {
+        true => text!("No reference machine has results in common with {name}.", name),
+        false => text!("Reference machines with results in common with {name}: {others}.", name, others),
+    })
+}
+
+/// Reference machines that are named.
+const NAMED: usize = 6;
 
 /// The records of a record's machine that are newer, with their names, the newest first.
 fn newer_records(own: &Record) -> Vec<(String, Record)> {

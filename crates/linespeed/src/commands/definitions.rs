@@ -44,7 +44,7 @@ fn fish_arguments(definition: &clap::Command) -> String {
     text
 }
 
-/// The definition with the names that can stand in each place. The parser knows them not: it says more of a name that is
+/// The definition with the names that can stand in each place. The parser knows them not: it shows more of a name that is
 /// wrong than that it is not in a list.
 fn with_names(definition: clap::Command) -> clap::Command {
     // Names of the definition live as long as the program, which ends when they are printed.

@@ -2,7 +2,7 @@
 
 use record::glossary::Term;
 use report::terminal;
-use report::view::View;
+use report::view::{View, headline_metric};
 
 use crate::delivery::hand_out;
 use crate::failure::Failure;
@@ -19,13 +19,23 @@ pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
         let forms = View::new(|screen| terminal::glossary(screen, glossary.terms()));
         return hand_out(options, &forms).map(|()| 0);
     };
-    match glossary.find(name) {
+    // A headline is what the reader saw: it comes before the inventory's word of that name.
+    let own = glossary.find(name);
+    let headline = headline_metric(name).and_then(|metric| glossary.find(metric.name()));
+    match headline.or(own) {
         Some(word) => {
+            let other = own.filter(|own| own.name != word.name);
             let value = serde_json::json!({
                 "name": word.name, "group": word.group, "what": word.what,
                 "how": word.how, "usual": word.usual, "moves": word.moves,
             });
-            let forms = View::new(|screen| terminal::word(screen, word));
+            let forms = View::new(|screen| {
+                terminal::word(screen, word);
+                if let Some(other) = other {
+                    screen.blank();
+                    terminal::word(screen, other);
+                }
+            });
             hand_out(options, &forms.with_value(value)).map(|()| 0)
         }
         None => {

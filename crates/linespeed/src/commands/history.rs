@@ -1,4 +1,4 @@
-//! `linespeed history`: this machine's figures over its records.
+//! `linespeed history`: this machine's results over its records.
 
 use record::phrase::{count_noun, visible};
 use record::{metrics, store};
@@ -41,7 +41,7 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
             .map(|remark| format!("; {} left out: {}", count_noun(remark.count, "record"), remark.what))
             .collect();
         return Err(Failure::Cannot(format!(
-            "there is no record of {} with these figures in {}{others}{}: run linespeed first, or name --host or --from",
+            "there is no record of {} with these results in {}{others}{}: run linespeed first, or name --host or --from",
             asked.host.as_deref().unwrap_or("this machine"),
             looked.join(" or "),
             remarks.concat()

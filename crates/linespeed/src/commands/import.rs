@@ -23,7 +23,7 @@ use destinations::choose_destinations;
 /// How origins call standard input.
 const STANDARD_INPUT: &str = "standard input";
 
-/// Reads the texts, makes a record of each machine, and says what was made of them.
+/// Reads the texts, makes a record of each machine, and shows what was made of them.
 pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     let tables: Vec<Table> =
         import.tables.iter().map(|table| Table::parse(table)).collect::<Result<_, _>>().map_err(usage)?;
@@ -60,7 +60,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     redact_all(options, &mut records)?;
     let destinations = choose_destinations(options, &records, &listed)?;
     let all = options.out.all || options.out.verbose;
-    // Each record of a text has what nobody understood of it; the report of everything tells it, too.
+    // Each record of a text has what nobody understood of it; the report of everything shows it.
     if let Some(import) = records.first().and_then(|record| record.import.as_ref())
         && !(all || options.out.quiet_output)
     {
@@ -128,7 +128,7 @@ fn read_text(importer: &mut Importer, path: &Path) -> Result<(), Failure> {
     let read = if path.as_os_str() == "-" {
         importer.read(STANDARD_INPUT, std::io::stdin())
     } else {
-        // A published machine's figures are a record already.
+        // A published machine's results are a record already.
         if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(reference::PREFIX))
             && !path.exists()
         {

@@ -13,9 +13,9 @@ use crate::failure::Failure;
 use crate::options::{Inspect, Options};
 use crate::redaction::redact;
 
-/// What tells the rest.
+/// What shows the rest.
 const MORE: &str = "--all (features, mitigations, conditions), --tree (the shape)";
-/// What tells the rest of all facts.
+/// What shows the rest of all facts.
 const SHAPE: &str = "--tree (the shape)";
 
 /// Reads this machine, or the captured tree of another.

@@ -9,7 +9,7 @@ use crate::delivery::hand_out;
 use crate::failure::Failure;
 use crate::options::Options;
 
-/// Prints one entry a measurement.
+/// Prints one entry per measurement.
 pub fn run(options: &Options) -> Result<u8, Failure> {
     let found = machine::inspect(&Root::live());
     let cpus = super::measuring::chosen_cpus(options, Some(found.machine.allowed_cpus()))?;

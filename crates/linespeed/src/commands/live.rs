@@ -27,7 +27,7 @@ use crate::redaction::redact_with;
 use crate::{ceilings, files, output, redaction};
 use kept::Kept;
 
-/// Readings of the probe where no record tells what it hears without load: two seconds of them.
+/// Readings of the probe where no record shows what it hears without load: two seconds of them.
 const READINGS: usize = 20;
 const BETWEEN: Duration = Duration::from_millis(100);
 /// Processes whose names stand on the screen.
@@ -157,7 +157,7 @@ fn describe(of: &str, names: &[String]) -> String {
     if names.is_empty() { of.to_owned() } else { format!("{of} ({})", join_most(names, NAMED)) }
 }
 
-/// Ctrl-C is how a watch ends.
+/// Ctrl-C is how a recording ends.
 fn code(stop: &Stop) -> u8 {
     match stop.signal() {
         None | Some(libc::SIGINT) => 0,
@@ -165,7 +165,7 @@ fn code(stop: &Stop) -> u8 {
     }
 }
 
-/// What the probe is held against is what it heard just before, with so much of the CPUs busy.
+/// What the probe is compared with is what it heard just before, with so much of the CPUs busy.
 fn calibrated(busy: f64) -> Coverage {
     let reason = text!(
         "calibrated on the spot, CPUs {busy} busy",

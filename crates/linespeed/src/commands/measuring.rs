@@ -1,4 +1,4 @@
-//! What commands that measure do around it: they look at the machine, make it quiet where that is asked for, and fill the
+//! What commands that measure do around it: they look at the machine, make it quiet if asked for, and fill the
 //! record.
 
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub struct Measuring<'a> {
     record: Record,
     destination: Option<PathBuf>,
     began: Instant,
-    /// Who else works meanwhile, where that is told.
+    /// Who else works meanwhile, if known.
     pub beside: Option<Beside>,
     /// Processes that are none of the others.
     pub own: Vec<i32>,
@@ -37,7 +37,7 @@ pub struct Measuring<'a> {
 /// What a run gave.
 #[derive(Default)]
 pub struct Outcome {
-    /// The figures.
+    /// The results.
     pub measurements: Vec<Measurement>,
     /// What was measured, and how well.
     pub coverage: Vec<Coverage>,
@@ -58,7 +58,7 @@ impl<'a> Measuring<'a> {
         Ok(measuring)
     }
 
-    /// The same for a command, of whose runs there is one kind. Where nothing of the machine is told it is not looked at, which
+    /// The same for a command, of whose runs there is one kind. Where nothing of the machine is shown it is not looked at, which
     /// takes longer than many commands.
     pub fn of_command(options: &'a Options, short: bool, looks: bool) -> Result<Self, Failure> {
         let (began, record) = (Instant::now(), new_record());
@@ -113,7 +113,7 @@ pub fn ended(interrupted: Option<i32>) -> Ended {
     interrupted.map_or(Ended::Complete, |signal| Ended::Interrupted { signal })
 }
 
-/// The CPUs that `--cpus` names, without it all of `allowed`, which is `None` where nobody tells. Refuses those that this process may
+/// The CPUs that `--cpus` names, without it all of `allowed`, which is `None` where nobody shows. Refuses those that this process may
 /// not use.
 pub fn chosen_cpus(options: &Options, allowed: Option<CpuList>) -> Result<CpuList, Failure> {
     let Some(wanted) = &options.measuring.cpus else { return Ok(allowed.unwrap_or_default()) };

@@ -1,4 +1,4 @@
-//! One file a command.
+//! One file per command.
 
 mod check;
 mod compare;
@@ -33,7 +33,7 @@ use crate::failure::Failure;
 use crate::options::{Command, Options};
 use crate::output;
 
-/// Does what the command line says; returns the exit code, which is not that of a success where something that was set could
+/// Runs the command; returns the exit code, which is not that of a success where something that was set could
 /// not be put back.
 pub fn run(options: &Options) -> Result<u8, Failure> {
     let code = done(options)?;

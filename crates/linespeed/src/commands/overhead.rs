@@ -1,4 +1,4 @@
-//! `linespeed overhead`: one routine in each layer of the machine, in turn, and what the steps between them cost.
+//! `linespeed overhead`: one routine in each layer of the machine, alternately, and what the steps between them cost.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ const SECONDS: (f64, f64, f64) = (6.0, 15.0, 60.0);
 /// Times the layers and reports.
 pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let stop = signals::install();
-    // Wrong usage is said before anything is turned.
+    // Wrong usage is shown before anything is turned.
     let cpus = chosen_cpus(options, os::pin::allowed())?;
     let guests = match overhead.guests()? {
         Vm::None => Guests::None,

@@ -1,4 +1,4 @@
-//! `linespeed records`: the records that are kept, their labels, and room.
+//! `linespeed records`: the saved records, their labels, and room.
 
 use std::path::PathBuf;
 

@@ -40,18 +40,18 @@ pub fn run(options: &Options, asked: &Reference) -> Result<u8, Failure> {
 fn list(options: &Options) -> Result<u8, Failure> {
     let machines: Vec<_> = MACHINES.iter().map(|of| (of.name, of.title, of.apart)).collect();
     let entry = |(name, title, apart): &(&str, &str, Option<&str>)| json!({"name": name, "title": title, "apart": apart});
-    let forms = View::new(|screen| terminal::references(screen, &machines));
+    let forms = View::new(|screen| terminal::references(screen, &machines, options.out.all));
     hand_out(options, &forms.with_value(machines.iter().map(entry).collect())).map(|()| 0)
 }
 
-/// A record's figures, or the one of a line, beside their like.
+/// A record's results, or the one of a line, beside their like.
 fn like(options: &Options, argument: &str, among: Option<&Path>) -> Result<u8, Failure> {
-    // A record's name has no figure in it.
+    // A record's name has no result in it.
     let is_line = argument.contains(char::is_whitespace) && !sources::locate(argument).exists();
     let found = if is_line && among.is_none() {
         diagnose::like_line(argument).map_err(|why| Failure::Cannot(why.to_string()))?
     } else if is_line {
-        return Err(Failure::usage("--among needs a record, not one figure"));
+        return Err(Failure::usage("--among needs a record, not one result"));
     } else {
         let record = sources::read(argument)?.record;
         let published = reference::records_but(argument, env!("CARGO_PKG_VERSION"));

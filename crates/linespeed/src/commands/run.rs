@@ -89,9 +89,7 @@ fn measure_and_report(
     let page = (options.command.is_none(), !asked.any());
     kept.deliver(options, &view.with_report_asked_for(asked.any()), page)?;
     if record.measurements.is_empty() && record.ended == Ended::Complete {
-        return Err(Failure::cannot(
-            "nothing could be measured here; linespeed list says what stands in the way",
-        ));
+        return Err(Failure::cannot("nothing could be measured here; linespeed list shows the blockers"));
     }
     Ok(match &record.ended {
         Ended::Interrupted { signal } => signal_code(*signal),

@@ -21,10 +21,10 @@ use crate::output;
 use crate::progress::RunProgress;
 use ::drawn::recipes::{ListedRecipe, recipes as drawn_recipes};
 
-/// Runs of each step by depth: one tells nothing of its spread, six give an interval of the median.
+/// Runs of each step by depth: one shows nothing of its spread, six give an interval of the median.
 const REPEATS: (usize, usize, usize) = (1, 3, 6);
 
-/// Does what the command line says.
+/// Runs the command.
 pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     let own = files::recipes();
     if scale.list {
@@ -131,7 +131,7 @@ fn choose_recipe(scale: &Scale, own: Option<&Path>) -> Result<(Option<Recipe>, O
     Ok((Some(recipe), instead))
 }
 
-/// The recipe's settings: small in a quick run, and as --set says.
+/// The recipe's settings: small in a quick run, and as --set shows.
 fn settings(options: &Options, scale: &Scale, recipe: &Recipe) -> Result<recipes::template::Values, Failure> {
     let small = options.measuring.depth() == Depth::Quick;
     recipe.values(small, &scale.set).map_err(Failure::Usage)

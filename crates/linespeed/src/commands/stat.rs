@@ -27,7 +27,7 @@ use crate::redaction;
 use crate::{ceilings, files, output};
 use runs::{Repeat, Runs, repeat};
 
-/// Runs the command, or watches processes, and reports; returns its exit code.
+/// Runs the command, or recordings processes, and reports; returns its exit code.
 pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let commands = stat.commands(!options.measuring.fail_on.is_empty())?;
     if commands.len() > 1 {
@@ -38,7 +38,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let usable = chosen.len();
     let found = stat.pid.iter().map(|pid| Attached::find(*pid)).collect::<Result<Vec<Attached>, _>>();
     let attached = found.map_err(|error| Failure::Cannot(error.to_string()))?;
-    // perf's text tells nothing of the machine.
+    // perf's text shows nothing of the machine.
     let mut measuring = Measuring::of_command(options, true, !stat.perf())?;
     let found = (!stat.perf()).then_some(&measuring.found);
     // After the guardian, which has to outlive what this one ends.
@@ -76,7 +76,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
         }
         (runs, usable)
     } else {
-        // Ctrl-C is how a watch ends.
+        // Ctrl-C is how a recording ends.
         let watched = command::watch(&attached, samples, stat.limit, stop);
         let runs = Runs { done: vec![watched], refused: None, interrupted: None, looks: None };
         (runs, attached.iter().map(|process| process.cpus.len()).max().unwrap_or(1))
@@ -136,7 +136,7 @@ fn probe_command(
     probe::probe(job, machine, rounds, input, stop, &mut tell_left)
 }
 
-/// Figures, coverage and ceilings of the runs, and how they ended.
+/// Results, coverage and ceilings of the runs, and how they ended.
 fn describe(runs: &Runs, job: &Job, asked: u32, cpus: usize) -> Outcome {
     let Figures { measurements, coverage } = command::figures(&runs.done, job, cpus);
     let ended = match (runs.interrupted, &runs.refused) {
@@ -152,7 +152,7 @@ fn describe(runs: &Runs, job: &Job, asked: u32, cpus: usize) -> Outcome {
     outcome
 }
 
-/// What commands are held against, beside their times.
+/// What commands are compared with, beside their times.
 fn add_ceilings(outcome: &mut Outcome) {
     match ceilings::of_this_machine() {
         Ok(known) => {

@@ -106,7 +106,7 @@ fn two_machines_are_reported_apart_by_what_they_are_and_what_they_do() {
     let files = two();
     let text = files.compare(&["small.json", "big.json"]).succeeds().stdout;
     for words in [
-        "big against small",
+        "big compared with small",
         "CPUs online",
         "load from memory",
         "Primes, all CPUs",
@@ -237,7 +237,7 @@ fn the_answer_stands_last_and_above_it_the_same_per_core_cpu_and_package() {
     let files = Files::of(&[("small.json", &small), ("big.json", &big)]);
     let text = files.compare(&["small.json", "big.json"]).succeeds().stdout;
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (rest, answer) = flat.rsplit_once("big against small").expect("what is compared");
+    let (rest, answer) = flat.rsplit_once("big compared with small").expect("what is compared");
     // 16 × 4.0 against 4 × 5.0, each nine tenths of it; 120 ns against 90; the faster one stands first.
     for words in [
         "big is 3.20× as fast as small. Causes, largest first: number of cores (8 against 4)",

@@ -117,7 +117,7 @@ fn a_plan_of_two_nodes_names_its_gain_in_every_form() {
     assert_eq!(ran(["plan", record, "--as", "numactl", "-o", file.to_str().unwrap()]).succeeds().stdout, "");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), lines);
     let page = ran(["show", record, "--html"]).succeeds().stdout;
-    assert!(page.contains("How to lay a program out") && page.contains("--cpunodebind=1"));
+    assert!(page.contains("Layout of the program") && page.contains("--cpunodebind=1"));
 }
 
 /// Lines of one tool for a plan of this machine's CPUs.

@@ -77,7 +77,7 @@ fn the_list_names_every_machine_and_each_is_a_record_that_says_where_its_figures
     ] {
         assert!(list.contains(name), "{list}");
         let text = said(&["reference", name, "--all"]);
-        in_order(&text, &["Imported: figures by", "Sources of the figures", &format!("reference:{name}")]);
+        in_order(&text, &["Imported results of", "Sources of the results", &format!("reference:{name}")]);
         let record: Record =
             serde_json::from_str(&ran(["reference", name, "--json"]).succeeds().stdout).unwrap();
         let lines = ran(["reference", name, "--text"]).succeeds().stdout;

@@ -1,11 +1,11 @@
-//! Bars as a report describes them: rows of pieces on one scale. The words and figures of each row are its text alternative.
+//! Bars as a report describes them: rows of pieces on one scale. The words and results of each row are its text alternative.
 
 /// How a piece of a bar is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
-    /// A figure.
+    /// A result.
     Plain,
-    /// A figure of another kind, by number.
+    /// A result of another kind, by number.
     Series(usize),
     /// What is well.
     Good,
@@ -13,12 +13,14 @@ pub(crate) enum Fill {
     Warning,
     /// What costs much speed.
     Serious,
-    /// What a cause takes.
+    /// The loss by one cause.
     Lost,
     /// What nobody explains, or nobody uses.
     Nobody,
     /// What does not differ.
     Same,
+    /// What is typical.
+    Typical,
 }
 
 impl Fill {
@@ -33,6 +35,7 @@ impl Fill {
             Fill::Lost => "lost".to_owned(),
             Fill::Nobody => "nobody".to_owned(),
             Fill::Same => "same".to_owned(),
+            Fill::Typical => "typical".to_owned(),
         }
     }
 }
@@ -47,6 +50,10 @@ pub(crate) enum Form {
     Line,
     /// A dot at its beginning.
     Dot,
+    /// A ring at its beginning.
+    Ring,
+    /// An upright line at its beginning.
+    Tick,
 }
 
 /// A piece of a bar, from 0 to 1 of its length.
@@ -60,9 +67,9 @@ pub(crate) struct Piece {
     pub fill: Fill,
     /// Its form.
     pub form: Form,
-    /// Whether its figure is unreliable.
+    /// Whether its result is unreliable.
     pub unreliable: bool,
-    /// What is said beside the pointer.
+    /// What is shown beside the pointer.
     pub says: String,
 }
 
@@ -70,6 +77,11 @@ impl Piece {
     /// A piece as high as its bar.
     pub(crate) fn new(from: f64, to: f64, fill: Fill, says: String) -> Self {
         Self { from, to, fill, form: Form::Whole, unreliable: false, says }
+    }
+
+    /// A dot, a ring or an upright line at a place.
+    pub(crate) fn at(place: f64, form: Form, fill: Fill, says: String) -> Self {
+        Self { form, ..Self::new(place, place, fill, says) }
     }
 }
 
@@ -82,9 +94,9 @@ pub(crate) struct Bar {
     pub how: String,
     /// Its pieces; the later lie on the earlier.
     pub pieces: Vec<Piece>,
-    /// Its figure with its unit.
+    /// Its result with its unit.
     pub figure: String,
-    /// What is said beside the figure.
+    /// What is shown beside the result.
     pub beside: String,
     /// Whether it is what the others lead to.
     pub strong: bool,

@@ -1,16 +1,16 @@
-//! A chart as a report describes it, drawn from one description on the page (`svg`) and on the terminal
-//! (`terminal`). Bars (`bars`) are boxes of the page, so that their words wrap on a phone.
+//! A chart as a report describes it, drawn on the page (`svg`); a terminal has a line of eight heights for each of its lines
+//! (`spark`). Bars (`bars`) are boxes of the page, so that their words wrap on a phone.
 //!
 //! The charts are this crate's own because of what they must do together: follow light and dark through the
 //! page's style sheet (elements carry classes, never colours), name themselves to a screen reader, fit 360 pixels
-//! as well as a desktop, and be drawn in characters. kuva, which was tried, writes colours into each element and
+//! as well as a desktop. kuva, which was tried, writes colours into each element and
 //! has neither classes of the caller's nor titles, and brings some 70 kinds of plot for the four needed here.
 
 pub(crate) mod bars;
 pub(crate) mod heat;
 pub(crate) mod scale;
+pub(crate) mod spark;
 pub(crate) mod svg;
-pub(crate) mod terminal;
 
 pub(crate) use scale::Scale;
 use scale::Span;
@@ -25,16 +25,36 @@ pub(crate) struct Axis {
     pub label: String,
     /// How values lie on it.
     pub scale: Scale,
-    /// Unit of the values: `B`, `ns`, `B/s`, `share`.
+    /// Unit of the values: `B`, `ns`, `B/s`, `share`; `date` of seconds since 1970.
     pub unit: &'static str,
+    /// From where to where it goes; without it, as far as the points.
+    pub range: Option<(f64, f64)>,
 }
 
 impl Axis {
     /// An axis.
     pub(crate) fn new(label: &str, scale: Scale, unit: &'static str) -> Self {
-        Self { label: label.to_owned(), scale, unit }
+        Self { label: label.to_owned(), scale, unit, range: None }
+    }
+
+    /// An axis of time from one moment to another, seconds since 1970: charts of one span of time have the same.
+    pub(crate) fn time((from, to): (f64, f64)) -> Self {
+        let day = scale::label(from, scale::DATE).chars().take(10).collect::<String>();
+        Self { range: Some((from, to)), ..Self::new(&format!("UTC, from {day}"), Scale::Time, scale::DATE) }
+    }
+
+    /// An axis from 0 to a round value beyond this one.
+    pub(crate) fn to(most: f64, unit: &str) -> Span {
+        Span::round(&Self::new("", Scale::FromZero, unit_of(unit)), (0.0, most))
     }
 }
+
+/// A unit that an axis writes with its values; of others the name of the axis has it.
+pub(crate) fn unit_of(unit: &str) -> &'static str {
+    UNITS.into_iter().find(|known| *known == unit).unwrap_or("")
+}
+
+const UNITS: [&str; 6] = ["Hz", "B/s", "ns", "work/s", "ratio", "B"];
 
 /// One line.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +69,8 @@ pub(crate) struct Series {
     pub look: Look,
     /// Its colour and its dashes, by number, where they mean something: lines of one record have one colour.
     pub ink: Option<(usize, usize)>,
+    /// The 95 % interval around the line: where, from and to.
+    pub interval: Vec<(f64, f64, f64)>,
 }
 
 /// How a line is set off from the others.
@@ -59,9 +81,11 @@ pub(crate) enum Look {
     Line,
     /// A line whose points were measured and are marked; between them nothing was.
     Measured,
-    /// What the others are held against: thin and quiet.
+    /// How many there are of each value: steps, filled down to the axis.
+    Counts,
+    /// What the others are compared with: thin and quiet.
     Reference,
-    /// What a formula says: thin, quiet and dotted.
+    /// What a formula shows: thin, quiet and dotted.
     Fit,
 }
 
@@ -75,7 +99,7 @@ impl Look {
 impl Series {
     /// A line through points.
     pub(crate) fn line(name: String, points: Vec<(f64, f64)>) -> Self {
-        Self { name, points, steps: false, look: Look::Line, ink: None }
+        Self { name, points, steps: false, look: Look::Line, ink: None, interval: Vec::new() }
     }
 
     /// The same line, set off in another way.
@@ -85,7 +109,7 @@ impl Series {
 
     /// A line of steps.
     pub(crate) fn steps(name: String, points: Vec<(f64, f64)>) -> Self {
-        Self { name, points, steps: true, look: Look::Line, ink: None }
+        Self { steps: true, ..Self::line(name, points) }
     }
 }
 
@@ -96,8 +120,19 @@ pub(crate) struct Mark {
     pub at: f64,
     /// Its name.
     pub name: String,
-    /// Whether it was measured here; the others are what the machine tells of itself.
+    /// Whether it was measured here; the others are what the machine shows of itself.
     pub measured: bool,
+}
+
+/// A shaded part of the axis to the right, with its name.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Band {
+    /// From where to where.
+    pub ends: (f64, f64),
+    /// Its name.
+    pub name: String,
+    /// What is shown beside the pointer.
+    pub says: String,
 }
 
 /// A chart of lines.
@@ -113,12 +148,14 @@ pub(crate) struct Chart {
     pub series: Vec<Series>,
     /// Upright lines.
     pub marks: Vec<Mark>,
+    /// Shaded parts.
+    pub bands: Vec<Band>,
 }
 
 impl Chart {
     /// A chart of these lines alone, [`Chart::checked`].
     pub(crate) fn of_lines(title: &str, x: Axis, y: Axis, series: Vec<Series>) -> Option<Self> {
-        Self { title: title.to_owned(), x, y, series, marks: Vec::new() }.checked()
+        Self { title: title.to_owned(), x, y, series, marks: Vec::new(), bands: Vec::new() }.checked()
     }
 
     /// The chart without what its axes cannot show (values that are not finite, and on a logarithmic axis those
@@ -127,11 +164,12 @@ impl Chart {
         let (x, y) = (self.x.scale, self.y.scale);
         for series in &mut self.series {
             series.points.retain(|point| x.shows(point.0) && y.shows(point.1));
+            series.interval.retain(|(at, low, high)| x.shows(*at) && y.shows(*low) && y.shows(*high));
             series.points.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
         self.series.retain(|series| !series.points.is_empty());
         let (low, high) = bounds(self.series.iter().flat_map(|s| &s.points).map(|p| p.0))?;
-        self.marks.retain(|mark| mark.at > low && mark.at < high);
+        self.marks.retain(|mark| mark.at >= low && mark.at <= high);
         self.marks.sort_by(|a, b| a.at.total_cmp(&b.at));
         let drawn = |series: &Series| series.points.len() > 1 && !series.look.is_quiet();
         (low < high && self.series.iter().any(drawn)).then_some(self)
@@ -140,8 +178,9 @@ impl Chart {
     /// The ranges of both axes.
     fn spans(&self) -> (Span, Span) {
         let points = || self.series.iter().flat_map(|series| &series.points);
-        let x = bounds(points().map(|p| p.0)).unwrap_or((1.0, 2.0));
-        let y = bounds(points().map(|p| p.1)).unwrap_or((1.0, 2.0));
+        let ends = self.series.iter().flat_map(|series| &series.interval).flat_map(|of| [of.1, of.2]);
+        let x = self.x.range.or_else(|| bounds(points().map(|p| p.0))).unwrap_or((1.0, 2.0));
+        let y = bounds(points().map(|p| p.1).chain(ends)).unwrap_or((1.0, 2.0));
         (Span::tight(&self.x, x), Span::round(&self.y, y))
     }
 
@@ -161,36 +200,7 @@ impl Chart {
     }
 }
 
-/// The heights at which names stand beside the ends of their lines: in the order of the ends, so that none is taken for another's, as
-/// near to them as leaves them so far `apart`, and within `room`. Heights grow downwards.
-fn spread(ends: &[f64], apart: f64, room: (f64, f64)) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..ends.len()).collect();
-    order.sort_by(|a, b| ends[*a].total_cmp(&ends[*b]));
-    let mut heights = ends.to_vec();
-    let (mut least, mut most) = room;
-    for at in &order {
-        heights[*at] = heights[*at].max(least);
-        least = heights[*at] + apart;
-    }
-    for at in order.iter().rev() {
-        heights[*at] = heights[*at].min(most);
-        most = heights[*at] - apart;
-    }
-    heights
-}
-
-/// The row of each name, from 0: the first in which it meets none of those before it. `places`: from where to where each goes.
-fn rows(places: &[(f64, f64)]) -> Vec<usize> {
-    let mut rows: Vec<usize> = Vec::new();
-    for (from, to) in places {
-        let meets = |row: usize| {
-            rows.iter().zip(places).any(|(of, (other, end))| *of == row && from < end && other < to)
-        };
-        rows.push((0..).find(|row| !meets(*row)).unwrap_or(0));
-    }
-    rows
-}
-
+/// The least and the greatest of these.
 pub(crate) fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.fold(None, |bounds, v| {
         Some(bounds.map_or((v, v), |(low, high): (f64, f64)| (low.min(v), high.max(v))))
@@ -212,6 +222,7 @@ pub(crate) mod tests {
                 Series::line("2 MiB pages".to_owned(), vec![(4096.0, 1.0), (65536.0, 4.0), (1e9, 90.0)]),
             ],
             marks: vec![Mark { at: 32768.0, name: "L1, 32 KiB".to_owned(), measured: false }],
+            bands: Vec::new(),
         }
     }
 

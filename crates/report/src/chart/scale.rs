@@ -1,6 +1,8 @@
 //! How values lie along an axis, and which of them are written beside it.
 
-use record::units;
+use std::time::{Duration, UNIX_EPOCH};
+
+use record::{date, units};
 
 use super::Axis;
 
@@ -15,22 +17,51 @@ pub(crate) enum Scale {
     FromZero,
     /// Linear, from 0 only where values lie in the lower half.
     Linear,
+    /// Seconds since 1970, marked at whole minutes, hours and days.
+    Time,
 }
 
+/// The unit of moments, seconds since 1970.
+pub(crate) const DATE: &str = "date";
+const DAY: f64 = 86_400.0;
+/// Steps between marks of an axis of time, s.
+const TIMES: [f64; 20] = [
+    1.0,
+    2.0,
+    5.0,
+    10.0,
+    30.0,
+    60.0,
+    120.0,
+    300.0,
+    600.0,
+    1800.0,
+    3600.0,
+    7200.0,
+    10_800.0,
+    21_600.0,
+    43_200.0,
+    DAY,
+    2.0 * DAY,
+    7.0 * DAY,
+    28.0 * DAY,
+    364.0 * DAY,
+];
+
 impl Scale {
-    /// Whether the axis can show this value. Values beyond 1e±30 are no figures of any machine, and their
+    /// Whether the axis can show this value. Values beyond 1e±30 are no results of any machine, and their
     /// logarithms and differences need no care below that.
     pub(crate) fn shows(self, value: f64) -> bool {
         let size = value.abs();
         match self {
-            Scale::FromZero | Scale::Linear => value == 0.0 || (value > 1e-30 && size < 1e30),
+            Scale::FromZero | Scale::Linear | Scale::Time => value == 0.0 || (value > 1e-30 && size < 1e30),
             Scale::Binary | Scale::Decades => value > 1e-30 && value < 1e30,
         }
     }
 
     fn place(self, value: f64) -> f64 {
         match self {
-            Scale::FromZero | Scale::Linear => value,
+            Scale::FromZero | Scale::Linear | Scale::Time => value,
             Scale::Binary | Scale::Decades => value.max(1e-300).log2(),
         }
     }
@@ -69,7 +100,7 @@ impl Span {
                 span.low = (from / step).floor() * step;
                 span.high = (span.high / step).ceil() * step;
             }
-            Scale::Binary => {}
+            Scale::Binary | Scale::Time => {}
             Scale::Decades => {
                 let steps: Vec<f64> = decades(span.low / 10.0, span.high * 10.0, &[1.0, 2.0, 5.0]);
                 let low = steps.iter().copied().filter(|v| *v <= span.low * 1.0001).fold(f64::MIN, f64::max);
@@ -105,13 +136,14 @@ impl Span {
         // From the closest to the widest.
         let own: Vec<Vec<f64>> = match self.scale {
             Scale::FromZero | Scale::Linear => vec![self.steps(most - 1)],
+            Scale::Time => return self.times(most),
             Scale::Binary => [1, 2, 3, 5, 10, 20, 40].map(powers).to_vec(),
             Scale::Decades => [few(&[1.0, 2.0, 5.0]), few(&[1.0, 3.0])]
                 .into_iter()
                 .chain([1, 2, 3, 6, 12].map(tens))
                 .collect(),
         };
-        // Where the axis is too short for two of its own scale equal steps: one alone tells no distance.
+        // Where the axis is too short for two of its own scale equal steps: one alone shows no distance.
         let close = (2..=most).map(|parts| self.steps(parts));
         let written = |values: &Vec<f64>| -> Vec<(f64, String)> {
             values.iter().map(|value| (*value, label(*value, self.unit))).collect()
@@ -123,6 +155,25 @@ impl Span {
         let first = own.iter().find(|values| !values.is_empty()).map(&written);
         let chosen = own.into_iter().chain(close).map(|values| written(&values)).find(tells);
         chosen.unwrap_or_else(|| first.into_iter().flatten().take(most).collect())
+    }
+
+    /// Whole seconds, minutes, hours or days: of a day the time, of several the date.
+    fn times(&self, most: usize) -> Vec<(f64, String)> {
+        let range = self.high - self.low;
+        let step = TIMES.into_iter().find(|step| range / step < most as f64).unwrap_or(range);
+        let first = (self.low / step).ceil();
+        let all = (0..most).map(|number| (first + number as f64) * step).filter(|at| *at <= self.high);
+        let write = |at: f64| {
+            let moment = label(at, DATE);
+            let part = match () {
+                () if step >= DAY => 0..10,
+                () if range > DAY => 5..16,
+                () if step >= 60.0 => 11..16,
+                () => 11..19,
+            };
+            moment.get(part).unwrap_or_default().to_owned()
+        };
+        all.map(|at| (at, write(at))).collect()
     }
 
     /// Values at equal steps that divide the axis into so many parts at the most.
@@ -161,6 +212,10 @@ fn nice_step(high: f64, parts: usize) -> f64 {
 pub(crate) fn label(value: f64, unit: &str) -> String {
     if unit == "B" {
         return units::bytes(value.round().max(0.0) as u64);
+    }
+    if unit == DATE {
+        let moment = UNIX_EPOCH + Duration::from_secs(value.clamp(0.0, 1e11) as u64);
+        return date::rfc3339(moment).replace('T', " ").trim_end_matches('Z').to_owned();
     }
     // None is none of any prefix.
     let text = if unit == "s" && value == 0.0 {
@@ -220,7 +275,7 @@ mod tests {
         fn any_values_lie_on_the_axis_and_few_are_written(
             a in 1e-12f64..1e15, b in 1e-12f64..1e15, v in 1e-12f64..1e15, most in 2usize..12
         ) {
-            for scale in [Scale::Binary, Scale::Decades, Scale::FromZero, Scale::Linear] {
+            for scale in [Scale::Binary, Scale::Decades, Scale::FromZero, Scale::Linear, Scale::Time] {
                 let axis = Axis::new("", scale, "ns");
                 for span in [Span::tight(&axis, (a.min(b), a.max(b))), Span::round(&axis, (a.min(b), a.max(b)))] {
                     prop_assert!((0.0..=1.0).contains(&span.position(v)));

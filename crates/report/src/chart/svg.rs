@@ -3,8 +3,8 @@
 
 use maud::{Markup, html};
 
-use super::{Chart, Look, Mark, Series, rows, spread};
-use crate::text::{cut, width};
+use super::{Band, Chart, Look, Series};
+use crate::text::width;
 
 /// How large a chart is drawn, in user units; the page draws one for a desktop and one for a phone, so that the
 /// letters of neither are scaled away.
@@ -16,52 +16,54 @@ pub(crate) struct Size {
     pub height: f64,
     /// Marks on the axis to the right, at most.
     pub x_ticks: usize,
-    /// Whether lines are named at their ends; a phone has a legend below.
-    pub named: bool,
     /// Its class.
     pub class: &'static str,
 }
 
 /// For screens of a desktop, and paper.
-pub(crate) const WIDE: Size =
-    Size { width: 760.0, height: 360.0, x_ticks: 9, named: true, class: "chart wide" };
+pub(crate) const WIDE: Size = Size { width: 1040.0, height: 380.0, x_ticks: 11, class: "chart wide" };
 /// For phones.
-pub(crate) const NARROW: Size =
-    Size { width: 340.0, height: 300.0, x_ticks: 5, named: false, class: "chart narrow" };
+pub(crate) const NARROW: Size = Size { width: 340.0, height: 300.0, x_ticks: 5, class: "chart narrow" };
+/// Several beside one another.
+pub(crate) const SMALL: Size = Size { width: 340.0, height: 190.0, x_ticks: 4, class: "small" };
 
 /// Width of a letter of the axes' 12-unit type, generously: the page names no font, so this must hold for any.
 const LETTER: f64 = 7.0;
 /// Space between neighbouring lines of letters.
 const LINE: f64 = 15.0;
+/// Where the names of marks and bands begin, below the name of the axis.
+const NAMES: f64 = 24.0;
 /// Points of a line that show their value; of a longer one some, evenly.
 const POINTS: usize = 96;
-/// Names of lines are cut no shorter than this share of the width.
-const NAMES: f64 = 0.3;
 
 /// One drawing of a chart. `id` must be unique on the page.
 pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
     let (x, y) = chart.spans();
-    let y_ticks = y.ticks(8);
+    let ticks = if size.height < 200.0 { 4 } else { 8 };
+    let y_ticks = y.ticks(ticks);
     let left = y_ticks.iter().map(|(_, text)| width(text)).max().unwrap_or(0) as f64 * LETTER + 12.0;
-    let named = size.named && chart.series.len() > 1;
-    // Lines that end near the right edge are named beyond it.
-    let near = |series: &&Series| series.points.last().is_some_and(|last| x.position(last.0) > 0.6);
-    let longest = chart.series.iter().filter(near).map(|series| width(&series.name)).max().unwrap_or(0);
-    let margin = if named { (longest as f64 * LETTER + 6.0).min(size.width * NAMES) } else { 0.0 };
-    let (right, bottom) = (size.width - 14.0 - margin, size.height - 42.0);
-    let marks = place_marks(chart, left, right, |v| left + x.position(v) * (right - left));
-    let top = 24.0 + marks.iter().map(|mark| mark.row + 1).max().unwrap_or(0) as f64 * LINE;
+    let (right, bottom) = (size.width - 14.0, size.height - 42.0);
     let at_x = |v: f64| left + x.position(v) * (right - left);
+    // Each mark has its name in a row of its own: there are few.
+    let rows = chart.marks.len().max(usize::from(!chart.bands.is_empty()));
+    let top = NAMES + rows as f64 * LINE;
     let at_y = |v: f64| bottom - y.position(v) * (bottom - top);
-    let ends: Vec<f64> =
-        chart.series.iter().map(|of| of.points.last().map_or(bottom, |last| at_y(last.1))).collect();
-    let heights = spread(&ends, LINE, (top, bottom - 4.0));
     let (title_id, desc_id) = (format!("{id}-t"), format!("{id}-d"));
     html! {
         svg class=(size.class) viewBox=(format!("0 0 {} {}", size.width, size.height)) role="img"
             aria-labelledby=(format!("{title_id} {desc_id}")) {
             title id=(title_id) { (chart.title) }
             desc id=(desc_id) { (chart.description()) }
+            @for (number, band) in chart.bands.iter().enumerate() {
+                @let (from, to) = (at_x(band.ends.0), at_x(band.ends.1));
+                path class=(if number % 2 == 0 { "band" } else { "band odd" })
+                    d=(format!("M{} {}H{}V{}H{}Z", r(from), r(NAMES - 4.0), r(to.max(from + 1.0)), r(bottom), r(from))) {
+                    title { (band.says) }
+                }
+                @if let Some(name) = fitting(band, to - from) {
+                    text class="tick" text-anchor="middle" x=(r(f64::midpoint(from, to))) y=(r(NAMES + 8.0)) { (name) }
+                }
+            }
             text class="label" x=(r(left)) y="12" { (chart.y.label) }
             @for (value, text) in &y_ticks {
                 line class="grid" x1=(r(left)) x2=(r(right)) y1=(r(at_y(*value))) y2=(r(at_y(*value))) {}
@@ -73,15 +75,24 @@ pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
             }
             line class="axis" x1=(r(left)) x2=(r(right)) y1=(r(bottom)) y2=(r(bottom)) {}
             text class="label" text-anchor="end" x=(r(right)) y=(r(size.height - 6.0)) { (chart.x.label) }
-            @for mark in &marks {
-                @let name = 24.0 + mark.row as f64 * LINE;
-                line class=(if mark.measured { "mark measured" } else { "mark" }) x1=(r(mark.line)) x2=(r(mark.line))
-                    y1=(r(name - 3.0)) y2=(r(bottom)) { title { (mark.text) } }
-                text class="tick" text-anchor=(if mark.before { "end" } else { "start" })
-                    x=(r(mark.line + if mark.before { -4.0 } else { 4.0 })) y=(r(name + 6.0)) { (mark.text) }
+            @for (row, mark) in chart.marks.iter().enumerate() {
+                @let (at, name) = (at_x(mark.at), NAMES + row as f64 * LINE);
+                // On the right of its line where there is room.
+                @let before = at + width(&mark.name) as f64 * LETTER > right;
+                line class=(if mark.measured { "mark measured" } else { "mark" }) x1=(r(at)) x2=(r(at))
+                    y1=(r(name - 3.0)) y2=(r(bottom)) { title { (mark.name) } }
+                text class="tick" text-anchor=(if before { "end" } else { "start" })
+                    x=(r(at + if before { -4.0 } else { 4.0 })) y=(r(name + 6.0)) { (mark.name) }
             }
             @for (number, series) in chart.series.iter().enumerate() {
                 g class=(class(series, number)) {
+                    @if series.interval.len() > 1 {
+                        path class="area" d=(area(series, &at_x, &at_y)) { title { (series.name) ", 95 % interval" } }
+                    }
+                    @if series.look == Look::Counts {
+                        path class="area" d=(format!("{}V{}H{}Z", path(&series.points, true, &at_x, &at_y), r(bottom),
+                            r(series.points.first().map_or(left, |first| at_x(first.0))))) {}
+                    }
                     @if series.points.len() > 1 {
                         path class="line" d=(path(&series.points, series.steps, &at_x, &at_y)) { title { (series.name) } }
                     }
@@ -94,23 +105,27 @@ pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
                     }
                 }
             }
-            @if named {
-                @for ((number, series), y) in chart.series.iter().enumerate().zip(heights) {
-                    @let name = cut(&series.name, (size.width * NAMES / LETTER) as usize);
-                    @let end = series.points.last().map_or(right, |last| at_x(last.0)) + 7.0;
-                    @let x = end.min(size.width - width(&name) as f64 * LETTER - 2.0);
-                    text class=(format!("end {}", class(series, number))) x=(r(x)) y=(r(y + 4.0)) { (name) }
-                }
-            }
         }
     }
 }
 
-/// The names of the lines with a piece of each, below the drawing: as text of the page it wraps. A single line needs none.
+/// The name of a band where it has room for it.
+fn fitting(band: &Band, room: f64) -> Option<&str> {
+    (width(&band.name) as f64 * LETTER <= room).then_some(band.name.as_str())
+}
+
+/// The outline of an interval: its lower ends to the right, its upper ends back.
+fn area(series: &Series, x: &dyn Fn(f64) -> f64, y: &dyn Fn(f64) -> f64) -> String {
+    let lower = series.interval.iter().map(|(at, low, _)| (*at, *low));
+    let upper = series.interval.iter().rev().map(|(at, _, high)| (*at, *high));
+    path(&lower.chain(upper).collect::<Vec<_>>(), false, x, y) + "Z"
+}
+
+/// The names of the lines with a piece of each, above the drawing: as text of the page it wraps. A single line needs none.
 pub(crate) fn legend(chart: &Chart) -> Markup {
     html! {
         @if chart.series.len() > 1 {
-            ul class="legend narrow" {
+            ul class="legend" {
                 @for (number, series) in chart.series.iter().enumerate() {
                     li {
                         svg class=(format!("key {}", class(series, number))) viewBox="0 0 28 10" aria-hidden="true" {
@@ -156,44 +171,15 @@ fn path(points: &[(f64, f64)], steps: bool, x: &dyn Fn(f64) -> f64, y: &dyn Fn(f
 
 /// The marks whose letters do not meet, with the middle of these: at the end of the axis they move to within the chart.
 fn spaced(ticks: Vec<(f64, String)>, x: &dyn Fn(f64) -> f64, right: f64) -> Vec<(f64, String, f64)> {
-    let half = |text: &str| width(text) as f64 * LETTER / 2.0;
-    let middles: Vec<f64> =
-        ticks.iter().map(|(value, text)| x(*value).min(right + 12.0 - half(text))).collect();
-    let place =
-        |((_, text), middle): (&(f64, String), &f64)| (middle - half(text), middle + half(text) + 6.0);
-    let rows = rows(&ticks.iter().zip(&middles).map(place).collect::<Vec<_>>());
-    let first = ticks.into_iter().zip(middles).zip(rows).filter(|(_, row)| *row == 0);
-    first.map(|(((value, text), middle), _)| (value, text, middle)).collect()
-}
-
-/// An upright line: where it is, in which row its name stands, and on which side.
-struct Placed {
-    line: f64,
-    row: usize,
-    before: bool,
-    text: String,
-    measured: bool,
-}
-
-/// Places names so that they neither meet nor leave the drawing: on the right of their line where there is room.
-fn place_marks(chart: &Chart, left: f64, right: f64, x: impl Fn(f64) -> f64) -> Vec<Placed> {
-    let place = |mark: &Mark| {
-        let (line, long) = (x(mark.at), width(&mark.name) as f64 * LETTER + 8.0);
-        let before = line + long > right + 10.0 && line - long >= left;
-        (line, before, if before { (line - long, line) } else { (line, line + long) })
+    let mut free = f64::MIN;
+    let place = |(value, text): (f64, String)| {
+        let half = width(&text) as f64 * LETTER / 2.0;
+        let middle = x(value).min(right + 12.0 - half);
+        let fits = middle - half > free;
+        free = if fits { middle + half + 6.0 } else { free };
+        fits.then_some((value, text, middle))
     };
-    let places: Vec<(f64, bool, (f64, f64))> = chart.marks.iter().map(place).collect();
-    let rows = rows(&places.iter().map(|(.., span)| *span).collect::<Vec<_>>());
-    let marks = chart.marks.iter().zip(places).zip(rows);
-    marks
-        .map(|((mark, (line, before, _)), row)| Placed {
-            line,
-            row,
-            before,
-            text: mark.name.clone(),
-            measured: mark.measured,
-        })
-        .collect()
+    ticks.into_iter().filter_map(place).collect()
 }
 
 #[cfg(test)]
@@ -227,18 +213,20 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_named_at_their_ends_and_a_single_one_needs_no_name() {
+    fn lines_are_named_in_a_legend_and_a_single_one_needs_no_name() {
         let mut chart = example();
-        // Both end at one place.
-        chart.series[1].points[2] = chart.series[0].points[2];
-        let svg = draw(&chart, WIDE, "c").into_string();
-        let heights: Vec<&str> =
-            svg.split("class=\"end ").skip(1).filter_map(|end| end.split("y=\"").nth(1)).collect();
-        assert!(heights.len() == 2 && heights[0] != heights[1], "{heights:?}");
+        assert_eq!(legend(&chart).into_string().matches("<li>").count(), 2);
         chart.series.truncate(1);
-        assert!(
-            !draw(&chart, WIDE, "c").into_string().contains("class=\"end ")
-                && legend(&chart).into_string().is_empty()
-        );
+        assert!(legend(&chart).into_string().is_empty());
+    }
+
+    #[test]
+    fn a_band_is_shaded_and_named_where_it_has_room() {
+        let mut chart = example();
+        let band = |ends, name: &str| Band { ends, name: name.to_owned(), says: name.to_owned() };
+        chart.bands = vec![band((4096.0, 32768.0), "L1"), band((32768.0, 33000.0), "too long for it")];
+        let svg = draw(&chart, WIDE, "c").into_string();
+        assert_eq!((svg.matches("<path class=\"band").count(), svg.matches(">too long").count()), (2, 1));
+        assert!(svg.contains(">L1</text>"), "{svg}");
     }
 }

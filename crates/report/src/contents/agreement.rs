@@ -30,7 +30,7 @@ fn is_near(a: f64, b: f64) -> bool {
 
 /// What contradicts something else in a record's report, a line each.
 fn contradictions(record: &Record) -> Vec<String> {
-    let room = Room { rows: ALL, workloads: ALL, placements: ALL, steps: 2 };
+    let room = Room { rows: ALL, workloads: ALL, placements: ALL };
     let shown = blocks(record, room);
     let tables = shown.iter().flat_map(|block| &block.parts).filter_map(|part| match part {
         Part::Table(table) => Some(table),
@@ -49,7 +49,7 @@ fn contradictions(record: &Record) -> Vec<String> {
     wrong
 }
 
-/// The time of each layer is the figure that stands for it everywhere.
+/// The time of each layer is the result that stands for it everywhere.
 fn of_layers(record: &Record) -> Vec<String> {
     let layers = record.diagnosis.layers.iter();
     let differs = layers.filter(|layer| {
@@ -59,7 +59,7 @@ fn of_layers(record: &Record) -> Vec<String> {
     differs.map(|layer| format!("{}: {} is not its figure", layer.from, layer.time)).collect()
 }
 
-/// A row of a comparison that is one figure of the record has the value that its table has, and the layers' rows the time that
+/// A row of a comparison that is one result of the record has the value that its table has, and the layers' rows the time that
 /// `overhead` shows.
 fn of_comparison(record: &Record) -> Vec<String> {
     let side = diagnose::Side { name: "it", source: "", record };
@@ -80,8 +80,8 @@ fn of_comparison(record: &Record) -> Vec<String> {
     wrong
 }
 
-/// Each figure that a table of its metric shows stands in a cell of it as it is printed everywhere. Bytes that regular stores
-/// move on the bus are a range of a model; of scaling a table has the gist, its chart and the steps the figures.
+/// Each result that a table of its metric shows stands in a cell of it as it is printed everywhere. Bytes that regular stores
+/// move on the bus are a range of a model; of scaling a table has the gist, its chart and the steps the results.
 fn of_table(record: &Record, table: &Table) -> Vec<String> {
     let cells = || table.rows.iter().flatten();
     let is_modelled = |m: &Measurement| {
@@ -102,7 +102,7 @@ fn of_table(record: &Record, table: &Table) -> Vec<String> {
         .collect()
 }
 
-/// What a headline delivers is a figure of the tables, the best triad the best one, and its share follows from both ends.
+/// What a headline delivers is a result of the tables, the best triad the best one, and its share follows from both ends.
 fn of_headline(record: &Record, resource: &Resource) -> Option<String> {
     let among = |metric: &str, is: &dyn Fn(&&Measurement) -> bool| -> Vec<f64> {
         record
@@ -137,7 +137,7 @@ fn of_headline(record: &Record, resource: &Resource) -> Option<String> {
         (_, share) => share.is_none(),
     };
     let stands = figures.iter().any(|figure| figure.to_bits() == resource.delivered.to_bits());
-    // A program that ignores nodes is a model of two figures.
+    // A program that ignores nodes is a model of two results.
     let is_model = record.diagnosis.numa.is_some() && resource.name == "memory latency";
     (!(follows && (stands || is_model))).then(|| format!("{}: {resource:?} of {figures:?}", resource.name))
 }
@@ -191,7 +191,7 @@ fn cited(m: &Measurement) -> String {
     [m.metric.to_string()].into_iter().chain(labels).collect()
 }
 
-/// Evidence that names a figure of the record says it as its table does.
+/// Evidence that names a result of the record shows it as its table does.
 fn of_finding(record: &Record, finding: &Finding) -> Vec<String> {
     let mut wrong = Vec::new();
     if let Verdict::Costs { share, interval } = finding.loss

@@ -31,7 +31,7 @@ pub(crate) fn table(record: &Record, most: usize) -> Table {
     ];
     let mut table = Table::new("Memory bandwidth", Some(metrics::MEMORY_BANDWIDTH.name()), heads);
     let mut seen: HashMap<([String; 5], usize), usize> = HashMap::new();
-    // Figures that differ in other labels have a row each; what is counted in an unknown way stands alone.
+    // Results that differ in other labels have a row each; what is counted in an unknown way stands alone.
     let rows = side_by_side::<_, 3>(record.measurements_of(metrics::MEMORY_BANDWIDTH), |m| {
         let labels = [Label::Op, Label::Stores, Label::Threads, Label::Cpus, Label::Node];
         let place = labels.map(|label| labelled(m, label));
@@ -59,7 +59,7 @@ pub(crate) fn table(record: &Record, most: usize) -> Table {
                 let (least, most) = record::bus_bytes(record, stream, bus);
                 is_range |= least < most;
                 let mark = if bus.doubt.is_some() { MARK } else { "" };
-                // Every table writes a figure as far as its interval knows it.
+                // Every table writes a result as far as its interval knows it.
                 let is_measured = least == bus.value() && most == bus.value();
                 if is_measured {
                     value(bus)
@@ -98,7 +98,7 @@ mod tests {
             table(&record, 16).rows,
             [["triad", "regular", "20.0 GB/s", "20.0 – 27.0 GB/s", "20.0 GB/s"].map(str::to_owned)]
         );
-        // Where it is known how many lines stores read first, they are one figure.
+        // Where it is known how many lines stores read first, they are one result.
         for m in &mut record.measurements {
             m.labels = m.labels.clone().with_label(Label::Threads, 2u32);
         }

@@ -15,26 +15,26 @@ pub(crate) struct Block {
     pub title: String,
     /// The name under which [`record::glossary`] explains it.
     pub word: Option<String>,
-    /// Whether it tells how one workload scales.
+    /// Whether it shows how one workload scales.
     pub is_of_a_workload: bool,
-    /// What is told, in this order.
+    /// What is shown, in this order.
     pub parts: Vec<Part>,
-    /// The figures that its charts, maps and sentences tell; tables know their own.
+    /// The results that its charts, maps and sentences show; tables know their own.
     pub shown: Shown,
 }
 
-/// One thing that is told.
+/// One thing that is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Part {
     /// A table.
     Table(Table),
     /// A chart of lines.
     Chart(Chart),
-    /// Bars, for a page; a table tells the same.
+    /// Bars, for a page; a table shows the same.
     Bars(Bars),
     /// A matrix.
     Heat(Box<Heat>),
-    /// Facts, one a line.
+    /// Facts, one per line.
     Facts(Section),
     /// A sentence or two.
     Says(String),
@@ -75,7 +75,7 @@ impl Part {
 }
 
 impl Block {
-    /// What stands below a heading, which `word` explains; parts with nothing to tell are left out.
+    /// What stands below a heading, which `word` explains; parts with nothing to show are left out.
     pub(crate) fn new(title: &str, word: Option<&str>, parts: Vec<Part>) -> Self {
         let parts = parts.into_iter().filter(|part| !part.is_empty()).collect();
         Self { title: title.to_owned(), word: word.map(str::to_owned), parts, ..Self::default() }
@@ -86,12 +86,12 @@ impl Block {
         Self::new(title, None, vec![Part::Items(items.into_iter().map(T::into).collect())])
     }
 
-    /// Whether there is nothing to tell.
+    /// Whether there is nothing to show.
     pub(crate) fn is_empty(&self) -> bool {
         self.parts.iter().all(Part::is_empty)
     }
 
-    /// The figures that it tells, or counts in a remark.
+    /// The results that it shows, or counts in a remark.
     pub(crate) fn shown_figures(&self) -> Shown {
         let mut shown = self.shown.clone();
         for part in &self.parts {
@@ -110,15 +110,13 @@ impl From<Table> for Block {
     }
 }
 
-/// How much of the figures there is room for.
+/// How much of the results there is room for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     /// Rows that a table of CPUs may have before only the worst of them are shown.
     pub rows: usize,
-    /// Workloads whose steps of scaling are told one by one; of the others the summary.
+    /// Workloads whose steps of scaling are shown one by one; of the others the summary.
     pub workloads: usize,
-    /// Placements whose steps are told one by one.
+    /// Placements whose steps are shown one by one.
     pub placements: usize,
-    /// Fewest steps of a chart of scaling: on a terminal two points are a line whatever they are.
-    pub steps: usize,
 }

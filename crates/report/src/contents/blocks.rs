@@ -1,4 +1,4 @@
-//! The figures of a report in the order in which they are told: each block is what stands below one heading.
+//! The results of a report in the order in which they are shown: each block is what stands below one heading.
 
 use record::{Metric, Record};
 
@@ -10,7 +10,7 @@ use super::{
 use crate::chart::Chart;
 use crate::shown::Shown;
 
-/// Every block that the record has figures for. Each figure is told in one of them, or counted in a remark that says
+/// Every block that the record has results for. Each result is shown in one of them, or counted in a remark that shows
 /// where it stands.
 pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let mut charts = curves::charts(record);

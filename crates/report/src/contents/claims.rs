@@ -1,4 +1,4 @@
-//! What documents claim of a reference machine, and what the figures say of it.
+//! What documents claim of a reference machine, and what the results show of it.
 
 use record::phrase::{join_list, join_most};
 use record::units::{self, significant, thousands};
@@ -9,7 +9,7 @@ use super::listed;
 use crate::table::{Table, Weight};
 
 const TITLE: &str = "Claims of the document";
-/// Figures that are named where they are missing or many.
+/// Results that are named where they are missing or many.
 const NAMED: usize = 3;
 
 /// How many hold, in one line.
@@ -22,7 +22,7 @@ pub(crate) fn counted(answers: &[JudgedClaim]) -> String {
         part(Verdict::Holds, "holds", "hold"),
         part(Verdict::InPart, "holds in part", "hold in part"),
         part(Verdict::DoesNotHold, "does not", "do not"),
-        part(Verdict::CannotTell, "cannot be told", "cannot be told"),
+        part(Verdict::CannotTell, "cannot tell", "cannot tell"),
     ]);
     format!("{TITLE}: {counts}")
 }
@@ -37,14 +37,14 @@ pub(crate) fn verdict(answer: &JudgedClaim) -> &'static str {
     }
 }
 
-/// Those that do not hold first, then those that hold in part or cannot be told.
+/// Those that do not hold first, then those that hold in part or cannot be shown.
 pub(crate) fn worst_first(answers: &[JudgedClaim]) -> Vec<&JudgedClaim> {
     let mut sorted: Vec<&JudgedClaim> = answers.iter().collect();
     sorted.sort_by_key(|answer| answer.verdict);
     sorted
 }
 
-/// What was found, in place of what where it does not hold; nothing where the figures do not tell.
+/// What was found, in place of what where it does not hold; nothing where the results do not show.
 pub(crate) fn figures(answer: &JudgedClaim) -> Option<String> {
     match answer.verdict {
         Verdict::Holds => Some(why(answer)),
@@ -58,7 +58,7 @@ fn refute(answer: &JudgedClaim) -> String {
     refuted.chunk_by(|one, other| same_claim(one, other)).map(against).collect::<Vec<_>>().join("; ")
 }
 
-/// By how much it does not hold, or what would tell; then what that leaves open.
+/// By how much it does not hold, or what would show; then what that leaves open.
 pub(crate) fn why(answer: &JudgedClaim) -> String {
     let words = match answer.verdict {
         Verdict::Holds => join_most(&answer.compared.iter().map(found).collect::<Vec<_>>(), NAMED),
@@ -125,7 +125,7 @@ fn amount(number: f64, unit: &str) -> String {
     }
 }
 
-/// A figure with its place.
+/// A result with its place.
 pub(crate) fn evidence(figure: &Figure) -> String {
     let line = figure.line.map(|line| format!(", line {line}")).unwrap_or_default();
     let value = match figure.unit.as_str() {

@@ -1,4 +1,4 @@
-//! A command that `linespeed stat` ran: its figures, how it went and what bound it, in words.
+//! A command that `linespeed stat` ran: its results, how it went and what bound it, in words.
 
 use record::command_run::RunEnd;
 use record::diagnosis::Bound;
@@ -14,7 +14,7 @@ use crate::text::{clean, range};
 /// Processes left behind that are named.
 const MOST_LEFT: usize = 5;
 
-/// The figures of a metric that are of the command.
+/// The results of a metric that are of the command.
 pub(crate) fn figures(record: &Record, metric: Metric) -> impl Iterator<Item = &Measurement> {
     record.measurements_of(metric).filter(|m| m.labels.word(Label::Workload) == Some("command"))
 }
@@ -48,7 +48,7 @@ pub(crate) const STATES: [(&str, &str, Fill); 5] = [
     ("off-cpu", NO_THREAD_READY, Fill::Nobody),
 ];
 
-/// The states that have a line of their own by their seconds: what one thread was blocked for is told once, and what several
+/// The states that have a line of their own by their seconds: what one thread was blocked for is shown once, and what several
 /// were blocked for is not left out because another worked meanwhile.
 pub(crate) fn listed_states(
     seconds: impl Fn(&str) -> Option<f64>,
@@ -59,9 +59,9 @@ pub(crate) fn listed_states(
     STATES.into_iter().filter(move |(state, ..)| !alike || *state != "blocked")
 }
 
-/// Whether this is how long the only thread was blocked, which the time in which no thread was ready tells.
+/// Whether this is how long the only thread was blocked, which the time in which no thread was ready shows.
 pub(crate) fn is_repeated(record: &Record, m: &Measurement) -> bool {
-    // Of tens of thousands of figures few are asked for.
+    // Of tens of thousands of results few are asked for.
     let is_blocked = m.labels.word(Label::State) == Some("blocked")
         && find_state(record, "blocked").is_some_and(|blocked| std::ptr::eq(blocked, m));
     is_blocked
@@ -152,7 +152,7 @@ pub(crate) fn early_end(record: &Record, time: &Measurement) -> Option<String> {
     let ends = time.detail.get(detail::ENDS).unwrap_or_default();
     let whole = ends.iter().filter(|end| !matches!(end, RunEnd::Stopped(_))).count();
     let reported = match whole {
-        0 => "what follows is of a run that was cut short".to_owned(),
+        0 => "the results are of an incomplete run".to_owned(),
         // Beside an experiment it runs more often than was asked for.
         _ if whole as u64 > asked => format!("{} counted", count_noun(whole, "run")),
         _ => format!("{whole} of {} counted", count_noun(asked as usize, "run")),
@@ -160,7 +160,7 @@ pub(crate) fn early_end(record: &Record, time: &Measurement) -> Option<String> {
     Some(format!("ended early {by}: {reported}"))
 }
 
-/// That figures are of more processes than were named.
+/// That results are of more processes than were named.
 pub(crate) fn describe_below(processes: u64) -> String {
     match processes {
         0 => String::new(),

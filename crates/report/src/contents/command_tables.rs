@@ -12,7 +12,7 @@ use super::{Block, Part, Section, listed};
 use crate::table::Table;
 use crate::text::range;
 
-/// Threads that are told one by one; the record has more.
+/// Threads that are shown one by one; the record has more.
 const MOST_THREADS: usize = 8;
 
 /// All of it; nothing for a record of no command.
@@ -123,7 +123,7 @@ const LEAST_USED: f64 = 0.01;
 /// Events that stand elsewhere, or in sum.
 const HIDDEN: [&str; 3] = ["task-clock", "minor-faults", "voluntary-switches"];
 
-/// The events that the report tells; faults and switches are told in sum.
+/// The events that the report shows; faults and switches are shown in sum.
 pub(crate) fn counts(record: &Record) -> Table {
     let heads = ["", "#count", "#per second of CPU time", "?#counted for"];
     let mut table = Table::new("Counts", Some(metrics::COUNTER_COUNT.name()), heads);

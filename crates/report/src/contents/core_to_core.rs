@@ -15,7 +15,7 @@ use crate::table::Table;
 
 /// CPUs beyond which no matrix is drawn: a pixel a CPU would be wider than any page.
 const MOST_CPUS: usize = 1024;
-/// Pairs up to which each has a row among all figures and no matrix is drawn.
+/// Pairs up to which each has a row among all results and no matrix is drawn.
 const FEW: usize = 3;
 
 /// The CPUs by their number.
@@ -33,7 +33,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
         record.measurements_of(metrics::CORE_TO_CORE_LATENCY).filter(|m| m.summary.n > 0).filter(is_placed);
     let mut ways: BTreeMap<Option<Handover>, Vec<&Measurement>> = BTreeMap::new();
     all.for_each(|m| ways.entry(Handover::of_measurement(m)).or_default().push(m));
-    // Figures of which nobody told how they were made lead where there are no others, and else have a table of their own.
+    // Results of which nobody shown how they were made lead where there are no others, and else have a table of their own.
     let how = Handover::chief(ways.values().flatten().copied());
     let chief = ways.remove(&how)?;
     let beside = ways.remove(&Some(Handover::Store)).unwrap_or_default();
@@ -49,12 +49,12 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let heat = matrix(&cpus, how, &chief).map(|heat| Part::Heat(Box::new(heat)));
     let parts = [Part::Table(table)].into_iter().chain(heat).collect();
     let mut block = Block::new("Core-to-core latency", Some(metrics::CORE_TO_CORE_LATENCY.name()), parts);
-    // The kinds of pairs tell how many there are of each, the matrix which.
+    // The kinds of pairs show how many there are of each, the matrix which.
     chief.iter().chain(&beside).for_each(|m| block.shown.add(m));
     Some(block)
 }
 
-/// What is drawn, and how the line was handed over where that is told.
+/// What is drawn, and how the line was handed over if known.
 fn titled(what: &str, how: Option<Handover>) -> String {
     how.map_or(what.to_owned(), |how| format!("{what}, {}", how.says()))
 }
@@ -141,7 +141,7 @@ fn outliers(kind: &str, of: &[&Measurement]) -> Vec<String> {
     [describe(near, hidden), describe(far, disturbed)].into_iter().flatten().collect()
 }
 
-/// A row a kind of pair, nearest first; the figures `beside` have their median in a column of its own.
+/// A row a kind of pair, nearest first; the results `beside` have their median in a column of its own.
 fn classes(
     how: Option<Handover>,
     all: &[&Measurement],
@@ -151,7 +151,7 @@ fn classes(
     let heads = ["kind of pair", "#pairs", "#median", "#min", "#max", "#by stores", "slowest pair"];
     let mut table =
         Table::new(&titled("By kind of pair", how), Some(metrics::CORE_TO_CORE_LATENCY.name()), heads);
-    // A kind that only the figures beside have still has its row.
+    // A kind that only the results beside have still has its row.
     let mut kinds: BTreeMap<String, [Vec<&Measurement>; 2]> = BTreeMap::new();
     for (column, figures) in [all, beside].into_iter().enumerate() {
         for m in figures.iter().filter(|m| m.value().is_finite()) {
@@ -203,7 +203,7 @@ fn ordered(cpus: &Cpus, all: &[&Measurement]) -> Vec<u32> {
     ids
 }
 
-/// The values of each pair by the CPU on whose node the line lay, as far as that is told: (that CPU, the other).
+/// The values of each pair by the CPU on whose node the line lay, as far as that is shown: (that CPU, the other).
 fn by_home(cpus: &Cpus, all: &[&Measurement]) -> BTreeMap<(u32, u32), f64> {
     let node = |id: u32| cpus.get(&id).and_then(|cpu| cpu.node).map(u64::from);
     let mut cells = BTreeMap::new();

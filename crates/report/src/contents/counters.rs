@@ -9,10 +9,10 @@ use super::side_by_side::{add_rows, side_by_side};
 use crate::shown::Shown;
 use crate::table::Table;
 
-/// What tells one count from another, without the event: a workload with so many threads, or a command.
+/// What shows one count from another, without the event: a workload with so many threads, or a command.
 const PLACE: [Label; 4] = [Label::Workload, Label::Threads, Label::Placement, Label::Thread];
 
-/// Events that instructions do not cause, or that have a figure of their own (IPC).
+/// Events that instructions do not cause, or that have a result of their own (IPC).
 const NOT_CAUSED: [&str; 10] = [
     "instructions",
     "cycles",

@@ -8,10 +8,10 @@ use record::diagnosis::CurvePlace;
 use record::{Measurement, Metric, Record, metrics, units};
 
 use super::conditions;
-use crate::chart::{Axis, Chart, Mark, SUBJECTS, Scale, Series};
+use crate::chart::{Axis, Band, Chart, SUBJECTS, Scale, Series, bounds};
 use record::phrase::count_noun;
 
-/// Every chart that the record has figures for, each with the metric that it shows.
+/// Every chart that the record has results for, each with the metric that it shows.
 pub(crate) fn charts(record: &Record) -> Vec<(Metric, Chart)> {
     [
         (metrics::LOAD_LATENCY, latency(record)),
@@ -23,7 +23,7 @@ pub(crate) fn charts(record: &Record) -> Vec<(Metric, Chart)> {
     .collect()
 }
 
-/// The latency curves and the wake-up tails of several records, each over one another: a colour a record, and for each kind of line
+/// The latency curves and the wake-up tails of several records, each over one another: one colour per record, and for each kind of line
 /// that several have its dashes.
 pub(crate) fn overlaid(records: &[(String, &Record)]) -> Vec<Chart> {
     let overlay = |chart: fn(&Record) -> Option<Chart>, title: &str| {
@@ -56,14 +56,16 @@ pub(crate) fn overlaid(records: &[(String, &Record)]) -> Vec<Chart> {
         });
         let (_, _, first) = charts.first()?;
         let series = lines.collect();
-        Chart { title: title.to_owned(), series, marks: Vec::new(), ..first.clone() }.checked()
+        // Shaded are the levels of machines that have the same.
+        let alike = charts.iter().all(|(_, _, chart)| chart.bands == first.bands);
+        let bands = if alike { first.bands.clone() } else { Vec::new() };
+        Chart { title: title.to_owned(), series, bands, ..first.clone() }.checked()
     };
     let latencies = overlay(latency, "Load latency against working set");
     latencies.into_iter().chain(overlay(wakeups, "Tail of wake-up latency")).collect()
 }
 
-/// Load latency against working set: a line a page size, at the place that the diagnosis chose; the caches that sysfs tells as
-/// upright lines.
+/// Load latency against working set: one line per page size, at the place that the diagnosis chose, before the levels of the caches.
 pub(crate) fn latency(record: &Record) -> Option<Chart> {
     let place = diagnose::latency_curve(record)?;
     let here = |m: &&Measurement| CurvePlace::of_figure(&m.labels) == place;
@@ -78,23 +80,8 @@ pub(crate) fn latency(record: &Record) -> Option<Chart> {
         .into_values()
         .map(|(page, points)| Series::line(format!("{} pages", spaced(&page)), points))
         .collect();
-    let mut marks = Vec::new();
-    if let Some(cpu) = place.cpu.and_then(|cpu| u32::try_from(cpu).ok()) {
-        for level in 1..=record.machine.last_level().min(8) {
-            let cache = record.machine.data_cache_of(cpu, level);
-            if let Some(bytes) = cache.and_then(|cache| cache.bytes) {
-                let name = format!("L{level}, {}", units::bytes(bytes));
-                marks.push(Mark { at: bytes as f64, name, measured: false });
-            }
-        }
-    }
-    // Where the curve itself leaves a level, unless others took a part of the caches.
-    let levels = if conditions::is_disturbed(record) { &[][..] } else { &record.diagnosis.levels[..] };
-    let edges = levels.iter().filter_map(|level| Some((level, level.measured_bytes?)));
-    marks.extend(edges.map(|(level, bytes)| {
-        let name = format!("{} measured, {}", level.name, units::bytes(bytes));
-        Mark { at: bytes as f64, name, measured: true }
-    }));
+    let all = series.iter().flat_map(|series| &series.points).map(|point| point.0);
+    let bands = bounds(all).map(|ends| levels(record, place.cpu, ends)).unwrap_or_default();
     let at = place.cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
     let node = place.node.map(|node| format!(", memory of node {node}")).unwrap_or_default();
     Chart {
@@ -102,9 +89,37 @@ pub(crate) fn latency(record: &Record) -> Option<Chart> {
         x: Axis::new("working set", Scale::Binary, "B"),
         y: Axis::new("latency of a load", Scale::Decades, "ns"),
         series,
-        marks,
+        marks: Vec::new(),
+        bands,
     }
     .checked()
+}
+
+/// The parts of the axis whose working sets lie in each cache, as sysfs shows their sizes, and beyond them in memory; beside the
+/// pointer where the curve itself leaves a level, unless others took a part of the caches.
+fn levels(record: &Record, cpu: Option<u64>, (from, to): (f64, f64)) -> Vec<Band> {
+    let cpu = cpu.and_then(|cpu| u32::try_from(cpu).ok());
+    let disturbed = conditions::is_disturbed(record);
+    let mut bands: Vec<Band> = Vec::new();
+    let mut below = from;
+    for level in 1..=record.machine.last_level().min(8) {
+        let cache = cpu.and_then(|cpu| record.machine.data_cache_of(cpu, level));
+        let Some(bytes) = cache.and_then(|cache| cache.bytes) else { continue };
+        let name = format!("L{level}");
+        let measured = record.diagnosis.levels.iter().find(|of| of.name == name && !disturbed);
+        let measured = measured.and_then(|of| of.measured_bytes).map(units::bytes);
+        let measured = measured.map_or(String::new(), |bytes| format!(", the curve leaves it at {bytes}"));
+        let end = (bytes as f64).clamp(below, to);
+        if end > below {
+            let says = format!("{name}: {} by sysfs{measured}", units::bytes(bytes));
+            bands.push(Band { ends: (below, end), name, says });
+        }
+        below = end;
+    }
+    if below < to && !bands.is_empty() {
+        bands.push(Band { ends: (below, to), name: "DRAM".to_owned(), says: "DRAM".to_owned() });
+    }
+    bands
 }
 
 /// `4KiB` as `4 KiB`.
@@ -115,7 +130,7 @@ fn spaced(page: &str) -> String {
 /// A curve needs as many points.
 const LEAST_POINTS: usize = 3;
 
-/// Latency against the bandwidth that others take: a line a CPU, eight at most.
+/// Latency against the bandwidth that others take: one line per CPU, eight at most.
 pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     let mut cpus: BTreeMap<Option<u64>, Vec<(f64, f64)>> = BTreeMap::new();
     let all: Vec<&Measurement> =
@@ -140,7 +155,7 @@ pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     Chart::of_lines("Load latency under load", x, y, series.collect())
 }
 
-/// How many wake-ups come later than a time: a line a setting and policy, the CPUs' distributions together.
+/// How many wake-ups come later than a time: one line per setting and policy, the CPUs' distributions together.
 pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
     // As the machine is before tuned, the ordinary policy before the others.
     type Kinds<'a> = BTreeMap<(String, Reverse<String>), (Vec<&'a Measurement>, u64)>;
@@ -221,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn each_page_size_has_its_line_and_each_cache_its_mark() {
+    fn each_page_size_has_its_line_and_each_level_is_shaded() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for page in ["2MiB", "4KiB"] {
             for bytes in [4096u64, 65536] {
@@ -249,8 +264,8 @@ mod tests {
             chart.series.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
             ["4 KiB pages", "2 MiB pages"]
         );
-        let marks: Vec<(&str, bool)> =
-            chart.marks.iter().map(|mark| (mark.name.as_str(), mark.measured)).collect();
-        assert_eq!(marks, [("L1 measured, 24 KiB", true), ("L1, 32 KiB", false)]);
+        let bands: Vec<(&str, &str)> =
+            chart.bands.iter().map(|band| (band.name.as_str(), band.says.as_str())).collect();
+        assert_eq!(bands, [("L1", "L1: 32 KiB by sysfs, the curve leaves it at 24 KiB"), ("DRAM", "DRAM")]);
     }
 }

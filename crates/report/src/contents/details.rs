@@ -1,4 +1,4 @@
-//! The figures as tables, one a metric that people know.
+//! The results as tables, one per metric that people know.
 
 use record::phrase::count_noun;
 use record::{Label, Measurement, Record, metrics, units};
@@ -97,7 +97,7 @@ fn levels(record: &Record) -> Table {
     table.finished()
 }
 
-/// Numbers of chains that have a column each.
+/// Numbers of chains that have one column each.
 const MOST_CHAINS: usize = 10;
 
 /// Loads in flight: a row a CPU and working set, a column a number of chains.
@@ -110,7 +110,7 @@ fn parallelism(record: &Record, most: usize) -> Table {
     if chains.len() > MOST_CHAINS || chains.contains(&None) {
         return generic(title, &all, most);
     }
-    // Each doubling tells the curve; what lies between stands where there is room.
+    // Each doubling shows the curve; what lies between stands where there is room.
     let head = |n: &u64| match n.is_power_of_two() {
         true => format!("#{}", count_noun(usize::try_from(*n).unwrap_or(usize::MAX), "chain")),
         false => format!("?#{n} chains"),

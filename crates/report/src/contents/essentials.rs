@@ -1,4 +1,4 @@
-//! The inventory on one screen: what lscpu tells, what limits this process, and what is set up, a fact a line.
+//! The inventory on one screen: what lscpu shows, what limits this process, and what is set up, one fact per line.
 
 use record::{Machine, Record};
 
@@ -46,7 +46,7 @@ const BELOW: [(&str, &str); 4] = [
     ("Boot options", "{Boot options}"),
 ];
 
-/// The facts, always in the same order; what the machine does not tell is left out.
+/// The facts, always in the same order; what the machine does not show is left out.
 pub(crate) fn facts(record: &Record) -> Section {
     let machine = &record.machine;
     let sections = inventory::sections(record);

@@ -1,4 +1,4 @@
-//! A measurement's figures as people read them: value, spread, place, and what is to be said against them.
+//! A measurement's results as people read them: value, spread, place, and what is to be noted against them.
 
 use crate::text::range;
 use record::Label;
@@ -9,7 +9,7 @@ use record::statistics::is_unknown;
 use record::{DoubtKind, Mark, Measurement, Metric, Record, detail, metrics, units};
 
 /// A value of this measurement with its unit. Shares are printed in percent and other ratios with a times sign,
-/// so that no figure stands alone.
+/// so that no result stands alone.
 pub(crate) fn figure(m: &Measurement, value: f64) -> String {
     match m.unit.as_str() {
         "work/s" => rate(value, m.detail.get(detail::WORK).unwrap_or_default()),
@@ -42,17 +42,18 @@ fn is_share(metric: Metric) -> bool {
     metric.definition().is_some_and(|metric| metric.share_of().is_some())
 }
 
-/// A figure that follows from a measurement's, with as many digits as that one has.
+/// A result that follows from a measurement's, with as many digits as that one has.
 pub(crate) fn as_known(m: &Measurement, figure: f64) -> String {
     units::figure_to(figure, &m.unit, units::digits_within(m.value(), m.interval()))
 }
 
-/// A figure that follows from the record: where it is a measurement's, with the digits that it has in that one's table.
+/// A result of a headline with the digits that it has in its table.
+#[cfg(test)]
 pub(crate) fn known(record: &Record, figure: f64, unit: &str) -> String {
     units::figure_to(figure, unit, digits(record, figure, unit))
 }
 
-/// How many digits such a figure has.
+/// How many digits such a result has.
 fn digits(record: &Record, figure: f64, unit: &str) -> usize {
     let interval = measurement_of(record, figure, unit).and_then(Measurement::interval);
     units::digits_within(figure, interval)
@@ -69,13 +70,13 @@ pub(crate) fn digits_beside_ceiling(record: &Record, resource: &Resource) -> (us
     if apart < last_digit { (least, least) } else { (delivered, of(ceiling)) }
 }
 
-/// `±3.0 %`: half of a figure's 95 % interval, where the figure is a measurement's that has one.
+/// `±3.0 %`: half of a result's 95 % interval, where the result is a measurement's that has one.
 pub(crate) fn uncertainty(record: &Record, figure: f64, unit: &str) -> Option<String> {
     let half = measurement_of(record, figure, unit)?.summary.relative_half_width()?;
     (half > 0.0).then(|| format!("±{}", units::percent_to(units::bound(half), 2)))
 }
 
-/// Whether a figure is a measurement's that is [`withheld`].
+/// Whether a result is a measurement's that is [`withheld`].
 pub(crate) fn is_withheld(record: &Record, figure: f64, unit: &str) -> bool {
     measurement_of(record, figure, unit).is_some_and(withheld)
 }
@@ -115,7 +116,7 @@ pub(crate) fn marked_speed_up(
     speed_up(scaling, step).map(|figure| figure + mark)
 }
 
-/// What stands behind a figure of this measurement.
+/// What stands behind a result of this measurement.
 pub(crate) fn mark(m: &Measurement) -> &'static str {
     if m.doubt.is_some() { MARK } else { "" }
 }
@@ -144,25 +145,25 @@ pub(crate) fn share_of(resource: &Resource) -> Option<String> {
     Some(if low == high { high } else { format!("{}–{high}", low.trim_end_matches(" %")) })
 }
 
-/// What stands for a figure that is [`withheld`].
-pub(crate) const WITHHELD: &str = "not shown (-): the interval is wider than the figure";
+/// What stands for a result that is [`withheld`].
+pub(crate) const WITHHELD: &str = "not shown (-): the 95 % CI is wider than the result";
 
-/// Whether a figure is known so badly that it is none: its interval reaches further than its own size. Shares and parts of
-/// a time, which lie about 0, are told however small they are.
+/// Whether a result is known so badly that it is none: its interval reaches further than its own size. Shares and parts of
+/// a time, which lie about 0, are shown however small they are.
 pub(crate) fn withheld(m: &Measurement) -> bool {
     let part = m.metric.definition().and_then(|metric| metric.part_of);
     !matches!(part, Some(Whole::Time | Whole::Slots))
         && m.summary.interval.is_some_and(|interval| is_unknown(m.summary.median, interval))
 }
 
-/// What stands for the spread of a figure of one sample.
+/// What stands for the spread of a result of one sample.
 pub(crate) const ONE_SAMPLE: &str = "1 sample";
-/// What stands behind a figure that is unreliable.
+/// What stands behind a result that is unreliable.
 pub(crate) const MARK: &str = " ?";
 /// What the mark means, below a table.
 pub(crate) const MARKED: &str = "?: unreliable (noisy, disturbed, no interval); why: show RECORD --csv";
 
-/// The figure as far as its interval knows it, with a mark where it is unreliable; `-` where there is no sample or it is
+/// The result as far as its interval knows it, with a mark where it is unreliable; `-` where there is no sample or it is
 /// withheld.
 pub(crate) fn value(m: &Measurement) -> String {
     if m.summary.n == 0 || withheld(m) {
@@ -175,12 +176,12 @@ pub(crate) fn value(m: &Measurement) -> String {
     format!("{shown}{}", mark(m))
 }
 
-/// The figure without its unit, which the heading says.
+/// The result without its unit, which the heading shows.
 pub(crate) fn bare_value(m: &Measurement) -> String {
     value(m).replace(&format!(" {}", m.unit), "")
 }
 
-/// How far the figures lie apart: the 95 % interval of the median, or the median absolute deviation where there
+/// How far the results lie apart: the 95 % interval of the median, or the median absolute deviation where there
 /// are too few samples for one. A wake-up's or gap's distribution has its percentiles instead.
 pub(crate) fn spread(m: &Measurement) -> String {
     match (m.interval(), m.summary.n) {
@@ -234,13 +235,13 @@ pub(crate) fn key(m: &Measurement, name: &str) -> String {
     })
 }
 
-/// All of a place, to tell it from others.
+/// All of a place, to show it from others.
 pub(crate) fn place(m: &Measurement) -> String {
     m.labels.0.iter().map(|(name, value)| format!("{name}={value} ")).collect()
 }
 
 /// The keys of the places of these measurements, in the order in which people read them: as the metric's
-/// definition says, then any others.
+/// definition shows, then any others.
 pub(crate) fn keys(measurements: &[&Measurement]) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     let defined = measurements.first().map_or(&[][..], |m| m.metric.keys());
@@ -256,7 +257,7 @@ pub(crate) fn keys(measurements: &[&Measurement]) -> Vec<String> {
     keys
 }
 
-/// What is to be said against a measurement beyond that it is unreliable.
+/// What is to be noted against a measurement beyond that it is unreliable.
 pub(crate) fn remarks(m: &Measurement) -> Vec<String> {
     if withheld(m) {
         return vec![WITHHELD.to_owned()];

@@ -7,7 +7,7 @@ use record::{KnobValue, Text, Verdict, units};
 
 use crate::text::range;
 
-/// What fixes the finding of this number where this knob mends it. `shown_by`: what `linespeed show` takes for the record, where that is
+/// What fixes the finding of this number where this knob mends it. `shown_by`: the name that `linespeed show` accepts for the record, where that is
 /// known.
 pub(crate) fn fix_command(number: usize, knob: &KnobValue, shown_by: Option<&str>) -> String {
     let of = match shown_by {
@@ -18,6 +18,11 @@ pub(crate) fn fix_command(number: usize, knob: &KnobValue, shown_by: Option<&str
     // What some knobs gain only a program can show.
     let measured = if knob.metric_of_gain().is_some() { "" } else { " -- COMMAND" };
     format!("sudo linespeed fix {number}{of}{measured}")
+}
+
+/// What explains a finding.
+pub(crate) fn explain_command(finding: &Finding) -> String {
+    format!("linespeed explain {}", finding.rule)
 }
 
 /// A severity in one word.
@@ -55,7 +60,7 @@ fn state_loss(finding: &Finding, brief: bool) -> String {
         }
         Some("wake-up") => " of the wake-up latency".to_owned(),
         Some(resource) => format!(" of {resource}"),
-        // Of the CPUs that are named beside it: what that is of all the machine's, its title says.
+        // Of the CPUs that are named beside it: what that is of all the machine's, its title shows.
         None if diagnose::takes_cpu_time(&finding.rule) => match place(finding) {
             Some(place) => format!(" of the time of {place}"),
             None => " of CPU time".to_owned(),

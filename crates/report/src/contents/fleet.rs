@@ -1,4 +1,4 @@
-//! What is said of a fleet: the machines that are slow and why, its classes, and what could not be held against anything.
+//! What is shown of a fleet: the machines that are slow and why, its classes, and what could not be compared with anything.
 
 use record::Text;
 use record::fleet::{Class, Fleet, Remark, Slow, SlowFigure};
@@ -15,24 +15,27 @@ pub(crate) fn title(fleet: &Fleet) -> String {
     match (fleet.slow.len(), judged) {
         (_, 0) if fleet.reading.machines == 0 => "no records of machines".to_owned(),
         (_, 0) if fleet.classes.iter().any(|class| class.machines >= 5) => {
-            format!("{machines}, no figure that five alike have in common: too few to call one slow")
+            format!("{machines}, no result that five similar machines share: too few to call one slow")
         }
-        (_, 0) if fleet.reading.machines == 1 => "1 machine: nothing to hold it against".to_owned(),
-        (_, 0) => format!("{machines}, no five of them alike: too few to call one slow"),
-        (0, _) => format!("{machines}, {judged} held against their like: none is slow"),
+        (_, 0) if fleet.reading.machines == 1 => "1 machine: nothing to compare it with".to_owned(),
+        (_, 0) => format!("{machines}, no five of one kind: too few to call one slow"),
+        (0, _) => format!("{machines}, {judged} compared with their peers: none is slow"),
         (slow, _) => {
-            format!("{machines}, {judged} held against their like: {slow} {} slow", agree(slow, "is", "are"))
+            format!(
+                "{machines}, {judged} compared with their peers: {slow} {} slow",
+                agree(slow, "is", "are")
+            )
         }
     }
 }
 
-/// In what a machine is slow: `memory bandwidth 0.75 of its class (triad, all CPUs: 151 GB/s against 201 GB/s)`.
+/// In what a machine is slow: `memory bandwidth 25 % slower than the class median (triad, all CPUs: 151 GB/s, median 201 GB/s)`.
 fn describe_figure(slow: &SlowFigure) -> String {
     let (own, usual) = (figure(slow.value, &slow.unit), figure(slow.median, &slow.unit));
     format!(
-        "{} {} of its class ({}: {own} against {usual})",
+        "{} {} slower than the class median ({}: {own}, median {usual})",
         slow.family.word(),
-        significant(slow.speed),
+        percent((1.0 - slow.speed).max(0.0)),
         slow.what
     )
 }
@@ -42,7 +45,7 @@ fn describe_rest(slow: &Slow) -> Option<String> {
     let rest = slow.figures.get(1..).unwrap_or_default();
     let list = |follows: bool| {
         let of = rest.iter().filter(|figure| figure.follows_clock == follows);
-        of.map(|figure| format!("{} {}", figure.family.word(), significant(figure.speed)))
+        of.map(|figure| format!("{} {} slower", figure.family.word(), percent((1.0 - figure.speed).max(0.0))))
             .collect::<Vec<_>>()
             .join(", ")
     };
@@ -71,14 +74,14 @@ fn slow_machine(slow: &Slow) -> Item {
 
 /// The slow machines and why, the classes of which the largest have a row, what could not be compared.
 pub(crate) fn blocks(of: &Fleet, classes: usize) -> [Block; 5] {
-    let by_chance = "At most 5 % of the machines that are called slow are expected to be so by chance.";
+    let by_chance = "At most 5 % of the machines called slow are expected to be false positives.";
     let by_chance = of.confirm.first().map(|_| Part::Says(by_chance.to_owned()));
     let confirm = by_chance.into_iter().chain([Part::Commands(of.confirm.clone())]);
     [
-        Block::items("Slow, against the median of their class", of.slow.iter().map(slow_machine)),
-        Block::new("Measure these again before acting on it", None, confirm.collect()),
+        Block::items("Slow machines", of.slow.iter().map(slow_machine)),
+        Block::new("Measure these again before you act", None, confirm.collect()),
         Block::new("Classes of like machines", None, vec![Part::Table(table(of, classes))]),
-        Block::new("Hold these against each other instead", None, vec![Part::Commands(of.instead.clone())]),
+        Block::new("Compare these instead", None, vec![Part::Commands(of.instead.clone())]),
         Block::items("Notes", remarks(of)),
     ]
 }
@@ -86,7 +89,7 @@ pub(crate) fn blocks(of: &Fleet, classes: usize) -> [Block; 5] {
 /// Whether it was slow before.
 fn describe_before(slow: &Slow) -> Option<String> {
     let (slow_then, all) = slow.before;
-    (slow_then > 0).then(|| format!("slow in {slow_then} of {} before, too", count_noun(all, "collection")))
+    (slow_then > 0).then(|| format!("also slow in {slow_then} of {}", count_noun(all, "earlier collection")))
 }
 
 /// What a class is, with its camp.
@@ -158,7 +161,7 @@ fn remarks(fleet: &Fleet) -> Vec<String> {
         class.drifts.iter().take(2).map(|drift| {
             let change = percent((drift.speed - 1.0).abs());
             let way = if drift.speed < 1.0 { "slower" } else { "faster" };
-            format!("{}: {change} {way} from the first third of the collection to the last; taken out before machines are held against each other.", drift.what)
+            format!("{}: {change} {way} from the first third of the collection to the last; corrected before machines are compared.", drift.what)
         })
     });
     let slow = |name: &String| fleet.slow.iter().any(|slow| slow.machine == *name);
@@ -176,7 +179,7 @@ fn remarks(fleet: &Fleet) -> Vec<String> {
     let files = fleet.reading.remarks.iter().map(describe_files);
     let two_valued = fleet.classes.iter().filter(|class| !class.two_valued.is_empty()).map(|class| {
         let names = join_list(&class.two_valued.iter().map(Text::to_string).collect::<Vec<_>>());
-        format!("Not held against each other, since it has two values and nothing else divides these machines: {names}.")
+        format!("Not compared, because it has two values and nothing else separates these machines: {names}.")
     });
     camps.chain(two_valued).chain(drifts).chain(small).chain(only).chain(files).collect()
 }

@@ -1,4 +1,4 @@
-//! What a gate held, figure by figure.
+//! What a gate held, result by result.
 
 use record::gate::{Gate, Held};
 use record::units;
@@ -16,7 +16,7 @@ fn interval(held: &Held) -> Option<String> {
     held.interval.map(|(least, most)| range(&loss(most), &loss(least)))
 }
 
-/// Why a figure fails or is skipped, for a test's report.
+/// Why a result fails or is skipped, for a test's report.
 pub(crate) fn reason(gate: &Gate, held: &Held) -> String {
     let known = held.loss.map(|lost| format!("speed {}", loss(lost)));
     let interval = interval(held)

@@ -1,4 +1,4 @@
-//! What is said of a machine's history: its figures in a table with a line of eight heights each, its changes in words, its curves.
+//! What is shown of a machine's history: its results in a table with a line of eight heights each, its changes in words, its curves.
 
 use std::collections::HashSet;
 
@@ -8,21 +8,18 @@ use record::statistics::is_unknown;
 use record::units::{digits_within, figure, figure_to, significant};
 
 use super::block::{Block, Item, Part};
-use super::figures::{MARK, WITHHELD};
+use super::figures::{MARK, WITHHELD, times};
 use super::fleet::describe_files;
-use crate::chart::{Axis, Chart, Mark, Scale, Series};
+use crate::chart::{Axis, Band, Chart, Look, Scale, Series, bounds, spark, unit_of};
 use crate::table::{Table, Weight};
 use crate::text::range;
 
-/// Heights of a sparkline, the lowest first.
-const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// What a sparkline spans at least, as a share of its greatest value.
 const LEAST_SPAN: f64 = 0.1;
 /// Differences that are named of a change.
 const MOST_DIFFERENCES: usize = 4;
 /// Letters from which on only what differs of a value is named.
 const LONG_VALUE: usize = 60;
-const DAY: f64 = 86_400.0;
 
 /// The answer in a line.
 pub(crate) fn title(of: &History) -> String {
@@ -31,9 +28,9 @@ pub(crate) fn title(of: &History) -> String {
     let needs = of.lines.iter().all(|line| line.needs.is_some());
     let host = if of.machine.is_empty() { "this machine" } else { of.machine.as_str() };
     let said = match changes {
-        0 if of.records.is_empty() => "nothing to tell".to_owned(),
-        0 if needs => "too few to tell a change from chance".to_owned(),
-        0 => "no change beyond chance".to_owned(),
+        0 if of.records.is_empty() => "no records".to_owned(),
+        0 if needs => "too few to detect a change".to_owned(),
+        0 => "no significant change".to_owned(),
         _ => count_noun(changes, "change"),
     };
     match (of.records.first(), of.records.last()) {
@@ -66,17 +63,16 @@ pub(crate) fn sparkline(line: &Line, columns: usize) -> String {
     let middles: Vec<f64> = middles.collect();
     let (low, high) = middles.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
     let span = (high - low).max(high.abs() * LEAST_SPAN);
-    let height = |value: f64| {
-        let share = if span > 0.0 { 0.5 + (value - f64::midpoint(low, high)) / span } else { 0.5 };
-        HEIGHTS.get((share * 7.0).round() as usize).copied().unwrap_or('█')
+    let share = |value: &f64| {
+        if span > 0.0 { 0.5 + (value - f64::midpoint(low, high)) / span } else { 0.5 }
     };
-    middles.iter().map(|value| height(*value)).collect()
+    spark::line(middles.iter().map(share))
 }
 
-/// Every figure with its sparkline, which has so many columns.
+/// Every result with its sparkline, which has so many columns.
 fn table(of: &History, columns: usize) -> Table {
-    let heads = ["figure", "over time", "?#first", "#newest", "?#least – greatest", "changes"];
-    let mut table = Table::new("Figures over time", None, heads);
+    let heads = ["result", "over time", "?#first", "#newest", "?#least – greatest", "changes"];
+    let mut table = Table::new("Results over time", None, heads);
     for line in &of.lines {
         let points = || line.points.iter();
         let show = |point: Option<&Point>| point.map_or(String::new(), |point| show_point(point, &line.unit));
@@ -101,7 +97,7 @@ fn table(of: &History, columns: usize) -> Table {
         ]);
     }
     if of.lines.iter().any(|line| line.needs.is_some()) {
-        table.note("needs N: so many records tell a change from chance");
+        table.note("needs N: the number of records needed to detect a change");
     }
     if table.rows.iter().flatten().any(|cell| cell == "-") {
         table.note(WITHHELD);
@@ -109,7 +105,7 @@ fn table(of: &History, columns: usize) -> Table {
     table.finished()
 }
 
-/// A figure as far as its interval knows it, with a mark where it is in doubt; `-` where it is known to no better than its own
+/// A result as far as its interval knows it, with a mark where it is in doubt; `-` where it is known to no better than its own
 /// size.
 fn show_point(point: &Point, unit: &str) -> String {
     if point.interval.is_some_and(|interval| is_unknown(point.value, interval)) {
@@ -128,7 +124,7 @@ fn show_range(least: Option<&Point>, greatest: Option<&Point>, unit: &str) -> St
     format!("{}{mark}", range(&low, &high))
 }
 
-/// The figures with sparklines of so many columns, what changed, what is to be known.
+/// The results with sparklines of so many columns, what changed, what is to be known.
 pub(crate) fn blocks(of: &History, columns: usize) -> [Block; 3] {
     [
         Block::new("", None, vec![Part::Table(table(of, columns))]),
@@ -159,23 +155,23 @@ fn describe(of: &History, line: &Line, change: &Change) -> String {
         Some(false) => "faster",
         None => "changed",
     };
-    let interval = change.interval.map_or(String::new(), |(low, high)| {
-        format!(", 95 % interval {} to {}", significant(low), significant(high))
-    });
+    let interval = change
+        .interval
+        .map_or(String::new(), |(low, high)| format!(", 95 % CI {}", range(&times(low), &times(high))));
     format!(
-        "{} {way} between {} and {}: {} to {}, {} times{interval}",
+        "{} {way} between {} and {}: {} to {} ({}{interval})",
         line.what,
         time(change.before),
         time(change.after),
         figure(change.from, &line.unit),
         figure(change.to, &line.unit),
-        significant(change.ratio)
+        times(change.ratio)
     )
 }
 
 fn describe_differences(change: &Change) -> String {
     if change.differences.is_empty() {
-        return "nothing of inventory and settings differs between these two records".to_owned();
+        return "no hardware and no setting differs between these two records".to_owned();
     }
     let one = |difference: &record::comparison::Difference| {
         let value = |at: usize| difference.values.get(at).cloned().flatten().unwrap_or("unknown".to_owned());
@@ -213,7 +209,7 @@ fn remarks(of: &History) -> Vec<String> {
     let others =
         (of.others > 0).then(|| format!("{} of other machines left out", count_noun(of.others, "record")));
     let changed = of.lines.iter().any(|line| !line.changes.is_empty());
-    let by_chance = "in series without change one in twenty runs of this command would name one by chance";
+    let by_chance = "by chance alone, one in twenty runs of this command reports a change";
     let by_chance = changed.then(|| by_chance.to_owned());
     let places = of.places.iter().map(ToString::to_string);
     places
@@ -222,46 +218,36 @@ fn remarks(of: &History) -> Vec<String> {
         .collect()
 }
 
-/// A chart a figure, by days since the first record; marked where it changed.
+/// A chart for each result, all with one axis of time: the interval around it, and the stretch in which it changed.
 pub(crate) fn charts(of: &History) -> Vec<Chart> {
-    let first = of.records.first().map_or(0, |record| record.at);
-    let since = of.records.first().map_or("", |record| day(&record.started));
-    let at =
-        |record: usize| of.records.get(record).map_or(0.0, |of| of.at.saturating_sub(first) as f64 / DAY);
+    let at = |record: usize| of.records.get(record).map_or(0.0, |of| of.at as f64);
+    let Some(ends) = bounds(of.records.iter().map(|record| record.at as f64)) else { return Vec::new() };
     let chart = |line: &Line| {
         let name = line.what.to_string();
         let points = line.points.iter().map(|point| (at(point.record), point.value)).collect();
-        let unit = UNITS.iter().find(|unit| **unit == line.unit).copied().unwrap_or("");
-        let bound = |end: fn((f64, f64)) -> f64| {
-            let bounds = line.points.iter().filter_map(|p| Some((at(p.record), end(p.interval?))));
-            bounds.collect::<Vec<_>>()
-        };
-        let mut series = vec![Series::line(name.clone(), points).with_look(crate::chart::Look::Measured)];
-        for (name, points) in [("low", bound(|(low, _)| low)), ("high", bound(|(_, high)| high))] {
-            if points.len() > 1 {
-                let quiet = Series::line(format!("95 % {name}"), points);
-                series.push(quiet.with_look(crate::chart::Look::Reference));
-            }
-        }
-        let mark = |change: &Change| Mark {
-            at: (at(change.before) + at(change.after)) / 2.0,
+        let interval = line.points.iter().filter_map(|point| {
+            let (low, high) = point.interval?;
+            Some((at(point.record), low, high))
+        });
+        let unit = unit_of(&line.unit);
+        let measured = Series::line(name.clone(), points).with_look(Look::Measured);
+        let band = |change: &Change| Band {
+            ends: (at(change.before), at(change.after)),
             name: format!("× {}", significant(change.ratio)),
-            measured: true,
+            says: describe(of, line, change),
         };
         Chart {
-            title: line.what.to_string(),
-            x: Axis::new(&format!("days since {since}"), Scale::FromZero, "days"),
+            title: format!("{name} (shaded: 95 % CI, and where it changed)"),
+            x: Axis::time(ends),
             y: Axis::new(if unit.is_empty() { &line.unit } else { &name }, Scale::Linear, unit),
-            series,
-            marks: line.changes.iter().map(mark).collect(),
+            series: vec![Series { interval: interval.collect(), ..measured }],
+            marks: Vec::new(),
+            bands: line.changes.iter().map(band).collect(),
         }
         .checked()
     };
     of.lines.iter().filter_map(chart).collect()
 }
-
-/// Units that a chart's axis writes with its figures.
-const UNITS: [&str; 5] = ["Hz", "B/s", "ns", "work/s", "ratio"];
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! Of a latency curve, how many figures it has; fewer figures than make one have a row each among the others.
+//! Of a latency curve, how many results it has; fewer results than make one have a row each among the others.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use record::{Label, Measurement, Record, metrics};
 use super::block::{Block, Part};
 use super::figures::labelled;
 
-/// Figures up to which each has a row: eight CPUs and four nodes.
+/// Results up to which each has a row: eight CPUs and four nodes.
 const FEW: usize = 32;
 
 /// The block; `None` where there are too few for a curve.
@@ -19,13 +19,12 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     if all.len() <= FEW {
         return None;
     }
-    let mut block =
-        Block::new("Figures of the latency curve", Some(metrics::LOAD_LATENCY.name()), Vec::new());
+    let mut block = Block::new("Points of the latency curve", Some(metrics::LOAD_LATENCY.name()), Vec::new());
     let places: HashSet<String> =
         all.iter().map(|m| format!("{} {}", labelled(m, Label::Cpu), labelled(m, Label::Node))).collect();
     if places.len() > 1 {
         let (figures, places) = (count_noun(all.len(), "figure"), count_noun(places.len(), "CPU and node"));
-        let says = format!("{figures} from {places}; the curve draws one place, the record has all.");
+        let says = format!("{figures} from {places}: the chart shows one of them, the record has all.");
         block.parts.push(Part::Says(says));
     }
     all.iter().chain(&cycles).for_each(|m| block.shown.add(m));

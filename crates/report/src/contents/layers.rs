@@ -1,4 +1,4 @@
-//! Layers of a machine, and what siblings add: what a few figures of one routine or workload say.
+//! Layers of a machine, and what siblings add: what a few results of one routine or workload say.
 
 use record::diagnosis::{Answer, Claim, Layer, LayerStep, Overhead};
 use record::difference::Verdict;
@@ -10,21 +10,21 @@ use crate::chart::bars::{Bar, Bars, Fill, Form, Piece};
 use crate::table::{Field, Table, Weight};
 use crate::text::range;
 
-/// Entries that are told; the rest is in the record.
+/// Entries that are shown; the rest is in the record.
 const MOST: usize = 64;
 
 /// The layers in which a routine was timed, the fastest first, what was counted beside them, what the steps between them cost, and
-/// what that says of published conclusions. Nothing where none was timed.
+/// what that shows of published conclusions. Nothing where none was timed.
 pub(crate) fn layers(record: &Record) -> Block {
     let timed = record.measurements_of(metrics::LAYER_TIME).next();
     let Some(first) = timed.filter(|_| !record.diagnosis.layers.is_empty()) else { return Block::default() };
-    let mut parts = vec![Part::Bars(bars(record, &first.unit)), Part::Table(times(record, &first.unit))];
-    parts.push(Part::Table(counted(record)));
+    let mut parts = vec![Part::Bars(bars(record, &first.unit))];
     if let Some(overhead) = &record.diagnosis.overhead {
         parts.push(Part::Table(steps(overhead)));
         parts.push(Part::Says(overhead.floor_says.to_string()));
         parts.push(Part::Table(claims(overhead)));
     }
+    parts.extend([Part::Table(times(record, &first.unit)), Part::Table(counted(record))]);
     Block::new(TITLE, Some(metrics::LAYER_TIME.name()), parts)
 }
 
@@ -139,8 +139,8 @@ const STEPS: [Field<LayerStep>; 3] = [
 fn steps(overhead: &Overhead) -> Table {
     let mut table = Table::with_fields("Cost of each step", None, &STEPS);
     for step in overhead.steps.iter().take(MOST) {
-        if let Verdict::Costs { share, .. } = step.verdict {
-            table.weigh_row(if share > 0.0 { Weight::Worse } else { Weight::Better });
+        if let (Verdict::Costs { share, .. }, false) = (&step.verdict, step.unreliable) {
+            table.weigh_row(if *share > 0.0 { Weight::Worse } else { Weight::Better });
         }
         table.item(&STEPS, step);
     }
@@ -149,15 +149,20 @@ fn steps(overhead: &Overhead) -> Table {
 
 const CLAIMS: [Field<Claim>; 3] = [
     ("conclusion", |claim| claim.claim.to_string()),
-    ("here", |claim| match claim.answer {
-        Answer::Supported => "supported".to_owned(),
-        Answer::Contradicted => "contradicted".to_owned(),
-        Answer::CannotTell => "cannot tell".to_owned(),
-    }),
+    ("here", answered),
     ("why", |claim| claim.why.to_string()),
 ];
 
-/// The conclusions of a published comparison, held against these figures.
+/// What was measured here shows of a published conclusion.
+pub(crate) fn answered(claim: &Claim) -> String {
+    match claim.answer {
+        Answer::Supported => "supported".to_owned(),
+        Answer::Contradicted => "contradicted".to_owned(),
+        Answer::CannotTell => "cannot tell".to_owned(),
+    }
+}
+
+/// The conclusions of a published comparison, compared with these results.
 fn claims(overhead: &Overhead) -> Table {
     let mut table = Table::with_fields("Published conclusions", None, &CLAIMS);
     overhead.claims.iter().take(MOST).for_each(|claim| table.item(&CLAIMS, claim));
@@ -165,7 +170,7 @@ fn claims(overhead: &Overhead) -> Table {
     table.finished()
 }
 
-/// What siblings add to each workload; nothing where no figures tell.
+/// What siblings add to each workload; nothing where no results show.
 pub(crate) fn siblings(record: &Record) -> Block {
     let says = record.diagnosis.siblings.iter().take(MOST).map(|one| {
         let size = one.bytes.map_or_else(String::new, |bytes| format!(", blocks of {}", units::bytes(bytes)));
@@ -295,18 +300,18 @@ mod tests {
             .filter_map(|part| if let Part::Table(table) = part { Some(table) } else { None })
             .collect();
         assert_eq!(tables.len(), 4);
-        assert_eq!(tables[0].rows[0][3], "1.00 G cycles (500 ms)");
-        assert!(tables[0].notes[0].contains("too noisy"), "{:?}", tables[0].notes);
-        assert_eq!(tables[1].rows, [["user", "cpu 1", "on", "251 interrupts/s"]]);
+        assert_eq!(tables[2].rows[0][3], "1.00 G cycles (500 ms)");
+        assert!(tables[2].notes[0].contains("too noisy"), "{:?}", tables[2].notes);
+        assert_eq!(tables[3].rows, [["user", "cpu 1", "on", "251 interrupts/s"]]);
         assert!(
-            tables[0]
+            tables[2]
                 .remarks
                 .iter()
                 .any(|remark| remark.contains("00c0ffee") && remark.contains("78498 primes"))
         );
-        // Of layers in doubt.
-        assert_eq!(tables[2].rows[0][1], format!("costs 5.00 % [4.00 % – 6.00 %]{MARK}"));
-        assert_eq!(tables[2].weight(0), Weight::Worse);
+        // Of layers in doubt: no colour shows a cost that is not certain.
+        assert_eq!(tables[0].rows[0][1], format!("costs 5.00 % [4.00 % – 6.00 %]{MARK}"));
+        assert_eq!(tables[0].weight(0), Weight::Plain);
     }
 
     #[test]

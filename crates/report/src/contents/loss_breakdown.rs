@@ -13,12 +13,12 @@ use crate::text::range;
 /// The heading above them.
 pub(crate) const TITLE: &str = "From line speed down to what is delivered";
 
-/// What a row tells.
+/// What a row shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// The fastest that the hardware could go.
     Ceiling,
-    /// What one cause takes.
+    /// The loss by one cause.
     Loss,
     /// What no cause explains.
     Unexplained,
@@ -56,7 +56,7 @@ pub(crate) fn block(record: &Record) -> Block {
     Block::new(TITLE, None, bars(record).into_iter().map(table).collect())
 }
 
-/// Digits of what no interval tells about.
+/// Digits of what no interval shows about.
 const DIGITS: usize = 3;
 
 /// The rows of a breakdown, from the ceiling down, each with its part of a bar that is as long as the larger of ceiling and delivered,
@@ -138,7 +138,7 @@ fn digits_of(step: &LossStep) -> usize {
     units::digits_within(step.takes, step.interval.filter(|_| step.measured))
 }
 
-/// A figure; losses carry the sign that takes them from the row above to the one below.
+/// A result; losses carry the sign that takes them from the row above to the one below.
 fn figure(breakdown: &LossBreakdown, kind: Kind, value: f64, digits: usize) -> String {
     let adds = (value >= 0.0) == (breakdown.better == Better::Lower);
     let sign = match kind {

@@ -1,4 +1,4 @@
-//! Caches and memory devices in one line a kind.
+//! Caches and memory devices in one line per kind.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub(crate) fn caches(machine: &Machine, whole: bool) -> Vec<Fact> {
                     Some(format!("{each}shared by {n} CPUs: {}{more}", sets.join(" | ")))
                 }
             };
-            // An imported record may tell the size of one and neither how many there are nor who shares them.
+            // An imported record may show the size of one and neither how many there are nor who shares them.
             let unreported = cache.cpus.is_empty() && group.len() == 1;
             let number =
                 if unreported { format!("{size} each") } else { format!("{size} × {}", group.len()) };
@@ -58,14 +58,14 @@ pub(crate) fn caches(machine: &Machine, whole: bool) -> Vec<Fact> {
                 cache.ways.filter(|_| whole).map(|ways| count_noun(ways as usize, "way")),
                 cache.line.filter(|_| whole).map(|line| format!("{line} B lines")),
                 sharers,
-                is_the_hosts.then(|| "the host's: its other guests may use it, too".to_owned()),
+                is_the_hosts.then(|| "the host's, shared with its other guests".to_owned()),
             ]);
             Fact { key: cache_name(cache), value }
         })
         .collect()
 }
 
-/// How the slots are populated, and one fact for each kind of device. Of a text (`excerpt`) nobody knows whether it tells
+/// How the slots are populated, and one fact for each kind of device. Of a text (`excerpt`) nobody knows whether it shows
 /// of every slot.
 pub(crate) fn devices(machine: &Machine, excerpt: bool) -> Vec<Fact> {
     let slots = &machine.memory_devices;
@@ -109,11 +109,11 @@ pub(crate) fn devices(machine: &Machine, excerpt: bool) -> Vec<Fact> {
     facts
 }
 
-/// What a text says of slots, which may tell of more than it lists.
+/// What a text shows of slots, which may show of more than it lists.
 fn count_listed(populated: usize, listed: usize, of_more: bool) -> String {
     match of_more {
         true => format!("{populated} populated of {listed} listed"),
-        false => format!("{populated} populated of the {listed} that the text tells of"),
+        false => format!("{populated} of {listed} listed slots populated"),
     }
 }
 
@@ -149,7 +149,7 @@ mod tests {
         let facts = devices(&machine, false);
         assert_eq!(facts[0].value, "1 of 2 populated, 1 of 1 channel populated");
         let reported = &devices(&machine, true)[0].value;
-        assert_eq!(reported, "1 populated of the 2 that the text tells of, in 1 channel");
+        assert_eq!(reported, "1 of 2 listed slots populated, in 1 channel");
         let whole = Machine { memory_slots: Some(32), ..machine };
         let reported = &devices(&whole, true)[0].value;
         assert_eq!(reported, "1 populated of 2 listed, in 1 channel, 32 slots on the board");

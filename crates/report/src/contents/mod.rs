@@ -1,4 +1,4 @@
-//! What a report says, once, whatever it is printed on: facts, tables, charts and the summary, all taken from a
+//! What a report shows, once, whatever it is printed on: facts, tables, charts and the summary, all taken from a
 //! record. The strings in it are the machine's own; whoever prints them makes them safe.
 
 #[cfg(test)]
@@ -39,6 +39,7 @@ pub(crate) mod side_by_side;
 pub(crate) mod stolen;
 pub(crate) mod summary;
 pub(crate) mod turns;
+pub(crate) mod verdict;
 pub(crate) mod wakeups;
 pub(crate) mod watch;
 pub(crate) mod workloads;

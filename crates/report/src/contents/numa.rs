@@ -27,7 +27,7 @@ pub(crate) fn block(record: &Record) -> Block {
     block
 }
 
-/// What follows from the matrices, one fact a line.
+/// What follows from the matrices, one fact per line.
 fn facts(numa: &Numa) -> Section {
     let mut section = Section::new("Nodes");
     let ns = |value: f64| units::figure(value, "ns");
@@ -70,7 +70,7 @@ pub(crate) fn bandwidth(record: &Record) -> Option<(Heat, Shown)> {
     Some((heat, shown))
 }
 
-/// The matrix of these figures, and which of them stand in it.
+/// The matrix of these results, and which of them stand in it.
 fn matrix(record: &Record, all: Vec<&Measurement>) -> Option<(Heat, Shown)> {
     let id = |m: &Measurement, key: Label| m.labels.count(key).and_then(|id| u32::try_from(id).ok());
     let mut cells: BTreeMap<(u32, u32), &Measurement> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What a plan says: its processes, its reasons, what running a command both ways gave.
+//! What a plan shows: its processes, its reasons, what running a command both ways gave.
 
 use record::phrase::quote_word;
 use record::plan::{Gain, Plan, Policy, Process, Verification};
@@ -66,7 +66,7 @@ fn processes(processes: &[Process]) -> Table {
     table.finished()
 }
 
-/// Why it is so, what is gained: a word and what it says.
+/// Why it is so, what is gained: a word and what it shows.
 fn reasons(plan: &Plan) -> Vec<(&'static str, Text)> {
     let mut said: Vec<(&'static str, Text)> = Vec::new();
     said.extend(plan.gains.iter().map(|one| ("gain", gain(one))));

@@ -1,4 +1,4 @@
-//! Where the figures of an imported record stood, and what its texts say in two ways.
+//! Where the results of an imported record stood, and what its texts say in two ways.
 
 use record::detail;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,14 +30,14 @@ pub(crate) fn contradictions(record: &Record) -> Block {
     Block::items("Contradictions", said)
 }
 
-/// The line that a figure was read from: `openssl speed, line 41`.
+/// The line that a result was read from: `openssl speed, line 41`.
 pub(crate) fn place(origin: &Origin) -> String {
     format!("{}, line {}", origin.tool, origin.line)
 }
 
-/// Each tool's output: its lines, and how many figures and facts were taken from it.
+/// Each tool's output: its lines, and how many results and facts were taken from it.
 pub(crate) fn outputs(record: &Record) -> Block {
-    let title = "Sources of the figures";
+    let title = "Sources of the results";
     let mut table = Table::new(title, None, ["output", "text", "lines", "#taken", "?of"]);
     let Some(import) = &record.import else { return Block::default() };
     let published = published(record);
@@ -63,19 +63,19 @@ pub(crate) fn outputs(record: &Record) -> Block {
     table.finished().into()
 }
 
-/// How to see each figure's own line.
+/// How to see each result's own line.
 fn hint(import: &Import) -> String {
     match import.texts.first().and_then(|text| text.name.strip_prefix("reference:")) {
         Some(name) => {
             format!(
-                "linespeed reference {name} --text prints the lines; each figure's own stands in the JSON and on the page"
+                "linespeed reference {name} --text prints the source lines; JSON and page name the line of each result"
             )
         }
-        None => "each figure's own line stands in the JSON".to_owned(),
+        None => "the JSON names the source line of each result".to_owned(),
     }
 }
 
-/// The documents that figures were published in, by text and line.
+/// The documents that results were published in, by text and line.
 type Published<'a> = BTreeMap<(&'a str, u64), &'a str>;
 
 fn published(record: &Record) -> Published<'_> {

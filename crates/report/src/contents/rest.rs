@@ -1,4 +1,4 @@
-//! Tables of any metric: of those without one of their own, and of the figures that no other table tells, of a newer
+//! Tables of metrics without a table of their own, and of results that no other table shows, of a newer
 //! linespeed, of another tool, or of a place that the tables do not know.
 
 use std::collections::HashSet;
@@ -12,19 +12,19 @@ use super::side_by_side::group_by;
 use crate::shown::Shown;
 use crate::table::{Field, Table};
 
-/// A table for each metric of which figures are not yet shown, with `most` rows.
+/// A table for each metric of which results are not yet shown, with `most` rows.
 pub(crate) fn tables(record: &Record, shown: &Shown, most: usize) -> Vec<Table> {
     let all = record.measurements.iter().filter(|m| m.summary.n > 0 && !is_repeated(record, m));
     let (begun, left): (Vec<&Measurement>, Vec<&Measurement>) = all.partition(|m| shown.has(m));
     let begun: HashSet<Metric> = begun.into_iter().map(|m| m.metric).collect();
-    let further = |metric: Metric| if begun.contains(&metric) { ", further figures" } else { "" };
+    let further = |metric: Metric| if begun.contains(&metric) { ", other results" } else { "" };
     let table = |(metric, all): (Metric, Vec<&Measurement>)| {
         generic(&format!("{}{}", heading(metric), further(metric)), &all, most)
     };
     group_by(left, |m| m.metric).into_iter().map(table).collect()
 }
 
-/// What the figures of a metric are called; one that this version does not know by its own name.
+/// What the results of a metric are called; one that this version does not know by its own name.
 pub(crate) fn heading(metric: Metric) -> &'static str {
     metric.definition().map_or(metric.name(), |known| known.title)
 }
@@ -101,7 +101,7 @@ mod tests {
         shown.add(&record.measurements[0]);
         let tables = tables(&record, &shown, 16);
         assert_eq!((tables.len(), tables[0].rows.len()), (1, 2));
-        assert_eq!(tables[0].title, "Core clock, further figures");
+        assert_eq!(tables[0].title, "Core clock, other results");
     }
 
     #[test]

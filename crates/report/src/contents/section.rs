@@ -1,4 +1,4 @@
-//! Facts, one a line below a heading.
+//! Facts, one per line below a heading.
 
 use std::fmt::Display;
 
@@ -16,7 +16,7 @@ pub(crate) struct Fact {
 pub(crate) struct Section {
     /// Their heading.
     pub title: String,
-    /// The facts, always in the same order; what the machine does not tell is left out.
+    /// The facts, always in the same order; what the machine does not show is left out.
     pub facts: Vec<Fact>,
 }
 
@@ -34,7 +34,7 @@ impl Section {
         }
     }
 
-    /// Adds a fact where the machine tells it.
+    /// Adds a fact where the machine shows it.
     pub(crate) fn add_some(&mut self, key: &str, value: Option<impl Display>) {
         if let Some(value) = value {
             self.add(key, value);

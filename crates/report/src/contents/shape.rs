@@ -221,7 +221,7 @@ fn split(cpus: &CpuList, divisions: &[Division]) -> Vec<Part> {
         let inside = split(&cpus, inner);
         match group {
             Some(at) => parts.push(Part { labels: vec![division.groups[at].0.clone()], cpus, parts: inside }),
-            // Of these CPUs this division tells nothing: what the inner ones tell stands in its place.
+            // Of these CPUs this division shows nothing: what the inner ones show stands in its place.
             None if !inside.is_empty() => parts.extend(inside),
             None => {
                 let labels =

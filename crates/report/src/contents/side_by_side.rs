@@ -1,4 +1,4 @@
-//! Items in groups, figures of one place side by side, and the worst of many.
+//! Items in groups, results of one place side by side, and the worst of many.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -26,10 +26,10 @@ pub(crate) fn group_by<K: Clone + Eq + Hash, T>(
     groups
 }
 
-/// A row of figures: what its place is, and a figure a column.
+/// A row of results: what its place is, and a result a column.
 pub(crate) type Row<'a, K, const COLUMNS: usize> = (K, [Option<&'a Measurement>; COLUMNS]);
 
-/// Figures side by side: a row a place, in the order of their first figures; `cell` tells the place and the column of one.
+/// Results side by side: a row a place, in the order of their first results; `cell` shows the place and the column of one.
 /// Of several in one cell the first stands there, so that the others are left for a table of their own.
 pub(crate) fn side_by_side<'a, K: Clone + Eq + Hash, const COLUMNS: usize>(
     figures: impl IntoIterator<Item = &'a Measurement>,
@@ -49,7 +49,7 @@ pub(crate) fn side_by_side<'a, K: Clone + Eq + Hash, const COLUMNS: usize>(
     places.map(row).collect()
 }
 
-/// Adds a row for each place, `most` at the most, with the notes of `remarks` on its figures; `cells` says what stands in it.
+/// Adds a row for each place, `most` at the most, with the notes of `remarks` on its results; `cells` shows what stands in it.
 pub(crate) fn add_rows<'a, K, const COLUMNS: usize>(
     table: &mut Table,
     rows: Vec<Row<'a, K, COLUMNS>>,
@@ -64,13 +64,13 @@ pub(crate) fn add_rows<'a, K, const COLUMNS: usize>(
     }
 }
 
-/// The value of a figure, if there is one.
+/// The value of a result, if there is one.
 pub(crate) fn cell(m: Option<&Measurement>) -> String {
     m.map_or(String::new(), value)
 }
 
-/// Of each kind of figure the worst in their own order, `most` together but at least one a kind; where some are left out, a
-/// remark says so.
+/// Of each kind of result the worst in their own order, `most` together but at least one a kind; where some are left out, a
+/// remark shows so.
 pub(crate) fn worst<'a>(
     table: &mut Table,
     all: Vec<&'a Measurement>,
@@ -98,7 +98,7 @@ pub(crate) fn worst<'a>(
     shown
 }
 
-/// All figures are of one kind.
+/// All results are of one kind.
 pub(crate) fn one_kind(_: &Measurement) -> String {
     String::new()
 }

@@ -37,7 +37,7 @@ pub(crate) fn shares(record: &Record, most: usize) -> Table {
         Some((labelled(m, Label::Cpu), takers.iter().position(|name| *name == taker(m))?))
     });
     rows.retain(|(_, figures)| figures[0].is_some());
-    // A CPU that is left out is counted with all that was taken from it.
+    // A CPU left out is counted with all that was taken from it.
     rows.iter().flat_map(|(_, figures)| figures).flatten().for_each(|m| table.tells(m));
     let firsts = rows.iter().filter_map(|(_, figures)| figures[0]).collect();
     let worst = worst(&mut table, firsts, most, one_kind, Measurement::value);

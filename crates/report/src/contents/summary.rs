@@ -20,17 +20,14 @@ pub(crate) fn banner(record: &Record) -> Option<String> {
         let named: std::collections::BTreeSet<&str> =
             import.outputs.iter().map(|output| output.tool.as_str()).collect();
         let tools: Vec<&str> = named.into_iter().collect();
-        let what = if record.measurements.is_empty() { "inventory" } else { "figures" };
-        return Some(format!(
-            "Imported: {what} by {}; nothing here was measured by linespeed.",
-            tools.join(", ")
-        ));
+        let what = if record.measurements.is_empty() { "inventory" } else { "results" };
+        return Some(format!("Imported {what} of {}: linespeed measured nothing here.", tools.join(", ")));
     }
     (record.machine.virtualization.emulated == Some(true))
-        .then(|| "Emulated machine: no figure here is a speed.".to_owned())
+        .then(|| "Emulated machine: no result here is a speed.".to_owned())
 }
 
-/// What stands where findings would, when there is none: in what nothing was found, since few figures show little.
+/// What stands where findings would, when there is none: in what nothing was found, since few results show little.
 pub(crate) fn nothing(record: &Record) -> String {
     if record.measurements.is_empty() {
         return "Nothing was measured.".to_owned();
@@ -43,11 +40,11 @@ pub(crate) fn nothing(record: &Record) -> String {
             seen.map(|of| of.what.as_str()).filter(|what| !what.contains(' ')).collect()
         }
     };
-    let reported = if record.import.is_some() { "what these tell" } else { "what was measured" };
+    let reported = if record.import.is_some() { "the output of" } else { "these measurements" };
     if named.is_empty() {
-        return "Nothing was found.".to_owned();
+        return "No findings.".to_owned();
     }
-    format!("Nothing was found in {reported}: {}.", named.into_iter().collect::<Vec<_>>().join(", "))
+    format!("No findings in {reported} {}.", named.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// The machine in two or three lines.
@@ -106,7 +103,7 @@ pub(crate) fn counts(machine: &Machine) -> Option<String> {
 fn memory(machine: &Machine) -> Option<String> {
     let bytes = machine.memory_bytes.map(units::bytes)?;
     let first = machine.memory_devices.iter().find(|slot| slot.bytes.is_some());
-    // Virtual machines tell devices of "RAM", which says no more than memory.
+    // Virtual machines show devices of "RAM", which shows no more than memory.
     let kind = first.and_then(|slot| slot.kind.as_deref()).filter(|kind| *kind != "RAM").unwrap_or("memory");
     let speed =
         first.and_then(|slot| slot.configured_mt_s).map(|s| format!(" at {s} MT/s")).unwrap_or_default();
@@ -129,7 +126,7 @@ fn limits(machine: &Machine) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// When it was measured; of other tools' output the day alone, where more is not told.
+/// When it was measured; of other tools' output the day alone, where more is not shown.
 fn dated(record: &Record) -> String {
     match (&record.import, record.started.strip_suffix("T00:00:00Z")) {
         (Some(_), Some(day)) => format!("dated {day}"),
@@ -188,7 +185,7 @@ pub(crate) fn delivered(record: &Record, resource: &Resource) -> String {
         .join("; ")
 }
 
-/// Whether what a resource delivers is known too badly to be told, as in the tables.
+/// Whether what a resource delivers is known too badly to be shown, as in the tables.
 pub(crate) fn is_untold(record: &Record, resource: &Resource) -> bool {
     is_withheld(record, resource.delivered, &resource.unit)
 }
@@ -224,7 +221,7 @@ pub(crate) fn held_against(record: &Record, resource: &Resource) -> String {
     }
 }
 
-/// `3 – 4.4 GHz`: published figures have few digits.
+/// `3 – 4.4 GHz`: published results have few digits.
 pub(crate) fn ends_of((low, high): (f64, f64), unit: &str) -> String {
     let of = |end: f64| {
         let figure = units::figure(end, unit);
@@ -236,7 +233,7 @@ pub(crate) fn ends_of((low, high): (f64, f64), unit: &str) -> String {
     range(&of(low), &of(high))
 }
 
-/// What was published of its like: `typical 95 – 125 ns`; `with_sources`: from how many, and of what machines.
+/// What was published of its peers: `typical 95 – 125 ns`; `with_sources`: from how many, and of what machines.
 pub(crate) fn typical(resource: &Resource, with_sources: bool) -> Option<String> {
     let typical = resource.typical.as_ref()?;
     let range = ends_of((typical.low, typical.high), &resource.unit);
@@ -310,37 +307,54 @@ pub(crate) fn is_narrow(record: &Record) -> bool {
 /// The metrics that a run of everything has on any machine.
 const OF_A_WHOLE_RUN: [Metric; 3] = [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
 
-/// Whether it is of a run of everything, whose figures take screens.
+/// Whether it is of a run of everything, whose results take screens.
 pub(crate) fn is_whole(record: &Record) -> bool {
     let has = |metric: &Metric| record.measurements_of(*metric).any(|m| m.summary.n > 0);
     !is_narrow(record) && OF_A_WHOLE_RUN.iter().all(has)
 }
 
-/// How many figures are unreliable: of what people look at first, then of all. Points of a curve are no figures of their own.
+/// How many results are unreliable, by what people look at: headlines, bandwidths, workloads, layers, else all results but the
+/// points of a curve.
 pub(crate) fn unreliable(record: &Record) -> String {
-    let is_point = |m: &&Measurement| m.metric == metrics::LOAD_LATENCY;
-    let figures: Vec<&Measurement> = record.measurements.iter().filter(|m| !is_point(m)).collect();
-    let of_metric = |metric: Metric| {
-        let all = figures.iter().filter(move |m| m.metric == metric);
+    let of = |is: &dyn Fn(&Measurement) -> bool| {
+        let all = record.measurements.iter().filter(|m| is(m));
         all.map(|m| m.doubt.is_some()).collect::<Vec<bool>>()
     };
     let headlines = record.diagnosis.resources.iter().map(|resource| resource.doubt.is_some()).collect();
-    let groups = [
+    let mut groups = vec![
         (headlines, "headline"),
-        (of_metric(metrics::MEMORY_BANDWIDTH), "bandwidth"),
-        (of_metric(metrics::WORKLOAD_THROUGHPUT), "workload"),
-        (figures.iter().map(|m| m.doubt.is_some()).collect(), "figure"),
+        (of(&|m| m.metric == metrics::MEMORY_BANDWIDTH), "bandwidth"),
+        (of(&|m| m.metric == metrics::WORKLOAD_THROUGHPUT), "workload"),
+        (of(&|m| m.metric == metrics::LAYER_TIME), "layer time"),
     ];
-    let said = groups.into_iter().filter_map(|(all, noun)| {
-        let doubtful = all.iter().filter(|doubtful| **doubtful).count();
-        (doubtful > 0 || noun == "figure").then(|| format!("{doubtful} of {}", count_noun(all.len(), noun)))
-    });
+    let doubtful = |all: &[bool]| all.iter().filter(|doubtful| **doubtful).count();
+    groups.retain(|(all, _)| doubtful(all) > 0);
+    if groups.is_empty() {
+        groups.push((of(&|m| m.metric != metrics::LOAD_LATENCY), "result"));
+    }
+    let said =
+        groups.iter().map(|(all, noun)| format!("{} of {}", doubtful(all), count_noun(all.len(), noun)));
     let said: Vec<String> = said.collect();
-    // A step of scaling that others disturbed in most of its runs says little, however alike its runs are.
+    // A step of scaling that others disturbed in most of its runs shows little, however alike its runs are.
     let disturbed = record.measurements.iter().filter(|m| m.doubt.is_none() && is_disturbed(m)).count();
-    let disturbed = if disturbed > 0 { format!(", {disturbed} disturbed") } else { String::new() };
+    let disturbed =
+        if disturbed > 0 { format!(", {} disturbed", count_noun(disturbed, "step")) } else { String::new() };
     format!("{} unreliable (?){disturbed}", said.join(", "))
 }
+
+/// From where to where the core clock moved, where that is more than a clock that keeps still is known by.
+fn clock_moved(record: &Record) -> Option<String> {
+    let scalar = |m: &&Measurement| m.labels.word(Label::Vector).is_none_or(|vector| vector == "scalar");
+    let of_all = record.measurements_of(metrics::CORE_CLOCK).filter(scalar).filter(|m| m.summary.n > 1);
+    let ends = of_all.map(|m| (m.summary.min, m.summary.max));
+    let (low, high) = ends.reduce(|(low, high), (min, max)| (low.min(min), high.max(max)))?;
+    let is_known = low > 0.0 && low < high * (1.0 - CLOCK_STILL);
+    let [low, high] = [low, high].map(|hz| units::figure(hz, "Hz"));
+    is_known.then(|| format!("clock moved {}", range(&low, &high)))
+}
+
+/// A clock whose samples lie within this share of one another kept still.
+const CLOCK_STILL: f64 = 0.02;
 
 /// Whether a step of scaling was disturbed in most of its runs.
 fn is_disturbed(m: &Measurement) -> bool {
@@ -352,7 +366,7 @@ fn is_disturbed(m: &Measurement) -> bool {
     m.labels.get(Label::Placement).is_some() && samples.len() as u64 * 2 > m.summary.n
 }
 
-/// How noisy it was: figures in doubt, what others used, under which priority linespeed ran.
+/// How noisy it was: results in doubt, what others used, under which priority linespeed ran.
 pub(crate) fn noise_in_a_line(record: &Record) -> String {
     match noise_facts(record) {
         said if said.is_empty() => "noise: not recorded".to_owned(),
@@ -367,9 +381,10 @@ fn noise_facts(record: &Record) -> String {
     let online = record.machine.counts.cpus_online;
     listed([
         (record.import.is_none() && !record.measurements.is_empty()).then(|| unreliable(record)),
-        others
-            .zip(online)
-            .map(|(used, cpus)| format!("others used {} of {}", units::cpus_in_use(used), units::cpus(cpus))),
+        clock_moved(record).filter(|_| record.import.is_none()),
+        others.zip(online).map(|(used, cpus)| {
+            format!("other processes used {} of {}", units::cpus_in_use(used), units::cpus(cpus))
+        }),
         steal.map(|share| format!("steal {} reported", steal_share(share))),
         before.own_nice.filter(|nice| *nice != 0).map(|nice| format!("own nice value {nice}")),
         before.own_policy.clone().filter(|policy| policy != "other").map(|policy| format!("policy {policy}")),
@@ -422,9 +437,9 @@ mod tests {
         record.measurements[0].doubt = Some("too noisy".into());
         let doubtful = unreliable(&record);
         insta::assert_snapshot!([alone, disturbed, doubtful].join("\n"), @r"
-        0 of 1 figure unreliable (?)
-        0 of 1 figure unreliable (?), 1 disturbed
-        1 of 1 workload, 1 of 1 figure unreliable (?)
+        0 of 1 result unreliable (?)
+        0 of 1 result unreliable (?), 1 step disturbed
+        1 of 1 workload unreliable (?)
         ");
     }
 

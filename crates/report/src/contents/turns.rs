@@ -1,4 +1,4 @@
-//! Commands that were run in turn: each one's times side by side.
+//! Commands run alternately: the times of each, side by side.
 
 use record::command_run::RunEnd;
 use record::in_turn::times;
@@ -14,7 +14,7 @@ use crate::text::{clean, range};
 /// So many commands each have a sentence on one screen.
 pub(crate) const FEW: usize = 3;
 
-/// What a record says of its commands; `None` of a record of something else.
+/// What a record shows of its commands; `None` of a record of something else.
 pub(crate) fn find_turns(record: &Record) -> Option<&Turns> {
     record.diagnosis.turns.as_ref().filter(|turns| record.import.is_none() && !turns.commands.is_empty())
 }
@@ -36,7 +36,7 @@ pub(crate) fn verdict(record: &Record) -> Block {
             parts.extend(bound_parts(bound));
         }
     }
-    Block::new("Commands in turn", None, parts)
+    Block::new("Commands compared", None, parts)
 }
 
 /// What a command is called.
@@ -44,7 +44,7 @@ pub(crate) fn name(time: &Measurement) -> &str {
     time.labels.word(Label::Workload).unwrap_or_default()
 }
 
-/// A row a command: its times, and how its runs ended where one failed.
+/// One row per command: its times, and how its runs ended where one failed.
 pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
     // What is left out first where there is no room stands last.
     let heads = [
@@ -60,7 +60,7 @@ pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
         "?#CPU time",
         "?#95 % interval",
     ];
-    let mut table = Table::new("Commands in turn", Some(metrics::WORKLOAD_TIME.name()), heads);
+    let mut table = Table::new("Commands compared", Some(metrics::WORKLOAD_TIME.name()), heads);
     let times = times(record);
     let states: Vec<[Option<&Measurement>; 2]> = times
         .iter()
@@ -71,7 +71,7 @@ pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
     let all_well = times.iter().all(|time| ends(time).iter().all(|end| *end == RunEnd::Code(0)));
     for (at, time) in times.iter().enumerate() {
         let command = turns.commands.get(at);
-        // Of few a sentence of each says it.
+        // Of few a sentence of each shows it.
         let bound = command.and_then(|one| one.bound.as_ref()).filter(|_| turns.commands.len() > FEW);
         let slower = command.and_then(|one| one.against_first.as_ref()?.slower);
         table.weigh_row(match slower {
@@ -141,11 +141,11 @@ pub(crate) fn describe_rounds(record: &Record) -> String {
     let (least, most) = (runs.iter().min().copied().unwrap_or(0), runs.iter().max().copied().unwrap_or(0));
     let rounds = record::phrase::count_noun(most, "round");
     let Some(by) = ended_by(&record.ended) else {
-        return format!("{rounds} in turn, every second in reverse order");
+        return format!("{rounds} alternating, every second one in reverse order");
     };
     let rounds = if runs.len() < 2 { "no whole round".to_owned() } else { rounds };
     let cut = times(record).iter().any(|time| ends(time).iter().any(|end| matches!(end, RunEnd::Stopped(_))));
     let whole = if least == most { rounds } else { format!("{rounds}, the last one not whole") };
-    let whole = if cut { "what follows is of a run that was cut short".to_owned() } else { whole };
+    let whole = if cut { "the results are of an incomplete run".to_owned() } else { whole };
     format!("ended early {by}: {whole}")
 }

@@ -1,4 +1,4 @@
-//! Wake-up latency: its distribution, and of what cyclictest's line tells the shortest, the average and the longest.
+//! Wake-up latency: its distribution, and of what cyclictest's line shows the shortest, the average and the longest.
 
 use record::{Label, Measurement, Metric, Record, detail, metrics};
 

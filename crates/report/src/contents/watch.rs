@@ -1,4 +1,4 @@
-//! A watch that was kept: what it was bound by, stretch by stretch, its curves, who had the CPUs, what a service waited for.
+//! A saved recording: what it was bound by, stretch by stretch, its curves, who had the CPUs, what a service waited for.
 
 use diagnose::{Reference, Stretch};
 use record::diagnosis::BoundBy;
@@ -10,8 +10,7 @@ use record::{Record, Text, Watch, date, text, units};
 use super::block::{Block, Item, Part};
 use super::command::{describe_below, listed_states, whole_states};
 use super::conditions::duration;
-use crate::chart::bars::{Bar, Bars, Fill, Piece};
-use crate::chart::{Axis, Chart, Look, SUBJECTS, Scale, Series};
+use crate::chart::{Axis, Band, Chart, Look, SUBJECTS, Scale, Series};
 use crate::table::Table;
 use crate::text::{capitalized, cut};
 
@@ -23,7 +22,7 @@ const WORTH: f64 = 0.01;
 /// Nodes that have a line of their own.
 const NODES: usize = 4;
 
-/// What a whole watch was bound by, in a sentence: each verdict's share of the time, the largest first.
+/// What a whole recording was bound by, in a sentence: each verdict's share of the time, the largest first.
 pub(crate) fn summary(watch: &Watch) -> String {
     let all = watch.judged_seconds().max(1e-9);
     let shares: Vec<String> = watch
@@ -37,7 +36,7 @@ pub(crate) fn summary(watch: &Watch) -> String {
     let below = describe_below(service.map(|service| service.below).max().unwrap_or(0));
     let of = if watch.of.is_empty() { String::new() } else { format!("{}{below} for ", watch.of) };
     let bound = match shares.as_slice() {
-        [] => "The kernel told too little to say what it was bound by.".to_owned(),
+        [] => "The kernel shows too little to tell what it was bound by.".to_owned(),
         shares => format!("Bound by: {}.", shares.join(", ")),
     };
     let ended = ended(watch).map(|ended| format!("{ended} ")).unwrap_or_default();
@@ -91,39 +90,12 @@ fn describe_stretches(record: &Record, watch: &Watch, stretches: &[Stretch]) -> 
 fn describe_stretch(record: &Record, watch: &Watch, stretch: &Stretch) -> String {
     let (from, to) = (clock(record, watch, stretch.all.at), clock(record, watch, stretch.to));
     let bound = stretch.held().map(|(by, share)| format!("{}, {} of it", by.name(), percent(share)));
-    let bound = capitalized(&bound.unwrap_or_else(|| "nothing could be said".to_owned()));
+    let bound = capitalized(&bound.unwrap_or_else(|| "bound by nothing known".to_owned()));
     format!("{from} to {to} UTC ({}): {bound}", duration(stretch.to - stretch.all.at))
 }
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
-}
-
-/// The stretches on a line of time.
-fn timeline(record: &Record, watch: &Watch, stretches: &[Stretch]) -> Bars {
-    let mut bars = Bars { title: "Verdicts over time".to_owned(), ..Bars::default() };
-    let (Some(first), Some(last)) = (stretches.first(), stretches.last()) else { return bars };
-    let whole = (last.to - first.all.at).max(1e-9);
-    let place = |at: f64| ((at - first.all.at) / whole).clamp(0.0, 1.0);
-    let mut known: Vec<BoundBy> = Vec::new();
-    let mut bar = Bar { name: "verdict".to_owned(), figure: duration(watch.seconds()), ..Bar::default() };
-    for stretch in stretches {
-        let Some((by, _)) = stretch.held() else { continue };
-        let number = known.iter().position(|one| one == by).unwrap_or_else(|| {
-            known.push(by.clone());
-            known.len() - 1
-        });
-        let fill = if *by == BoundBy::Idle { Fill::Nobody } else { Fill::Series(number) };
-        let says = describe_stretch(record, watch, stretch);
-        bar.pieces.push(Piece::new(place(stretch.all.at), place(stretch.to), fill, says));
-        if !bars.legend.iter().any(|(_, words)| *words == by.name().to_string()) {
-            bars.legend.push((fill, by.name().to_string()));
-        }
-    }
-    bars.ticks =
-        [0.0, 0.5, 1.0].map(|part| (part, clock(record, watch, first.all.at + part * whole))).to_vec();
-    bars.rows.push(bar);
-    bars
 }
 
 /// A curve: what each moment has of it.
@@ -132,34 +104,59 @@ type Of<'a> = Box<dyn Fn(&Interval) -> Option<f64> + 'a>;
 /// Lines over time.
 struct Lines<'a> {
     watch: &'a Watch,
-    unit: (&'static str, f64),
+    x: Axis,
+    /// Where the watch begins on the axis, and seconds of a unit of it.
+    start: f64,
+    unit: f64,
+    bands: Vec<Band>,
 }
 
 impl<'a> Lines<'a> {
-    fn new(watch: &'a Watch) -> Self {
+    /// By the time of day, what bound each stretch behind them; by the time since the start where that is not known.
+    fn new(record: &Record, watch: &'a Watch, stretches: &[Stretch]) -> Self {
+        let Some(start) = date::seconds(&record.started) else { return Self::since_start(watch) };
+        let start = start as f64;
+        let end = watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
+        let band = |stretch: &Stretch| {
+            let (by, _) = stretch.held().filter(|(by, _)| **by != BoundBy::Idle)?;
+            let says = describe_stretch(record, watch, stretch);
+            Some(Band {
+                ends: (start + stretch.all.at, start + stretch.to),
+                name: by.name().to_string(),
+                says,
+            })
+        };
+        let bands = stretches.iter().filter_map(band).collect();
+        Self { watch, x: Axis::time((start, start + end)), start, unit: 1.0, bands }
+    }
+
+    /// By the time since the start: of several recordings.
+    fn since_start(watch: &'a Watch) -> Self {
         let seconds = watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
-        let unit = match seconds {
+        let (name, unit) = match seconds {
             ..300.0 => ("s", 1.0),
             ..10_800.0 => ("min", 60.0),
             _ => ("h", 3600.0),
         };
-        Self { watch, unit }
+        let x = Axis::new("time since the start", Scale::FromZero, name);
+        Self { watch, x, start: 0.0, unit, bands: Vec::new() }
     }
 
     fn line(&self, name: impl Into<String>, of: impl Fn(&Interval) -> Option<f64>) -> Series {
-        let middle = |moment: &Moment| (moment.at + moment.interval.seconds / 2.0) / self.unit.1;
+        let middle = |moment: &Moment| self.start + (moment.at + moment.interval.seconds / 2.0) / self.unit;
         let points =
             self.watch.moments.iter().filter_map(|moment| Some((middle(moment), of(&moment.interval)?)));
         Series::line(name.into(), points.collect())
     }
 
-    /// What the others are held against.
+    /// What the others are compared with.
     fn reference(&self, name: &str, value: f64) -> Series {
         self.line(name, |_| Some(value)).with_look(Look::Reference)
     }
 
     fn chart(&self, title: &str, y: Axis, series: Vec<Series>) -> Option<Chart> {
-        Chart::of_lines(title, Axis::new("time since the start", Scale::FromZero, self.unit.0), y, series)
+        let chart = Chart::of_lines(title, self.x.clone(), y, series)?;
+        Some(Chart { bands: self.bands.clone(), ..chart })
     }
 }
 
@@ -169,7 +166,7 @@ fn worth<'a>(lines: &Lines, all: Vec<(&str, Of<'a>)>) -> Vec<Series> {
     drawn.filter(|line| line.points.iter().any(|(_, share)| *share >= WORTH)).collect()
 }
 
-/// What it is held against.
+/// What it is compared with.
 fn reference(watch: &Watch) -> Reference {
     Reference { ceilings: watch.ceilings.clone(), calibrated_ns: watch.calibrated_ns }
 }
@@ -190,8 +187,8 @@ fn delay(interval: &Interval) -> Option<f64> {
 }
 
 /// The curves: what the CPUs did, the service's threads, memory, the clock, pressure, the run queue.
-pub(crate) fn charts(watch: &Watch) -> Vec<Chart> {
-    let lines = Lines::new(watch);
+fn charts(lines: &Lines) -> Vec<Chart> {
+    let watch = lines.watch;
     let share = |label: &str| Axis::new(label, Scale::FromZero, "share");
     let times: Vec<(&str, Of)> = vec![
         ("user", Box::new(|i| Some(i.times.share(i.times.user)))),
@@ -242,33 +239,34 @@ pub(crate) fn charts(watch: &Watch) -> Vec<Chart> {
         lines.chart(
             "Threads of the service",
             Axis::new("threads", Scale::FromZero, "threads"),
-            worth(&lines, states.collect()),
+            worth(lines, states.collect()),
         ),
-        lines.chart("What the CPUs did", share("share of all CPUs"), worth(&lines, times)),
+        lines.chart("What the CPUs did", share("share of all CPUs"), worth(lines, times)),
         lines.chart("Memory latency by the probe", ns, memory),
         lines.chart("Clock of a core", hz, clock),
-        lines.chart("Pressure", share("share of the time"), worth(&lines, pressure.into())),
-        lines.chart("Run-queue delay", waiting, worth(&lines, vec![("waiting for a CPU", Box::new(delay))])),
+        lines.chart("Pressure", share("share of the time"), worth(lines, pressure.into())),
+        lines.chart("Run-queue delay", waiting, worth(lines, vec![("waiting for a CPU", Box::new(delay))])),
     ]
     .into_iter()
     .flatten()
     .collect()
 }
 
-/// Curves of several watches, each record a line by its name.
+/// Curves of several recordings, each record a line by its name.
 pub(crate) fn overlaid(named: &[(String, &Record)]) -> Vec<Chart> {
     let watches = || named.iter().filter_map(|(name, record)| Some((name, record.watch.as_ref()?)));
     let end = |watch: &Watch| watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
     let Some((_, longest)) = watches().max_by(|a, b| end(a.1).total_cmp(&end(b.1))) else {
         return Vec::new();
     };
-    let unit = Lines::new(longest).unit;
+    let frame = Lines::since_start(longest);
     let draw = |title: &str, y: Axis, of: fn(&Interval) -> Option<f64>| {
         let series = watches().enumerate().map(|(number, (name, watch))| {
-            let line = Lines { watch, unit }.line(name, of);
+            let own = Lines { watch, x: frame.x.clone(), start: 0.0, unit: frame.unit, bands: Vec::new() };
+            let line = own.line(name, of);
             Series { ink: Some((SUBJECTS[number % SUBJECTS.len()], number)), ..line }
         });
-        Lines { watch: longest, unit }.chart(title, y, series.collect())
+        frame.chart(title, y, series.collect())
     };
     let share = Axis::new("share of all CPUs", Scale::FromZero, "share");
     [
@@ -285,21 +283,18 @@ pub(crate) fn overlaid(named: &[(String, &Record)]) -> Vec<Chart> {
     .collect()
 }
 
-/// Its stretches, its curves, its figures, and who did what.
+/// Its stretches, its curves, its results, and who did what.
 pub(crate) fn blocks(record: &Record, watch: &Watch) -> Vec<Block> {
     let stretches = diagnose::stretches(watch);
-    let parts = [
-        Part::Bars(timeline(record, watch, &stretches)),
-        Part::Items(describe_stretches(record, watch, &stretches)),
-    ];
-    let curves = charts(watch).into_iter().map(Part::Chart).collect();
+    let items = describe_stretches(record, watch, &stretches);
+    let curves = charts(&Lines::new(record, watch, &stretches)).into_iter().map(Part::Chart).collect();
     let tables = [figures(watch), states(watch), waits(watch), who(watch)];
     let tables = tables.into_iter().filter(|table| !table.is_empty()).map(Table::finished).map(Block::from);
-    let first = [Block::new("Stretches", None, parts.into()), Block::new("Over time", None, curves)];
+    let first = [Block::items("Stretches", items), Block::new("Over time", None, curves)];
     first.into_iter().chain(tables).collect()
 }
 
-/// A figure of an interval: its name, its unit and what the interval has of it.
+/// A result of an interval: its name, its unit and what the interval has of it.
 type FigureOf = (&'static str, &'static str, fn(&Interval) -> Option<f64>);
 
 const FIGURES: [FigureOf; 13] = [
@@ -312,15 +307,15 @@ const FIGURES: [FigureOf; 13] = [
     ("memory pressure", "share", |i| i.pressure.get("memory").copied()),
     ("memory, a load", "ns", highest_latency),
     ("clock", "Hz", probed_clock),
-    ("context switches a second", "/s", |i| i.rates.get("context-switches").copied()),
-    ("page faults a second", "/s", |i| i.rates.get("page-faults").copied()),
+    ("context switches per second", "/s", |i| i.rates.get("context-switches").copied()),
+    ("page faults per second", "/s", |i| i.rates.get("page-faults").copied()),
     ("highest temperature", "°C", |i| i.sensors.celsius),
     ("power", "W", |i| i.sensors.watts),
 ];
 
-/// The figures of the whole watch, and the least and most that a moment had.
+/// The results of the whole recording, and the least and most that a moment had.
 fn figures(watch: &Watch) -> Table {
-    let mut table = Table::new("Over the whole watch", None, ["figure", "#mean", "#least", "#most"]);
+    let mut table = Table::new("Over the whole recording", None, ["result", "#mean", "#least", "#most"]);
     let Some(whole) = watch.whole() else { return table };
     for (name, unit, of) in FIGURES {
         let show = |value: f64| match unit {
@@ -380,7 +375,7 @@ fn who(watch: &Watch) -> Table {
     }
     if !table.is_empty() {
         table.note(
-            "CPU % of one CPU over the whole watch, of the intervals in which it was among the busiest",
+            "CPU %: share of one CPU over the whole recording, from intervals in which the process was among the busiest",
         );
     }
     table

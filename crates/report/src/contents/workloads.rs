@@ -18,19 +18,19 @@ use record::phrase::count_noun;
 /// Rows of a table; the rest is among all measurements.
 const MOST: usize = 64;
 
-/// The tables that there are figures for. `steps` are the figures that the steps of scaling tell already.
+/// The tables that there are results for. `steps` are the results that the steps of scaling show already.
 pub(crate) fn tables(record: &Record, steps: &Shown) -> impl Iterator<Item = Table> {
     [workloads(record, steps), yields(record)].into_iter().filter(|table| !table.is_empty())
 }
 
-/// The keys that a row tells, or that do not tell one row from another.
+/// The keys that a row shows, or that do not show one row from another.
 const KEYS: [&str; 9] =
     ["workload", "threads", "placement", "setting", "bytes", "cpu", "source", "scope", "state"];
 
-/// The columns of figures.
+/// The columns of results.
 const CELLS: usize = 6;
 
-/// Which column of figures a measurement belongs to; `None` where it is not of a workload as a whole.
+/// Which column of results a measurement belongs to; `None` where it is not of a workload as a whole.
 fn cell(m: &Measurement) -> Option<usize> {
     if m.labels.0.keys().any(|name| !KEYS.contains(&name.as_str())) {
         return None;
@@ -46,7 +46,7 @@ fn cell(m: &Measurement) -> Option<usize> {
     }
 }
 
-/// What tells one row of a workload from another, in the order of the rows: threads (none where the record does not
+/// What shows one row of a workload from another, in the order of the rows: threads (none where the record does not
 /// say how many), bytes of a block, placement, setting.
 type Variant = (Option<u64>, Option<u64>, String, String);
 
@@ -59,7 +59,7 @@ fn variant(m: &Measurement) -> Variant {
     (threads, bytes, placement, labelled(m, Label::Setting))
 }
 
-/// A row: a workload, what tells it from another, and its figures.
+/// A row: a workload, what shows it from another, and its results.
 struct Row<'a> {
     name: &'a str,
     variant: Variant,
@@ -85,7 +85,7 @@ impl Row<'_> {
         Some(Self { name: self.name, variant: self.variant.clone(), cells })
     }
 
-    /// Instructions a cycle, whose unit the heading says.
+    /// Instructions a cycle, whose unit the heading shows.
     fn ipc(&self, cell: usize) -> String {
         self.cells[cell].map_or(String::new(), bare_value)
     }
@@ -160,10 +160,9 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
     });
     let mut rows: Vec<Row> = by_name.collect();
     let one_cpu = rows.iter().all(|row| row.variant.0 == Some(1));
-    let ipc = rows.iter().any(|row| row.cells[4].or(row.cells[5]).is_some());
     let mut table = Table::with_fields(
         if one_cpu { "Workloads on one CPU" } else { "Workloads" },
-        Some(if ipc { metrics::CORE_IPC.name() } else { metrics::WORKLOAD_THROUGHPUT.name() }),
+        Some(metrics::WORKLOAD_THROUGHPUT.name()),
         &fields(),
     );
     table.shown = shown;
@@ -233,7 +232,7 @@ mod tests {
         let table = workloads(&record, &Shown::default());
         assert_eq!(table.title, "Workloads on one CPU");
         assert_eq!(table.rows, [["nop", "12.0 G/s", "12.0 G/s", "3.98", "4.00", "nops"].map(str::to_owned)]);
-        // Beside other work a rate by the wall clock and IPC by CPU time are of different times, and the table says so.
+        // Beside other work a rate by the wall clock and IPC by CPU time are of different times, and the table shows so.
         record.diagnosis.used_by_others = Some(0.6);
         assert_eq!(workloads(&record, &Shown::default()).remarks.len(), table.remarks.len() + 1);
     }

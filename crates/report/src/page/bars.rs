@@ -23,20 +23,28 @@ pub(super) fn draw(bars: &Bars) -> Markup {
                 }
                 ul class="rows" {
                     @for bar in &bars.rows { (row(bar, &bars.ticks)) }
-                    @if !bars.ticks.is_empty() {
-                        li class="bar ticks" aria-hidden="true" {
-                            span class="track" {
-                                @for (at, text) in &bars.ticks { span class=(tick(*at)) style=(below(*at)) { (text) } }
-                            }
-                        }
-                    }
+                    (scale(&bars.ticks))
                 }
             }
         }
     }
 }
 
-fn row(bar: &Bar, ticks: &[(f64, String)]) -> Markup {
+/// What is written below a scale.
+pub(super) fn scale(ticks: &[(f64, String)]) -> Markup {
+    html! {
+        @if !ticks.is_empty() {
+            li class="bar ticks" aria-hidden="true" {
+                span class="track" {
+                    @for (at, text) in ticks { span class=(tick(*at)) style=(below(*at)) { (text) } }
+                }
+            }
+        }
+    }
+}
+
+/// A row: its name, its pieces on their scale, its result.
+pub(super) fn row(bar: &Bar, ticks: &[(f64, String)]) -> Markup {
     html! {
         li class="bar" {
             span class="name" {
@@ -54,7 +62,7 @@ fn row(bar: &Bar, ticks: &[(f64, String)]) -> Markup {
 }
 
 /// The pieces on their scale.
-pub(super) fn track(pieces: &[Piece], ticks: &[(f64, String)]) -> Markup {
+fn track(pieces: &[Piece], ticks: &[(f64, String)]) -> Markup {
     html! {
         span class="track" aria-hidden="true" {
             @for (at, _) in ticks { span class="rule" style=(left(*at)) {} }
@@ -68,6 +76,8 @@ fn class(piece: &Piece) -> String {
         Form::Whole => "piece",
         Form::Line => "piece thin",
         Form::Dot => "piece dot",
+        Form::Ring => "piece dot ring",
+        Form::Tick => "piece tick",
     };
     format!("{form} {}{}", piece.fill.class(), if piece.unreliable { " unreliable" } else { "" })
 }
@@ -82,7 +92,7 @@ fn tick(at: f64) -> &'static str {
     if BETWEEN.contains(&at) { "at between" } else { "at" }
 }
 
-/// Where a figure has room on both sides of its line.
+/// Where a result has room on both sides of its line.
 const BETWEEN: std::ops::Range<f64> = 0.06..0.94;
 
 /// Under its line, but within the scale.
@@ -102,8 +112,8 @@ fn left(at: f64) -> String {
 fn place(piece: &Piece) -> String {
     let (from, to) = (percent(piece.from), percent(piece.to));
     match piece.form {
-        Form::Dot => left(piece.from),
-        _ => format!("left:{from:.1}%;width:{:.1}%", (to - from).max(0.0)),
+        Form::Dot | Form::Ring | Form::Tick => left(piece.from),
+        Form::Whole | Form::Line => format!("left:{from:.1}%;width:{:.1}%", (to - from).max(0.0)),
     }
 }
 

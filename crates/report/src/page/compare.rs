@@ -7,20 +7,15 @@ use super::figures::{block_section, facts};
 use super::{Section, prose};
 use crate::contents::curves::overlaid;
 use crate::contents::{Block, Part, compare, watch};
-use crate::text::keep_units;
 
 /// The answer, and what is compared.
 pub(super) fn header(c: &Comparison) -> Markup {
     html! {
-        header {
-            p class="kind" { "linespeed comparison" }
-            h1 { (keep_units(&compare::title(c))) }
-            @if let Some(gate) = &c.gate { p class="lead" { strong { (prose(&gate.says)) } } }
-            @for says in &c.answer { p class="lead" { (prose(compare::paragraph(says))) } }
-            (facts(&compare::subjects(c)))
-            @if c.notes.len() == 1 { @for note in &c.notes { p { (prose(note)) } } }
-            @if c.notes.len() > 1 { ul { @for note in &c.notes { li { (prose(note)) } } } }
-        }
+        @if let Some(gate) = &c.gate { p class="lead" { strong { (prose(&gate.says)) } } }
+        @for says in &c.answer { p class="lead" { (prose(compare::paragraph(says))) } }
+        (facts(&compare::subjects(c)))
+        @if c.notes.len() == 1 { @for note in &c.notes { p { (prose(note)) } } }
+        @if c.notes.len() > 1 { ul { @for note in &c.notes { li { (prose(note)) } } } }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use maud::{Markup, html};
 use record::glossary::{Glossary, Group, Term};
-use record::{Metric, Record, metrics};
+use record::{Record, metrics};
 
 use super::table::{letters, table};
 use super::{Section, bars, heat, link, prose, section, slug};
@@ -13,6 +13,7 @@ use crate::chart::{Chart, svg};
 use crate::contents::block::{Block, Item, Part, Room};
 use crate::contents::blocks::blocks;
 use crate::contents::rest::generic;
+use crate::contents::verdict::headline_metric;
 use crate::contents::{conditions as condition_contents, inventory as inventory_contents, summary};
 use crate::terminal::is_scale;
 use crate::text::keep_units;
@@ -21,18 +22,18 @@ use record::phrase::count_noun;
 /// Rows of a table of CPUs before only the worst are shown; all are in the tables at the page's end.
 const MOST: usize = 12;
 /// Room on the page.
-const ROOM: Room = Room { rows: MOST, workloads: usize::MAX, placements: usize::MAX, steps: 2 };
-/// Rows that a table may have below a drawing of the same figures before it waits to be opened.
+const ROOM: Room = Room { rows: MOST, workloads: usize::MAX, placements: usize::MAX };
+/// Rows that a table may have below a drawing of the same results before it waits to be opened.
 const SHORT: usize = 12;
 /// Letters of a table's rows of which two fit beside one another on a wide screen.
 const NARROW: usize = 100;
 const INVENTORY: &str = "Inventory";
 const CONDITIONS: &str = "Noise and conditions";
 
-/// The sections of figures: each with the name of its place on the page.
+/// The sections of results: each with the name of its place on the page.
 pub(super) struct Figures {
     blocks: Vec<(String, Block)>,
-    /// In which of them the figures of a metric stand, by the metric.
+    /// In which of them the results of a metric stand, by the metric.
     places: HashMap<String, usize>,
     /// The metrics and rules that are explained.
     explained: BTreeSet<String>,
@@ -78,7 +79,7 @@ impl Figures {
         }
     }
 
-    /// The section in which a figure stands that evidence names: its id and title.
+    /// The section in which a result stands that evidence names: its id and title.
     pub(super) fn place(&self, from: &str) -> Option<(&str, &str)> {
         let metric = from.split(' ').next().unwrap_or_default();
         match metric.split('.').next() {
@@ -90,7 +91,7 @@ impl Figures {
         Some((id, &block.title))
     }
 
-    /// A section for each kind of figure: what it is, then its charts, maps and tables; and whether it is what was asked for, not
+    /// A section for each kind of result: what it is, then its charts, maps and tables; and whether it is what was asked for, not
     /// one of many.
     pub(super) fn sections(&self, record: &Record) -> Vec<(bool, Section)> {
         let asked = |block: &Block| {
@@ -98,7 +99,14 @@ impl Figures {
                 !summary::is_whole(record) && block.word.as_deref() == Some(metrics::LAYER_TIME.name());
             layers || (block.is_of_a_workload && is_scale(record))
         };
-        self.blocks.iter().map(|(id, block)| (asked(block), block_section(id, block, ""))).collect()
+        // Several of one metric have its caption once.
+        let mut seen = BTreeSet::new();
+        let section = |(id, block): &(String, Block)| {
+            let repeated = block.word.as_ref().is_some_and(|word| !seen.insert(word.clone()));
+            let word = block.word.clone().filter(|_| !repeated);
+            (asked(block), block_section(id, &Block { word, ..block.clone() }, ""))
+        };
+        self.blocks.iter().map(section).collect()
     }
 }
 
@@ -126,7 +134,7 @@ pub(super) fn block_section(id: &str, block: &Block, set_off: &str) -> Section {
                     Part::Table(of) => div {
                         @if of.title != block.title { h3 { (of.title) } }
                         @if drawn && of.rows.len() > SHORT {
-                            details { summary { "The figures as a table" } (table(of, set_off)) }
+                            details { summary { "As a table" } (table(of, set_off)) }
                         } @else {
                             (table(of, set_off))
                         }
@@ -171,7 +179,7 @@ fn word_id(metric: &str) -> String {
     format!("word-{}", slug(metric))
 }
 
-/// Facts, one a line.
+/// Facts, one per line.
 pub(super) fn facts(section: &crate::contents::Section) -> Markup {
     html! { dl { @for fact in &section.facts { div { dt { (fact.key) } dd { (keep_units(&fact.value)) } } } } }
 }
@@ -181,9 +189,9 @@ fn drawing(chart: &Chart, id: &str) -> Markup {
     html! {
         figure {
             figcaption { (chart.title) }
+            (svg::legend(chart))
             (svg::draw(chart, svg::WIDE, &format!("{id}-w")))
             (svg::draw(chart, svg::NARROW, &format!("{id}-n")))
-            (svg::legend(chart))
         }
     }
 }
@@ -214,7 +222,7 @@ pub(super) fn conditions(record: &Record) -> Block {
     Block::new(CONDITIONS, None, vec![Part::Items(noise), Part::Table(conditions)])
 }
 
-/// Every measurement, in a table a metric.
+/// Every measurement, in one table per metric.
 pub(super) fn all(record: &Record) -> Section {
     let inside = html! {
         @for metric in metrics_of(record) {
@@ -228,7 +236,7 @@ pub(super) fn all(record: &Record) -> Section {
     section("all", "All measurements", inside)
 }
 
-/// So many figures of a metric are listed. All, but of pairs of CPUs, of which 256 CPUs make 60,000 that stand in their
+/// So many results of a metric are listed. All, but of pairs of CPUs, of which 256 CPUs make 60,000 that stand in their
 /// matrix already: with each in a row no mail would carry the page.
 fn most_of(metric: &str) -> usize {
     if metrics::CORE_TO_CORE_LATENCY == metric { 1024 } else { usize::MAX }
@@ -272,18 +280,10 @@ impl Figures {
 
     /// A link to where the metric behind a headline is explained.
     pub(super) fn headline_link(&self, resource: &str) -> Option<Markup> {
-        let (_, metric) = HEADLINES.iter().find(|(name, _)| *name == resource)?;
+        let metric = headline_metric(resource)?;
         self.explained.contains(metric.name()).then(|| link(&word_id(metric.name()), "explanation"))
     }
 }
-
-/// Headlines and the metrics that they are of.
-const HEADLINES: [(&str, Metric); 4] = [
-    ("core", metrics::CORE_CLOCK),
-    ("memory bandwidth", metrics::MEMORY_BANDWIDTH),
-    ("memory latency", metrics::LOAD_LATENCY),
-    ("wake-up", metrics::WAKEUP_LATENCY),
-];
 
 /// What each rule that found something looks for, and what each metric of this record means. Links lead into an entry, which
 /// opens it.
@@ -328,6 +328,7 @@ mod tests {
         let missing =
             diagnose::RULES.iter().filter(|rule| rule_entry(rule.name).is_none_or(|of| of.what.is_empty()));
         assert_eq!(missing.map(|rule| rule.name).collect::<Vec<_>>(), [""; 0]);
-        assert!(HEADLINES.iter().all(|(_, metric)| explained(metric.name()).is_some()));
+        let headlines = ["core", "memory bandwidth", "memory latency", "wake-up"];
+        assert!(headlines.iter().all(|name| explained(headline_metric(name).unwrap().name()).is_some()));
     }
 }

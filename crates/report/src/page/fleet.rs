@@ -1,19 +1,22 @@
-//! A fleet as a page: the slow machines and why, a coloured table of each class, the distributions of its figures. The
+//! A fleet as a page: the slow machines and why, a coloured table of each class, the distributions of its results. The
 //! slow machines stand first, then those farthest off.
 
 use maud::{Markup, html};
 use record::fleet::{Class, Family, Fleet, MachineRow};
 use record::phrase::count_noun;
-use record::units::{figure, percent, significant};
+use record::units::{figure, percent};
 
-use super::{Section, bars, own_section, prose, section};
-use crate::chart::bars::{Bar, Bars, Fill, Form, Piece};
+use super::{Section, own_section, prose, section};
+use crate::chart::{Axis, Chart, Look, Mark, Scale, Series, bounds, svg, unit_of};
 use crate::contents::fleet;
 
 /// Machines of a class that have a row: the slow ones, then those farthest off.
 const MOST_ROWS: usize = 250;
-/// Figures of a family that have a column: those in which the machines differ least, which show most.
+/// Results of a family that have a column: those in which the machines differ least, which show most.
 const A_FAMILY: usize = 4;
+/// Bars of a histogram, and slow machines that it marks.
+const BARS: usize = 20;
+const MARKED: usize = 3;
 /// Classes with tables, and classes that have a row in theirs.
 const MOST_CLASSES: usize = 12;
 const MOST_LISTED: usize = 50;
@@ -30,7 +33,7 @@ pub(super) fn sections(of: &Fleet) -> Vec<Section> {
     sections
 }
 
-/// Which figures have a column: by their index in the class, in its order.
+/// Which results have a column: by their index in the class, in its order.
 fn columns(class: &Class) -> Vec<usize> {
     let scale = |at: &usize| class.figures.get(*at).and_then(|figure| figure.scale).unwrap_or(0.0);
     let of_family = Family::ALL.iter().flat_map(|family| {
@@ -44,7 +47,7 @@ fn columns(class: &Class) -> Vec<usize> {
     of_family.collect()
 }
 
-/// How far a machine is off in its worst figure.
+/// How far a machine is off in its worst result.
 fn worst(row: &MachineRow) -> f64 {
     row.cells.iter().flatten().map(|cell| if cell.speed < 0.99 { cell.z } else { 0.0 }).fold(0.0, f64::max)
 }
@@ -60,11 +63,18 @@ fn class_section(number: usize, class: &Class) -> Markup {
         @if let Some(camp) = fleet::describe_camp(class) { p { "Camp of " (camp) "." } }
         @if let Some(note) = &class.note { p { (prose(note)) } }
         p class="quiet" {
-            "Speed against the median of " (count_noun(class.machines, "machine")) ", per cent; marked ones are slow. "
-            @if rows.len() > shown.len() { "The " (shown.len()) " farthest off are shown; --csv has all. " }
+            "Speed difference from the median of " (count_noun(class.machines, "machine")) " in percent; marked machines are slow. Click a column head to sort. "
+            @if rows.len() > shown.len() { "Shown: the " (shown.len()) " farthest from the median; --csv has all. " }
         }
         (table(number, class, &columns, shown))
-        (bars::draw(&distributions(class, &columns)))
+        div class="flow" {
+            @for (at, chart) in columns.iter().filter_map(|at| Some((at, histogram(class, *at)?))) {
+                figure class="small" {
+                    figcaption { (chart.title) }
+                    (svg::draw(&chart, svg::SMALL, &format!("class-{number}-{at}")))
+                }
+            }
+        }
         @if !class.varying.is_empty() {
             details {
                 summary { "Facts in which these machines differ" }
@@ -131,35 +141,31 @@ fn cell(class: &Class, row: &MachineRow, at: usize) -> Markup {
     html! { td class=(shade) title=(figure(cell.value, unit)) { (format!("{off:+.1}")) } }
 }
 
-/// Each figure over the machines of a class, from the slowest to the fastest.
-fn distributions(class: &Class, columns: &[usize]) -> Bars {
-    let legend =
-        vec![(Fill::Same, "most of the class".to_owned()), (Fill::Serious, "a slow machine".to_owned())];
-    let mut bars = Bars { title: "Distributions, slower to the left".to_owned(), legend, ..Bars::default() };
-    for at in columns {
-        let of = |row: &MachineRow| row.cells.get(*at).copied().flatten().map(|cell| cell.speed);
-        let Some((least, most)) = crate::chart::bounds(class.rows.iter().filter_map(of)) else { continue };
-        let Some(known) = class.figures.get(*at).filter(|_| most > least) else { continue };
-        let place = |speed: f64| (speed - least) / (most - least);
-        let range = format!("{} to {} of the median", significant(least), significant(most));
-        let scale = known.scale.unwrap_or(0.0);
-        let mut pieces = vec![
-            Piece { form: Form::Line, ..Piece::new(0.0, 1.0, Fill::Same, range) },
-            Piece::new(
-                place(1.0 - scale).max(0.0),
-                place(1.0 + scale).min(1.0),
-                Fill::Same,
-                format!("± {}", percent(scale)),
-            ),
-        ];
-        for row in class.rows.iter().filter(|row| row.slow) {
-            let Some(speed) = of(row) else { continue };
-            let says = format!("{}: {} of the median", row.machine, significant(speed));
-            let dot = Piece::new(place(speed), place(speed), Fill::Serious, says);
-            pieces.push(Piece { form: Form::Dot, ..dot });
-        }
-        let figure = format!("{} ± {}", figure(known.median, &known.unit), percent(scale));
-        bars.rows.push(Bar { name: name(class, *at), pieces, figure, ..Bar::default() });
-    }
-    bars
+/// How many machines of a class have each value of a result; slow ones are marked.
+fn histogram(class: &Class, at: usize) -> Option<Chart> {
+    let known = class.figures.get(at)?;
+    let of = |row: &MachineRow| row.cells.get(at).copied().flatten().map(|cell| cell.value);
+    let values: Vec<f64> = class.rows.iter().filter_map(of).collect();
+    let (least, most) = bounds(values.iter().copied())?;
+    let step = (most - least) / BARS as f64;
+    let bar = |value: f64| (((value - least) / step) as usize).min(BARS - 1);
+    let count = |number: usize| values.iter().filter(|value| bar(**value) == number).count() as f64;
+    let counts = (0..BARS).map(|number| (least + step * number as f64, count(number)));
+    let points = counts.chain([(most, count(BARS - 1))]).collect();
+    let slow = class.rows.iter().filter(|row| row.slow).take(MARKED);
+    let marks = slow.filter_map(|row| Some(Mark { at: of(row)?, name: row.machine.clone(), measured: true }));
+    let chart = Chart {
+        title: format!(
+            "{}: {} ± {}",
+            known.what,
+            figure(known.median, &known.unit),
+            percent(known.scale.unwrap_or(0.0))
+        ),
+        x: Axis::new("", Scale::Linear, unit_of(&known.unit)),
+        y: Axis::new("machines", Scale::FromZero, "count"),
+        series: vec![Series::steps("machines".to_owned(), points).with_look(Look::Counts)],
+        marks: marks.collect(),
+        bands: Vec::new(),
+    };
+    chart.checked().filter(|_| most > least)
 }

@@ -1,5 +1,5 @@
 //! A matrix as a table whose cells are shaded, the slower the darker, with its legend. Of a large one the cells are too small for
-//! their figures, which another table has.
+//! their results, which another table has.
 
 use maud::{Markup, html};
 
@@ -8,7 +8,7 @@ use crate::chart::heat::{Head, Heat};
 
 /// Shades, `h0` to `h7` in the style sheet.
 const SHADES: usize = 8;
-/// Most columns with the figures written in their cells.
+/// Most columns with the results written in their cells.
 const WRITTEN: usize = 20;
 /// Pixels that the columns of a larger matrix share, and the largest and smallest size of its cells.
 const SHARED: usize = 768;
@@ -30,11 +30,11 @@ pub(super) fn draw(heat: &Heat) -> Markup {
             (legend(heat))
         }
         @for note in &heat.notes { p class="quiet what" { (note) } }
-        @if !written { details { summary { "The figures as a table" } (table(&heat.table(), "")) } }
+        @if !written { details { summary { "As a table" } (table(&heat.table(), "")) } }
     }
 }
 
-/// The names of columns and rows, and the cells. `written`: with names and figures, not those of groups alone.
+/// The names of columns and rows, and the cells. `written`: with names and results, not those of groups alone.
 fn cells(heat: &Heat, written: bool) -> Markup {
     let (across, down) = (groups(&heat.columns), groups(&heat.rows));
     let leading = usize::from(down.len() > 1) + usize::from(written);
@@ -74,7 +74,7 @@ fn cells(heat: &Heat, written: bool) -> Markup {
     }
 }
 
-/// Neighbours that belong together; all of them where groups of one would tell nothing.
+/// Neighbours that belong together; all of them where groups of one would show nothing.
 fn groups(heads: &[Head]) -> Vec<&[Head]> {
     let groups: Vec<&[Head]> = heads.chunk_by(|a, b| a.group == b.group).collect();
     if groups.iter().all(|group| group.len() == 1) { vec![heads] } else { groups }

@@ -1,4 +1,4 @@
-//! A record as one HTML page: no outside reference, no script; opens from a mail, prints, follows light and dark,
+//! A record as one HTML page: no outside reference, no script but one that sorts tables; opens from a mail, prints, follows light and dark,
 //! and is readable on a phone.
 
 mod bars;
@@ -15,16 +15,22 @@ use record::{Comparison, Record, Tool};
 use reference::claims::JudgedClaim;
 
 use self::figures::block_section;
-use crate::contents::{self, Block, Part, claims, command, provenance, turns};
-use crate::text::{clean_page, keep_units};
+use crate::contents::{self, Block, Part, claims, command, provenance, turns, verdict};
+use crate::text::{clean, clean_page, cut, keep_units};
 
 const STYLE: &str = include_str!("style.css");
 
-/// Nothing may be loaded or run, whatever a string of the machine manages to look like.
-const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+/// Sorts a table by the column whose head is clicked. A page is whole without it.
+const SCRIPT: &str = include_str!("sort.js");
 
-/// The whole page: what was asked for first, then the headlines, what costs speed, what could not be seen, and the evidence.
+/// Nothing may be loaded, and nothing run but the script whose SHA-256 this is, whatever a string of the machine manages to look like.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
+                      script-src 'sha256-T3mVxBJylcKBl8tVKPsit5vG2SUHLQW3XBHde306puU='";
+
+/// Letters of the verdict in the title of a window.
+const TITLE: usize = 120;
+
+/// The whole page: the verdict, what was asked for, the headlines, what costs speed, the evidence, and what could not be seen.
 pub fn html(record: &Record) -> String {
     kept(record, None)
 }
@@ -40,9 +46,8 @@ pub fn reference(record: &Record, answers: &[JudgedClaim]) -> String {
 }
 
 fn whole(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> String {
-    let name = contents::summary::host_name(&record.machine).unwrap_or("a machine");
     let figures = figures::Figures::from_record(record);
-    // Without figures the inventory is the answer.
+    // Without results the inventory is the answer.
     let inventory_alone = record.measurements.is_empty() && record.import.is_none() && record.watch.is_none();
     let mut inventory = vec![figures::inventory(record, inventory_alone), shape::section(&record.machine)];
     let mut sections = vec![
@@ -52,10 +57,7 @@ fn whole(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> St
         block_section("turns", &turns::verdict(record), ""),
     ];
     if let Some(watched) = &record.watch {
-        let mut blocks = contents::watch::blocks(record, watched);
-        let says = Part::Says(contents::watch::summary(watched));
-        blocks.iter_mut().take(1).for_each(|first| first.parts.insert(0, says.clone()));
-        sections.extend(blocks.iter().map(own_section));
+        sections.extend(contents::watch::blocks(record, watched).iter().map(own_section));
     }
     if inventory_alone {
         sections.append(&mut inventory);
@@ -63,7 +65,7 @@ fn whole(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> St
     let (asked, others): (Vec<_>, Vec<_>) =
         figures.sections(record).into_iter().partition(|(asked, _)| *asked);
     sections.extend(asked.into_iter().map(|(_, section)| section));
-    // Of a watch nothing was measured in which a rule could find anything, and a command has its verdict.
+    // Of a recording nothing was measured in which a rule could find anything, and a command has its verdict.
     let has_verdict = record.watch.is_some() || record.diagnosis.bound.is_some();
     let findings = match has_verdict && record.diagnosis.findings.is_empty() {
         true => section("findings", "", html! {}),
@@ -74,12 +76,11 @@ fn whole(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> St
         let parts = contents::plan::blocks(plan).into_iter().flat_map(|block| block.parts);
         std::iter::once(Part::Says(plan.summary.to_string())).chain(parts)
     });
-    let plan = Block::new("How to lay a program out", None, parts.collect());
+    let plan = Block::new("Layout of the program", None, parts.collect());
     sections.extend([
         summary::resources(record, &figures),
         findings,
         block_section("plan", &plan, ""),
-        summary::unseen(record),
         summary::losses(record),
     ]);
     sections.extend(others.into_iter().map(|(_, section)| section));
@@ -89,25 +90,29 @@ fn whole(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> St
         block_section("stood", &provenance::outputs(record), ""),
         figures::all(record),
         figures::glossary(record, &figures),
+        summary::unseen(record),
     ]);
-    page(name, &record.tool, &summary::header(record), &sections)
+    let head = Head { command: &verdict::Kind::command(record), says: &verdict::verdict(record) };
+    page(&head, &record.tool, &summary::header(record), &sections)
 }
 
 /// Records side by side as a page; `records` are those of the comparison, in its order.
 pub fn comparison<'a>(comparison: &Comparison, records: impl Iterator<Item = &'a Record>) -> String {
-    let title = contents::compare::title(comparison);
     page(
-        &title,
+        &Head { command: "linespeed compare", says: &contents::compare::title(comparison) },
         &comparison.tool,
         &compare::header(comparison),
         &compare::sections(comparison, &records.collect::<Vec<_>>()),
     )
 }
 
+/// The command whose page has tables to sort.
+const FLEET: &str = "linespeed fleet";
+
 /// A fleet as a page.
 pub fn fleet(of: &record::fleet::Fleet) -> String {
-    let header = header("linespeed fleet", &contents::fleet::title(of));
-    page("fleet", &of.tool, &header, &fleet::sections(of))
+    let head = Head { command: FLEET, says: &contents::fleet::title(of) };
+    page(&head, &of.tool, &html! {}, &fleet::sections(of))
 }
 
 /// Columns of a sparkline in the table of a history.
@@ -116,16 +121,19 @@ const SPARK: usize = 24;
 /// A machine's history as a page.
 pub fn history(of: &record::history::History) -> String {
     let [figures, changes, notes] = contents::history::blocks(of, SPARK);
-    let figures = Block { title: "Figures".to_owned(), ..figures };
+    let figures = Block { title: "Results".to_owned(), ..figures };
     let curves = contents::history::charts(of).into_iter().map(Part::Chart).collect();
     let curves = Block::new("Over time", None, curves);
-    let header = header("linespeed history", &contents::history::title(of));
-    page("history", &of.tool, &header, &[changes, curves, figures, notes].each_ref().map(own_section))
+    let head = Head { command: "linespeed history", says: &contents::history::title(of) };
+    page(&head, &of.tool, &html! {}, &[changes, curves, figures, notes].each_ref().map(own_section))
 }
 
-/// What a page begins with: the command, and the answer in a line.
-fn header(kind: &str, title: &str) -> Markup {
-    html! { header { p class="kind" { (kind) } h1 { (keep_units(title)) } } }
+/// What a page begins with, and what its window is called.
+struct Head<'a> {
+    /// The command that makes such a page.
+    command: &'a str,
+    /// The answer in a sentence.
+    says: &'a str,
 }
 
 /// A block by its own title.
@@ -149,7 +157,7 @@ fn section(id: &str, title: &str, inside: Markup) -> Section {
 }
 
 /// A page around its contents.
-fn page(name: &str, tool: &Tool, header: &Markup, sections: &[Section]) -> String {
+fn page(head: &Head, tool: &Tool, below: &Markup, sections: &[Section]) -> String {
     let sections: Vec<&Section> = sections.iter().filter(|section| !section.inside.0.is_empty()).collect();
     let page = html! {
         (DOCTYPE)
@@ -160,7 +168,7 @@ fn page(name: &str, tool: &Tool, header: &Markup, sections: &[Section]) -> Strin
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
-                title { "linespeed: " (name) }
+                title { (head.command) ": " (cut(&clean(head.says), TITLE)) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
@@ -170,7 +178,11 @@ fn page(name: &str, tool: &Tool, header: &Markup, sections: &[Section]) -> Strin
                     }
                 }
                 main {
-                    (header)
+                    header {
+                        p class="kind" { (head.command) }
+                        h1 { (keep_units(head.says)) }
+                        (below)
+                    }
                     @for section in &sections {
                         section id=(section.id) class=[section.small.then_some("small")]
                             aria-labelledby=(format!("{}-h", section.id)) {
@@ -179,7 +191,8 @@ fn page(name: &str, tool: &Tool, header: &Markup, sections: &[Section]) -> Strin
                         }
                     }
                 }
-                footer { "Made by " (tool.name) " " (tool.version) ". One file: it loads nothing." }
+                @if head.command == FLEET { script { (PreEscaped(SCRIPT)) } }
+                footer { "Made by " (tool.name) " " (tool.version) ". Self-contained: loads nothing." }
             }
         }
     };
@@ -197,7 +210,7 @@ fn slug(name: &str) -> String {
     name.chars().take(60).map(letter).collect()
 }
 
-/// Prose with `names` between backticks set as code, and figures kept with their units.
+/// Prose with `names` between backticks set as code, and results kept with their units.
 fn prose(text: impl std::fmt::Display) -> Markup {
     html! {
         @for (number, part) in text.to_string().split('`').enumerate() {

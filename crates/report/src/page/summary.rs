@@ -1,4 +1,4 @@
-//! The top of the page: what the terminal's first screen says.
+//! The top of the page: what the terminal's first screen shows.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -7,48 +7,40 @@ use maud::{Markup, html};
 use record::diagnosis::{Finding, Resource, Severity};
 use record::difference::Verdict;
 use record::phrase::quote_word;
-use record::{Record, Remedy};
+use record::{Record, Remedy, units};
 
 use super::figures::Figures;
 use super::{Section, bars, link, prose, section};
-use crate::chart::bars::{Fill, Piece};
+use crate::chart::Axis;
+use crate::chart::bars::{Bar, Fill, Form, Piece};
 use crate::contents::conditions::quiet;
-use crate::contents::figures::{known, line_speed, share_of, uncertainty};
+use crate::contents::figures::{line_speed, share_of};
 use crate::contents::finding;
 use crate::contents::{listed, loss_breakdown, summary};
 use crate::text::{clean, cut, keep_units};
 
-/// Share of line speed from which nothing is amiss, where no finding says otherwise.
+/// Share of line speed from which nothing is amiss, where no finding shows otherwise.
 const WELL: f64 = 0.9;
 /// Where all losses stand.
 const LOSSES: &str = "losses";
 /// Letters of a command line that are shown.
 const COMMAND: usize = 200;
-/// Places of its figures that a finding leads to.
+/// Places of its results that a finding leads to.
 const PLACES: usize = 3;
 
-/// What the machine is, what was run on it and how noisy it was.
+/// What stands below the verdict: the machine, what was run on it, and when.
 pub(super) fn header(record: &Record) -> Markup {
-    let lines = summary::machine(record);
     // That other tools measured is no alarm.
     let banner = if record.import.is_some() { "banner quiet" } else { "banner" };
     html! {
-        header {
-            @if let Some(text) = summary::banner(record) { p class=(banner) role="note" { (text) } }
-            p class="kind" { "linespeed report" }
-            @for (number, line) in lines.iter().enumerate() {
-                @if number == 0 { h1 { (keep_units(line)) } } @else { p { (keep_units(line)) } }
-            }
-            p class="quiet" {
-                (summary::origin(record))
-                @if let Some(root) = record.machine.limits.root { (if root { ", as root" } else { ", not as root" }) }
-                @if !record.command.is_empty() { ": " code { (typed(&record.command)) } }
-            }
-            @if !record.measurements.is_empty() && record.import.is_none() {
-                p { (keep_units(&summary::noise_in_a_line(record))) " " (link("conditions", "more")) }
-            }
-            @if let Some(quiet) = quiet(&record.conditions) { p { (keep_units(&quiet)) } }
+        @if let Some(text) = summary::banner(record) { p class=(banner) role="note" { (text) } }
+        p { (keep_units(&summary::machine(record).join(", "))) }
+        p class="quiet" {
+            (summary::origin(record))
+            @if let Some(root) = record.machine.limits.root { (if root { ", as root" } else { ", not as root" }) }
+            @if !record.command.is_empty() { ": " code { (typed(&record.command)) } }
         }
+        @if let Some(quiet) = quiet(&record.conditions) { p { (keep_units(&quiet)) } }
     }
 }
 
@@ -58,18 +50,64 @@ fn typed(command: &[String]) -> String {
     cut(&clean(&words.join(" ")), COMMAND)
 }
 
-/// How far from line speed each resource is.
+/// How far from line speed each resource is: what was measured beside what is typical and what is the most, each on its own scale.
 pub(super) fn resources(record: &Record, figures: &Figures) -> Section {
     let resources = &record.diagnosis.resources;
     let inside = html! {
         @if !resources.is_empty() {
-            ul class="resources" {
-                @for resource in resources { li { (render_resource(record, resource, figures)) } }
+            figure class="bars bullets" {
+                ul class="legend" {
+                    @if resources.iter().any(|resource| resource.typical.is_some()) {
+                        li { span class="key typical" {} " typical" }
+                    }
+                    li { span class="key tick" {} " ceiling, or best here" }
+                    li { span class="key dot f0" {} " measured" }
+                    @if resources.iter().any(|resource| compared(resource).is_some()) {
+                        li { span class="key dot ring f0" {} " measured like the typical results" }
+                    }
+                }
+                ul class="rows" {
+                    @for resource in resources { (render_resource(record, resource, figures)) }
+                }
             }
         }
         @for line in &record.diagnosis.not_reached { p { (prose(line)) } }
     };
     section("line-speed", "How far from line speed", inside)
+}
+
+/// The result that was measured like the published ones, where it is another.
+fn compared(resource: &Resource) -> Option<f64> {
+    resource.typical.as_ref().and_then(|typical| typical.compared)
+}
+
+/// A resource on its own scale, from 0 to beyond all of it, and what is written below.
+fn bullet(record: &Record, resource: &Resource, fill: Fill) -> (Bar, Vec<(f64, String)>) {
+    let unit = resource.unit.as_str();
+    let typical = resource.typical.as_ref().map(|typical| (typical.low, typical.high));
+    let best = [resource.ceiling, resource.family_ceilings.map(|(_, high)| high)];
+    let ends = best.into_iter().chain([typical.map(|(_, high)| high), compared(resource)]).flatten();
+    let scale = Axis::to(ends.fold(resource.delivered, f64::max), unit);
+    let at = |value: f64| scale.position(value);
+    let figure = |value: f64| units::figure(value, unit);
+    let mut pieces = Vec::new();
+    pieces.extend(typical.map(|(low, high)| {
+        let says = format!("typical {}", summary::ends_of((low, high), unit));
+        Piece::new(at(low), at(high), Fill::Typical, says)
+    }));
+    pieces.extend(best.into_iter().flatten().map(|best| {
+        Piece::at(at(best), Form::Tick, Fill::Same, format!("ceiling, or best here: {}", figure(best)))
+    }));
+    pieces.extend(compared(resource).map(|value| {
+        let says = format!("measured like the typical results: {}", figure(value));
+        Piece::at(at(value), Form::Ring, fill, says)
+    }));
+    let says = summary::delivered(record, resource);
+    let measured = !summary::is_untold(record, resource);
+    let dot = Piece::at(at(resource.delivered), Form::Dot, fill, says);
+    pieces.extend(measured.then(|| Piece { unreliable: resource.doubt.is_some(), ..dot }));
+    let bar = Bar { name: resource.name.clone(), strong: true, pieces, ..Bar::default() };
+    (bar, scale.ticks(5).into_iter().map(|(value, text)| (at(value), text)).collect())
 }
 
 /// The worst finding that takes from a resource: its number on the page.
@@ -91,44 +129,27 @@ fn render_resource(record: &Record, resource: &Resource, figures: &Figures) -> M
         None if share.is_some_and(|share| share >= WELL) => Fill::Good,
         None => Fill::Plain,
     };
-    let unreliable = resource.doubt.is_some();
-    let says = summary::delivered(record, resource);
+    let (mut bar, ticks) = bullet(record, resource, fill);
+    bar.how = summary::position(resource).unwrap_or_default().to_owned();
+    bar.figure = share_of(resource).unwrap_or_else(|| summary::held_against(record, resource));
+    bar.beside = share.map_or(String::new(), |_| summary::held_against(record, resource));
+    let unreliable = resource.doubt.as_ref().map(|doubt| format!("unreliable: {doubt}"));
+    let beside = resource.beside.as_ref().map(ToString::to_string);
+    let known = listed([summary::typical(resource, true), beside, unreliable]);
+    let lost = record.diagnosis.loss_breakdowns.iter().any(|found| found.resource == resource.name);
     html! {
-        h3 { (resource.name) }
-        p class="share" {
-            @match share {
-                Some(_) => (share_of(resource).unwrap_or_default()),
-                None => (keep_units(&known(record, resource.delivered, &resource.unit))),
+        (bars::row(&bar, &ticks))
+        (bars::scale(&ticks))
+        li class="note quiet" {
+            (keep_units(&known)) " "
+            @if let Some((number, finding)) = worst {
+                (link(&finding_id(number), &format!("{} {}", finding::severity(finding.severity), number + 1))) " "
             }
-            @if unreliable { span class="unsure" title="unreliable" { "?" } }
-            @match (share, uncertainty(record, resource.delivered, &resource.unit)) {
-                (Some(_), _) => span class="quiet" { " " (keep_units(&summary::held_against(record, resource))) },
-                (None, Some(half)) => span class="quiet" { " " (keep_units(&half)) },
-                (None, None) => {}
+            @if lost { (link(LOSSES, "losses")) " " }
+            @if let Some(link) = figures.headline_link(&resource.name) { (link) }
+            @if !resource.meaning.is_empty() {
+                details { summary { "which results" } (prose(resource.meaning.to_string())) }
             }
-        }
-        @if let Some(share) = share {
-            (bars::track(&[Piece { unreliable, ..Piece::new(0.0, share, fill, says) }], &[]))
-        }
-        @let unreliable = resource.doubt.as_ref().map(|doubt| format!("unreliable: {doubt}"));
-        @let position = summary::position(resource).map(str::to_owned);
-        @let typical = summary::typical(resource, true);
-        @let beside = resource.beside.as_ref().map(ToString::to_string);
-        @let known = listed([position, typical, beside, unreliable]);
-        @if !known.is_empty() { p class="quiet" { (keep_units(&known)) } }
-        @let lost = record.diagnosis.loss_breakdowns.iter().any(|found| found.resource == resource.name);
-        @let explanation = figures.headline_link(&resource.name);
-        @if worst.is_some() || lost || explanation.is_some() {
-            p {
-                @if let Some((number, finding)) = worst {
-                    (link(&finding_id(number), &format!("{} {}", finding::severity(finding.severity), number + 1))) " "
-                }
-                @if lost { (link(LOSSES, "losses")) " " }
-                @if let Some(link) = explanation { (link) }
-            }
-        }
-        @if !resource.meaning.is_empty() {
-            details { summary { "which figures" } p class="quiet" { (prose(resource.meaning.to_string())) } }
         }
     }
 }
@@ -171,7 +192,7 @@ fn found(
     shown_by: Option<&str>,
 ) -> Markup {
     let severity = finding::severity(finding.severity);
-    // A loss that may be none is never coloured; one of unknown cost is as bad as the rule says.
+    // A loss that may be none is never coloured; one of unknown cost is as bad as the rule shows.
     let is_known = finding::resolved(&finding.loss) || matches!(finding.loss, Verdict::NotMeasurable { .. });
     let class = if is_known { format!("badge {severity}") } else { "badge".to_owned() };
     let mut places: Vec<(&str, &str)> =
@@ -190,12 +211,12 @@ fn found(
             span class=(class) { (severity) } " " (keep_units(&finding::loss(finding)))
             @if let Some(place) = finding::place(finding) { " · " (place.to_string()) }
             @for (id, title) in places.iter().take(PLACES) { " → " (link(id, title)) }
-            " → " (figures.rule_link(&finding.rule, "explanation"))
         }
         @for remedy in first { (advice("Do", remedy)) }
         @if let Some(knob) = finding.knob() {
             (advice("Fix", &Remedy::command(finding::fix_command(number + 1, knob, shown_by))))
         }
+        p class="quiet" { "More: " code { (finding::explain_command(finding)) } " (" (figures.rule_link(&finding.rule, "here")) ")" }
         @if !(others.is_empty() && finding.evidence.is_empty() && finding.undo.is_empty()) {
             details {
                 summary { (if others.is_empty() { "Evidence" } else { "More to do, and evidence" }) }
@@ -212,7 +233,6 @@ fn found(
                         }
                     }
                 }
-                p class="quiet" { "Rule: " (figures.rule_link(&finding.rule, &finding.rule)) }
             }
         }
     }

@@ -7,12 +7,12 @@ use crate::text::width;
 
 /// Columns of a table that fit on paper.
 const PAPER: usize = 20;
-/// Letters of a table's rows that a phone shows; a wider one says that it scrolls.
+/// Letters of a table's rows that a phone shows; a wider one shows that it scrolls.
 const PHONE: usize = 40;
 /// Letters from which a cell of words may be broken; shorter ones stay on one line.
 const LONG: usize = 28;
 
-/// What tells on a phone that more stands beside.
+/// What shows on a phone that more stands beside.
 pub(super) fn hint() -> Markup {
     html! { p class="hint" aria-hidden="true" { "wider than the screen: scrolls sideways →" } }
 }

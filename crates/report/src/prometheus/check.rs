@@ -1,4 +1,4 @@
-//! A machine held against its baseline.
+//! A machine compared with its baseline.
 
 use record::check::{Check, Outcome};
 use record::date;

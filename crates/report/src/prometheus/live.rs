@@ -1,4 +1,4 @@
-//! An interval of a watch.
+//! An interval of a recording.
 
 use record::diagnosis::BoundBy;
 use record::live::{Interval, Sampled, Service};
@@ -49,7 +49,7 @@ fn hardware(text: &mut Exposition, interval: &Interval) {
     text.add("live_remote_pages_ratio", remote);
 }
 
-/// One interval of a watch.
+/// One interval of a recording.
 pub fn interval(interval: &Interval, bound: Option<&BoundBy>, code: &str) -> String {
     let mut text = Exposition::default();
     let times = &interval.times;

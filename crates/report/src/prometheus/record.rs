@@ -1,4 +1,4 @@
-//! A record: its figures, what it found, and what the machine has.
+//! A record: its results, what it found, and what the machine has.
 
 use record::diagnosis::Severity;
 use record::difference::Verdict;
@@ -33,7 +33,7 @@ fn base_unit(unit: &str) -> (&str, f64) {
     }
 }
 
-/// A metric's name with its base unit, `part` before that, and by what its figures are divided.
+/// A metric's name with its base unit, `part` before that, and by what its results are divided.
 fn name(metric: &Definition, part: &str) -> (String, f64) {
     let (unit, divisor) = base_unit(metric.unit);
     let renamed = RENAMED.iter().find(|(name, _)| *name == metric.name);
@@ -44,7 +44,7 @@ fn name(metric: &Definition, part: &str) -> (String, f64) {
     (name, divisor)
 }
 
-/// A record whose diagnosis is filled in. Figures in doubt are counted, and left out; so are those from each node or core to each,
+/// A record whose diagnosis is filled in. Results in doubt are counted, and left out; so are those from each node or core to each,
 /// and those at a load that was itself measured.
 pub fn record(record: &Record) -> String {
     let mut text = Exposition::default();
@@ -100,7 +100,7 @@ fn findings(text: &mut Exposition, record: &Record) {
     text.add("finding_loss_ratio", losses);
 }
 
-/// A figure, and of a distribution its maximum.
+/// A result, and of a distribution its maximum.
 fn figure(text: &mut Exposition, m: &Measurement, metric: &Definition) {
     let has = |label: Label| m.labels.get(label).is_some();
     let matrix = has(Label::From) && has(Label::To);

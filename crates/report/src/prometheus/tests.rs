@@ -1,4 +1,4 @@
-//! The text is held against its grammar: what node_exporter refuses costs all of a file.
+//! The text is compared with its grammar: what node_exporter refuses costs all of a file.
 
 use std::collections::BTreeMap;
 

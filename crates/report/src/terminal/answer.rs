@@ -1,54 +1,41 @@
-//! The answer of a run on one screen: what the machine is, how noisy it was, the headlines, the worst findings, what could
-//! not be seen, and where the rest is.
+//! The answer of a run on one screen: a verdict, the headlines, the worst findings, what could not be seen, how noisy it was, which
+//! machine it was, and where the rest is.
 
 use record::diagnosis::{Position, Resource};
 use record::phrase::{count_noun, join_most, quote_word};
 use record::{Coverage, Record, State};
 
 use super::findings;
-use super::room::NOISE;
+use super::room::{MACHINE, NOISE};
 use super::screen::Screen;
 use crate::contents::conditions;
 use crate::contents::figures::{MARK, line_speed, share_of};
 use crate::contents::section::listed;
-use crate::contents::summary;
+use crate::contents::{summary, verdict};
 use crate::paint::{Span, Tone};
-use crate::text::{clean, longest, pad_left, pad_right, shorten, width};
+use crate::text::{clean, longest, pad_left, pad_right, width};
 
 /// Things that are withheld, shown by name.
 const WITHHELD: usize = 6;
 
-/// How closely it is written, until there is room for the findings: whether the facts beside headlines have a line of their own where
-/// they need one, a finding's cost and command share a line where they fit, and an empty line stands before the findings.
-const DENSITIES: [(bool, bool, bool); 4] =
-    [(true, false, true), (true, true, true), (false, true, true), (false, true, false)];
-
 pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
-    head(screen, record);
-    let kept = screen.lines();
-    let mut rest = |(beside, merged, gap)| {
-        screen.keep(kept);
-        headlines(screen, record, beside);
-        if gap {
-            screen.blank();
-        }
-        foot(screen, record, shown_by, merged)
-    };
-    // The first of those that have room for most findings.
-    let shown = DENSITIES.map(&mut rest);
-    let best = shown.iter().max().and_then(|most| shown.iter().position(|count| count == most));
-    rest(DENSITIES[best.unwrap_or(0)]);
+    begin(screen, record);
+    headlines(screen, record, false);
+    screen.blank();
+    foot(screen, record, shown_by);
 }
 
-/// What the machine is, how it was measured, how noisy it was.
-pub(super) fn head(screen: &mut Screen, record: &Record) {
-    identity(screen, record);
-    origin(screen, record);
-    // A figure that is cut is another figure.
-    screen.short(NOISE, "", "  ", summary::noise_in_a_line(record));
-    if let Some(quiet) = conditions::quiet(&record.conditions) {
-        screen.line(&[Span::plain(quiet)]);
+/// The answer in a sentence, below what stands above everything.
+pub(super) fn begin(screen: &mut Screen, record: &Record) {
+    if let Some(banner) = summary::banner(record) {
+        screen.line(&[Span::strong(banner)]);
     }
+    screen.clipped(2, |screen| screen.paragraph(&[], Tone::Strong, verdict::verdict(record)));
+}
+
+/// How noisy it was, which machine it was, and when: what stands below the findings. A result that is cut is another result.
+fn conditions_and_machine(screen: &mut Screen, record: &Record) {
+    noise(screen, record);
     let withheld: Vec<String> = record
         .coverage
         .iter()
@@ -60,28 +47,36 @@ pub(super) fn head(screen: &mut Screen, record: &Record) {
             format!("withheld, since the record was changed or damaged: {}", join_most(&withheld, WITHHELD));
         screen.line(&[Span::new(Tone::Serious, words)]);
     }
-    screen.blank();
+    screen.short(MACHINE, "", "  ", format!("Machine: {}", summary::machine(record).join(", ")));
+    origin(screen, record);
+}
+
+/// How noisy it was, and whether the machine was quieted for it.
+pub(super) fn noise(screen: &mut Screen, record: &Record) {
+    screen.short(NOISE, "", "  ", summary::noise_in_a_line(record));
+    if let Some(quiet) = conditions::quiet(&record.conditions) {
+        screen.line(&[Span::plain(quiet)]);
+    }
 }
 
 /// When and with what it was measured. How the run ended is not cut: where there is no room the version is left out.
 pub(super) fn origin(screen: &mut Screen, record: &Record) {
     let whole = summary::origin(record);
-    if !screen.is_terminal() || width(&clean(&whole)) <= screen.width() {
-        return screen.paragraph(&[], Tone::Quiet, whole);
-    }
-    let run = shorten(&clean(&summary::run(record)), screen.width(), 2);
-    screen.paragraph(&[], Tone::Quiet, run);
+    let fits = !screen.is_terminal() || width(&clean(&whole)) <= screen.width();
+    screen.paragraph(&[], Tone::Quiet, if fits { whole } else { summary::run(record) });
 }
 
-/// The worst findings as far as there is room, what could not be seen, and where the rest is. `merged`: with a finding's cost and
-/// command in one line where they fit. Returns how many findings were shown.
-pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: Option<&str>, merged: bool) -> usize {
+/// Lines of the foot below the findings: noise, machine, run, and where the rest is.
+const BELOW: usize = NOISE + MACHINE + 2;
+
+/// The worst findings as far as there is room, what could not be seen, how noisy it was, the machine, and where the rest is.
+pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     let lost = lost(record);
-    let room = screen.left(usize::from(!lost.is_empty()) + 1);
-    let shown = if room < 3 { 0 } else { findings::write(screen, record, room, shown_by, merged) };
+    let room = screen.left(usize::from(!lost.is_empty()) + BELOW);
+    let shown = if room < 3 { 0 } else { findings::write(screen, record, room, shown_by) };
     unseen_why(screen, &lost, None, 1);
+    conditions_and_machine(screen, record);
     more(screen, record, shown_by, shown);
-    shown
 }
 
 /// Where the rest is: in the record, or, where none was kept, what the same run shows with `--all`; `shown`: findings that were shown.
@@ -109,7 +104,7 @@ pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: Option<&str>,
     });
 }
 
-/// What could not be seen and why, in so many lines at most; of those that there is no room for it is said how many they are, and
+/// What could not be seen and why, in so many lines at most; of those that there is no room for it is shown how many they are, and
 /// which command has them.
 pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)], all: Option<&str>, most: usize) {
     if lost.is_empty() {
@@ -159,7 +154,7 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
     for resource in resources {
         let name = Span::plain(format!("  {}  ", pad_right(&clean(&resource.name), names)));
         let share = Span::strong(pad_left(&stands(resource), shares));
-        // Where there is no share it is the figure that is unreliable.
+        // Where there is no share it is the result that is unreliable.
         let doubtful = resource.doubt.is_some() && !summary::is_untold(record, resource);
         let [of_share, of_figure] = match (doubtful, has_share(resource)) {
             (false, _) => ["  ", ""],
@@ -169,23 +164,25 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
         let mark = Span::new(Tone::Warning, of_share);
         let position = summary::position(resource).filter(|word| *word != stands(resource));
         let figures = format!("{}{of_figure}", summary::held_against(record, resource));
-        let beside = resource.beside.as_ref().map(|beside| format!("; {beside}")).unwrap_or_default();
+        let beside = resource.beside.as_ref().map(|beside| clean(&beside.to_string()));
+        let line = |parts: [Option<String>; 3]| {
+            parts.into_iter().flatten().fold(figures.clone(), |line, more| format!("{line}; {more}"))
+        };
         let at = names + shares + 6;
-        let position = position.map(str::to_owned);
-        let typical = |all| [position.clone(), summary::typical(resource, all)];
-        let [long, short, stands] = [typical(true), typical(false), [position.clone(), None]].map(|known| {
-            known.into_iter().flatten().fold(figures.clone(), |line, more| format!("{line}; {more}"))
-        });
-        let fits = |line: &String| at + width(line) <= screen.width();
-        let whole = [format!("{long}{beside}"), format!("{short}{beside}")].into_iter().find(fits);
-        if let Some(whole) = whole {
-            screen.line(&[name, share, mark, Span::plain(whole)]);
-            continue;
-        }
-        let figures = [long, short, stands].into_iter().find(fits).unwrap_or(figures);
-        screen.line(&[name, share, mark, Span::plain(figures)]);
-        if let Some(beside) = resource.beside.as_ref().filter(|_| shows_beside) {
-            let beside = clean(&beside.to_string());
+        let position = || position.map(str::to_owned);
+        let [long, short] = [true, false].map(|all| summary::typical(resource, all));
+        // With all that is known beside it where that fits, else with what matters more.
+        let lines = [
+            line([position(), long.clone(), beside.clone()]),
+            line([position(), short.clone(), beside.clone()]),
+            line([position(), long, None]),
+            line([position(), short, None]),
+            line([position(), None, None]),
+        ];
+        let fits = |line: &&String| at + width(line) <= screen.width();
+        let (number, shown) = lines.iter().enumerate().find(|(_, line)| fits(line)).unwrap_or((5, &figures));
+        screen.line(&[name, share, mark, Span::plain(shown)]);
+        if let Some(beside) = beside.filter(|_| shows_beside && number > 1) {
             let at = at.min(screen.width().saturating_sub(width(&beside)));
             screen.line(&[Span::plain(format!("{}{beside}", " ".repeat(at)))]);
         }
@@ -199,7 +196,7 @@ fn has_share(resource: &Resource) -> bool {
     line_speed(resource).is_some()
 }
 
-/// Its share of line speed; of what has none, where it stands among its like.
+/// Its share of line speed; of what has none, where it stands among its peers.
 fn stands(resource: &Resource) -> String {
     let is_judged = matches!(resource.position, Some(Position::Low | Position::Normal | Position::High));
     let position = || summary::position(resource).filter(|_| is_judged).map(str::to_owned);
@@ -300,7 +297,7 @@ mod tests {
         screen.begin_answer(false);
         write(&mut screen, &record, Some("a b"));
         assert!(screen.finish().contains("linespeed fix 1 --record 'a b'"));
-        // Of what was not kept no name is said, and no finding by its number.
+        // Of what was not kept no name is shown, and no finding by its number.
         let mut screen = Screen::new(&style());
         screen.begin_answer(false);
         write(&mut screen, &record, None);
@@ -332,7 +329,7 @@ mod tests {
         assert!(!text.lines().any(|line| line.starts_with("Not seen") && line.contains('…')), "{text}");
         let room = |lines: usize| {
             let mut screen = Screen::new(&Style { width: 80, color: false, ..Style::default() });
-            let shown = findings::write(&mut screen, &record, lines, Some("."), false);
+            let shown = findings::write(&mut screen, &record, lines, Some("."));
             (shown, screen.lines())
         };
         // What, cost and command, or nothing of it.
@@ -365,7 +362,7 @@ mod tests {
         let own = &mut record.measurements[at];
         own.summary.interval = Some((own.value() * 1e-3, own.value() * 3.0));
         let line = line_of(&record);
-        assert!(!line.contains(&shown) && line.contains("interval is wider"), "{shown}: {line}");
+        assert!(!line.contains(&shown) && line.contains("CI is wider"), "{shown}: {line}");
     }
 
     #[test]

@@ -6,32 +6,29 @@ use super::room::{LEAST_ANSWER, ROWS};
 use super::screen::Screen;
 use super::{answer, compare, report, scale};
 use crate::contents::compare::{is_of_watches, record_names};
-use crate::contents::layers::{over_fastest, said};
+use crate::contents::layers::{answered, over_fastest, said};
 use crate::contents::{places, scaling};
 use crate::paint::Tone;
 use crate::table::Table;
 use crate::text::cut_words;
 
+/// Lines below the tables of layers: noise, machine, run, what could not be seen, where the rest is.
+const OVERHEAD_FOOT: usize = 5;
 /// Columns of a sentence in a table.
 const CELL: usize = 48;
 
-/// What a command or recipe gives on one CPU to all of them. `shown_by`: what `linespeed show` takes for this record, where it was kept.
+/// What a command or recipe gives on one CPU to all of them. `shown_by`: the name that `linespeed show` accepts for this record, if it was saved.
 pub fn scale_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     report::above_answer(screen, record, all, shown_by);
     if let Some(early) = scale::early(record) {
         screen.paragraph(&[], Tone::Warning, &early);
     }
-    answer::head(screen, record);
+    answer::begin(screen, record);
     screen.clipped(12, |screen| {
         screen.paragraph(&[], Tone::Strong, scale::command(record));
         let steps = scaling::in_short(record, ROWS + 2);
-        if steps.is_empty() {
-            screen.say("Nothing was measured.");
-        } else {
+        if !steps.is_empty() {
             screen.table(&steps, 2);
-        }
-        if let Some(scaling) = record.diagnosis.scaling.first() {
-            screen.say(&scaling.meaning);
         }
         if let Some(had) = places::cores_had(record) {
             screen.say(format!("Cores: {had}."));
@@ -42,13 +39,15 @@ pub fn scale_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: O
         }
     });
     screen.blank();
-    answer::foot(screen, record, shown_by, false);
+    answer::foot(screen, record, shown_by);
 }
 
-/// What each layer takes of a CPU's speed.
+/// The overhead of each layer: the layers, the cost of each step between them, and what that shows of published
+/// conclusions.
 pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     report::above_answer(screen, record, all, shown_by);
-    answer::head(screen, record);
+    answer::begin(screen, record);
+    let overhead = || record.diagnosis.overhead.iter();
     let mut layers = Table::new("", None, ["layer", "bound", "IRQs", "#over fastest"]);
     for layer in record.diagnosis.layers.iter().take(ROWS) {
         let mark = if layer.doubt.is_some() { "?" } else { "" };
@@ -57,20 +56,28 @@ pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by
         let over = format!("{}{mark}", over_fastest(layer));
         layers.row(vec![layer.layer.clone(), bound, interrupts, over]);
     }
+    let fitted = |words: String| if screen.is_terminal() { cut_words(&words, CELL) } else { words };
     let mut steps = Table::new("", None, ["step", "costs"]);
-    for step in record.diagnosis.overhead.iter().flat_map(|overhead| &overhead.steps).take(ROWS) {
-        let fitted = |words: String| if screen.is_terminal() { cut_words(&words, CELL) } else { words };
+    for step in overhead().flat_map(|overhead| &overhead.steps).take(ROWS) {
         steps.row([step.what.to_string(), said(step)].map(fitted).to_vec());
     }
+    let mut claims = Table::new("", None, ["published conclusion", "here"]);
+    for claim in overhead().flat_map(|overhead| &overhead.claims).take(ROWS) {
+        claims.row([claim.claim.to_string(), answered(claim)].map(fitted).to_vec());
+    }
+    // The layers first, then as much of the others as one screen has room for.
     screen.table(&layers, 2);
-    screen.clipped(1 + ROWS, |screen| screen.table(&steps, 2));
+    for table in [steps, claims] {
+        let room = screen.left(OVERHEAD_FOOT);
+        screen.clipped(room.min(1 + ROWS), |screen| screen.table(&table, 2));
+    }
     screen.blank();
-    answer::foot(screen, record, shown_by, false);
+    answer::foot(screen, record, shown_by);
 }
 
 /// Who is how much faster, and why.
 pub fn comparison_answer(screen: &mut Screen, c: &Comparison, all: bool) {
-    // Of watches the tables are short, and are the answer.
+    // Of recordings the tables are short, and are the answer.
     if is_of_watches(c) {
         compare::answer(screen, c);
         return compare::blocks(screen, c);
@@ -84,5 +91,5 @@ pub fn comparison_answer(screen: &mut Screen, c: &Comparison, all: bool) {
     }
     let left = screen.left(0).max(LEAST_ANSWER);
     screen.clipped(left, |screen| compare::answer(screen, c));
-    screen.more_with("--all (what explains it, what differs, all figures)");
+    screen.more_with("--all (explanations, differences, all results)");
 }

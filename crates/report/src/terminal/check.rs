@@ -1,4 +1,4 @@
-//! What `linespeed check` prints: a line that says what is off, and all that was looked at where that is asked for.
+//! What `linespeed check` prints: one line with what differs, and everything checked if asked for.
 
 use record::check::{Check, FactOff, Figure, Outcome};
 use record::units;
@@ -10,15 +10,15 @@ use crate::text::{clean, cut, longest, width};
 
 /// What node-problem-detector keeps of a line, and a terminal shows of it.
 const WIDEST: usize = 80;
-/// What says where the rest stands.
+/// What shows where the rest stands.
 const MORE: &str = ": -v";
 /// Columns that a value may take in the line: a list of mitigations, for instance, takes more.
 const WIDEST_VALUE: usize = 28;
 
-/// The line, of at most 80 columns. `baseline`: what it was held against, in a few words.
+/// The line, of at most 80 columns. `baseline`: what it was compared with, in a few words.
 pub fn check_line(check: &Check, baseline: &str) -> String {
     let line = compose(check, baseline);
-    // Two columns for the ASCII of the sign that says that it is cut.
+    // Two columns for the ASCII of the sign that shows that it is cut.
     if width(&line) <= WIDEST { line } else { cut(&line, WIDEST - 2) }
 }
 
@@ -43,22 +43,22 @@ fn good(check: &Check, baseline: &str, unseen: String) -> String {
     let (lead, rest) = match &check.busy {
         Some(busy) => {
             let used = units::significant(busy.by_others);
-            (format!("speed not judged, others used {used} of {} CPUs; ", busy.cpus), vec![])
+            (format!("speed not judged, other processes used {used} of {} CPUs; ", busy.cpus), vec![])
         }
-        None if noisy > known => (format!("{noisy} of {all} figures too noisy; else "), vec![unseen]),
+        None if noisy > known => (format!("{noisy} of {all} results too noisy; otherwise "), vec![unseen]),
         None if noisy > 0 => (String::new(), vec![format!("{noisy} too noisy"), unseen]),
         // Facts that agree say nothing of how fast the machine is.
-        None if all == 0 => (String::new(), vec!["speed not measured".to_owned(), unseen]),
+        None if all == 0 => (String::new(), vec!["speed not tested".to_owned(), unseen]),
         None => (String::new(), vec![unseen]),
     };
     let figures = match all {
         0 => String::new(),
         _ if check.busy.is_some() => String::new(),
-        _ => format!(", {}", record::phrase::count_noun(known, "figure")),
+        _ => format!(", {}", record::phrase::count_noun(known, "result")),
     };
-    let off = format!("nothing is off: {}{figures}", count_facts(check.alike));
+    let off = format!("OK: {}{figures} match", count_facts(check.alike));
     let rest: String = rest.iter().filter(|part| !part.is_empty()).map(|part| format!("; {part}")).collect();
-    let of = format!(" as in {}", clean(baseline));
+    let of = format!(" {}", clean(baseline));
     let lines = [format!("{lead}{off}{of}{rest}"), format!("{lead}{off}{rest}")];
     longest(lines.into_iter(), |line| width(line) <= WIDEST)
 }
@@ -108,7 +108,7 @@ fn fact_off(fact: &FactOff) -> String {
     }
 }
 
-/// A slow figure in a few words.
+/// A slow result in a few words.
 fn slower(figure: &Figure) -> String {
     let what = clean(&figure.what.to_string());
     format!("{what} at {} of the baseline", units::percent_to(figure.speed, 2))
@@ -123,8 +123,8 @@ fn in_a_sentence(text: &str) -> String {
     }
 }
 
-/// The line, below it what drains the node where that is wanted, and with `all` every fact that differs or could not be seen and
-/// every figure.
+/// The line, below it what drains the node if wanted, and with `all` every fact that differs or could not be seen and
+/// every result.
 pub fn check(screen: &mut Screen, check: &Check, baseline: &str, drain: Option<&str>, all: bool) {
     let line = check_line(check, baseline);
     // All stands below it then.
@@ -145,10 +145,10 @@ const FACTS: [Field<FactOff>; 3] = [
     ("baseline", |fact| fact.baseline.clone().unwrap_or("-".to_owned())),
 ];
 
-/// Facts that agree: what is here is in the baseline, too.
+/// Facts that agree: what is here is in the baseline.
 const AGREE: [Field<FactOff>; 2] = [FACTS[0], ("here and in the baseline", FACTS[1].1)];
 
-/// The columns of figures, each with whether others were too busy to judge it.
+/// The columns of results, each with whether others were too busy to judge it.
 fn figure_fields<'a>() -> [Field<(&'a Figure, bool)>; 6] {
     [
         ("figure", |(figure, _)| figure.what.to_string()),
@@ -189,7 +189,7 @@ fn write(screen: &mut Screen, check: &Check, baseline: &str) {
         screen.hanging("  ", "  ", names.join(", "));
     }
     screen.blank();
-    screen.hanging("", "", format!("Held against {baseline}: {} alike.", count_facts(check.alike)));
+    screen.hanging("", "", format!("Compared with {baseline}: {} match.", count_facts(check.alike)));
 }
 
 #[cfg(test)]
@@ -269,14 +269,14 @@ mod tests {
             check_line(&a_check(Outcome::OtherClass, all[..1].to_vec(), unseen()), "node1"),
         ];
         insta::assert_snapshot!(lines.join("\n"), @r"
-        nothing is off: 31 facts as in node1; speed not measured
-        nothing is off: 31 facts, 1 figure as in node1; 1 too noisy
-        2 of 3 figures too noisy; else nothing is off: 31 facts, 1 figure as in node1
-        nothing is off: 31 facts, 1 figure as in node1; 1 too noisy
-        speed not judged, others used 1.23 of 2 CPUs; nothing is off: 31 facts
+        OK: 31 facts match node1; speed not tested
+        OK: 31 facts, 1 result match node1; 1 too noisy
+        2 of 3 results too noisy; otherwise OK: 31 facts, 1 result match node1
+        OK: 31 facts, 1 result match node1; 1 too noisy
+        speed not judged, other processes used 1.23 of 2 CPUs; OK: 31 facts match node1
         SMT off, not on; speed not judged
         triad, all CPUs at 80 % of the baseline
-        nothing is off: 31 facts as in node1; speed not measured; not seen: firmware
+        OK: 31 facts match node1; speed not tested; not seen: firmware
         memory devices 15, not 16; SMT off, not on; 2 more: -v; not seen: firmware
         baseline of another kind: memory devices 15, not 16
         ");

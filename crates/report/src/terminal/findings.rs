@@ -11,16 +11,9 @@ use crate::text::{clean, longest, width};
 /// Findings that are shown.
 const MOST: usize = 3;
 
-/// The worst findings, three lines each: what, its cost, one command: where a knob mends it and the record is known by a name,
-/// `linespeed fix`. `merged`: with cost and command in one line where they fit. One for which there is no room whole is not begun,
-/// but the first, whose title is cut. Returns how many were shown.
-pub(super) fn write(
-    screen: &mut Screen,
-    record: &Record,
-    room: usize,
-    shown_by: Option<&str>,
-    merged: bool,
-) -> usize {
+/// The worst findings: what, its cost, one command (where a knob fixes it and the record has a name, `linespeed fix`), and what
+/// explains it. One for which there is no room whole is not begun, but the first, whose title is cut. Returns how many were shown.
+pub(super) fn write(screen: &mut Screen, record: &Record, room: usize, shown_by: Option<&str>) -> usize {
     let findings = &record.diagnosis.findings;
     if findings.is_empty() {
         screen.line(&[Span::plain(summary::nothing(record))]);
@@ -35,7 +28,7 @@ pub(super) fn write(
         // Half a place is none.
         let place = if width(&number) + width(&what) + width(&place) > screen.width() { "" } else { &place };
         let title = format!("{what}{place}");
-        let below = below_title(screen, finding, shown + 1, shown_by, merged);
+        let below = below_title(screen, finding, shown + 1, shown_by);
         let lines = screen.lines_of(&number, "", &title);
         let fits = lines + below.len() <= left;
         if !fits && shown > 0 {
@@ -54,35 +47,27 @@ pub(super) fn write(
     shown
 }
 
-/// What stands below a finding's title: its cost and one command, in a line where that is wanted and they fit.
-fn below_title(
-    screen: &Screen,
-    finding: &Finding,
-    number: usize,
-    shown_by: Option<&str>,
-    merged: bool,
-) -> Vec<String> {
+/// What stands below a finding's title: its cost, one command, and the command that explains it, behind the cost where it fits.
+fn below_title(screen: &Screen, finding: &Finding, number: usize, shown_by: Option<&str>) -> Vec<String> {
     let columns = screen.width().saturating_sub(3);
     let fits = |line: &str| width(&clean(line)) <= columns;
     let typed = |command: &str| screen.typed(command);
     let severity = finding::severity(finding.severity);
-    let costs = [finding::loss(finding), finding::loss_in_short(finding)];
+    let costs = [finding::loss(finding), finding::loss_in_short(finding), finding::loss_in_brief(finding)]
+        .map(|costs| format!("{severity}: {costs}"));
     let fixes = shown_by.map(|of| fix(finding, number, of, typed)).unwrap_or_default();
     let remedy = match fixes.is_empty() {
         true => remedy(finding, columns, typed),
-        false => Some(longest(fixes.iter().cloned(), fits)),
+        false => Some(longest(fixes.into_iter(), fits)),
     };
-    if let Some(command) = fixes.last().or(remedy.as_ref()).filter(|_| merged) {
-        let brief = finding::loss_in_brief(finding);
-        let lines = costs.iter().map(|costs| format!("{severity}: {costs}; {command}"));
-        let lines = lines.chain([format!("{severity}: {brief} {command}")]);
-        let line = longest(lines, fits);
-        if fits(&line) {
-            return vec![line];
+    let explain = finding::explain_command(finding);
+    let both = costs.iter().map(|costs| format!("{costs}; {explain}")).find(|line| fits(line));
+    match both {
+        Some(both) => [Some(both), remedy].into_iter().flatten().collect(),
+        None => {
+            [Some(longest(costs.into_iter(), fits)), remedy, Some(explain)].into_iter().flatten().collect()
         }
     }
-    let costs = longest(costs.into_iter().map(|costs| format!("{severity}: {costs}")), fits);
-    [Some(costs), remedy].into_iter().flatten().collect()
 }
 
 /// What fixes it where it is a knob: which, and to what; the last is the command alone.

@@ -15,7 +15,7 @@ use crate::text::clean;
 pub struct Kept {
     /// Its file.
     pub place: String,
-    /// What `linespeed show` takes for it.
+    /// The name that `linespeed show` accepts for it.
     pub shown_by: String,
     /// Whether the same text was imported before.
     pub before: bool,
@@ -27,9 +27,9 @@ impl Kept {
     }
 }
 
-/// What was made of other tools' output, on one screen: the machines, what was recognised, the first figures, and where the records
-/// are. Above it, where `all` is asked for, every figure and line, those that nobody understood among them: without that the
-/// caller says how many they are.
+/// What was made of other tools' output, on one screen: the machines, what was recognised, the first results, and where the records
+/// are. Above it, if `all` is set, every result and line, those that nobody understood among them: without that the
+/// caller shows how many they are.
 pub fn import(screen: &mut Screen, records: &[Record], kept: &[Kept], all: bool) {
     if all {
         write_all(screen, records);
@@ -40,7 +40,7 @@ pub fn import(screen: &mut Screen, records: &[Record], kept: &[Kept], all: bool)
         several => write_several(screen, several, kept),
     }
     screen.blank();
-    let rest = if all { "" } else { "--all (all that was read), " };
+    let rest = if all { "" } else { "--all (everything read), " };
     let names: Vec<String> = kept.iter().map(|kept| quote_word(&kept.shown_by)).collect();
     match (kept, names.as_slice()) {
         ([one], [name]) => {
@@ -61,7 +61,7 @@ fn name(record: &Record) -> Vec<String> {
     name.into_iter().chain(summary::machine(record)).collect()
 }
 
-/// One machine in a screen; `all`: its figures stand above.
+/// One machine in a screen; `all`: its results stand above.
 fn write_one(screen: &mut Screen, record: &Record, all: bool) {
     let Some(import) = &record.import else { return };
     for (number, line) in name(record).into_iter().enumerate() {
@@ -89,7 +89,7 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
     }
     if !record.diagnosis.findings.is_empty() {
         screen.blank();
-        findings::write(screen, record, FEW_FINDINGS, None, false);
+        findings::write(screen, record, FEW_FINDINGS, None);
     }
     screen.blank();
     let withheld = import.withheld.first().map(kept_as_text);

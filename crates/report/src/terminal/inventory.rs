@@ -9,7 +9,7 @@ use crate::contents::{self, essentials, summary};
 use crate::paint::Span;
 use crate::text::{clean, width};
 
-/// What the machine is and how it is set up, section by section, one fact a line, always in the same order.
+/// What the machine is and how it is set up, section by section, one fact per line, always in the same order.
 pub fn inventory(screen: &mut Screen, record: &Record) {
     let sections = contents::inventory::sections(record);
     let keys = sections.iter().flat_map(|section| &section.facts).map(|fact| width(&clean(&fact.key)) + 3);
@@ -29,7 +29,7 @@ pub(super) fn write_essentials(screen: &mut Screen, record: &Record, room: usize
     screen.clipped(room, |screen| screen.facts(&facts.facts, "", 0, room));
 }
 
-/// What the machine is on one screen, first what of it costs speed; every fact above it, where `all` is asked for. `more`: what tells the rest.
+/// What the machine is on one screen, first what of it costs speed; every fact above it, if `all` is set. `more`: what shows the rest.
 pub fn inventory_answer(screen: &mut Screen, record: &Record, all: bool, more: Option<&str>) {
     if all {
         inventory(screen, record);
@@ -38,7 +38,7 @@ pub fn inventory_answer(screen: &mut Screen, record: &Record, all: bool, more: O
     answer::identity(screen, record);
     screen.blank();
     if !record.diagnosis.findings.is_empty() {
-        findings::write(screen, record, FINDINGS, None, false);
+        findings::write(screen, record, FINDINGS, None);
         screen.blank();
     }
     write_essentials(screen, record, screen.left(1));

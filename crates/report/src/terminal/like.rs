@@ -1,4 +1,4 @@
-//! A record's figures beside what was published of its like.
+//! A record's results beside what was published of its peers.
 
 use diagnose::{Comparable, Like, Passport, Row};
 use record::diagnosis::Position;
@@ -11,7 +11,7 @@ use crate::paint::Tone;
 use crate::table::{Field, Table};
 
 const ROWS: [Field<Row>; 5] = [
-    ("figure", |row| row.what.clone()),
+    ("result", |row| row.what.clone()),
     ("#here", |row| units::figure(row.value, row.unit)),
     ("#typical", |row| row.range.map_or("-".to_owned(), |range| ends_of(range, row.unit))),
     ("?#sources", |row| if row.sources.is_empty() { "-".to_owned() } else { row.sources.len().to_string() }),
@@ -32,7 +32,7 @@ pub fn like(screen: &mut Screen, like: &Like) {
     let of = like
         .design
         .clone()
-        .unwrap_or_else(|| "unknown machine: nothing is known of its processor".to_owned());
+        .unwrap_or_else(|| "unknown machine: no published results of its processor".to_owned());
     let guest = if like.guest { ", as a guest" } else { "" };
     screen.paragraph(&[], Tone::Strong, format!("{of}{guest}"));
     if let Some(others) = like.among {
@@ -43,7 +43,7 @@ pub fn like(screen: &mut Screen, like: &Like) {
     let mut table = Table::with_fields("", None, &fields);
     like.figures.iter().for_each(|row| table.item(&fields, row));
     if like.figures.is_empty() {
-        return screen.say("None of its figures is one of those that are compared.");
+        return screen.say("No result here has a published counterpart.");
     }
     screen.table(&table, 0);
     let sourced = like.figures.iter().filter(|row| !row.sources.is_empty());

@@ -17,7 +17,7 @@ use crate::table::{Field, Table};
 pub struct Listed {
     /// Its name.
     pub name: &'static str,
-    /// The metrics of its figures.
+    /// The metrics of its results.
     pub metrics: &'static [Metric],
     /// The most seconds that it takes: quick, normal, named on the command line, full.
     pub seconds: [f64; 4],
@@ -60,15 +60,25 @@ pub fn glossary(screen: &mut Screen, words: &[Term]) {
     }
 }
 
-/// `linespeed reference`: each machine's name and what it is.
-pub fn references(screen: &mut Screen, machines: &[(&str, &str, Option<&str>)]) {
+/// `linespeed reference`: each machine's name and what it is; those without a result that a default run has, and why, only with `all`.
+pub fn references(screen: &mut Screen, machines: &[(&str, &str, Option<&str>)], all: bool) {
+    let shown = || machines.iter().filter(|(.., apart)| all || apart.is_none());
     let tell = |(name, title, apart): &(&str, &str, Option<&str>)| {
-        let apart = apart.map(|apart| format!("; no shared figure: {apart}")).unwrap_or_default();
+        let apart =
+            apart.map(|apart| format!("; not comparable with a default run: {apart}")).unwrap_or_default();
         ((*name).to_owned(), format!("{title}{apart}"))
     };
-    screen.list("", machines.iter().map(tell));
+    screen.list("", shown().map(tell));
     screen.blank();
-    screen.paragraph(&[], Tone::Quiet, "linespeed reference NAME shows one, linespeed compare . reference:NAME holds this machine against it");
+    let apart = machines.len() - shown().count();
+    if apart > 0 {
+        screen.paragraph(
+            &[],
+            Tone::Plain,
+            format!("More: --all ({apart} not comparable with a default run)"),
+        );
+    }
+    screen.paragraph(&[], Tone::Quiet, "Show one: linespeed reference NAME. Compare this machine with one: linespeed compare . reference:NAME");
 }
 
 const LISTED: [Field<Listed>; 7] = [
@@ -112,7 +122,7 @@ pub fn measurements(screen: &mut Screen, listed: &[Listed]) {
     );
 }
 
-/// The records that are kept, the newest first. `newest` stands for this machine.
+/// The saved records, the newest first. `newest` stands for this machine.
 pub fn records(screen: &mut Screen, entries: &[Entry], newest: Option<&Path>) {
     let mut table = Table::new("Records", None, ["record", "labels", "of"]);
     for entry in entries {
@@ -128,7 +138,7 @@ pub fn records(screen: &mut Screen, entries: &[Entry], newest: Option<&Path>) {
     }
 }
 
-/// What a record is of: the words behind the program's name, in which the command says what was measured.
+/// What a record is of: the words behind the program's name, in which the command shows what was measured.
 fn what_it_is_of(entry: &Entry) -> String {
     let words: Vec<String> = entry.command.iter().skip(1).map(|word| quote_word(word)).collect();
     match words.join(" ") {

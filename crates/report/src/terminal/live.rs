@@ -33,13 +33,13 @@ pub struct Live<'a> {
     pub head: &'a str,
     /// What the machine did.
     pub interval: &'a Interval,
-    /// The watch until now, with this interval.
+    /// The recording until now, with this interval.
     pub watch: &'a Watch,
     /// The last look at the machine's processes.
     pub look: &'a LastLook,
-    /// What that means; `None` where the kernel tells too little.
+    /// What that means; `None` where the kernel shows too little.
     pub bound: Option<&'a Bound>,
-    /// What it is held against.
+    /// What it is compared with.
     pub reference: &'a Reference,
     /// What can be seen, and what cannot.
     pub coverage: &'a [Coverage],
@@ -47,7 +47,7 @@ pub struct Live<'a> {
     pub goes_on: bool,
 }
 
-/// The machine in a line, after the service that is meant, if any.
+/// The machine in a line, after the watched service, if any.
 pub fn live_head(machine: &Machine, service: &str) -> String {
     // A line has no room for both.
     let processor = machine.processor.model_name.as_deref().filter(|_| service.is_empty());

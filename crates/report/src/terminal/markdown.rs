@@ -8,7 +8,7 @@ use crate::text::clean;
 enum Within {
     /// In a paragraph.
     Words,
-    /// In a cell of a table, which a bar ends, in code, too: what shows the table takes the backslash before it away.
+    /// In a cell of a table, which a bar ends, also in code: the renderer removes the backslash before it.
     Cell,
 }
 

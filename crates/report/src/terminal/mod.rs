@@ -1,5 +1,5 @@
 //! A record as text for a terminal. No line is wider than asked, no colour carries a meaning alone, and nothing
-//! that the machine says can act on the terminal.
+//! that the machine shows can act on the terminal.
 
 mod answer;
 mod brief;
@@ -36,6 +36,7 @@ pub use crate::ascii::to_ascii;
 pub use crate::contents::conditions::quiet as quiet_machine;
 use crate::contents::summary;
 use crate::contents::turns::find_turns;
+use crate::contents::verdict::Kind;
 use crate::paint::{Span, Tone};
 pub use brief::{comparison_answer, overhead_answer, scale_answer};
 pub use check::{check, check_line};
@@ -84,11 +85,11 @@ pub fn safe(text: &str) -> String {
     crate::text::clean_page(text)
 }
 
-/// Of more kinds of figures (clock, latency, bandwidth…) the tables take screens: a run of everything that was ended early.
+/// Of more kinds of results (clock, latency, bandwidth…) the tables take screens: a run of everything that was ended early.
 const MOST_KINDS: usize = 3;
 
-/// The answer of a run on one screen, of at most 21 lines. Above it every table, where `all` is asked for; where only a few things
-/// were measured, theirs. `shown_by`: what `linespeed show` takes for this record, where it was kept.
+/// The answer of a run on one screen, of at most 21 lines. Above it every table, if `all` is set; where only a few things
+/// were measured, theirs. `shown_by`: the name that `linespeed show` accepts for this record, if it was saved.
 pub fn answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     let kinds: BTreeSet<_> = record.measurements.iter().map(|m| m.metric.family()).collect();
     if all {
@@ -100,30 +101,27 @@ pub fn answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<
     answer::write(screen, record, shown_by);
 }
 
-/// A record again: what a run of `scale`, `overhead` or `stat` tells of its commands; without figures the inventory stands in place
+/// A record again: what a run of `scale`, `overhead` or `stat` shows of its commands; without results the inventory stands in place
 /// of the answer.
 pub fn record(screen: &mut Screen, record: &Record, all: bool, shown_by: &str) {
     let measured = record.import.is_none();
-    if let Some(watched) = &record.watch {
-        watch::watch_answer(screen, record, watched, all);
-    } else if is_scale(record) {
-        scale_answer(screen, record, all, Some(shown_by));
-    } else if measured && !record.diagnosis.layers.is_empty() && !summary::is_whole(record) {
-        overhead_answer(screen, record, all, Some(shown_by));
-    } else if stat::is_of_a_command(record) || find_turns(record).is_some() {
-        stat_answer(screen, record, all, Some(shown_by));
-    } else if !record.measurements.is_empty() {
+    match (Kind::of(record), &record.watch) {
+        (Kind::Watch, Some(watched)) => watch::watch_answer(screen, record, watched, all),
+        (Kind::Scale, _) => scale_answer(screen, record, all, Some(shown_by)),
+        (Kind::Overhead, _) => overhead_answer(screen, record, all, Some(shown_by)),
+        (Kind::Command, _) => stat_answer(screen, record, all, Some(shown_by)),
         // Of other tools' output the tables are asked for by naming it.
-        answer(screen, record, all || !measured, Some(shown_by));
-    } else {
-        let more = format!("linespeed show {} --all", record::phrase::quote_word(shown_by));
-        let more = if all || !measured { None } else { Some(more.as_str()) };
-        inventory_answer(screen, record, all || !measured, more);
+        (Kind::Run, _) => answer(screen, record, all || !measured, Some(shown_by)),
+        (Kind::Inventory | Kind::Watch, _) => {
+            let more = format!("linespeed show {} --all", record::phrase::quote_word(shown_by));
+            let more = if all || !measured { None } else { Some(more.as_str()) };
+            inventory_answer(screen, record, all || !measured, more);
+        }
     }
 }
 
-/// What a command was bound by, or which is faster of several that were run in turn, on one screen: `linespeed stat`. Above it, where
-/// `all` is asked for, the whole report. `shown_by`: what `linespeed show` takes for this record, where it was kept.
+/// What a command was bound by, or which is faster of several run alternately, on one screen: `linespeed stat`. Above it, where
+/// `all` is asked for, the whole report. `shown_by`: the name that `linespeed show` accepts for this record, if it was saved.
 pub fn stat_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     match find_turns(record) {
         Some(turns) => turns::turns_answer(screen, record, turns, all, shown_by),

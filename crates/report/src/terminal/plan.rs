@@ -9,7 +9,7 @@ use super::screen::Screen;
 use crate::contents::plan::blocks;
 use crate::paint::Tone;
 
-/// How to lay a program out; where that needs more than a screen, what matters most, below the whole where `all` is asked for.
+/// How to lay a program out; where that needs more than a screen, what matters most, below the whole if `all` is set.
 pub fn plan(screen: &mut Screen, plan: &Plan, all: bool) {
     screen.begin_answer(all);
     let blocks = blocks(plan);

@@ -1,4 +1,4 @@
-//! A reference machine on one screen: what it is, its figures by metric, and the claims of the document, those that do not hold first.
+//! A reference machine on one screen: what it is, its results by metric, and the claims of the document, those that do not hold first.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::contents::claims;
 use crate::paint::{Span, Tone};
 use crate::text::{clean, pad_right, width, wrap};
 
-/// Metrics whose figures are summed up.
+/// Metrics whose results are summed up.
 const METRICS: usize = 5;
 
-/// `linespeed reference NAME`: the answer on one screen; above it, with `all`, every table and every claim. What it is, its figures,
+/// `linespeed reference NAME`: the answer on one screen; above it, with `all`, every table and every claim. What it is, its results,
 /// and as many of the claims as there is room for.
 pub fn reference(screen: &mut Screen, record: &Record, answers: &[JudgedClaim], all: bool, shown_by: &str) {
     let all = all || !screen.is_terminal();
@@ -24,7 +24,7 @@ pub fn reference(screen: &mut Screen, record: &Record, answers: &[JudgedClaim], 
         every(screen, answers);
     }
     screen.begin_answer(all);
-    answer::head(screen, record);
+    answer::begin(screen, record);
     figures(screen, record);
     screen.blank();
     if !answers.is_empty() {
@@ -56,7 +56,7 @@ pub fn reference(screen: &mut Screen, record: &Record, answers: &[JudgedClaim], 
     screen.more(&format!("linespeed reference {} --all ({more})", quote_word(shown_by)));
 }
 
-/// Every claim, what the figures say of it, and the figures.
+/// Every claim, what the results say of it, and the results.
 fn every(screen: &mut Screen, answers: &[JudgedClaim]) {
     let Some(first) = answers.first() else { return };
     screen.heading(&claims::counted(answers));
@@ -71,7 +71,7 @@ fn every(screen: &mut Screen, answers: &[JudgedClaim]) {
     }
 }
 
-/// A metric's figures in a line: how many, and from where to where they reach.
+/// A metric's results in a line: how many, and from where to where they reach.
 fn figures(screen: &mut Screen, record: &Record) {
     let mut of: BTreeMap<Metric, Vec<&Measurement>> = BTreeMap::new();
     for m in record.measurements.iter().filter(|m| m.metric != metrics::COUNTER_COUNT) {
@@ -86,9 +86,9 @@ fn figures(screen: &mut Screen, record: &Record) {
         let reach = match (all.len(), least.split_once(' '), most.split_once(' ')) {
             (1, ..) => most.clone(),
             (several, Some((number, one)), Some((_, other))) if one == other => {
-                format!("{number} to {most} ({several} figures)")
+                format!("{number} to {most} ({several} results)")
             }
-            (several, ..) => format!("{least} to {most} ({several} figures)"),
+            (several, ..) => format!("{least} to {most} ({several} results)"),
         };
         screen.line(&[Span::plain(format!("  {}  {reach}", pad_right(name.name(), names)))]);
     }

@@ -16,11 +16,11 @@ use crate::paint::{Span, Tone};
 use crate::table::Table;
 use crate::text::width;
 
-/// How much of the figures a terminal has room for: a normal run scales no more workloads.
-pub(super) const ROOM: Room = Room { rows: 16, workloads: 3, placements: 1, steps: 3 };
+/// How much of the results a terminal has room for: a normal run scales no more workloads.
+pub(super) const ROOM: Room = Room { rows: 16, workloads: 3, placements: 1 };
 
 /// The report: what the machine is, how noisy it was, how far from line speed, what costs speed, what could not be seen, and below it
-/// the figures in detail. `shown_by`: what `linespeed show` takes for this record, where that is known.
+/// the results in detail. `shown_by`: the name that `linespeed show` accepts for this record, if known.
 pub fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     if let Some(banner) = summary::banner(record) {
         let tone = if record.import.is_some() { Tone::Strong } else { Tone::Serious };
@@ -149,7 +149,7 @@ pub(super) fn evidence(screen: &mut Screen, record: &Record) {
     }
 }
 
-/// The figures, block by block; charts come last in theirs.
+/// The results, block by block; charts come last in theirs.
 pub(super) fn figures(screen: &mut Screen, record: &Record) {
     blocks(record, ROOM).iter().for_each(|one| block(screen, one, false));
 }
@@ -203,7 +203,7 @@ fn items(screen: &mut Screen, all: &[Item]) {
 
 /// A table, below its own title where it is not the only thing below a heading.
 fn titled(screen: &mut Screen, heading: &str, table: &Table) {
-    // One that its first column says already is not said again.
+    // One that its first column shows already is not said again.
     if !heading.is_empty()
         && table.title != heading
         && table.columns.first().is_none_or(|column| column.head != table.title)
@@ -233,13 +233,13 @@ fn map(screen: &mut Screen, heat: &Heat) {
     }
 }
 
+/// A chart's lines in characters, as wide as the terminal leaves room for.
 fn draw(screen: &mut Screen, chart: &chart::Chart) {
-    // Wider than this a curve gains nothing and the eye loses its names.
-    let columns = (screen.width() - 2).min(110);
     screen.blank();
     screen.paragraph(&[Span::plain("  ")], Tone::Plain, &chart.title);
-    match chart::terminal::draw(chart, columns) {
-        Some(lines) => screen.picture(lines),
-        None => screen.paragraph(&[Span::plain("  ")], Tone::Plain, chart.description()),
-    }
+    let columns = screen.width().saturating_sub(BESIDE_CURVE).clamp(8, 60);
+    screen.table(&chart::spark::table(chart, columns), 2);
 }
+
+/// Columns of a curve's name and ends.
+const BESIDE_CURVE: usize = 60;

@@ -17,15 +17,16 @@ pub(super) const FINDINGS: usize = 6;
 pub(super) const FEW_FINDINGS: usize = 3;
 /// Lines of a comparison's answer below a gate.
 pub(super) const LEAST_ANSWER: usize = 10;
-/// What was read of one machine: outputs, and lines of their figures beside its facts.
+/// What was read of one machine: outputs, and lines of their results beside its facts.
 pub(super) const OUTPUTS: usize = 4;
 pub(super) const FIGURES: usize = 8;
 /// Lines of CPUs, clock and memory of a command, and of what was counted of it.
 pub(super) const FACTS: usize = 3;
 pub(super) const COUNTS: usize = 2;
-/// Lines of how noisy it was.
+/// Lines of how noisy it was, and of the machine.
 pub(super) const NOISE: usize = 2;
-/// Lines of the sentence that ends a watch.
+pub(super) const MACHINE: usize = 2;
+/// Lines of the sentence that ends a recording.
 pub(super) const WATCHED: usize = 3;
 
 /// Of the screen of `live`: lines of the sentence and its advice together, of which the advice has one at least; lines more of them on

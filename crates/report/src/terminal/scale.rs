@@ -1,11 +1,11 @@
-//! What `linespeed scale` says beside its steps: how it ended, the command, what could not be measured of it.
+//! What `linespeed scale` shows beside its steps: how it ended, the command, what could not be measured of it.
 
 use record::{Coverage, Ended, Record, State, detail, metrics};
 
 use crate::contents::command::command_text;
 use crate::text::capitalized;
 
-/// Whether a record is one of `linespeed scale`: what it covers says so, figures or not.
+/// Whether a record is one of `linespeed scale`: what it covers shows so, results or not.
 pub fn is_scale(record: &Record) -> bool {
     record.coverage.iter().any(|c| c.topic() == Coverage::SCALE)
 }

@@ -77,7 +77,7 @@ impl Screen {
         }
     }
 
-    /// Lines that are left for the answer where so many more follow; a document has room for all.
+    /// Lines left for the answer where so many more follow; a document has room for all.
     pub fn left(&self, below: usize) -> usize {
         match self.is_terminal() {
             true => LINES.saturating_sub(self.lines() - self.top + below),
@@ -85,14 +85,14 @@ impl Screen {
         }
     }
 
-    /// The command that tells the rest, unless that stands above.
+    /// The command that shows the rest, unless that stands above.
     pub fn more(&mut self, command: &str) {
         if !self.all {
             self.uncut(&format!("More: {command}"));
         }
     }
 
-    /// The option that tells the rest likewise, with what that is.
+    /// The option that shows the rest likewise, with what that is.
     pub fn more_with(&mut self, option: &str) {
         if !self.all {
             self.paragraph(&[], Tone::Plain, format!("More: {option}"));
@@ -271,7 +271,7 @@ impl Screen {
         self.text(&[Span::quiet(first)], others, Tone::Plain, &text.to_string(), most);
     }
 
-    /// Entries below a heading, behind their names in a column; a name that stands above is not said again. Nothing where there is
+    /// Entries below a heading, behind their names in a column; a repeated name is left out. Nothing where there is
     /// none.
     pub fn list<Name: AsRef<str>, Says: Display>(
         &mut self,
@@ -361,7 +361,7 @@ impl Screen {
         before.clear();
     }
 
-    /// Facts, one a line behind `indent`, their values in one column, which begins at `at` at least; in at most so many lines, where each
+    /// Facts, one per line behind `indent`, their values in one column, which begins at `at` at least; in at most so many lines, where each
     /// has one: those that need more take what is left, the others are cut.
     pub(crate) fn facts(&mut self, facts: &[Fact], indent: &str, at: usize, most: usize) {
         if self.markdown {
@@ -451,7 +451,7 @@ const WIDEST_KEY: usize = 32;
 /// Columns that a name may take beside its text.
 const LONGEST_NAME: usize = 24;
 
-/// A finished line that says at its end that more would follow. One that has no room for that loses its end, and its colours.
+/// A finished line that shows at its end that more would follow. One that has no room for that loses its end, and its colours.
 fn ending(line: &str, columns: usize) -> String {
     let plain = paint::without_colour(line);
     if width(&plain) + 2 <= columns {

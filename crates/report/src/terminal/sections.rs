@@ -14,7 +14,7 @@ type Write = fn(&mut Screen, &Record, &str);
 /// A measurement's name and its metrics.
 pub type Measured = (&'static str, &'static [Metric]);
 
-/// The parts that are no figures.
+/// The parts that are no results.
 const PARTS: &[(&str, Write)] = &[
     ("findings", |screen, record, shown_by| {
         findings(screen, record, Some(shown_by));
@@ -29,7 +29,7 @@ const PARTS: &[(&str, Write)] = &[
 ];
 
 /// One part of a report by its name: `findings`, `losses`, `noise`, `coverage`, a measurement, a metric. False where the record has
-/// nothing of that name. `shown_by`: what `linespeed show` takes for this record; `measured`: each measurement with its metrics.
+/// nothing of that name. `shown_by`: the name that `linespeed show` accepts for this record; `measured`: each measurement with its metrics.
 pub fn section(
     screen: &mut Screen,
     record: &Record,
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::terminal::Style;
 
-    /// A whole run; `disturbed`: all its figures are unreliable, and every second bandwidth is known too badly to be shown.
+    /// A whole run; `disturbed`: all its results are unreliable, and every second bandwidth is known too badly to be shown.
     fn whole_run(disturbed: bool) -> Record {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../linespeed/tests/records/0.1/main.json");
         let mut record = Record::read(std::path::Path::new(path)).unwrap();

@@ -1,4 +1,4 @@
-//! What `linespeed stat` says of a command: what it was bound by, where its time went, what was counted, what could not be
+//! What `linespeed stat` shows of a command: what it was bound by, where its time went, what was counted, what could not be
 //! seen.
 
 use record::{Coverage, Record, State};
@@ -8,11 +8,10 @@ use super::screen::Screen;
 use super::{answer, report};
 use crate::contents::command::{command_text, describe_runs, early_end, find_time};
 use crate::contents::command_tables::{around, counts, probes, times};
-use crate::contents::{conditions, summary};
 use crate::paint::Span;
 use crate::table::Table;
 
-/// What the coverage of a command tells of, beside single events.
+/// What the coverage of a command shows of, beside single events.
 const COVERED: [&str; 9] = [
     Coverage::COUNTERS,
     "kernel events",
@@ -25,33 +24,23 @@ const COVERED: [&str; 9] = [
     "ceilings",
 ];
 
-/// Whether the record is of a command that ran, or was watched.
-pub(super) fn is_of_a_command(record: &Record) -> bool {
-    record.import.is_none() && find_time(record).is_some()
-}
-
-/// What a command was bound by, on one screen: `linespeed stat`. Above it, where `all` is asked for, the whole report. `shown_by`:
-/// what `linespeed show` takes for this record.
+/// What a command was bound by, on one screen: `linespeed stat`. Above it, if `all` is set, the whole report. `shown_by`:
+/// the name that `linespeed show` accepts for this record.
 pub(super) fn command_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     report::above_answer(screen, record, all, shown_by);
     let Some(time) = find_time(record) else { return };
-    screen.line(&[Span::strong(command_text(time))]);
-    if let Some(early) = early_end(record, time) {
-        screen.line(&[Span::strong(early)]);
-    }
-    screen.short(2, "", "", describe_runs(time));
-    screen.short(NOISE, "", "  ", summary::noise_in_a_line(record));
-    if let Some(quiet) = conditions::quiet(&record.conditions) {
-        screen.line(&[Span::plain(quiet)]);
-    }
-    screen.blank();
     if let Some(bound) = &record.diagnosis.bound {
         screen.hanging("", "  ", format!("Bound by {}: {}", bound.by.name(), bound.says));
         for advice in bound.advice.iter().take(if all { usize::MAX } else { 1 }) {
             screen.hanging("  Try: ", "    ", screen.typed(&advice.to_string()));
         }
     }
-    screen.clipped(screen.left(ENDING), |screen| {
+    screen.line(&[Span::strong(command_text(time))]);
+    if let Some(early) = early_end(record, time) {
+        screen.line(&[Span::strong(early)]);
+    }
+    screen.short(2, "", "", describe_runs(time));
+    screen.clipped(screen.left(ENDING + NOISE), |screen| {
         for table in [times(record, time), probes(time)].map(Table::without_notes) {
             if !table.is_empty() {
                 screen.table(&table, 2);
@@ -74,6 +63,7 @@ pub(super) fn command_answer(screen: &mut Screen, record: &Record, all: bool, sh
         |of: &Coverage| [Some(of.why()), remedy(of)].into_iter().flatten().collect::<Vec<_>>().join(": ");
     let lost: Vec<(String, String)> = lost.into_iter().map(|of| (of.what.clone(), why(of))).collect();
     answer::unseen_why(screen, &lost, None, 2);
+    answer::noise(screen, record);
     answer::more(screen, record, shown_by, 0);
 }
 
@@ -165,8 +155,7 @@ mod tests {
         assert!(at("ended early by signal 2: 2 of 9 runs counted") < at("took "));
         record.measurements[0].detail.set(detail::ENDS, json!([{"stopped": 2}]));
         assert!(
-            shown(&record, 100)
-                .contains("ended early by signal 2: what follows is of a run that was cut short")
+            shown(&record, 100).contains("ended early by signal 2: the results are of an incomplete run")
         );
     }
 

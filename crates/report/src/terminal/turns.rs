@@ -1,4 +1,4 @@
-//! What `linespeed stat` says of several commands that were run in turn.
+//! What `linespeed stat` shows of several commands run alternately.
 
 use record::Record;
 use record::in_turn::alone;
@@ -7,8 +7,6 @@ use record::turns::Turns;
 use super::room::{ENDING, NOISE};
 use super::screen::Screen;
 use super::{answer, report, stat};
-use crate::contents::conditions;
-use crate::contents::summary;
 use crate::contents::turns::{FEW, describe_rounds, table};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
@@ -18,7 +16,7 @@ const COLUMNS: usize = 6;
 /// Characters of a command in the table.
 const NAME: usize = 20;
 
-/// Which is faster and what bounds each, on one screen. Above it, where `all` is asked for, the report of each command.
+/// Which is faster and what bounds each, on one screen. Above it, if `all` is set, the report of each command.
 pub(super) fn turns_answer(
     screen: &mut Screen,
     record: &Record,
@@ -47,14 +45,8 @@ pub(super) fn turns_answer(
         }
     }
     screen.line(&[Span::plain(describe_rounds(record))]);
-    if !many {
-        if let Some(floor) = &turns.floor_says {
-            screen.short(NOISE, "", "  ", floor);
-        }
-        screen.short(NOISE, "", "  ", summary::noise_in_a_line(record));
-    }
-    if let Some(quiet) = conditions::quiet(&record.conditions) {
-        screen.line(&[Span::plain(quiet)]);
+    if let Some(floor) = turns.floor_says.as_ref().filter(|_| !many) {
+        screen.short(NOISE, "", "  ", floor);
     }
     screen.blank();
     let mut table = table(record, turns);
@@ -68,7 +60,7 @@ pub(super) fn turns_answer(
         table = narrower;
     }
     screen.table(&table.without_notes(), 2);
-    let room = screen.left(ENDING + 1);
+    let room = screen.left(ENDING + 1 + if many { 0 } else { NOISE });
     if room > 1 {
         screen.blank();
     }
@@ -83,6 +75,9 @@ pub(super) fn turns_answer(
     screen.clipped(room, |screen| said.for_each(|says| screen.hanging("", "  ", says)));
     let lost: Vec<(String, String)> = stat::lost(record).map(|of| (of.what.clone(), of.why())).collect();
     answer::unseen_why(screen, &lost, None, 2);
+    if !many {
+        answer::noise(screen, record);
+    }
     answer::more(screen, record, shown_by, 0);
 }
 

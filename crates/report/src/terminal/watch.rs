@@ -1,4 +1,4 @@
-//! A watch that was kept: what `linespeed show` says of it, and the sentence that ends it.
+//! A saved recording: what `linespeed show` shows of it, and the sentence that ends it.
 
 use record::{Record, Watch};
 
@@ -7,12 +7,12 @@ use super::screen::Screen;
 use super::{answer, report};
 use crate::contents::watch;
 
-/// What a whole watch was bound by: each verdict's share of the time, the largest first.
+/// What a whole recording was bound by: each verdict's share of the time, the largest first.
 pub fn live_summary(screen: &mut Screen, watched: &Watch) {
     screen.short(WATCHED, "", "  ", watch::summary(watched));
 }
 
-/// A watch: its summary, its stretches, its curves and who had the CPUs. Below it, where `all` is asked for, the machine and what
+/// A recording: its summary, its stretches, its curves and who had the CPUs. Below it, if `all` is set, the machine and what
 /// could not be seen.
 pub(super) fn watch_answer(screen: &mut Screen, record: &Record, watched: &Watch, all: bool) {
     live_summary(screen, watched);

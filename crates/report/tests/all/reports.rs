@@ -98,12 +98,11 @@ fn answer_and_page_have_the_reports_order() {
         let places: Vec<usize> = parts.iter().map(at).collect();
         assert!(places.is_sorted(), "{parts:?} stand at {places:?} in {text}");
     };
-    let answer = &answer[answer.rfind("node-17").unwrap()..];
-    in_order(answer, &["node-17", "noise: ", "82 %", &finding, "Not seen", "More: "]);
-    let headings =
-        ["line-speed", "findings", "unseen", "losses", "inventory"].map(|id| format!("<section id=\"{id}\""));
-    let parts: Vec<&str> =
-        ["node-17", "noise: "].into_iter().chain(headings.iter().map(String::as_str)).collect();
+    let answer = &answer[answer.find("node-17").unwrap()..];
+    in_order(answer, &["node-17", "82 %", &finding, "Not seen", "noise: ", "Machine: ", "More: "]);
+    let headings = ["line-speed", "findings", "losses", "inventory", "conditions", "unseen"]
+        .map(|id| format!("<section id=\"{id}\""));
+    let parts: Vec<&str> = ["node-17"].into_iter().chain(headings.iter().map(String::as_str)).collect();
     in_order(&page, &parts);
 }
 
@@ -229,7 +228,7 @@ fn the_page_leads_with_what_was_asked_for_and_evidence_comes_last() {
     let all = contents(&record);
     let at =
         |id: &str| all.iter().position(|other| other == id).unwrap_or_else(|| panic!("no {id} in {all:?}"));
-    let order = ["line-speed", "findings", "unseen", "losses", "of-core-clock", "inventory", "all"].map(at);
+    let order = ["line-speed", "findings", "losses", "of-core-clock", "inventory", "all", "unseen"].map(at);
     assert!(order.is_sorted() && order[0] == 0, "{all:?}");
     record.coverage.push(record::Coverage::skipped("scale: 4 CPUs, cores-first", "no room"));
     assert_eq!(contents(&record)[0], "of-scaling-of-primes");

@@ -1,4 +1,4 @@
-//! Where a watch is kept: the file of `--output`, written each minute and at the end.
+//! Where a recording is kept: the file of `--output`, written each minute and at the end.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::options::Options;
 use crate::output;
 use crate::redaction::redact_with;
 
-/// The file that a watch is kept in.
+/// The file that a recording is kept in.
 pub struct Kept<'a> {
     options: &'a Options,
     file: Option<PathBuf>,
@@ -30,7 +30,7 @@ impl<'a> Kept<'a> {
     pub fn checked(options: &'a Options) -> Result<Self, Failure> {
         let file = checked_output_file(options)?;
         if options.out.label.is_some() && !is_named(options) {
-            return Err(Failure::usage("--label names a record that is kept: write it with --output FILE"));
+            return Err(Failure::usage("--label needs a saved record: add --output FILE"));
         }
         Ok(Self { options, file, until: None, said: false })
     }
@@ -56,7 +56,7 @@ impl<'a> Kept<'a> {
         Ok(())
     }
 
-    /// Writes the whole watch; where that fails, says what the file holds.
+    /// Writes the whole recording; where that fails, shows what the file holds.
     pub fn write_at_the_end(&self, record: &Record) -> Result<(), Failure> {
         let Some(file) = &self.file else { return Ok(()) };
         let written = if is_named(self.options) {
@@ -65,7 +65,7 @@ impl<'a> Kept<'a> {
             self.write(record)
         };
         if let (Err(_), Some(until)) = (&written, &self.until) {
-            output::complain(&format!("{} holds the watch until {until}", visible(file)));
+            output::complain(&format!("{} has the recording until {until}", visible(file)));
         }
         written
     }

@@ -96,7 +96,7 @@ fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
     let there: Vec<&str> = plan.snippets.iter().map(|snippet| snippet.tool.as_str()).collect();
     let why = match there.as_slice() {
         [] => "this layout is what happens without binding".to_owned(),
-        tools => format!("this layout cannot be told to it; there is: {}", tools.join(", ")),
+        tools => format!("no lines of this layout for it; available: {}", tools.join(", ")),
     };
     Failure::Cannot(format!("nothing to paste for {tool}: {why}"))
 }
@@ -109,7 +109,7 @@ fn of_record(argument: &str) -> Result<(Record, Vec<Text>), Failure> {
     Ok((source.record, vec![says]))
 }
 
-/// This machine as it is now, with the figures of its newest records; and which those are.
+/// This machine as it is now, with the results of its newest records; and which those are.
 fn of_this_machine() -> (Record, Vec<Text>) {
     let found = machine::inspect(&Root::live());
     let mut record = new_record();

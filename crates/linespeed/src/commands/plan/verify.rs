@@ -1,4 +1,4 @@
-//! `linespeed plan --verify -- COMMAND`: the same work as planned and unbound, in turn.
+//! `linespeed plan --verify -- COMMAND`: the same work as planned and unbound, alternately.
 
 use diagnose::judge_verification;
 use experiment::copies::{RunOptions, raise_file_limit};

@@ -78,7 +78,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     Ok(if warned && !quiet { FOUND } else { 0 })
 }
 
-/// How noisy the machine is, by the last proof or measured now; what records of it tell of wake-ups.
+/// How noisy the machine is, by the last proof or measured now; what records of it show of wake-ups.
 fn estimate_noise(options: &Options, stop: &Stop) -> NoiseEstimate {
     let machine = machine::inspect(&Root::live()).machine;
     let hypervisor = machine.is_virtual();

@@ -19,7 +19,7 @@ use crate::options::{Options, Quiet};
 use crate::progress::{name_processes, say_left};
 use crate::{files, output};
 
-/// Runs the command; its exit code. With `--json` what became of it is told once, however it ended.
+/// Runs the command; its exit code. With `--json` what became of it is shown once, however it ended.
 pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u8, Failure> {
     if !options.out.json {
         return attempt(options, quiet, names, &mut Vec::new());

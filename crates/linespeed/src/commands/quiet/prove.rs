@@ -1,4 +1,4 @@
-//! `linespeed quiet --prove`: what setting knobs gains here, from blocks or runs before and after in turn.
+//! `linespeed quiet --prove`: what setting knobs gains here, from blocks or runs alternating before and after.
 
 use ::quiet::error::Error;
 use ::quiet::tuned_session::TunedSession;

@@ -1,4 +1,4 @@
-//! A tuned session of this program: who begins it, what is said of it, whether all came back.
+//! A tuned session of this program: who begins it, what is shown of it, whether all came back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -61,7 +61,7 @@ pub fn begin_value(options: &Options, value: &KnobValue, purpose: Purpose) -> Re
     TunedSession::begin(&caller(), wanted)
 }
 
-/// `--quiet-machine`: the knobs set for linespeed's own measuring; `None` where that was not asked for.
+/// `--quiet-machine`: the knobs set for linespeed's own measuring; `None` without it.
 pub fn for_measuring(options: &Options) -> Result<Option<TunedSession>, Failure> {
     if !options.measuring.quiet_machine {
         return Ok(None);
@@ -71,7 +71,7 @@ pub fn for_measuring(options: &Options) -> Result<Option<TunedSession>, Failure>
     Ok(Some(tuned))
 }
 
-/// What is set, where that was asked for; what is not, unless nothing was to be said.
+/// What is set, if asked for; what is not, unless output is off.
 pub fn tell(options: &Options, tuned: &TunedSession) {
     if options.out.quiet_output || options.out.json {
         return;
@@ -83,14 +83,14 @@ pub fn tell(options: &Options, tuned: &TunedSession) {
     let missing: Vec<&str> =
         tuned.outcomes().iter().filter(|outcome| outcome.is_missing()).map(|outcome| outcome.knob).collect();
     if !missing.is_empty() {
-        output::complain(&format!("not set: {} (-v says why)", missing.join(", ")));
+        output::complain(&format!("not set: {} (-v shows why)", missing.join(", ")));
     }
     for (knob, note) in tuned.outcomes().iter().filter_map(|done| Some((done.knob, done.note.as_ref()?))) {
         output::complain(&format!("{knob}: {note}"));
     }
 }
 
-/// What the record says of them.
+/// What the record shows of them.
 pub fn knobs(tuned: Option<&TunedSession>) -> Vec<record::Knob> {
     tuned.map(TunedSession::knobs).unwrap_or_default()
 }

@@ -83,7 +83,7 @@ pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) 
         output::verbose(&options.out, &format!("{kind} {}: {took}", number + 1));
         runs.interrupted = run.note_signal(stop);
         looker.iter_mut().for_each(|looker| looker.look_when_due(true));
-        // What a signal cut short is told when it is all that there is, and else left out.
+        // What a signal cut short is shown when it is all that there is, and else left out.
         if number >= warmup && (runs.interrupted.is_none() || runs.done.is_empty()) {
             runs.done.push(run);
         }

@@ -1,4 +1,4 @@
-//! Several commands under `linespeed stat`, in turn.
+//! Several commands under `linespeed stat`, run alternately.
 
 use experiment::failure::Trouble;
 use experiment::rounds::Turn;
@@ -109,7 +109,7 @@ fn refusal(options: &Options, which: usize, why: &SpawnError) -> String {
     let said = redaction::refused(options, why);
     match why {
         SpawnError::NotFound { hint: Hint::NotOnPath, .. } if which > 0 => {
-            format!("{said} (::: parts commands here; one that has a ::: of its own goes into sh -c '...')")
+            format!("{said} (::: separates commands; put a command with its own ::: into sh -c '...')")
         }
         _ => said,
     }
@@ -159,7 +159,7 @@ impl Observer for Heard<'_> {
             let of = count_noun(self.commands, "command");
             let left = units::figure_to(seconds, "s", 2);
             output::complain(&format!(
-                "{of} in turn, about {left} left; Ctrl-C ends it and shows what was measured"
+                "{of}, alternating, about {left} left; Ctrl-C stops and shows the results"
             ));
         }
     }

@@ -1,5 +1,5 @@
-//! A matrix as a report describes it, drawn as a shaded table on the page (`page/heat.rs`) and as shaded figures on the terminal
-//! (`terminal`): the slower, the darker. Its figures stand beside it in words or as a table, so that no shade is
+//! A matrix as a report describes it, drawn as a shaded table on the page (`page/heat.rs`) and as shaded results on the terminal
+//! (`terminal`): the slower, the darker. Its results stand beside it in words or as a table, so that no shade is
 //! needed to read it.
 
 pub(crate) mod terminal;
@@ -17,11 +17,11 @@ const ALIKE: f64 = 0.05;
 pub(crate) struct Head {
     /// Its name, short: a number.
     pub name: String,
-    /// What it lies in, alike for neighbours that belong together: `node 3`. Empty where there is nothing to tell.
+    /// What it lies in, alike for neighbours that belong together: `node 3`. Empty where there is nothing to show.
     pub group: String,
 }
 
-/// A matrix. Every row has a cell a column, once it is [`Heat::checked`].
+/// A matrix. Every row has one cell per column, once it is [`Heat::checked`].
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Heat {
     /// What it shows.
@@ -47,7 +47,7 @@ pub(crate) struct Heat {
 }
 
 impl Heat {
-    /// The matrix without values that are no figures (not finite, or not above 0), every row as long as there are
+    /// The matrix without values that are no results (not finite, or not above 0), every row as long as there are
     /// columns. `None` where no value is left.
     pub(crate) fn checked(mut self) -> Option<Self> {
         self.cells.resize(self.rows.len(), Vec::new());
@@ -105,7 +105,7 @@ impl Heat {
         let mut values: Vec<f64> = self.values().map(|(_, _, value)| value).collect();
         values.sort_by(f64::total_cmp);
         if self.unit == "ns" {
-            // Latencies stay in ns up to five digits: people compare them with figures in ns. Beyond, no figure is longer
+            // Latencies stay in ns up to five digits: people compare them with results in ns. Beyond, no result is longer
             // than four.
             let most = values.last().copied().unwrap_or(1.0);
             let fits = |scale: f64| most < scale * if scale > 1.0 { 1e4 } else { 1e5 };

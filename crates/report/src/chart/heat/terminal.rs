@@ -1,10 +1,10 @@
-//! A matrix in characters: each figure with its shade behind it, so that no colour is needed.
+//! A matrix in characters: each result with its shade behind it, so that no colour is needed.
 
 use super::Heat;
 use crate::paint::{Span, Tone};
 use crate::text::{pad_left, width};
 
-/// Shades behind a figure, fast to slow.
+/// Shades behind a result, fast to slow.
 const SHADES: [&str; 5] = [" ", "░", "▒", "▓", "█"];
 /// Stands where a row and a column are the same and so no pair.
 const ITSELF: &str = "\\";
@@ -39,7 +39,7 @@ pub(crate) fn draw(heat: &Heat, columns: usize) -> Option<Vec<Vec<Span>>> {
                     spans.push(Span::new(tone(shade), SHADES[shade]));
                 }
                 None => {
-                    // Not blank: the fastest figures have no shade, and a small map has no figures.
+                    // Not blank: the fastest results have no shade, and a small map has no results.
                     let sign = if heat.is_cell(row, column) { "·" } else { ITSELF };
                     spans.push(Span::quiet(format!("{} ", pad_left(sign, cell - 1))));
                 }
@@ -70,7 +70,7 @@ pub(crate) fn legend(heat: &Heat) -> String {
     parts.join(", ")
 }
 
-/// A shade's tone: it only repeats what the character says.
+/// A shade's tone: it only repeats what the character shows.
 fn tone(shade: usize) -> Tone {
     match shade {
         0 | 1 => Tone::Quiet,

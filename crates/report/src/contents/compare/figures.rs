@@ -1,4 +1,4 @@
-//! Figures of several records side by side: a column each for a few, the spread for many.
+//! Results of several records side by side: one column each for a few, the spread for many.
 
 use record::comparison::{Cell, Row};
 use record::difference::Verdict;
@@ -11,7 +11,7 @@ use crate::contents::{Block, Part};
 use crate::table::Table;
 use crate::text::{capitalized, range};
 
-/// A block a group of figures.
+/// One block per group of results.
 pub(super) fn blocks(c: &Comparison) -> Vec<Block> {
     c.rows
         .chunk_by(|a, b| a.group == b.group)
@@ -38,17 +38,21 @@ fn value(row: &Row, cell: &Cell) -> String {
         .map_or("-".to_owned(), |value| format!("{}{mark}", value_text(row, value, cell.value_interval)))
 }
 
-/// What this figure is to the baseline's; of figures that are not printed there is no ratio either.
-fn ratio(c: &Comparison, row: &Row, cell: &Cell) -> String {
+/// How fast it is beside the baseline, above 1 faster, with the interval of that; where no direction is better, the ratio of the
+/// results. Of results that are not printed there is neither.
+fn speed(c: &Comparison, row: &Row, cell: &Cell) -> [String; 2] {
     let withheld = cell.withheld || row.cells.get(c.baseline).is_some_and(|base| base.withheld);
-    match cell.ratio {
-        Some(_) if withheld => "-".to_owned(),
-        Some(ratio) => times(ratio),
-        None => String::new(),
+    match row.speed(cell) {
+        Some(_) if withheld => ["-".to_owned(), String::new()],
+        Some((ratio, interval)) => {
+            let between = interval.map(|(low, high)| range(&times(low), &times(high)));
+            [times(ratio), between.unwrap_or_default()]
+        }
+        None => Default::default(),
     }
 }
 
-/// A value of a row with as many digits as its interval leaves; of what the row's name says already, no unit.
+/// A value of a row with as many digits as its interval leaves; of what the row's name shows already, no unit.
 fn value_text(row: &Row, value: f64, interval: Option<(f64, f64)>) -> String {
     match row.metric {
         metrics::CORE_IPC => units::figure_to(value, "ratio", units::digits_within(value, interval)),
@@ -56,7 +60,7 @@ fn value_text(row: &Row, value: f64, interval: Option<(f64, f64)>) -> String {
     }
 }
 
-/// Notes of a row: what stands against its figures.
+/// Notes of a row: what stands against its results.
 fn notes(table: &mut Table, row: &Row) {
     let doubts =
         row.cells.iter().filter_map(|cell| cell.doubt.as_ref()).map(|doubt| doubt.gist().to_string());
@@ -69,7 +73,7 @@ fn head(mark: &str, name: &str) -> String {
     format!("{mark}{}", name.trim_start_matches(['#', '?']))
 }
 
-/// A few records: a column each, with what it is to the baseline; of two, and of watches, with the interval of that and what can be
+/// A few records: one column each, with what it is to the baseline; of two, and of recordings, with the interval of that and what can be
 /// said of it.
 fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
@@ -78,10 +82,10 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     for other in &others {
         heads.extend([
             head("#", &called(c, *other)),
-            format!("#{}", if watches { "change" } else { "ratio" }),
+            format!("#{}", if watches { "change" } else { "speed" }),
         ]);
         if watches || single {
-            // Beside one other, of watches it is what a reader looks for first: names are broken before it goes.
+            // Beside one other, of recordings it is what a reader looks for first: names are broken before it goes.
             let mark = |is_optional| if is_optional { "?" } else { "" };
             let words = if watches { "" } else { "difference" };
             heads.push(format!("{}#95 % interval", mark(!(watches && single))));
@@ -100,21 +104,18 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
             if watches {
                 cells.extend(change(row, cell));
             } else if single {
-                let known =
-                    cell.interval.filter(|_| !cell.withheld && !base.is_some_and(|base| base.withheld));
-                cells.push(ratio(c, row, cell));
-                cells.push(known.map_or(String::new(), |(low, high)| range(&times(low), &times(high))));
+                cells.extend(speed(c, row, cell));
                 cells.push(verdict(c, row, cell, &called(c, c.baseline), &called(c, other)));
             } else {
                 signs |= cell.ratio.is_some() && cell.slower.is_some();
-                let ratio = cell.ratio.map(|_| format!("{}{}", ratio(c, row, cell), sign(cell)));
-                cells.push(ratio.unwrap_or_default());
+                let [speed, _] = speed(c, row, cell);
+                cells.push(if speed.is_empty() { speed } else { speed + sign(cell) });
             }
         }
         table.row(cells);
     }
     if signs {
-        table.note("▲ faster, ▼ slower than the baseline beyond noise; unmarked: no difference resolved, or single figures");
+        table.note("▲ faster, ▼ slower than the baseline beyond noise; unmarked: no difference resolved, or single results");
     }
     table.finished()
 }
@@ -123,7 +124,7 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
 fn verdict(c: &Comparison, row: &Row, cell: &Cell, base: &str, other: &str) -> String {
     let who = if cell.slower == Some(true) { base } else { other };
     match (&cell.verdict, cell.slower) {
-        // A figure in doubt does not show by how much.
+        // A result in doubt does not show by how much.
         (Some(Verdict::Costs { .. }), _) if row.cells.iter().any(|cell| cell.doubt.is_some()) => {
             format!("{who} faster?")
         }
@@ -144,12 +145,12 @@ fn verdict(c: &Comparison, row: &Row, cell: &Cell, base: &str, other: &str) -> S
     }
 }
 
-/// Whether watches are compared.
+/// Whether recordings are compared.
 pub(crate) fn is_of_watches(c: &Comparison) -> bool {
     c.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.change.is_some())
 }
 
-/// The mean of a watch.
+/// The mean of a recording.
 fn of_watch(row: &Row, cell: &Cell) -> String {
     cell.value.map_or("-".to_owned(), |value| match row.unit.as_str() {
         "share" => format!("{:.1} %", value * 100.0),
@@ -158,7 +159,7 @@ fn of_watch(row: &Row, cell: &Cell) -> String {
     })
 }
 
-/// How far the mean of a watch lies from the baseline's, with the interval of that and whether it is resolved.
+/// How far the mean of a recording lies from the baseline's, with the interval of that and whether it is resolved.
 fn change(row: &Row, cell: &Cell) -> [String; 3] {
     let (scale, digits, unit) = if row.unit == "share" { (100.0, 1, " points") } else { (1.0, 2, "") };
     let by = |by: f64| format!("{:+.digits$}", by * scale);
@@ -204,7 +205,7 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         let values: Vec<f64> = all.iter().map(|(value, _)| *value).collect();
         let (Some(least), Some(most)) = (all.first(), all.last()) else { continue };
         let (best, worst) = if row.better == Some(Better::Higher) { (most, least) } else { (least, most) };
-        // Single figures have a ratio and no noise to hold it against.
+        // Single results have a ratio and no noise to hold it against.
         let judged = |cell: &Cell| {
             !matches!(cell.verdict, None | Some(Verdict::NotMeasurable { .. })) || cell.slower.is_some()
         };
@@ -226,7 +227,7 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         ]);
     }
     table.note(
-        "▲ and ▼: number of records faster and slower than the baseline beyond noise; - for single figures",
+        "▲ and ▼: number of records faster and slower than the baseline beyond noise; - for single results",
     );
     table.finished()
 }

@@ -23,8 +23,8 @@ const TICKS: [f64; 19] = [
 /// Least distance of two of them.
 const APART: f64 = 0.14;
 
-/// A speed and its interval, where both are figures: above 1 the subject is faster than the baseline, whichever direction of the
-/// figure is better.
+/// A speed and its interval, where both are results: above 1 the subject is faster than the baseline, whichever direction of the
+/// result is better.
 fn speed(row: &Row, cell: &Cell) -> Option<(f64, Option<(f64, f64)>)> {
     let usable = |value: &f64| *value > 1e-6 && *value < 1e6;
     let (ratio, interval) = row.speed(cell).filter(|(ratio, _)| row.better.is_some() && usable(ratio))?;
@@ -32,7 +32,7 @@ fn speed(row: &Row, cell: &Cell) -> Option<(f64, Option<(f64, f64)>)> {
     Some((ratio, interval))
 }
 
-/// The plot; without rows where nothing is held against anything.
+/// The plot; without rows where nothing is compared with anything.
 pub(crate) fn forest(c: &Comparison) -> Bars {
     let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
     let mut bars = Bars::default();
@@ -102,9 +102,15 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
                 unreliable,
                 ..Piece::new(at(ratio), at(ratio), fill, says)
             });
-            figures.push(format!("{}{mark}", times(ratio)));
+            figures.push((times(ratio), mark));
         }
-        bar.figure = figures.join(" ");
+        // The mark of a single one stands behind its bar's.
+        bar.figure = match figures.as_slice() {
+            [(only, _)] => only.clone(),
+            several => {
+                several.iter().map(|(ratio, mark)| format!("{ratio}{mark}")).collect::<Vec<_>>().join(" ")
+            }
+        };
         bars.rows.push(bar);
     }
     let mut ticks = vec![(0.5, times(1.0))];
@@ -116,10 +122,9 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
     bars.ticks = ticks;
     if !bars.rows.is_empty() {
         let base = label(c, c.baseline);
-        let shown =
-            if all > MOST { format!("; the {MOST} largest differences of {all}") } else { String::new() };
-        bars.title = format!("Speed against {base}: left of 1× slower, right faster{shown}");
-        bars.legend.push((Fill::Same, "no difference resolved, or single figures".to_owned()));
+        let shown = if all > MOST { format!("; {MOST} of {all}, the largest first") } else { String::new() };
+        bars.title = format!("Speed compared with {base}: left of 1× slower, right faster{shown}");
+        bars.legend.push((Fill::Same, "no difference resolved, or single results".to_owned()));
         match others.as_slice() {
             [other] => bars.legend.push((Fill::Plain, format!("{} differs", label(c, *other)))),
             several => bars.legend.extend(several.iter().map(|other| {
@@ -178,12 +183,15 @@ mod tests {
         );
         assert_eq!((bars.rows[1].figure.as_str(), bars.ticks[0].0), ("0.5×", 0.5));
         c.rows[1].cells[0].doubt = Some("too noisy".into());
-        assert_eq!(forest(&c).rows[1].figure, "0.5×?");
+        assert!(
+            forest(&c).rows[1].figure == "0.5×"
+                && forest(&c).rows[1].pieces.iter().all(|piece| piece.unreliable)
+        );
         // What differs most stands first, and what is left out is counted.
         c.rows.splice(0..0, std::iter::repeat_n(row(Better::Higher, 1.001, None), MOST));
         c.rows.push(row(Better::Higher, 3.0, Some(false)));
         let bars = forest(&c);
         assert_eq!((bars.rows[0].figure.as_str(), bars.rows.len()), ("3.00×", MOST));
-        assert!(bars.title.ends_with("the 40 largest differences of 44"), "{}", bars.title);
+        assert!(bars.title.ends_with("40 of 44, the largest first"), "{}", bars.title);
     }
 }

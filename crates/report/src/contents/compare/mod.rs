@@ -1,4 +1,4 @@
-//! What a comparison says, once, whatever it is printed on.
+//! What a comparison shows, once, whatever it is printed on.
 
 mod figures;
 mod forest;
@@ -20,11 +20,11 @@ use record::phrase::{count_noun, join_most};
 pub(crate) const COLUMNS: usize = 4;
 /// Columns that a name may take at the head of a column.
 const SHORT_NAME: usize = 14;
-/// Subjects that are told one by one at the top.
+/// Subjects that are shown one by one at the top.
 const MOST_SUBJECTS: usize = 12;
-/// Values of one fact that are told where there are more subjects than columns.
+/// Values of one fact that are shown where there are more subjects than columns.
 const MOST_VALUES: usize = 4;
-/// Reasons for which figures are refused that are told.
+/// Reasons for which results are refused that are shown.
 const MOST_REFUSALS: usize = 12;
 /// Names that stand for a longer list.
 const MOST_NAMES: usize = 3;
@@ -36,8 +36,8 @@ pub(crate) fn title(c: &Comparison) -> String {
     match c.relation {
         Relation::SameRecord if others.len() == 1 => format!("{base}, twice"),
         Relation::SameRecord => format!("{base}, {} times", others.len() + 1),
-        _ if others.len() <= MOST_NAMES => format!("{} against {base}", names(c, &others)),
-        _ => format!("{} against {base}", count_noun(others.len(), "record")),
+        _ if others.len() <= MOST_NAMES => format!("{} compared with {base}", names(c, &others)),
+        _ => format!("{} compared with {base}", count_noun(others.len(), "record")),
     }
 }
 
@@ -133,7 +133,7 @@ fn gate_block(c: &Comparison) -> Block {
     Block::new("Gate", Some("gate"), c.gate.iter().map(table).collect())
 }
 
-/// Names of records for a gate's table, where one has to be told from another.
+/// Names of records for a gate's table, where one has to be shown from another.
 pub(crate) fn record_names(c: &Comparison) -> Option<Box<dyn Fn(usize) -> String + '_>> {
     (c.subjects.len() > 2).then(|| Box::new(|index| label(c, index)) as Box<dyn Fn(usize) -> String + '_>)
 }

@@ -7,13 +7,13 @@ use super::{COLUMNS, MOST_NAMES, name, names, paragraph};
 use crate::contents::figures::{figure_of, times};
 use crate::contents::{Block, Part, Section};
 
-/// Explanations that are told; the rest stands in the JSON.
+/// Explanations that are shown; the rest stands in the JSON.
 const MOST: usize = 8;
-/// What-ifs that are told.
+/// What-ifs that are shown.
 const MOST_WHAT_IF: usize = 12;
-/// Orders that are told.
+/// Orders that are shown.
 const MOST_ORDERS: usize = 12;
-/// Places of an order that are told from either end.
+/// Places of an order that are shown from either end.
 const MOST_RANKS: usize = 8;
 
 /// Why the results differ.
@@ -42,8 +42,8 @@ fn from_baseline(explanation: &Explanation) -> bool {
     slower != explanation.held_back.is_some()
 }
 
-/// The causes: each with its effect in the direction in which the sentence tells the result, how that is known, and the
-/// figures behind it.
+/// The causes: each with its effect in the direction in which the sentence shows the result, how that is known, and the
+/// results behind it.
 fn causes(explanation: &Explanation) -> Section {
     let inverse = from_baseline(explanation);
     let effect = |factor: f64| times(if inverse { 1.0 / factor } else { factor });

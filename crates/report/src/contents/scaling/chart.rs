@@ -3,18 +3,18 @@
 use record::Record;
 use record::diagnosis::{Scaling, Step};
 
-use super::{FIT_STEPS, PLACEMENTS, is_vague};
+use super::{CHART_STEPS, FIT_STEPS, PLACEMENTS, is_vague};
 use crate::chart::{Axis, Chart, Look, Mark, Scale, Series};
 
 /// Points of the line that shows the fit.
 const FIT_POINTS: u32 = 48;
 
-/// Speed-up over threads: a line a placement, the linear line, and the fit of the first placement.
-pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling], least: usize) -> Option<Chart> {
+/// Speed-up over threads: one line per placement, the linear line, and the fit of the first placement.
+pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Option<Chart> {
     let mut series: Vec<Series> = lines
         .iter()
         .take(PLACEMENTS)
-        .filter(|line| line.steps.len() >= least)
+        .filter(|line| line.steps.len() >= CHART_STEPS)
         .map(|line| {
             let known =
                 |step: &&Step| line.is_possible(step) && !(is_vague(line) && step.threads == line.threads);
@@ -23,7 +23,7 @@ pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling], least: 
             Series::line(name, points.collect()).with_look(Look::Measured)
         })
         .collect();
-    let drawn = lines.iter().find(|line| line.steps.len() >= least)?;
+    let drawn = lines.iter().find(|line| line.steps.len() >= CHART_STEPS)?;
     let last = lines.iter().filter_map(|line| line.steps.last()).map(|step| step.threads).max()?;
     let linear = vec![(1.0, 1.0), (f64::from(last), f64::from(last))];
     series.push(Series::line("linear".to_owned(), linear).with_look(Look::Reference));
@@ -55,6 +55,7 @@ pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling], least: 
             })
             .into_iter()
             .collect(),
+        bands: Vec::new(),
     }
     .checked()
 }

@@ -1,4 +1,4 @@
-//! How workloads scale with threads: the steps, the fit, and a chart a workload with the linear line.
+//! How workloads scale with threads: the steps, the fit, and one chart per workload with the linear line.
 
 mod chart;
 mod steps;
@@ -21,6 +21,8 @@ use steps::{Steps, is_vague, table};
 
 /// Fewest steps of a fit that is worth drawing: one more than it has parameters.
 const FIT_STEPS: u32 = 4;
+/// Fewest steps of a chart: a line through two points shows nothing that their two results do not.
+const CHART_STEPS: usize = 3;
 /// Placements of one chart; there are four.
 const PLACEMENTS: usize = 6;
 /// Workloads that are shown here; the rest is among all measurements.
@@ -38,7 +40,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let (many, few): (Vec<Workload>, Vec<Workload>) = workloads
         .into_iter()
         .take(WORKLOADS)
-        .partition(|(_, lines)| lines.iter().any(|line| line.steps.len() >= room.steps));
+        .partition(|(_, lines)| lines.iter().any(|line| line.steps.len() >= CHART_STEPS));
     if many.len() > room.workloads {
         summary.parts.push(Part::Says(format!(
             "Only the steps of {} are shown; those of all {} are on the page (--html) and in the record.",
@@ -59,7 +61,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
             [line] => Part::Says(line.meaning.to_string()),
             _ => Part::Facts(meanings),
         }];
-        parts.extend(chart(record, name, &lines, room.steps).map(Part::Chart));
+        parts.extend(chart(record, name, &lines).map(Part::Chart));
         let all = lines.len();
         let reported: Vec<&Scaling> = lines.into_iter().take(room.placements).collect();
         let title = match &reported[..] {
@@ -102,7 +104,7 @@ pub(crate) fn in_short(record: &Record, most: usize) -> Table {
 /// Placements beside the first in the short table.
 const OTHERS: usize = 3;
 
-/// A workload with its entries, one a placement.
+/// A workload with its entries, one per placement.
 type Workload<'a> = (&'a str, Vec<&'a Scaling>);
 
 /// The entries of each workload, in the order of the record.
@@ -110,7 +112,7 @@ fn workloads(record: &Record) -> Vec<Workload<'_>> {
     group_by(&record.diagnosis.scaling, |scaling| scaling.workload.as_str())
 }
 
-/// A row of the summary: a workload and placement, how far it came, and what the fit says.
+/// A row of the summary: a workload and placement, how far it came, and what the fit shows.
 struct Fitted<'a> {
     workload: &'a str,
     line: &'a Scaling,
@@ -128,7 +130,7 @@ impl Fitted<'_> {
         last.map_or("-".to_owned(), |step| format!("{}{mark}", speed_up(self.line, step)[at]))
     }
 
-    /// What the fit says: what may be noise is not shown, and some of it takes more steps.
+    /// What the fit shows: what may be noise is not shown, and some of it takes more steps.
     fn fit(&self, least: u32, says: String) -> String {
         if self.noisy || self.line.points < least { "-".to_owned() } else { says }
     }
@@ -171,7 +173,7 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
             if number >= WORKLOADS || at >= PLACEMENTS {
                 continue;
             }
-            // A speed-up leans on its last step: where that is no figure, neither is it.
+            // A speed-up leans on its last step: where that is no result, neither is it.
             let last = line.steps.last();
             let impossible = last.is_some_and(|last| !line.is_possible(last));
             table.note_row(impossible.then_some(DISTURBED));
@@ -266,9 +268,9 @@ mod tests {
         record
     }
 
-    fn charts(record: &Record, least: usize) -> Vec<crate::chart::Chart> {
+    fn charts(record: &Record) -> Vec<crate::chart::Chart> {
         let workloads = workloads(record);
-        workloads.iter().filter_map(|(name, lines)| chart(record, name, lines, least)).collect()
+        workloads.iter().filter_map(|(name, lines)| chart(record, name, lines)).collect()
     }
 
     #[test]
@@ -279,8 +281,7 @@ mod tests {
         let last = line.steps.last_mut().unwrap();
         (last.speedup, last.efficiency) = (7.73, 3.87);
         line.speedup = 7.73;
-        let shown =
-            format!("{:?}", blocks(&record, Room { rows: 16, workloads: 3, placements: 1, steps: 3 }));
+        let shown = format!("{:?}", blocks(&record, Room { rows: 16, workloads: 3, placements: 1 }));
         assert!(!shown.contains("7.73") && !shown.contains("387"), "{shown}");
         assert!(shown.contains(DISTURBED), "{shown}");
     }
@@ -300,7 +301,7 @@ mod tests {
     #[test]
     fn a_step_shows_both_ipc_and_its_doubt() {
         let record = record(&[1, 2, 3, 4]);
-        let blocks = blocks(&record, Room { rows: 16, workloads: 3, placements: 1, steps: 3 });
+        let blocks = blocks(&record, Room { rows: 16, workloads: 3, placements: 1 });
         assert_eq!(blocks.len(), 2);
         let table = blocks[1].parts.iter().find_map(|part| match part {
             Part::Table(table) => Some(table),
@@ -344,7 +345,7 @@ mod tests {
 
     #[test]
     fn the_chart_has_the_linear_line_the_fit_and_the_cores() {
-        let charts = charts(&record(&[1, 2, 3, 4]), 3);
+        let charts = charts(&record(&[1, 2, 3, 4]));
         let names: Vec<&str> = charts[0].series.iter().map(|series| series.name.as_str()).collect();
         assert_eq!(names, ["cores-first", "linear", "fit, cores-first"]);
         assert_eq!((charts[0].marks[0].at, charts[0].marks[0].name.as_str()), (2.0, "2 cores"));
@@ -353,8 +354,8 @@ mod tests {
     #[test]
     fn two_steps_are_a_table_and_no_chart() {
         let record = record(&[1, 2]);
-        assert!(charts(&record, 3).is_empty());
-        let blocks = blocks(&record, Room { rows: 16, workloads: 3, placements: 1, steps: 3 });
+        assert!(charts(&record).is_empty());
+        let blocks = blocks(&record, Room { rows: 16, workloads: 3, placements: 1 });
         let [summary] = &blocks[..] else { panic!("{blocks:?}") };
         let [Part::Table(_), Part::Table(steps)] = &summary.parts[..] else { panic!("{summary:?}") };
         assert_eq!(steps.rows.len(), 2);
@@ -371,7 +372,7 @@ mod tests {
             "{:?}",
             table.remarks
         );
-        // 1.64 on two threads, between 0.275 and 31.3, is no figure.
+        // 1.64 on two threads, between 0.275 and 31.3, is no result.
         record.diagnosis.scaling[0].speedup_interval = Some((0.3, 31.3));
         let table = fits(&workloads(&record), &Steps::from_record(&record));
         assert_eq!(table.rows[0][..5], ["primes", "2", "-", "-", "-"].map(str::to_owned));

@@ -15,7 +15,7 @@ const STEPS: usize = 256;
 pub(crate) const DISTURBED: &str = "no speed-up (-): the run of one thread was disturbed";
 
 /// Why the last step has no speed-up though there are two throughputs.
-const VAGUE: &str = "no speed-up (-): the interval is wider than the figure";
+const VAGUE: &str = "no speed-up (-): the 95 % CI is wider than the result";
 
 /// Whether a line's speed-up, that of its last step, is known to no better than its own size either way: then it is none.
 pub(super) fn is_vague(line: &Scaling) -> bool {
@@ -74,7 +74,7 @@ impl<'a> Steps<'a> {
         ends.into_iter().flatten().any(doubt) || steps().filter(|n| doubt(*n)).count() * 2 > line.steps.len()
     }
 
-    /// The figures of a line's steps: its own tables show them, or a sentence says where they stand.
+    /// The results of a line's steps: its own tables show them, or a sentence shows where they stand.
     pub(super) fn of_line<'b>(
         &'b self,
         workload: &'b str,
@@ -172,7 +172,7 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
     if is_shown(table.columns.len() - 1) {
         table.note("balance: the slowest copy's rate over the fastest's");
     }
-    // What is said above the table is not said again in each row.
+    // What is shown above the table is not said again in each row.
     for (at, several) in [(0, workloads.len() > 1), (1, workloads.iter().any(|(_, lines)| lines.len() > 1))] {
         table.rows.iter_mut().filter(|_| !several).for_each(|row| row[at].clear());
     }

@@ -87,7 +87,7 @@ fn show_begins_with_the_sentence_that_ended_the_watch() {
     assert!(show(&record, &style).starts_with(&ended));
 }
 
-/// Whoever asks for a share of a verdict is told one, by show, by its page, by compare.
+/// Whoever asks for a share of a verdict is shown one, by show, by its page, by compare.
 #[test]
 fn compare_has_the_shares_of_the_summary() {
     let (a, b) = (watched(50, ""), watched(20, ""));
@@ -109,7 +109,7 @@ fn compare_has_the_shares_of_the_summary() {
     let text =
         crate::terminal::Screen::draw(&style, |screen| crate::terminal::comparison_answer(screen, &c, false));
     assert!(text.lines().all(|line| crate::text::width(line) <= style.width), "{text}");
-    // Whatever bound them, a change is said to be one or not.
+    // Whatever bound them, a change is shown to be one or not.
     let mut changes = text.lines().filter(|line| line.contains(" points "));
     assert!(changes.clone().count() >= 4, "{text}");
     assert!(changes.all(|line| line.ends_with("changed") || line.ends_with("not resolved")), "{text}");
@@ -123,7 +123,7 @@ fn compare_has_the_shares_of_the_summary() {
 fn a_watch_reads_from_its_sentence_down() {
     let record = watched(12, "unit nginx.service");
     let text = show(&record, &Style::default());
-    // Its curves are of the same figures; they are looked at by eye.
+    // Its curves are of the same results; they are looked at by eye.
     let words: String = text
         .lines()
         .filter(|line| !line.contains(['┤', '│']))
@@ -131,7 +131,7 @@ fn a_watch_reads_from_its_sentence_down() {
     insta::assert_snapshot!(words);
 }
 
-/// Two tables of one report have one figure of the threads that waited.
+/// Two tables of one report have one result of the threads that waited.
 #[test]
 fn no_more_threads_are_said_to_wait_than_to_be_blocked() {
     let mut record = watched(1, "pid 7");

@@ -1,4 +1,4 @@
-//! The processes of a machine, or the threads of those that are watched, in a table that keeps its lines.
+//! The processes of a machine, or the threads of the watched ones, in a table that keeps its lines.
 
 use record::live::{Interval, Process};
 use record::units;
@@ -8,16 +8,16 @@ use crate::paint::{Span, Tone};
 use crate::terminal::screen::Screen;
 use crate::text::{cut, pad_left, pad_right, width};
 
-/// From so many new processes a second on, those that end between two looks have a share of the CPUs that no line tells.
+/// From so many new processes a second on, those that end between two looks have a share of the CPUs that no line shows.
 const MANY_STARTED: f64 = 500.0;
 /// CPU time of all that have no line, of one CPU, from which on it has one itself.
 const OTHERS: f64 = 0.1;
-/// The columns in which a narrow table's head says of what time it is.
+/// The columns in which a narrow table's head shows of what time it is.
 const OVER: usize = 11;
 /// Two times are of the same length where they differ by no more than this share.
 const ALIKE: f64 = 0.2;
 
-/// The last look at all processes: where a look is dear, an interval may have none of its own.
+/// The last look at all processes: where a look is expensive, an interval may have none of its own.
 #[derive(Clone, Debug, Default)]
 pub struct LastLook {
     processes: Vec<Process>,
@@ -129,14 +129,16 @@ pub(super) fn processes(screen: &mut Screen, interval: &Interval, look: &LastLoo
     let forks = (started >= MANY_STARTED).then(|| units::thousands(started.round()));
     match (others, forks) {
         (Some((cpu, system)), forks) => {
-            let behind = forks.map(|forks| format!("  {forks} forks a second")).unwrap_or_default();
+            let behind = forks.map(|forks| format!("  {forks} forks/s")).unwrap_or_default();
             let cells = [percent(cpu), percent(system), String::new()];
             shown.push(columns.row("", "others", &cells, &behind));
         }
         (None, Some(forks)) if room > 0 => {
             shown.resize(room - 1, String::new());
             let forks = pad_left(&forks, 9);
-            shown.push(format!("{forks}  new processes and threads a second; short ones are not listed"));
+            shown.push(format!(
+                "{forks}  new processes and threads per second; short-lived ones are not listed"
+            ));
         }
         _ => {}
     }

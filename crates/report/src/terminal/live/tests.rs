@@ -148,7 +148,7 @@ fn what_starts_and_ends_between_two_looks_is_said() {
     // What those had that are not listed stands beside it.
     let (few, many) = (shown(499.0, 30.0), shown(9012.4, 30.0));
     let others = |shown: &str| shown.lines().find(|line| line.contains("others")).unwrap().to_owned();
-    assert!(others(&many).contains(" 80.0 ") && others(&many).ends_with("9,012 forks a second"), "{many}");
+    assert!(others(&many).contains(" 80.0 ") && others(&many).ends_with("9,012 forks/s"), "{many}");
     assert!(!others(&few).contains("forks"), "{few}");
 }
 
@@ -234,12 +234,12 @@ fn what_no_row_has_of_the_busy_time_is_the_last_row() {
     // Of 200 points four rows have 44.
     let row = others(&looked_at(&[&busy])).unwrap();
     assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["others", "156.0", "50.0"]);
-    // A look over two seconds is held against the two.
+    // A look over two seconds is compared with the two.
     let rest = second(&[], None);
     let two = Interval { processes_seconds: Some(2.0), ..busy.clone() };
     let row = others(&looked_at(&[&rest, &two])).unwrap();
     assert_eq!(row.split_whitespace().nth(1), Some("178.0"));
-    // Of a time that is not known, and where the rows have it but for 9 points, nothing is said.
+    // Of a time that is not known, and where the rows have it but for 9 points, nothing is shown.
     assert_eq!(others(&looked_at(&[&two])), None);
     assert_eq!(others(&looked_at(&[&second(&[(1, 1.91)], Some(1.0))])), None);
     assert!(others(&looked_at(&[&second(&[(1, 1.89)], Some(1.0))])).is_some());
