@@ -41,8 +41,7 @@ pub struct ClockHolders {
 }
 
 /// Performance levels of a processor that chooses its clocks itself, in steps of 100 MHz on most (Intel SDM volume 3B: HWP).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HwpRange {
     /// The highest level that it has.

@@ -196,7 +196,7 @@ pub(super) fn by_heat(case: &Case) -> Option<Cause> {
             text!("throttled for {held}, at most {longest} at once since boot"),
             "conditions.after.clock_holders.heat_ms",
         )],
-        remedy: vec![advise_for(HeldBy::Heat)],
+        remedy: advise_for(HeldBy::Heat),
         is_set: true,
         ..Cause::default()
     })
