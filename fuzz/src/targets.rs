@@ -85,9 +85,7 @@ fn tools() -> BTreeMap<String, Vec<Vec<u8>>> {
     let machines = files("reference/machines", "").into_values().collect();
     let mut tools = BTreeMap::from([("published".to_owned(), machines)]);
     let inputs = files("crates/import/tests/inputs", "");
-    let captured = files("crates/import/tests/real/debian-12", ".txt");
-    let lists = captured.into_iter().filter(|(name, _)| name.starts_with("lshw"));
-    for (name, text) in files("crates/import/tests/texts", "").into_iter().chain(inputs).chain(lists) {
+    for (name, text) in files("crates/import/tests/texts", "").into_iter().chain(inputs) {
         let tool = name.split(|c: char| !c.is_ascii_alphabetic()).next();
         tools.entry(tool.unwrap_or("other").to_owned()).or_insert_with(Vec::new).push(text);
     }

@@ -22,12 +22,6 @@ use crate::table::Table;
 use crate::tool::{Command, Fit, Reader, Tool};
 use crate::tools::{TOOLS, dmidecode, files, published};
 
-/// How a packed text begins.
-const GZIP: &[u8] = &[0x1f, 0x8b, 8];
-
-/// How often a text may be packed.
-const MOST_PACKED: usize = 2;
-
 /// What an archive of such files is called.
 const ARCHIVE: &str = "archive of /sys and /proc";
 
@@ -121,20 +115,9 @@ impl Importer {
         self.folder.clear();
         let mut bytes = Vec::new();
         if source.take(LONGEST_TEXT + 1).read_to_end(&mut bytes)? as u64 > LONGEST_TEXT {
-            return Err(too_long());
+            return Err(archive::too_long());
         }
-        // Once for the file, and once for an archive in it.
-        for _ in 0..MOST_PACKED {
-            if !bytes.starts_with(GZIP) {
-                break;
-            }
-            let mut unpacked = Vec::new();
-            let mut packed = flate2::read::GzDecoder::new(bytes.as_slice()).take(LONGEST_TEXT + 1);
-            if packed.read_to_end(&mut unpacked)? as u64 > LONGEST_TEXT {
-                return Err(too_long());
-            }
-            bytes = unpacked;
-        }
+        let bytes = archive::unpacked(bytes)?;
         let files = archive::files(&bytes);
         let lines = if !files.is_empty() {
             let at = self.sections.enter_section(None);
@@ -490,10 +473,6 @@ impl Importer {
         }
         add_example(&mut self.not_understood, &self.text, line);
     }
-}
-
-fn too_long() -> io::Error {
-    io::Error::other(format!("it is longer than {} MiB", LONGEST_TEXT >> 20))
 }
 
 fn too_many_entries() -> Error {

@@ -2,6 +2,7 @@
 
 use record::{Key, Label, Measurement};
 
+use crate::sink::add_key;
 use crate::tools::published::parse_label;
 
 /// A key and its value.
@@ -32,16 +33,7 @@ impl Setting {
     pub(crate) fn apply(&self, m: &mut Measurement) {
         if m.metric.keys().contains(&self.0) {
             let tool = m.origin.as_ref().map_or("", |origin| origin.tool.as_str()).to_owned();
-            add(m, self.0, self.1.clone(), &tool);
+            add_key(m, self.0, self.1.clone(), &tool);
         }
-    }
-}
-
-/// Adds a key to a figure of this tool that has none.
-pub(crate) fn add(m: &mut Measurement, label: Label, value: Key, tool: &str) {
-    if m.labels.get(label).is_none() {
-        m.labels = std::mem::take(&mut m.labels).with_label(label, value);
-        // Of this tool it was how many ran.
-        m.doubt = m.doubt.take().filter(|_| label != Label::Threads || tool != "openssl speed");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use record::import::{Contradiction, Origin, Withheld};
-use record::{Label, Machine, Measurement, Snapshot, detail, metrics};
+use record::{Key, Label, Machine, Measurement, Snapshot, detail, metrics};
 
 use serde_json::Value;
 
@@ -170,7 +170,7 @@ impl<'a> Sink<'a> {
             }
             if let Some(threads) = self.threads.filter(|_| measurement.metric == metrics::WORKLOAD_THROUGHPUT)
             {
-                crate::setting::add(&mut measurement, Label::Threads, threads.into(), self.tool);
+                add_key(&mut measurement, Label::Threads, threads.into(), self.tool);
             }
             if let Some(note) = self.note.as_ref().filter(|_| measurement.detail.get(detail::NOTE).is_none())
             {
@@ -264,5 +264,14 @@ impl<'a> Sink<'a> {
     /// Two statements that cannot both be true.
     pub(crate) fn contradict(&mut self, says: String, origins: Vec<Origin>) {
         self.draft.contradictions.push(Contradiction { says, origins });
+    }
+}
+
+/// Adds a key to a figure of this tool that has none.
+pub(crate) fn add_key(m: &mut Measurement, label: Label, value: Key, tool: &str) {
+    if m.labels.get(label).is_none() {
+        m.labels = std::mem::take(&mut m.labels).with_label(label, value);
+        // Of this tool it was how many ran.
+        m.doubt = m.doubt.take().filter(|_| label != Label::Threads || tool != "openssl speed");
     }
 }

@@ -94,7 +94,11 @@ fn what_stands_in_a_last_line_without_line_end_is_in_doubt() {
 fn nodes_of_cpus_that_there_are_not_are_cut_so_that_the_record_can_be_read() {
     let text = "$ lscpu\nCPU(s): 4\nOn-line CPU(s) list: 0\nNUMA node0 CPU(s): 0-3\n";
     let mut imported = machines(text, Split::Hosts).unwrap();
-    assert!(imported[0].import.contradictions[0].says.contains("node 0 lists 0-3"), "{:?}", imported[0].import);
+    assert!(
+        imported[0].import.contradictions[0].says.contains("node 0 lists 0-3"),
+        "{:?}",
+        imported[0].import
+    );
     let empty = record::Record::new("0", String::new(), Vec::new());
     let json = imported.remove(0).into_record(empty).to_json().unwrap();
     assert!(record::Record::from_json(json.as_bytes()).is_ok());

@@ -210,11 +210,11 @@ impl Figure {
         let mut words = Vec::new();
         for word in &self.words {
             // `?name:WORD` stands there where the name is told, `!name:WORD` where it is not.
-            let told = |names: &str| names.split('|').any(|name| values.contains_key(name));
+            let has = |names: &str| names.split('|').any(|name| values.contains_key(name));
             let asks = |sign: char| word.strip_prefix(sign).and_then(|word| word.split_once(':'));
             let word = match (asks('?'), asks('!')) {
-                (Some((names, word)), _) if told(names) => word,
-                (_, Some((names, word))) if !told(names) => word,
+                (Some((names, word)), _) if has(names) => word,
+                (_, Some((names, word))) if !has(names) => word,
                 (None, None) => word,
                 _ => continue,
             };
@@ -247,11 +247,11 @@ fn fill(template: &str, values: &Values) -> Result<String, Missing> {
     let mut rest = template;
     while let Some((before, inner, after)) = place(rest) {
         let (names, bits) = inner.split_once('[').unwrap_or((inner, ""));
-        let told = names.split('|').find_map(|name| match name.strip_prefix('=') {
+        let found = names.split('|').find_map(|name| match name.strip_prefix('=') {
             Some(word) => Some(Some(word)),
             None => values.get(name).map(Option::as_deref),
         });
-        let value = told.ok_or(Missing::All)?.ok_or(Missing::Unit)?;
+        let value = found.ok_or(Missing::All)?.ok_or(Missing::Unit)?;
         filled.push_str(before);
         match bits.strip_suffix(']').and_then(|bits| bits.split_once(':')) {
             Some(range) => filled.push_str(&bits_of(value, range).ok_or(Missing::All)?.to_string()),
@@ -325,7 +325,7 @@ struct PatternReader {
     counted: Option<u32>,
     found: Found,
     /// Where what is told once stood.
-    told: BTreeMap<&'static str, PendingLine>,
+    seen: BTreeMap<&'static str, PendingLine>,
     /// Figures of this output, by metric and place.
     made: HashSet<String>,
 }
@@ -339,7 +339,7 @@ impl PatternReader {
             values,
             counted,
             found: Found::default(),
-            told: BTreeMap::new(),
+            seen: BTreeMap::new(),
             made: HashSet::new(),
         }
     }
@@ -377,10 +377,10 @@ impl Reader for PatternReader {
         else {
             return Fit::Between;
         };
-        if pattern.once().any(|name| self.told.contains_key(name)) {
+        if pattern.once().any(|name| self.seen.contains_key(name)) {
             return Fit::Over;
         }
-        self.told.extend(pattern.once().map(|name| (name, line.into())));
+        self.seen.extend(pattern.once().map(|name| (name, line.into())));
         if values.contains_key("cpu") {
             self.counted = None;
         }
@@ -428,7 +428,7 @@ impl Reader for PatternReader {
             .known
             .figures
             .iter()
-            .filter_map(|figure| Some((self.told.get(figure.value())?, figure)))
+            .filter_map(|figure| Some((self.seen.get(figure.value())?, figure)))
             .collect();
         figures.sort_by_key(|(line, _)| line.line().number);
         for (line, figure) in figures {
