@@ -1,4 +1,4 @@
-//! The ceilings that records of a machine tell of it: what a command is held against.
+//! The ceilings that records of a machine tell of it: what a command is compared with.
 
 use std::collections::BTreeMap;
 

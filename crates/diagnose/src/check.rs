@@ -1,4 +1,4 @@
-//! A machine held against its baseline: which facts differ, which figures are slower, and what could not be seen. A record taken
+//! A machine compared with its baseline: which facts differ, which figures are slower, and what could not be seen. A record taken
 //! now stands beside one taken when all was well, and the comparison of the two says the rest.
 
 use record::baseline::{ClassBaseline, ClassFigure};
@@ -51,7 +51,7 @@ pub fn check_nearest<'a>(here: &Record, classes: &'a [ClassBaseline]) -> Option<
     all.min_by_key(|(check, _)| (check.outcome == Outcome::OtherClass, check.facts.len()))
 }
 
-/// Holds a machine's record against a baseline's. `comparison`: of the two where figures were measured, the baseline first.
+/// Compares a machine's record with a baseline's. `comparison`: of the two where figures were measured, the baseline first.
 /// `class`: what the machines do that the baseline stands for, where it stands for more than one.
 pub fn check(
     here: &Record,
@@ -97,7 +97,7 @@ fn busy(here: &Record) -> Option<Busy> {
     (by_others > BUSY * f64::from(cpus)).then_some(Busy { by_others, cpus })
 }
 
-/// The facts of two records, held against each other.
+/// The facts of two records, compared with each other.
 #[derive(Default)]
 struct Held {
     /// Of a kind of machines alone, where the two are of different kinds.

@@ -1,5 +1,5 @@
 //! Which machines are alike, and in which facts two of them differ. Machines of one kind (system, processor, packages,
-//! hypervisor) are held against each other; what can fail or be set on them is a difference within the kind.
+//! hypervisor) are compared with each other; what can fail or be set on them is a difference within the kind.
 
 pub use crate::comparison::facts::{Fact, MEMORY_DEVICES, facts, tell_facts};
 

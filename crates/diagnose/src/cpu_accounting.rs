@@ -104,7 +104,8 @@ pub fn explain_noise(record: &mut Record) {
         if used <= NOISY {
             continue;
         }
-        let cause = || text!("other programs used {used} during the run", used = Value::Figure(used, "CPUs"));
+        let cause =
+            || text!("other processes used {used} during the run", used = Value::Figure(used, "CPUs"));
         if let Some(explained) = m.doubt.as_ref().and_then(|doubt| doubt.explained_by(cause())) {
             m.doubt = Some(explained);
         }
@@ -220,12 +221,12 @@ mod tests {
         let record = with_command(1.25, 5.5);
         assert!((used_by_others(&record).unwrap() - 1.4).abs() < 1e-6);
         let said = crate::bound::bound(&crate::RecordIndex::new(&record)).unwrap().says.to_string();
-        assert!(said.contains("other programs 1.40."), "{said}");
+        assert!(said.contains("other processes use 1.40."), "{said}");
         // Ticks tell nothing of one that was short: neither says how much others used meanwhile, and what is said is of the whole run.
         let record = with_command(0.4, 1.76);
         assert_eq!(used_by_others(&record), Some(0.5));
         let said = crate::bound::bound(&crate::RecordIndex::new(&record)).unwrap();
-        assert!(!said.says.to_string().contains("other programs 1"), "{said:?}");
+        assert!(!said.says.to_string().contains("other processes 1"), "{said:?}");
         assert!(said.evidence.iter().all(|seen| seen.says.code() != Some("bound-others-used")), "{said:?}");
     }
 
@@ -240,7 +241,7 @@ mod tests {
             record.measurements[0].doubt.as_ref().and_then(record::Doubt::noise).unwrap()
         };
         let beside = doubt_of(14.0);
-        assert!(beside.is_explained && beside.cause.contains("other programs used"), "{beside:?}");
+        assert!(beside.is_explained && beside.cause.contains("other processes used"), "{beside:?}");
         assert!(!doubt_of(9.05).is_explained, "nobody else was there");
     }
 
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_that_others_make_in_some_samples_is_told_beside_what_they_used_on_average() {
+    fn noise_of_others_in_some_samples_has_their_average_beside_it() {
         let noisy = || {
             let causes = vec![text!("noise-switched", "something else ran in 6 of 8 samples")];
             Doubt::too_noisy_for(text!("the median is known to ±9 % only"), causes)

@@ -1,4 +1,4 @@
-//! Who else worked, by name, and what they take.
+//! Who else worked, by name, and what they use.
 
 use record::command_run::Ceilings;
 use record::diagnosis::BoundKind;
@@ -105,7 +105,7 @@ fn takes(sampled: &Sampled, used: f64, ceilings: &Ceilings) -> Option<Text> {
     let (far, cached) = (sampled.far.share, sampled.last_cache.share);
     if far.max(cached) >= TAKES && sampled.level != Some(MemoryLevel::L2) {
         let bytes = Value::Rounded(Box::new(Value::Figure(sampled.working_set?, "B")), 1);
-        return Some(text!("goes through {bytes}: last-level cache", bytes));
+        return Some(text!("working set {bytes}: last-level cache", bytes));
     }
     (sampled.spinning.share >= TAKES).then(|| text!("spins"))
 }

@@ -1,4 +1,4 @@
-//! The firmware's distances between nodes (SLIT) held against the latencies that were measured.
+//! The firmware's distances between nodes (SLIT) compared with the latencies that were measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 

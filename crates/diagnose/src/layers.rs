@@ -47,8 +47,8 @@ fn beside(m: &Measurement) -> Vec<Text> {
     COUNTED.into_iter().filter_map(count).chain(stolen).collect()
 }
 
-/// One entry a layer that was timed, fastest first; the fastest is the line speed that the others are held against (the same
-/// layer again, which shows the noise, is none). Layers timed in different units are not held against each other: none then.
+/// One entry a layer that was timed, fastest first; the fastest is the line speed that the others are compared with (the same
+/// layer again, which shows the noise, is none). Layers timed in different units are not compared with each other: none then.
 pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
     let mut timed: Vec<_> = index
         .figures_of(metrics::LAYER_TIME)
@@ -93,7 +93,7 @@ fn says(over: f64) -> Text {
         0.0 => FASTEST.into(),
         ..0.0 => text!(
             "layer-shorter",
-            "{less} shorter than the fastest, which is no repetition",
+            "{less} shorter than the fastest: not a repetition",
             less = Value::Share(-over)
         ),
         _ => text!("{over} longer than the fastest", over = Value::Share(over)),

@@ -1,4 +1,4 @@
-//! The levels of the memory hierarchy: the latency curve of one CPU, held against the caches that the kernel
+//! The levels of the memory hierarchy: the latency curve of one CPU, compared with the caches that the kernel
 //! advertises for it.
 
 use std::collections::HashMap;
@@ -262,12 +262,12 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
             gone = Value::Bytes(plateau.gone_at.unwrap_or(left))
         )
     } else if share < AS_ADVERTISED {
-        text!("level-seen-at", "seen at {left} of {advertised} advertised", left = left_at)
+        text!("level-seen-at", "measured as {left} of {advertised} advertised", left = left_at)
     } else if (left as f64) <= with_before {
         text!("level-as-advertised", "as advertised")
     } else {
         text!(
-            "advertised {advertised}, left only at {left}: larger than the kernel's tables say",
+            "advertised {advertised}, latency rises only beyond {left}: larger than in the kernel's tables",
             left = left_at
         )
     };

@@ -14,7 +14,7 @@ use crate::record_index::RecordIndex;
 use crate::resources::{Walk, beyond, clock, memory_pages, triad_and_read, triad_range, wake_up};
 use crate::tables::rows;
 
-/// A record's figures beside those of its like.
+/// A record's figures compared with those of its peers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Like {
     /// The design of its processor: `AMD Zen 4 (Genoa)`; absent where it is unknown.
@@ -29,7 +29,7 @@ pub struct Like {
     pub figures: Vec<Row>,
 }
 
-/// One figure beside its like.
+/// One figure compared with its peers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// What it is: `memory latency, own node`.
@@ -215,7 +215,7 @@ fn range(index: &RecordIndex, core: Option<&'static Core>, what: &str) -> Option
     }
 }
 
-/// A record's figures beside what was published of its like; `published`: records of published machines with their names, of
+/// A record's figures compared with published results of its peers; `published`: records of published machines with their names, of
 /// which those of its design count; `among`: other records, of which those of machines like it count.
 pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Record]>) -> Like {
     let index = &RecordIndex::new(record);

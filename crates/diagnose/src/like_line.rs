@@ -1,4 +1,4 @@
-//! One figure as somebody wrote it, beside its like: `MLC idle latency 142 ns on EPYC 9554`.
+//! One figure as somebody wrote it, compared with its peers: `MLC idle latency 142 ns on EPYC 9554`.
 
 use std::sync::LazyLock;
 
@@ -41,12 +41,12 @@ fn read(figure: &Captures) -> Option<(f64, &'static str)> {
     Some((number * factor, unit))
 }
 
-/// The figure of a line beside its like; why not, where the line does not tell enough.
+/// The figure of a line compared with its peers; why not, where the line does not tell enough.
 pub fn like_line(line: &str) -> Result<Like, Text> {
     let line = line.trim();
     let rest = IN_NAME.as_ref().map_or_else(|| line.into(), |in_name| in_name.replace_all(line, ""));
     let Some(figure) = FIGURE.as_ref() else {
-        return Err(text!("there is no figure with a unit in it"));
+        return Err(text!("no number with a unit was found"));
     };
     let mut figures: Vec<(f64, &str)> = figure.captures_iter(&rest).filter_map(|one| read(&one)).collect();
     // The clock that a result was measured at, beside it.
@@ -57,17 +57,17 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
         [one] => *one,
         [] => {
             let units = "ns, cycles, GB/s or GHz";
-            return Err(text!("line-no-figure", "there is no figure with a unit in it ({units})"));
+            return Err(text!("line-no-figure", "no number with a unit was found ({units})"));
         }
         several => {
             let count = several.len();
-            return Err(text!("line-several-figures", "there are {count} figures in it; give one a line"));
+            return Err(text!("line-several-figures", "{count} results were found; write one per line"));
         }
     };
     let Some(core) = cores::named_in(line) else {
         return Err(text!(
             "line-no-processor",
-            "the processor's model is not known or not named: EPYC 9554, Xeon Platinum 8480+, Graviton3"
+            "the processor's model is missing or unknown; name it as EPYC 9554, Xeon Platinum 8480+, Graviton3"
         ));
     };
     if !could_be(value, unit) {
@@ -80,7 +80,7 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
     let Some(quantity) = kind.and_then(|row| row.get(1)).filter(|quantity| **quantity != "-") else {
         return Err(text!(
             "line-no-kind",
-            "it is ambiguous what the figure is: idle latency, remote latency, L2 or L3 latency, core to core on one socket, STREAM \
+            "the kind of result is ambiguous: idle latency, remote latency, L2 or L3 latency, core to core on one socket, STREAM \
              triad, reads of all or of one core, boost or all-core clock"
         ));
     };

@@ -68,7 +68,7 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
     } else if doubtful > 0 {
         numa.meaning.push(text!(
             "numa-latencies-in-doubt",
-            "In doubt and not compared with distances: {doubtful} of {all} latencies.",
+            "{doubtful} of {all} latencies are unreliable and not compared with distances.",
             all = latency.len()
         ));
     }

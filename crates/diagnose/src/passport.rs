@@ -99,7 +99,7 @@ fn designs(here: &Record, baseline: &Record) -> (Option<String>, Vec<Text>) {
         (Some(one), Some(other)) => {
             (None, vec![text!("passport-other-design", "{one} here, {other} in the baseline")])
         }
-        _ => (None, vec![text!("passport-unknown-design", "the processor is not told by both")]),
+        _ => (None, vec![text!("passport-unknown-design", "not both records name the processor")]),
     }
 }
 
@@ -161,7 +161,7 @@ fn clock_ratio(here: &Record, baseline: &Record) -> Result<Ratio, Text> {
             let [one, all] = [one.0, all.0].map(|ratio| format!("{ratio:.3}"));
             Err(text!(
                 "passport-two-ratios",
-                "no one ratio: one core's clock is {one} of the baseline's, that of all {all}"
+                "no single ratio: with one core busy the clock is {one} of the baseline's, with all cores {all}"
             ))
         }
         // Programs in CI mostly use all of a small runner.

@@ -1,4 +1,4 @@
-//! A watch as stretches of time: in each one verdict held for most of it.
+//! A recording as stretches of time: in each one verdict held for most of it.
 
 use record::Watch;
 use record::diagnosis::BoundBy;
@@ -34,7 +34,7 @@ impl Stretch {
     }
 }
 
-/// The stretches of a watch, in their order.
+/// The stretches of a recording, in their order.
 pub fn stretches(watch: &Watch) -> Vec<Stretch> {
     let mut all: Vec<Stretch> = watch.moments.iter().map(Stretch::of).collect();
     let shortest = watch.seconds() * SHORTEST;

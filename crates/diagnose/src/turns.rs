@@ -1,4 +1,4 @@
-//! Commands that were run in turn: how many times as long each took as the first, round by round; what noise alone makes of that;
+//! Commands that were run alternately: how many times as long each took as the first, round by round; what noise alone makes of that;
 //! and what else differs between them.
 
 mod explained;
@@ -19,14 +19,14 @@ const FASTER: Template =
     Template { code: "turns-faster", words: "{this} is {ratio}× ({interval}) faster than {base}" };
 const WITHIN_NOISE: Template = Template {
     code: "turns-within-noise",
-    words: "no difference resolved between {this} and {base}: {interval}× as long, no more than noise alone makes ({floor})",
+    words: "no difference resolved between {this} and {base}: {interval}× as long, within the noise ({floor})",
 };
 const TOO_FEW: Template = Template {
     code: "turns-too-few-rounds",
     words: "{this} took {ratio}× as long as {base} in {rounds}; an interval requires {least} (-r {least})",
 };
 
-/// What a record says of commands that were run in turn; `None` of a record of something else.
+/// What a record says of commands that were run alternately; `None` of a record of something else.
 pub fn turns(record: &Record) -> Option<Turns> {
     let times = times(record);
     let (first, others) = times.split_first()?;
@@ -155,13 +155,13 @@ pub(crate) fn describe(compared: &Difference, [base, this]: [&str; 2], compariso
         (_, Some(floor)) => text!(WITHIN_NOISE, this, base, interval, floor = Value::Share(floor)),
         (Verdict::TooNoisy { rounds_needed: Some(more) }, _) => {
             text!(
-                "too noisy to tell {this} from {base}: {interval}× as long; about {rounds} would tell",
+                "too noisy to separate {this} from {base}: {interval}× as long; about {rounds} would resolve it",
                 rounds = count_noun(*more, "more round")
             )
         }
         (Verdict::TooNoisy { .. }, _) => text!(
             "turns-too-noisy",
-            "too noisy to tell {this} from {base}: {interval}× as long; too many rounds would be needed"
+            "too noisy to separate {this} from {base}: {interval}× as long; too many rounds would be needed"
         ),
         _ => text!("no difference resolved between {this} and {base}: {interval}× as long"),
     }

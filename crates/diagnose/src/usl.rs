@@ -38,7 +38,7 @@ pub(crate) enum FitDoubt {
     Switched,
     /// The hypervisor took time.
     Stolen,
-    /// Something else is held against it.
+    /// Something else is compared with it.
     Noisy,
     /// It ran once.
     Once,
@@ -49,16 +49,23 @@ impl FitDoubt {
     pub(crate) fn describe(self) -> Text {
         match self {
             FitDoubt::Quota => {
-                text!("scaling-throttled", "A CPU quota throttled the run: this is no limit of the machine.")
+                text!(
+                    "scaling-throttled",
+                    "A CPU quota throttled the run: this is not a limit of the machine."
+                )
             }
             FitDoubt::Switched => text!(
                 "scaling-other-programs",
-                "Other programs interrupted most of its runs, however short: this says little about the machine."
+                "Other processes interrupted most of its runs, if only briefly: the result shows little about the machine."
             ),
-            FitDoubt::Stolen => text!("The hypervisor took steal time: this says little about the machine."),
-            FitDoubt::Noisy => text!("scaling-in-doubt", "Its steps are unreliable: nothing more follows."),
+            FitDoubt::Stolen => {
+                text!("Steal time disturbed most of its runs: the result shows little about the machine.")
+            }
+            FitDoubt::Noisy => {
+                text!("scaling-in-doubt", "Its steps are unreliable: no conclusion is possible.")
+            }
             FitDoubt::Once => {
-                text!("scaling-run-once", "Each step ran once, so it may be chance; -r 6 excludes that.")
+                text!("scaling-run-once", "Each step ran once, so it may be chance; -r 6 rules that out.")
             }
         }
     }

@@ -48,8 +48,8 @@ pub(crate) struct LastOutput<'a>(pub(crate) &'a str);
 impl fmt::Display for LastOutput<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            "" => f.write_str(" and said nothing"),
-            output => write!(f, "; its last words: {output}"),
+            "" => f.write_str(" and printed nothing"),
+            output => write!(f, "; its last output: {output}"),
         }
     }
 }

@@ -12,7 +12,7 @@ use record::{KnobValue, Machine, Measurement, Record, Text, text};
 
 use crate::prove::{Compared, Proof, ProvenFigure};
 
-/// A finding that a knob mends.
+/// A finding that a knob fixes.
 pub struct Fix<'a> {
     /// Its number in the report, from 1.
     pub number: usize,

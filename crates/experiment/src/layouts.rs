@@ -1,4 +1,4 @@
-//! The same copies of a command in two layouts, in turn: bound as somebody planned, and unbound.
+//! The same copies of a command in two layouts, alternately: bound as somebody planned, and unbound.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -50,7 +50,7 @@ pub trait LayoutObserver: RunObserver {
 }
 
 /// Runs both layouts in rounds, after a trial of one copy and one of all unbound, which do not count: the first loads
-/// files into memory and tells what a copy takes.
+/// files into memory and tells the memory of a copy.
 pub fn run_layouts(
     command: &[Template],
     planned: &[PlacedCopy],

@@ -1,4 +1,4 @@
-//! Experiments: alternatives that are run in rounds, each in turn, so that what drifts favours none.
+//! Experiments: alternatives that run alternately in rounds, so that drift favours none.
 //!
 //! [`rounds`] is the order of that and its runner. [`throughput`] runs a command, or one of the [`recipes`], from one CPU to
 //! all; [`turns`] runs several commands; [`layouts`] runs copies of one as somebody planned them and unbound; [`prove`] shows what setting knobs gains,

@@ -73,7 +73,7 @@ const OF_A_CPU: &str = "of a CPU";
 const OF_THE_CLOCK: &str = "of the clock";
 
 /// The bound of a knob that shortens wake-ups, in a word.
-const WAKE_UP_BOUND: &str = "at most a wake-up";
+const WAKE_UP_BOUND: &str = "at most per wake-up";
 
 impl Worth {
     /// The word in JSON; the largest that it can be, a share or seconds; and its weight, for an order by importance: what is
@@ -105,7 +105,7 @@ impl Worth {
                 text!("< {share} {of}", share = Value::Share(units::bound(*share)), of = *of)
             }
             Worth::WakeUp(seconds, _) => {
-                text!("< {time} a wake-up", time = Value::Figure(*seconds, "s"))
+                text!("< {time} per wake-up", time = Value::Figure(*seconds, "s"))
             }
             other => other.rank().0.into(),
         }
@@ -145,7 +145,7 @@ impl Worth {
                 }
             }
             (Worth::BehindOthers, _) => {
-                text!("Unknown here: hidden by others' load; look again when they are done.")
+                text!("Unknown here: hidden by the load of other processes; try again when they have ended.")
             }
             (Worth::NotMeasured, ProofBy::None) => text!("Not measured here."),
             (Worth::NotMeasured, how) => text!(
@@ -224,7 +224,7 @@ impl NoiseEstimate {
                 below = Value::Share(below)
             )),
             (_, _, Some(all)) => {
-                Some(text!("up to {all} of a CPU taken, by whom is unknown", all = Value::Share(all)))
+                Some(text!("up to {all} of a CPU taken, the cause is unknown", all = Value::Share(all)))
             }
             _ => None,
         };
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(noise.find_worth("steal"), Worth::BelowFloor(OF_A_CPU, 0.001));
         assert_eq!(noise.find_worth("governor"), Worth::BelowFloor(OF_THE_CLOCK, 0.004));
         assert_eq!(noise.find_worth("aslr"), Worth::NotMeasured);
-        assert_eq!(noise.find_worth("idle-states").brief().to_string(), "< 60.0 µs a wake-up");
+        assert_eq!(noise.find_worth("idle-states").brief().to_string(), "< 60.0 µs per wake-up");
         assert_eq!(NoiseEstimate::default().find_worth("governor"), Worth::NotMeasured);
         assert_eq!(noise.find_worth("stat-interval").brief().to_string(), "< 2.00 % of a CPU");
     }
@@ -389,7 +389,7 @@ mod tests {
         noise.hypervisor = false;
         assert!(!noise.describe().unwrap().contains("steal"));
         noise.measured.taken_by_os = None;
-        assert!(noise.describe().unwrap().contains("by whom is unknown"));
+        assert!(noise.describe().unwrap().contains("the cause is unknown"));
         assert_eq!(NoiseEstimate::default().describe(), None);
     }
 }

@@ -1,5 +1,5 @@
 //! What a command needs, by experiment: it runs again with huge pages, on fewer CPUs, and there beside a program that takes memory
-//! bandwidth and one that takes the last cache, each in turn with plain runs. What slows it says what it needs.
+//! bandwidth and one that takes the last cache, each alternating with plain runs. What slows it says what it needs.
 
 use std::ffi::{OsStr, OsString};
 use std::time::Instant;
@@ -146,7 +146,7 @@ pub fn probe(
         let faults = |way: usize| done.whole.iter().map(|round| round[way].faults).sum::<f64>();
         if faults(huge) > SAME_FAULTS * faults(plain) {
             let why = text!(
-                "glibc's tunable for huge pages had no effect: the command has few pages, or takes memory by other means"
+                "glibc's tunable for huge pages had no effect: the command has few pages, or allocates memory another way"
             );
             probed.coverage.push(Coverage::skipped("probe huge pages", why));
             probed.probes.retain(|probe| probe.kind != ProbeKind::HugePages);

@@ -1,4 +1,4 @@
-//! Rounds in which alternatives come in turn, every other round backwards (A B, B A): what drifts favours none.
+//! Rounds in which alternatives run alternately, every other round backwards (A B, B A): what drifts favours none.
 
 use std::ops::ControlFlow;
 

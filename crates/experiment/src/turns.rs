@@ -1,4 +1,4 @@
-//! Several commands in turn, each measured as `linespeed stat` measures one: which is faster, whatever drifts meanwhile.
+//! Several commands alternately, each measured as `linespeed stat` measures one: which is faster, whatever drifts meanwhile.
 
 mod figures;
 
@@ -80,7 +80,7 @@ pub struct InTurns {
     pub ended: Option<(Trouble, usize)>,
 }
 
-/// Runs the commands in turn.
+/// Runs the commands alternately.
 pub fn run_in_turn(request: Request, observer: &mut dyn Observer) -> InTurns {
     let count = request.commands.len();
     let mut done = InTurns { runs: vec![Vec::new(); count], failed: vec![None; count], ended: None };

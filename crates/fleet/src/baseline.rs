@@ -6,7 +6,7 @@ use record::Record;
 use record::baseline::{BASELINE_VERSION, Baseline, ClassBaseline};
 use record::fleet::Fleet;
 
-/// The classes in which machines were held against each other, each with the record of the machine in its middle; of those whose
+/// The classes in which machines were compared with each other, each with the record of the machine in its middle; of those whose
 /// record cannot be read any more nothing.
 pub fn make_baseline(fleet: &Fleet, made: String, read: impl Fn(&Path) -> Option<Record>) -> Baseline {
     let judged = fleet.classes.iter().filter(|class| class.judged);

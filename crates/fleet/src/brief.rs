@@ -9,16 +9,16 @@ use record::comparison::FactKind;
 use record::metrics::{Definition, Whole};
 use record::{Better, Ended, Metric, Record, date, metrics};
 
-/// Metrics by which machines are not held against each other, since others say the same or they are a machine's own curve: up to a
+/// Metrics by which machines are not compared with each other, since others say the same or they are a machine's own curve: up to a
 /// third of a record's figures.
 const NOT_HELD: [Metric; 2] = [metrics::LOAD_LATENCY_CYCLES, metrics::PROBE_LATENCY];
 
-/// Whether machines are held against each other by figures of this metric.
+/// Whether machines are compared with each other by figures of this metric.
 pub(crate) fn is_held(metric: Metric) -> bool {
     !NOT_HELD.contains(&metric)
 }
 
-/// Whether machines are held against each other by a figure: only by what has a better direction, is no share of time, and is not
+/// Whether machines are compared with each other by a figure: only by what has a better direction, is no share of time, and is not
 /// [`NOT_HELD`].
 pub(crate) fn is_judged(figure: &Figure) -> bool {
     let share = figure.metric.definition().and_then(Definition::share_of);
@@ -73,7 +73,7 @@ impl Known {
         self.figures.get(number)
     }
 
-    /// A figure's value as a speed: larger is faster; `None` where machines are not held against each other by it.
+    /// A figure's value as a speed: larger is faster; `None` where machines are not compared with each other by it.
     pub fn speed(&self, number: u32, value: f64) -> Option<f64> {
         let figure = self.figure(number).filter(|figure| is_judged(figure) && value > 0.0)?;
         Some(log_speed(figure, value).exp())
@@ -145,7 +145,7 @@ pub struct Brief {
     pub facts: Vec<Option<u32>>,
     /// Its headline figures.
     pub figures: Figures,
-    /// The slowest CPU, where its clock was held against the others'.
+    /// The slowest CPU, where its clock was compared with the others'.
     pub slowest_cpu: Option<u32>,
     /// Share of all CPUs that other work used during the run.
     pub others: Option<f64>,

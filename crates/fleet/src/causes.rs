@@ -92,7 +92,7 @@ pub(crate) const ONLY_HERE: Template = Template {
 };
 /// Nothing to be seen.
 pub(crate) const BY_NONE: Template =
-    Template { code: "fleet-cause-none", words: "no fact of inventory or settings differs from its class" };
+    Template { code: "fleet-cause-none", words: "inventory and settings match its class" };
 
 /// A machine that is to be explained.
 pub(crate) struct Case<'a> {
@@ -121,7 +121,7 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
     if let Some((_, speed)) = case.families.iter().find(|(family, _)| *family == SlowestCpu) {
         let cpu = machine.slowest_cpu.map_or_else(|| "?".to_owned(), |cpu| cpu.to_string());
         let share = Value::Share(*speed);
-        let says = text!("fleet-cause-slowest-cpu", "CPU {cpu} runs at {share} of its others' clock");
+        let says = text!("fleet-cause-slowest-cpu", "CPU {cpu} runs at {share} of the other CPUs' clock");
         add(case.likelihood(&[SlowestCpu], ANY), 2.0, says, None);
     }
     for (number, rule) in RULES.iter().enumerate() {
@@ -151,8 +151,10 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
             add(case.likelihood(&[Core], CLOCK), 1.0, says, None);
         }
         let speed = Value::Share(speed);
-        let says =
-            text!("fleet-cause-clock", "core clock {speed} of its class: a limit of power, heat or firmware");
+        let says = text!(
+            "fleet-cause-clock",
+            "core clock {speed} of the class median: limited by power, heat or firmware"
+        );
         add(case.likelihood(&[Core], CLOCK), 0.7, says, None);
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0));

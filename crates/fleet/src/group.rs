@@ -1,4 +1,4 @@
-//! Machines side by side: a column a figure, in it the logarithm of each machine's speed.
+//! Machines side by side: a column per figure, in it the logarithm of each machine's speed.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ impl Column {
     }
 }
 
-/// Machines that are held against each other.
+/// Machines that are compared with each other.
 #[derive(Clone)]
 pub(crate) struct Group<'a> {
     pub(crate) known: &'a Known,

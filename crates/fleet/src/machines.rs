@@ -58,12 +58,12 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
         for at in records {
             let brief = &briefs[at];
             if brief.begun.is_none() {
-                let what = text!("fleet-no-time", "no readable time: taken for the oldest of its machine");
+                let what = text!("fleet-no-time", "no readable time: counted as the oldest of its machine");
                 remark(remarks, what, false, visible(&brief.called));
             }
             let same = |lane: &Vec<usize>| lane.iter().any(|other| is_same_record(&briefs[*other], brief));
             if lanes.iter().any(same) {
-                let what = text!("fleet-same-record", "the same record as another file's");
+                let what = text!("fleet-same-record", "the same record as in another file");
                 remark(remarks, what, true, visible(&brief.called));
                 continue;
             }
@@ -78,7 +78,7 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
         }
         if lanes.len() > 1 {
             let name = lanes.iter().flatten().next().map_or(String::new(), |at| briefs[*at].machine.clone());
-            let what = text!("fleet-same-name", "hosts of the same name, told apart by runs that overlap");
+            let what = text!("fleet-same-name", "hosts of the same name, distinguished by overlapping runs");
             remark(remarks, what, false, format!("{name} ({})", lanes.len()));
         }
         for (number, lane) in lanes.into_iter().enumerate() {
@@ -128,7 +128,17 @@ fn note_redacted(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) 
     let is_redacted = |at: &&usize| is_pseudonym(Kind::Host, &briefs[**at].machine);
     let redacted: Vec<usize> = newest.iter().filter(is_redacted).copied().collect();
     if redacted.len() < newest.len() {
-        redacted.iter().for_each(|at| remark(remarks, text!("fleet-redacted-among-plain", "redacted with a key that is not here, among plain ones: a machine that has both counts as two"), false, briefs[*at].machine.clone()));
+        redacted.iter().for_each(|at| {
+            remark(
+                remarks,
+                text!(
+                    "fleet-redacted-among-plain",
+                    "redacted with an unknown key, among unredacted ones: a machine with both counts as two"
+                ),
+                false,
+                briefs[*at].machine.clone(),
+            )
+        });
     }
 }
 

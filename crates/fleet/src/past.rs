@@ -92,21 +92,24 @@ fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
             remark(remarks, text!("history-no-figure", "without these figures"), true, None);
             return false;
         } else if seen == Some(at) {
-            text!("history-same-time", "begun in the same second as another: one of them counts")
+            text!("history-same-time", "started in the same second as another: only one counts")
         } else {
             if at < over {
                 remark(
                     remarks,
                     text!(
                         "history-clock-went-back",
-                        "begun before the one before was over: the clock went back, or two ran at once"
+                        "started before the previous one ended: the clock was set back, or two ran at once"
                     ),
                     false,
                     file(),
                 );
             }
             if at > now {
-                let what = text!("history-clock-ahead", "begun after now: the clock was ahead, or is behind");
+                let what = text!(
+                    "history-clock-ahead",
+                    "started in the future: the clock was ahead then, or is behind now"
+                );
                 remark(remarks, what, false, file());
             }
             (seen, over) = (Some(at), over.max(one.over));

@@ -28,7 +28,7 @@ const TOO_LARGE: Template = Template { code: "fleet-too-large", words: "larger t
 /// What was read.
 #[derive(Debug, Default)]
 pub struct Collection {
-    /// One a record, in the order of their files.
+    /// One per record, in the order of their files.
     pub briefs: Vec<Brief>,
     /// What they share.
     pub known: Known,
@@ -61,7 +61,7 @@ pub fn read(paths: &[PathBuf], threads: usize, names: &Names) -> Collection {
                     remark(&mut remarks, what, false, file());
                 }
                 if !brief.complete {
-                    let what = text!("fleet-broken-off", "the run ended early: what it measured counts");
+                    let what = text!("fleet-broken-off", "the run ended early: its results count");
                     remark(&mut remarks, what, false, file());
                 }
                 briefs.push(*brief);
@@ -119,21 +119,23 @@ pub(crate) fn read_record(path: &Path, names: &Names) -> Result<Record, Text> {
     let mut record = Record::from_json_within(&content.0, MOST_MEMORY).map_err(|error| match error {
         ReadError::Io(_) => text!(UNREADABLE),
         ReadError::Empty => text!("fleet-empty", "empty"),
-        ReadError::Truncated => text!("fleet-half", "ends in the middle: half-written or half-copied"),
+        ReadError::Truncated => text!("fleet-half", "truncated: half-written or half-copied"),
         ReadError::NotJson(_) => text!("fleet-not-json", "not JSON"),
         ReadError::NotARecord(_) if Baseline::is_in(&content.0) => {
-            text!("fleet-is-baseline", "a baseline of fleet, no record")
+            text!("fleet-is-baseline", "a fleet baseline, not a record")
         }
         ReadError::NotARecord(_) => text!("fleet-foreign", "JSON, but no linespeed record"),
-        ReadError::Newer(_) => text!("fleet-newer", "of a newer linespeed: read it with that"),
+        ReadError::Newer(_) => {
+            text!("fleet-newer", "written by a newer linespeed: read it with that version")
+        }
         ReadError::TooLarge(_) | ReadError::NoRoom { .. } => text!(TOO_LARGE),
     })?;
     record.keep_summaries();
     if record.watch.is_some() {
-        return Err(text!("fleet-watch", "a watch of live: compare holds two of them against each other"));
+        return Err(text!("fleet-watch", "a recording of live: compare two of them with compare"));
     }
     if record.measurements.is_empty() {
-        return Err(text!("fleet-no-figures", "no figures: inventory only"));
+        return Err(text!("fleet-no-figures", "no results: inventory only"));
     }
     names.in_record(record).ok_or_else(|| text!(UNREADABLE))
 }

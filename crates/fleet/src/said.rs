@@ -30,7 +30,7 @@ const MOST_COLLECTIONS: usize = 8;
 
 /// What there is to judge.
 pub struct Input<'a> {
-    /// One a record.
+    /// One per record.
     pub briefs: &'a [Brief],
     /// By collections, the newest of each machine first ([`newest_of_each`](crate::newest_of_each)).
     pub collections: &'a [Vec<usize>],
@@ -282,10 +282,10 @@ impl Judgement<'_> {
         }
         let (machines, least) = (self.group.members.len(), LEAST);
         Some(match machines {
-            ..2 => text!("fleet-alone", "one machine: nothing to hold it against"),
+            ..2 => text!("fleet-alone", "one machine: nothing to compare it with"),
             LEAST.. => text!(
                 "fleet-none-shared",
-                "{machines} machines, but no figure that {least} of them have: too few to call one slow"
+                "{machines} machines, but no result that {least} of them share: too few to call one slow"
             ),
             _ => text!("{machines} machines, {least} needed to call one slow"),
         })

@@ -1,4 +1,4 @@
-//! Layers in turn: portion by portion, forwards and backwards, with everything checked that makes them comparable.
+//! Layers alternately: portion by portion, forwards and backwards, with everything checked that makes them comparable.
 
 use record::text;
 use std::ops::Range;
@@ -67,7 +67,7 @@ struct Runner {
     failure: Option<Unavailable>,
 }
 
-/// Runs the layers in turn. `at` hears how many portions each has done, and of how many.
+/// Runs the layers alternately. `at` hears how many portions each has done, and of how many.
 ///
 /// # Errors
 ///
@@ -176,8 +176,7 @@ impl Runner {
             return Ok(true);
         }
         Err(self.mismatch(format!(
-            "counted {found} primes below {}, where there are {}: no figure is shown, since what it did is not the work of the \
-             others",
+            "counted {found} primes below {}, where there are {}: its result is discarded, since it did other work",
             primes::LIMIT,
             primes::KNOWN
         )))
@@ -212,15 +211,13 @@ impl Runner {
         let (crc, offset) = (crc32(code), page_offset(code.as_ptr().addr() as u64));
         if (pass.crc, pass.page_offset) != (crc, offset) {
             return Err(self.mismatch(format!(
-                "ran other bytes than the others: CRC-32 {:08x} at {} of its page instead of {crc:08x} at {offset}; no figure is \
-                 shown",
+                "ran other code than the others: CRC-32 {:08x} at {} of its page instead of {crc:08x} at {offset}; its result is discarded",
                 pass.crc, pass.page_offset
             )));
         }
         if let Some(known) = self.known.get(part).filter(|known| **known != pass.primes) {
             return Err(self.mismatch(format!(
-                "counted {} primes from {} to {}, and {known} before: no figure is shown; the CPU or its memory is not to be \
-                 trusted",
+                "counted {} primes from {} to {}, and {known} before; its result is discarded: the CPU or its memory is unreliable",
                 pass.primes, range.start, range.end
             )));
         }
@@ -315,7 +312,7 @@ mod tests {
     #[test]
     fn other_bytes_another_place_or_another_count_refuse_the_run() {
         let wrongs: [(Wrong, &str); 4] = [
-            (|pass, _| pass.crc ^= 1, "ran other bytes"),
+            (|pass, _| pass.crc ^= 1, "ran other code"),
             (|pass, _| pass.page_offset = 64, "at 64 of its page"),
             (|pass, _| pass.primes += 1, "where there are 78498"),
             (|pass, asked| pass.primes += u64::from(asked > PORTIONS), "and "),

@@ -118,11 +118,15 @@ pub(super) fn compute(facts: &Facts) -> Cause {
     // Whoever asks why not more of them were has the answer here.
     let others = reported_of_others(facts).filter(|others| *others >= LEAST_OTHERS);
     let busy = if facts.cpus < 1.5 {
-        text!("bound-cpu-one", "On its one CPU {share} of the time.", share = Value::Share(used.min(1.0)))
+        text!(
+            "bound-cpu-one",
+            "Its one CPU was busy {share} of the time.",
+            share = Value::Share(used.min(1.0))
+        )
     } else if let Some(others) = others {
         text!(
             "bound-cpu-beside-others",
-            "{used} of {cpus} CPUs busy, other programs {others}.",
+            "{used} of {cpus} CPUs busy, other processes use {others}.",
             used = significant(used),
             cpus = facts.cpus.to_string(),
             others = units::cpus_in_use(others)
@@ -139,12 +143,12 @@ pub(super) fn compute(facts: &Facts) -> Cause {
     let computes = computes.unwrap_or_else(|| {
         text!(
             "bound-cpu-uncounted",
-            "Without hardware counters computing cannot be told from stalls and spinning; stat --probe can."
+            "Without hardware counters, computing cannot be distinguished from stalls and spinning; stat --probe distinguishes them."
         )
     });
     let cause = Cause::new(BoundBy::Cpu, 1.0, Text::sequence([busy, computes]), "profile");
     match facts.ipc() {
-        Some(ipc) => cause.cite(text!("instructions a cycle: {value}", value = ipc), ipc),
+        Some(ipc) => cause.cite(text!("instructions per cycle: {value}", value = ipc), ipc),
         None => cause,
     }
 }
@@ -153,14 +157,14 @@ pub(super) fn compute(facts: &Facts) -> Cause {
 pub(super) fn computes(facts: &Facts, ipc: f64) -> Text {
     match facts.ipc_of_workloads(ipc) {
         Some((near, near_ipc, best, _)) if near == best => text!(
-            "It computes at {ipc} instructions a cycle; the most that a workload reaches on this machine is {near_ipc} ({near}).",
+            "It runs at {ipc} instructions per cycle; the highest of any workload on this machine is {near_ipc} ({near}).",
             ipc = significant(ipc),
             near_ipc = significant(near_ipc),
             near
         ),
         Some((near, near_ipc, best, best_ipc)) => text!(
             "bound-cpu-ipc-beside",
-            "It computes at {ipc} instructions a cycle; on this machine {near} reaches {near_ipc} and {best}, the most, {best_ipc}.",
+            "It runs at {ipc} instructions per cycle; on this machine {near} reaches {near_ipc}, and the highest is {best_ipc} ({best}).",
             ipc = significant(ipc),
             near,
             near_ipc = significant(near_ipc),
@@ -168,7 +172,7 @@ pub(super) fn computes(facts: &Facts, ipc: f64) -> Text {
             best_ipc = significant(best_ipc)
         ),
         None => {
-            text!("It computes at {ipc} instructions a cycle.", ipc = significant(ipc))
+            text!("It runs at {ipc} instructions per cycle.", ipc = significant(ipc))
         }
     }
 }

@@ -17,7 +17,7 @@ const LEAST_SHOWN: f64 = 0.65;
 
 const SLOWED: Template = Template {
     code: "bound-probe-slowed",
-    words: "Beside a program that takes memory bandwidth it needs {ratio} the CPU time ({range}).",
+    words: "Next to a program that uses memory bandwidth it needs {ratio} the CPU time ({range}).",
 };
 
 fn find(facts: &Facts, kind: ProbeKind) -> Option<Probe> {
@@ -80,8 +80,7 @@ pub(super) fn memory(facts: &Facts) -> Option<Cause> {
             bandwidth.ratio.max(cache.ratio),
             text!(
                 "bound-probe-slowed-alike",
-                "Beside a program that takes memory bandwidth it needs {ratio} the CPU time ({range}), beside one that takes the \
-                 last cache {cache} ({cache_range}).",
+                "Next to a program that uses memory bandwidth it needs {ratio} the CPU time ({range}), next to one that fills the last-level cache {cache} ({cache_range}).",
                 ratio = times(bandwidth.ratio),
                 range = range(&bandwidth),
                 cache = times(cache.ratio),
@@ -119,7 +118,7 @@ pub(super) fn cache(facts: &Facts) -> Option<Cause> {
     }
     let says = text!(
         "bound-probe-cache",
-        "Beside a program that takes the last cache it needs {ratio} the CPU time ({range}).",
+        "Next to a program that fills the last-level cache it needs {ratio} the CPU time ({range}).",
         ratio = times(probe.ratio),
         range = range(&probe)
     );
@@ -136,8 +135,7 @@ pub(super) fn own_threads(facts: &Facts) -> Option<Cause> {
     }
     let says = text!(
         "bound-probe-own-threads",
-        "On CPUs {cpus} alone it needs {ratio} the CPU time ({range}): its threads slow each other, by lines that they \
-         share or a lock that they spin on.",
+        "On CPUs {cpus} only, it needs {ratio} the CPU time ({range}): its threads slow each other through shared cache lines or a spin lock.",
         cpus = probe.cpus.clone().unwrap_or_default(),
         ratio = times(probe.ratio),
         range = range(&probe)
@@ -162,13 +160,13 @@ pub(super) fn without_need(facts: &Facts) -> Option<Text> {
         let most = Value::Rounded(Box::new(Value::Share(off(widest))), 1);
         text!(
             "bound-probe-no-need",
-            "Probes (bandwidth taken, cache taken, huge pages) change its CPU time by less than {most}: it needs none of them.",
+            "Probes (less bandwidth, less cache, huge pages) change its CPU time by less than {most}: none of these limits it.",
             most
         )
     } else {
         text!(
             "bound-probe-undecided",
-            "Probes cannot tell whether it needs bandwidth, cache or huge pages: {kind}, {range}.",
+            "Probes are inconclusive about bandwidth, cache and huge pages: {kind}, {range}.",
             kind = name(widest.kind),
             range = range(widest)
         )
@@ -192,7 +190,7 @@ fn describe(facts: &Facts) -> Text {
         .iter()
         .map(|probe| text!("{kind} {ratio}", kind = name(probe.kind), ratio = times(probe.ratio)))
         .collect();
-    text!("in turn with plain runs: {probes}", probes)
+    text!("alternating with plain runs: {probes}", probes)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ const OF_CACHES: f64 = 0.6;
 
 const AT_STREAMS: Template = Template {
     code: "bound-sampled-stream",
-    words: "{who}, bound by memory bandwidth: {share} of user time at instructions that stream through more memory than the last-level cache holds.",
+    words: "{who}, bound by memory bandwidth: {share} of user time is in instructions that stream through more memory than the last-level cache holds.",
 };
 const AT_LOADS: Template = Template {
     code: "bound-sampled-loads",
@@ -44,7 +44,7 @@ pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     let stalled = facts.share("backend-bound").map_or(1.0, Measurement::value);
     let of_memory = |cause: &Cause| [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth].contains(&cause.by);
     let known = causes.iter().any(|cause| of_memory(cause) && cause.share >= FIRST);
-    let seen = text!("bound-samples", "samples of user mode {count}", count = sampled.samples);
+    let seen = text!("bound-samples", "user-mode samples: {count}", count = sampled.samples);
     let together = run_together(facts);
     let at_memory = memory(&sampled, facts, user.min(stalled));
     let all = [at_memory, lines(&sampled, user, together), spinning(&sampled, user)];
@@ -70,7 +70,7 @@ pub(super) fn computes(facts: &Facts) -> Option<Text> {
     let sampled = enough(facts)?;
     if sampled.hidden.share >= HIDDEN {
         return Some(text!(
-            "{share} of user time waits for loads of memory that cannot be told: between {low} % and {high} % beyond the caches.",
+            "{share} of user time waits for loads from an unknown level; memory beyond the caches takes {low} % to {high} % of user time.",
             share = share(sampled.hidden),
             low = format!("{:.0}", sampled.far.low * 100.0),
             high = format!("{:.0}", sampled.far.high * 100.0)
@@ -78,15 +78,15 @@ pub(super) fn computes(facts: &Facts) -> Option<Text> {
     }
     let mut says = text!(
         "bound-sampled-computes",
-        "By samples, memory beyond the caches takes {share} of user time.",
+        "Memory beyond the caches takes {share} of user time (sampled).",
         share = share(sampled.far)
     );
     let others = [
         (sampled.long, text!("divisions and roots")),
-        (sampled.float, text!("floating-point operations that wait for each other")),
+        (sampled.float, text!("dependent floating-point operations")),
         (sampled.atomic, text!("atomic operations and fences")),
-        (sampled.jumps, text!("code that a branch leads to (mispredictions, or fetch)")),
-        (sampled.loads, text!("loads that the caches serve")),
+        (sampled.jumps, text!("branch targets (mispredictions or instruction fetch)")),
+        (sampled.loads, text!("loads from the caches")),
     ];
     let most = others.into_iter().max_by(|a, b| a.0.share.total_cmp(&b.0.share));
     if let Some((most, what)) = most.filter(|(most, _)| most.share >= SPINNING) {
@@ -104,7 +104,7 @@ fn first_digit(bytes: f64) -> f64 {
 
 /// Who waits.
 fn who(facts: &Facts) -> Text {
-    if threads::is_one_at_a_time(facts) { text!("One thread") } else { text!("All that ran") }
+    if threads::is_one_at_a_time(facts) { text!("One thread") } else { text!("All running threads") }
 }
 
 /// Loads that nothing but memory or a cache answers, where these take much of the time.
@@ -141,7 +141,7 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
         .then(|| text!(", about {bytes}", bytes = Value::Figure(first_digit(bytes), "B")));
     let time = sampled
         .load_ns
-        .map(|ns| text!("{ns} a load, ", ns = Value::Rounded(Box::new(Value::Figure(ns, "ns")), 3)));
+        .map(|ns| text!("{ns} per load, ", ns = Value::Rounded(Box::new(Value::Figure(ns, "ns")), 3)));
     let says = text!(
         AT_LOADS,
         who = who(facts),
@@ -166,7 +166,7 @@ fn lines(sampled: &Sampled, user: f64, together: f64) -> Option<Cause> {
     let taken = sampled.shared.share.min(together);
     let says = text!(
         "bound-sampled-lines",
-        "{share} of user time at cache lines that several threads write: they take them from each other.",
+        "{share} of user time is spent on cache lines that several threads write.",
         share = share(sampled.shared)
     );
     let cause = || Cause::new(BoundBy::OwnThreads, user * taken, says, "share-less");
@@ -176,7 +176,7 @@ fn lines(sampled: &Sampled, user: f64, together: f64) -> Option<Cause> {
 fn spinning(sampled: &Sampled, user: f64) -> Option<Cause> {
     let says = text!(
         "bound-sampled-spin",
-        "{share} of user time in loops that spin: threads wait for each other and keep their CPUs.",
+        "{share} of user time is spent in spin loops: threads wait for each other and keep their CPUs.",
         share = share(sampled.spinning)
     );
     // What takes the lock waits for the same line.

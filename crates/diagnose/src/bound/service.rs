@@ -27,7 +27,7 @@ pub fn watched_service(
     // What ran until it was stopped is bound by what it did.
     let stopped = !interval.threads.is_empty() && interval.threads.iter().all(|thread| thread.state == "T");
     if own.by == BoundBy::Waiting && stopped {
-        own.says = text!("bound-stopped", "Stopped (state T): it runs no more until it is continued.");
+        own.says = text!("bound-stopped", "Stopped (state T): it does not run until it is continued.");
         own.advice = vec![advice("stopped")];
         return Some(own);
     }
@@ -52,9 +52,9 @@ fn say_who(own: &mut Bound, interval: &Interval) {
     }
     let (who, share) = (name(other), Value::Share(other.cpu / seconds));
     own.says.push(if other.real_time {
-        text!("bound-who-real-time", "{who}, at a real-time priority, had {share} of one CPU.", who, share)
+        text!("bound-who-real-time", "{who}, at a real-time priority, used {share} of one CPU.", who, share)
     } else {
-        text!("{who} had {share} of one CPU.", who, share)
+        text!("{who} used {share} of one CPU.", who, share)
     });
 }
 
@@ -69,7 +69,7 @@ fn say_of_memory(own: &mut Bound, interval: &Interval) {
     }
     own.says.push(text!(
         "bound-memory-pressure",
-        "Memory pressure {pressure}: tasks waited for memory, as under a limit that is too low.",
+        "Memory pressure {pressure}: tasks waited for memory; a memory limit may be too low.",
         pressure = Value::Share(pressure)
     ));
     own.advice.insert(0, advice("memory-limit"));
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(said.last().map(String::as_str), Some("bound-who-real-time"), "{said:?}");
         let bound = watched_service(one_thread([0.2, 0.8, 0.0]), &beside, &Reference::default()).unwrap();
         let who = bound.says.sentences().iter().find_map(|text| text.value("who")).unwrap().to_string();
-        assert_eq!(who, "other programs", "one thread does not keep itself waiting");
+        assert_eq!(who, "other processes", "one thread does not keep itself waiting");
         assert!(!codes([0.9, 0.0, 0.1], &beside).contains(&"bound-who-real-time".to_owned()));
     }
 

@@ -98,7 +98,7 @@ fn one_thread_that_waited_for_a_cpu_is_not_reported_that_more_of_them_do_not_hel
         )
     };
     // Others use two of eight.
-    let figures = [("name", "bc"), ("idle", "5.12 CPUs sat idle, other programs had the rest")];
+    let figures = [("name", "bc"), ("idle", "5.12 CPUs sat idle, other processes used the rest")];
     let bound = is_bound(
         &waited("2.88"),
         BoundBy::OneThread,
@@ -132,7 +132,7 @@ fn who_computes_beside_others_is_reported_what_they_used() {
     };
     let figures = [("used", "0.97"), ("cpus", "8"), ("others", "6.98")];
     let bound = is_bound(&beside("7.95"), BoundBy::Cpu, &["bound-cpu-beside-others", UNCOUNTED], &figures);
-    insta::assert_snapshot!(bound.says, @"0.97 of 8 CPUs busy, other programs 6.98. Without hardware counters computing cannot be told from stalls and spinning; stat --probe can.");
+    insta::assert_snapshot!(bound.says, @"0.97 of 8 CPUs busy, other processes use 6.98. Without hardware counters, computing cannot be distinguished from stalls and spinning; stat --probe distinguishes them.");
     let alone =
         with_detail(command([7.9, 0.0, 0.02, 0.01]), "around", r#"{"busy_seconds": 7.95, "seconds": 1.0}"#);
     is_bound(&alone, BoundBy::Cpu, &["bound-cpu-busy", UNCOUNTED], &[("cpus", "8")]);
@@ -164,7 +164,7 @@ fn waiting_is_reported_with_what_for() {
 fn no_cpu_to_run_on_is_reported_with_who_had_it() {
     let record = command([0.4, 0.0, 0.6, 0.0]);
     let bound = is_bound(&record, BoundBy::CpuContention, &["bound-cpu-contention"], &[]);
-    insta::assert_snapshot!(bound.says, @"Runnable but without a CPU for 600 ms, 60.0 % of the time its threads wanted to run: other programs, or its own threads, had the CPU.");
+    insta::assert_snapshot!(bound.says, @"Waited in the run queue for 600 ms, 60.0 % of its threads' runnable time: other processes, or its own threads, used the CPU.");
     let mut own = command([7.0, 0.9, 9.0, 0.0]);
     for thread in 0..16 {
         own = with_thread(own, &format!("worker {thread}"), 0.5);
@@ -199,7 +199,7 @@ fn the_kernel_the_quota_and_the_hypervisor_are_reported_apart() {
     let record = with_count(command([0.2, 5.0, 0.0, 0.0]), "page-faults", 3e6);
     let bound =
         is_bound(&record, BoundBy::Kernel, &["bound-kernel", "bound-kernel-faults"], &[("share", "96.2 %")]);
-    insta::assert_snapshot!(bound.says, @"96.2 % of CPU time was in the kernel, not in its own code. It took 3,000,000 page faults a second.");
+    insta::assert_snapshot!(bound.says, @"96.2 % of CPU time was in the kernel. It took 3,000,000 page faults per second.");
     let around =
         "{\"seconds\": 1.0, \"throttled_seconds\": 3.0, \"stolen_seconds\": 0.0, \"busy_seconds\": 1.0}";
     // The kernel counts threads that a quota holds as ready.
@@ -254,7 +254,7 @@ fn counters_tell_what_the_core_waits_for() {
         ("best_ipc", "3.10"),
     ];
     let bound = is_bound(&compute, BoundBy::Cpu, &["bound-cpu-busy", "bound-cpu-ipc-beside"], &figures);
-    insta::assert_snapshot!(bound.says, @"8.00 of 8 CPUs busy. It computes at 1.40 instructions a cycle; on this machine primes reaches 1.50 and flops, the most, 3.10.");
+    insta::assert_snapshot!(bound.says, @"8.00 of 8 CPUs busy. It runs at 1.40 instructions per cycle; on this machine primes reaches 1.50, and the highest is 3.10 (flops).");
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn threads_on_one_lock_are_not_told_to_read_more_at_a_time_or_to_take_more_cpus(
     };
     let figures = [("share", "50.0 %"), ("switches", "22,259")];
     let convoyed = is_bound(&convoy([2.0, 1.1, 2.0], 1.2), BoundBy::Lock, &["bound-lock"], &figures);
-    insta::assert_snapshot!(convoyed.says, @"Its threads waited for locks, or for each other, 50.0 % of their time (futex): 22,259 context switches a second.");
+    insta::assert_snapshot!(convoyed.says, @"Its threads waited for locks, or for each other, 50.0 % of their time (futex): 22,259 context switches per second.");
     assert_eq!(convoyed.advice[0].code(), Some("bound-try-less-locking"));
     // All CPUs compute, which a pool with enough to do does, too: what they wait for must be a mutex.
     is_bound(&convoy([2.0, 1.9, 2.0], 0.1), BoundBy::Lock, &["bound-lock"], &figures);
@@ -377,7 +377,7 @@ fn threads_in_a_lock_for_ever_are_stuck_whatever_another_sleeps_in() {
         with_detail(with_detail(record, "looks", &looks), "waits", &waits)
     };
     let dead = is_bound(&stuck(5, 0.0, 0), BoundBy::Lock, &["bound-stuck"], &[("stuck", "5")]);
-    insta::assert_snapshot!(dead.says, @"No thread ran; 5 wait in a lock.");
+    insta::assert_snapshot!(dead.says, @"No thread ran; 5 are blocked on a lock.");
     is_bound(&stuck(5, 0.002, 0), BoundBy::Lock, &["bound-stuck-beside"], &[("share", "0.2 %")]);
     // A pool whose threads wait for work, one that works, and one that may.
     for record in [stuck(0, 0.0, 0), stuck(5, 0.02, 0), stuck(5, 0.002, 1)] {
@@ -428,7 +428,7 @@ fn a_ping_pong_names_its_switches_and_its_waiting_comes_after_its_work() {
     let bound = bound(&record).unwrap();
     let said: Vec<_> = bound.says.sentences().iter().filter_map(Text::code).collect();
     assert!(bound.by == BoundBy::Kernel && said.starts_with(&codes), "{}", bound.says);
-    insta::assert_snapshot!(bound.says, @"92.9 % of CPU time was in the kernel, not in its own code. It made 73,364 context switches a second, between waits for pipes. Besides: One short process after the other, on one CPU of 2; the other CPU sat idle.");
+    insta::assert_snapshot!(bound.says, @"92.9 % of CPU time was in the kernel. It made 73,364 context switches per second, between waits for pipes. Besides: Short processes ran one after the other, on one CPU of 2; the other CPU sat idle.");
 }
 
 #[test]
@@ -469,7 +469,7 @@ fn what_an_experiment_shows_goes_before_what_it_looked_like() {
         &["bound-probe-slowed"],
         &[("ratio", "1.40×")],
     );
-    insta::assert_snapshot!(bound.says, @"Beside a program that takes memory bandwidth it needs 1.40× the CPU time (1.30× to 1.50×).");
+    insta::assert_snapshot!(bound.says, @"Next to a program that uses memory bandwidth it needs 1.40× the CPU time (1.30× to 1.50×).");
     let huge = probe("huge-pages", 0.6, 0.55, 0.7);
     let codes = ["bound-probe-slowed", "bound-probe-huge-pages"];
     is_bound(&probed(&format!("[{huge}, {taken}]")), BoundBy::MemoryLatency, &codes, &[]);

@@ -33,9 +33,9 @@ pub(super) fn is_one_at_a_time(facts: &Facts) -> bool {
 fn describe_idle(facts: &Facts, idle: f64) -> Text {
     let rest = facts.cpus - 1.0;
     if idle < LEAST_IDLE {
-        text!("other programs had the rest")
+        text!("other processes used the rest")
     } else if idle < rest * 0.75 {
-        text!("{idle} CPUs sat idle, other programs had the rest", idle = significant(idle))
+        text!("{idle} CPUs sat idle, other processes used the rest", idle = significant(idle))
     } else if rest < 1.5 {
         text!("the other CPU sat idle")
     } else {
@@ -78,7 +78,7 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
         None if seen < facts.cpu() * 0.5 => (
             text!(
                 "bound-short-processes",
-                "One short process after the other, on one CPU of {cpus}; {idle}.",
+                "Short processes ran one after the other, on one CPU of {cpus}; {idle}.",
                 cpus,
                 idle
             ),
@@ -89,7 +89,7 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
             ),
         ),
         None => (
-            text!("Its threads and processes took turns, on one CPU of {cpus}; {idle}.", cpus, idle),
+            text!("Its threads and processes ran one at a time, on one CPU of {cpus}; {idle}.", cpus, idle),
             "same-time",
             text!("its threads were on-CPU for {seen} in all", seen = seconds(seen)),
         ),
@@ -105,12 +105,12 @@ pub(super) fn lock(facts: &Facts) -> Option<Cause> {
     let switches = facts.counted("context-switches").unwrap_or(0.0) / facts.wall;
     let says = text!(
         "bound-lock",
-        "Its threads waited for locks, or for each other, {share} of their time (futex): {switches} context switches a second.",
+        "Its threads waited for locks, or for each other, {share} of their time (futex): {switches} context switches per second.",
         share = Value::Share(waited),
         switches = thousands(switches.round())
     );
     let seen = text!(
-        "threads that wait for a lock between their runs: {waiters} on average, beside {active} that run",
+        "threads waiting for a lock: {waiters} on average, with {active} running",
         waiters = significant(convoy.waiters),
         active = significant(convoy.active)
     );
@@ -131,16 +131,17 @@ pub(super) fn stuck(facts: &Facts) -> Option<Cause> {
         return None;
     }
     let says = if facts.used() < NOT_AT_ALL {
-        text!("bound-stuck", "No thread ran; {stuck} wait in a lock.", stuck)
+        text!("bound-stuck", "No thread ran; {stuck} are blocked on a lock.", stuck)
     } else {
         text!(
             "bound-stuck-beside",
-            "{stuck} threads wait in a lock and never ran; all others used {share} of one CPU.",
+            "{stuck} threads are blocked on a lock and never ran; all others used {share} of one CPU.",
             stuck,
             share = Value::Share(facts.used())
         )
     };
-    let seen = text!("threads in a mutex at each of {looks} looks: {stuck}", looks = looks.all, stuck);
+    let seen =
+        text!("threads blocked on a mutex in each of {looks} samples: {stuck}", looks = looks.all, stuck);
     Some(Cause::new(BoundBy::Lock, 1.0, says, "deadlock").cite(seen, detail("waits")))
 }
 
@@ -159,7 +160,7 @@ pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
     let seen = text!("busiest thread {busiest}, mean {mean}", busiest = busiest.clone(), mean = mean.clone());
     let says = text!(
         "bound-imbalance",
-        "Uneven work: of {threads} threads the busiest was on-CPU for {busiest}, the mean for {mean}.",
+        "Uneven work: the busiest of {threads} threads was on-CPU for {busiest}, the mean is {mean}.",
         threads = working.len(),
         busiest,
         mean

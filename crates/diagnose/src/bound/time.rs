@@ -33,7 +33,7 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
     let share = stolen / asked.max(1e-9);
     let says = text!(
         "bound-stolen",
-        "Steal time was {share} of the CPU time that this machine asked for.",
+        "Steal time was {share} of the CPU time that this machine requested.",
         share = Value::Share(share)
     );
     let seen = text!(
@@ -59,8 +59,7 @@ const ON_SOMETHING: Template = Template {
 };
 const UNSAMPLED: Template = Template {
     code: "bound-waiting-unsampled",
-    words: "Not running {share} of the time; blocked cannot be told from runnable, because its processes or threads \
-            ended before they were sampled.",
+    words: "Not running {share} of the time, blocked or in the run queue: its processes or threads ended before they were sampled.",
 };
 
 pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
@@ -115,14 +114,14 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     // One thread does not keep itself waiting, and neither do threads whose wait others explain.
     let by_others =
         facts.threads.len() == 1 || (others.is_some() && taken * facts.wall >= runnable && runnable > 0.0);
-    let who = if by_others { "other programs" } else { "other programs, or its own threads," };
+    let who = if by_others { "other processes" } else { "other processes, or its own threads," };
     let (runnable, of) = (Value::Figure(runnable, "s"), Value::Share(share));
     let (by, says, advice) = if own {
         (
             BoundBy::TooFewCpus,
             text!(
                 "bound-too-few-cpus",
-                "Runnable but without a CPU for {runnable}, {share} of the time its threads wanted to run: it had {used} of {cpus}, and more threads wanted to run.",
+                "Waited in the run queue for {runnable}, {share} of its threads' runnable time: it used {used} of {cpus} and had more runnable threads.",
                 runnable,
                 share = of,
                 used = significant(facts.used()),
@@ -135,7 +134,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
             BoundBy::CpuContention,
             text!(
                 "bound-cpu-contention",
-                "Runnable but without a CPU for {runnable}, {share} of the time its threads wanted to run: {who} had the CPU.",
+                "Waited in the run queue for {runnable}, {share} of its threads' runnable time: {who} used the CPU.",
                 runnable,
                 share = of,
                 who
@@ -151,7 +150,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     }
     let cause = Cause::new(by, share * wanted, says, advice);
     let Some(others) = reported_of_others(facts).map(units::cpus_in_use) else { return Some(cause) };
-    let seen = text!("bound-others-used", "other programs used {others} CPUs", others);
+    let seen = text!("bound-others-used", "other processes used {others} CPUs", others);
     Some(cause.cite(seen, detail("around")))
 }
 
@@ -219,25 +218,22 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
         let by = if most.kind == BoundKind::Futex { BoundBy::Lock } else { BoundBy::Kernel };
         let cause = with_kind(Some(most.kind), Cause::new(by, share_of_time, says, ""));
         return Some(
-            cause.cite(text!("samples of the kernel {count}", count = most.share.count), detail("sampled")),
+            cause.cite(text!("kernel samples: {count}", count = most.share.count), detail("sampled")),
         );
     }
-    let mut says = text!(
-        "bound-kernel",
-        "{share} of CPU time was in the kernel, not in its own code.",
-        share = Value::Share(share)
-    );
+    let mut says =
+        text!("bound-kernel", "{share} of CPU time was in the kernel.", share = Value::Share(share));
     let forks = count("forks");
     let kind = if forks * FORK > BEGINS * facts.system {
         says.push(text!(
-            "It started {forks} processes a second.",
+            "It started {forks} processes per second.",
             forks = thousands((forks / facts.wall).round())
         ));
         Some(BoundKind::ProcessCreation)
     } else if faults * FAULT > NAMED * facts.system && faults * FAULT >= switches * SWITCH {
         says.push(text!(
             "bound-kernel-faults",
-            "It took {faults} page faults a second.",
+            "It took {faults} page faults per second.",
             faults = thousands((faults / facts.wall).round())
         ));
         Some(BoundKind::PageFaults)
@@ -249,11 +245,11 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
         says.push(match between {
             Some((_, what)) => text!(
                 "bound-kernel-switches-between",
-                "It made {switches} context switches a second, between waits for {what}.",
+                "It made {switches} context switches per second, between waits for {what}.",
                 switches,
                 what
             ),
-            None => text!("It made {switches} context switches a second.", switches),
+            None => text!("It made {switches} context switches per second.", switches),
         });
         Some(match between {
             Some(("lock", _)) => BoundKind::Futex,

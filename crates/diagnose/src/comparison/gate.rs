@@ -1,4 +1,4 @@
-//! Holds a comparison against what may be lost: the gate of a test of changes.
+//! Checks a comparison for losses beyond a bound: the gate of a test of changes.
 
 use record::comparison::{Cell, Comparison, Row};
 use record::difference::{Verdict, WORTH_TELLING};
@@ -13,7 +13,7 @@ pub const LEAST_BOUND: f64 = WORTH_TELLING;
 
 /// The comparison counts these figures, too.
 const LEFT_OUT: Template =
-    Template { code: "gate-left-out", words: "Not held: {figures} of what others took." };
+    Template { code: "gate-left-out", words: "Not compared: {figures} of time used by others." };
 
 /// The metric of a command's time.
 const TIME: Metric = metrics::WORKLOAD_TIME;
@@ -35,7 +35,7 @@ pub enum Ungated {
     },
 }
 
-/// Holds each shared figure of each record but the baseline against `terms`.
+/// Compares each shared figure of each record but the baseline with `terms`.
 ///
 /// A figure fails only where the whole 95 % interval of its loss does. The figures of one CPU, core or package are the same once
 /// more and are left out; so is the time that others took, unless a metric of it is named: it is no speed of what is tested.
@@ -92,9 +92,9 @@ fn summarize_held(mut held: Vec<Held>, terms: Terms, why: Option<Text>) -> Resul
     Ok(Gate { terms, passed, says, held })
 }
 
-/// Holds the time of each command but the first, of those that were run in turn, against `terms`, whose metrics it ignores.
+/// Holds the time of each command but the first, of those that were run alternately, against `terms`, whose metrics it ignores.
 ///
-/// A figure fails only where the difference is resolved beyond what noise alone makes, too.
+/// A figure fails only where the difference is resolved also beyond what noise alone makes.
 ///
 /// # Errors
 ///
@@ -176,11 +176,11 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
     let bound = terms.bound_in_percent();
     let failed = [
         (terms.slower && slower > 0).then(|| text!("{slower} slower")),
-        (terms.noisy && noisy > 0).then(|| text!("{noisy} too noisy to exclude that it is slower")),
+        (terms.noisy && noisy > 0).then(|| text!("{noisy} too noisy to rule out a slowdown")),
     ];
     let failed: Vec<Text> = failed.into_iter().flatten().collect();
     let undecided = (noisy > 0 && !terms.noisy).then(|| {
-        text!("{noisy} of them too noisy or unreliable to exclude that; --fail-on noisy fails on that.")
+        text!("{noisy} of them too noisy or unreliable to rule that out; --fail-on noisy fails on these.")
     });
     let outcome = match failed.is_empty() {
         false => {
@@ -188,7 +188,7 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
         }
         true => {
             let outcome = if terms.slower { "resolved" } else { "hidden by noise" };
-            text!("Gate passed: {figures} held, no loss of {bound} or more {outcome}.")
+            text!("Gate passed: {figures} compared, no loss of {bound} or more {outcome}.")
         }
     };
     Text::sequence([outcome].into_iter().chain(undecided))

@@ -47,7 +47,7 @@ pub(super) fn add_level_rows(index: &RecordIndex, rows: &mut Rows) {
     add_headlines(index, rows);
 }
 
-/// Memory as the record's headline has it, on ordinary pages and on the large ones that it is held against, in place of the medians over
+/// Memory as the record's headline has it, on ordinary pages and on the large ones that it is compared with, in place of the medians over
 /// working sets.
 fn add_headlines(index: &RecordIndex, rows: &mut Rows) {
     let Some((small, huge)) = memory_pages(index) else { return };

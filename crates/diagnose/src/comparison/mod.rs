@@ -72,7 +72,7 @@ pub(crate) struct Known<'a> {
     pub(crate) rows: Rows,
 }
 
-/// Holds records against the one with index `baseline` (the last, where there is none of that number).
+/// Compares records with the one with index `baseline` (the last, where there is none of that number).
 pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> Comparison {
     let baseline = baseline.min(sides.len().saturating_sub(1));
     let mut comparison = begin(sides, baseline, tool);
@@ -200,7 +200,7 @@ fn note_record(record: &Record) -> Vec<Text> {
         let figures = count_noun(withheld, "figure");
         text!("changed or damaged: {figures} withheld")
     });
-    let empty = text!("inventory only, no figures");
+    let empty = text!("inventory only, no results");
     let notes = [
         emulated.then(|| text!(Coverage::EMULATED)),
         ended,
@@ -269,13 +269,13 @@ fn note_whole(comparison: &Comparison) -> Vec<Text> {
         notes.push(match (comparison.refused.first(), all_have_figures) {
             (Some(refusal), _) => text!(
                 "comparison-nothing-comparable",
-                "No shared figure is comparable: {why}.",
+                "No shared result is comparable: {why}.",
                 why = refusal.why.clone()
             ),
             (None, true) => {
                 text!("comparison-no-shared-metric", "No shared metric: only the inventories are compared.")
             }
-            (None, false) => text!("At most one record has figures: only the inventories are compared."),
+            (None, false) => text!("At most one record has results: only the inventories are compared."),
         });
     }
     notes

@@ -149,7 +149,7 @@ pub(crate) struct Reach {
     pub own: Datum,
     /// Other nodes' memory; absent on one node, or where it was not measured.
     pub other: Option<Datum>,
-    /// Other packages' memory, where the record tells which that is; it is in `other`, too.
+    /// Other packages' memory, where the record tells which that is; it is also in `other`.
     pub far: Option<Datum>,
     /// Other nodes' memory on average over all of them: latencies add up over accesses.
     pub mean_other: Option<f64>,

@@ -1,4 +1,4 @@
-//! What must not be concluded from figures that look as if they could be held against each other.
+//! What must not be concluded from figures that look as if they could be compared with each other.
 
 use record::comparison::Support;
 use record::{Comparison, Label, Labels, Measurement, Record, Text, detail};

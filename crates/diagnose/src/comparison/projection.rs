@@ -136,7 +136,7 @@ fn project_all_memory(
     };
     let mut says = text!(
         "comparison-estimate",
-        "Estimated for a memory-bound program: {least} to {most} of today, if each core does what one of {who} does, or more by its clock and memory."
+        "Estimated for a memory-bound program: {least} to {most} of today's speed, if each core matches one of {who}, or exceeds it by its clock and memory."
     );
     let gain =
         |setting: &Template| settings.iter().find(|what| what.setting.is(setting)).map(|what| what.gain);
@@ -161,7 +161,7 @@ fn name_switch(on: bool) -> Text {
     if on { text!("comparison-on", "on") } else { text!("off") }
 }
 
-/// A figure that may be held against others.
+/// A figure that may be compared with others.
 fn filter_usable(datum: Option<&Datum>) -> Option<&Datum> {
     datum.filter(|datum| datum.unfit.is_none() && datum.value > 0.0)
 }
@@ -248,7 +248,7 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
         let own = find_yield(this.record).filter(|own| *own < 1.0)?;
         find_first(known, |record| is_off(record).then_some(()))?;
         let both = Value::Factor(own);
-        let says = text!("Both siblings together do {both} of what one does alone.");
+        let says = text!("Both siblings together achieve {both} of one alone.");
         ([true, false].map(name_switch), 1.0 / own, says, cite_fact(significant(own), metrics::SMT_YIELD))
     };
     let acts_on = text!("throughput of all CPUs");

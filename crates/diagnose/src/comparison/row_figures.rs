@@ -1,4 +1,4 @@
-//! The rows of one record as plain figures, for who holds thousands of records against each other.
+//! The rows of one record as plain figures, for comparing thousands of records.
 
 use std::collections::BTreeMap;
 

@@ -60,7 +60,7 @@ pub(super) fn suggest_runs(
             let tools = list_tools(side.record);
             return (!tools.is_empty()).then(|| {
                 text!(
-                    "{record} has figures of {tools}. To compare, run the same on {on} and import the output: linespeed \
+                    "{record} has results of {tools}. To compare, run the same on {on} and import the output: linespeed \
                      import FILE.",
                     tools = tools.join("; "))
             });

@@ -16,7 +16,7 @@ use super::rows::{Divisors, RowEntry, RowKey, RowKind};
 pub const OTHER_COMMAND: Template =
     Template { code: "comparison-other-command", words: "different commands: {base} against {this}" };
 
-/// Why one figure cannot be held against another; `None` where it can. A command, settings or a size that only one tells is none.
+/// Why one figure cannot be compared with another; `None` where it can. A command, settings or a size that only one tells is none.
 pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
         return Some(why.clone());
@@ -179,7 +179,7 @@ fn refuse_differing(alone: &HashMap<(Metric, &str), Vec<(&RowKey, usize)>>, refu
     }
 }
 
-/// Each subject's figure, held against the baseline's.
+/// Each subject's figure, compared with the baseline's.
 fn build_cells(
     metric: Metric,
     direction: Option<Better>,

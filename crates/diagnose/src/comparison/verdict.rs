@@ -241,7 +241,7 @@ fn state_changes_since(c: &Comparison, other: usize) -> Vec<Text> {
     let noisy =
         rows.iter().filter(|(_, cell)| matches!(cell.verdict, Some(Verdict::TooNoisy { .. }))).count();
     if noisy > 0 {
-        said.push(text!("Too noisy to tell: {noisy}."));
+        said.push(text!("Too noisy to decide: {noisy}."));
     }
     vec![said, settings]
 }
@@ -291,7 +291,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     }
     if !unreliable.is_empty() {
         let unreliable = unreliable.len();
-        said.push(text!("Of these unreliable: {unreliable}."));
+        said.push(text!("Unreliable among these: {unreliable}."));
     }
     said
 }

@@ -1,4 +1,4 @@
-//! Two watches of machines at work: what bound them, what their CPUs did, what their threads waited for. Moments that follow one
+//! Two recordings of machines at work: what bound them, what their CPUs did, what their threads waited for. Moments that follow one
 //! another are alike, so that intervals are of blocks of them.
 
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ struct Figure<'a> {
 }
 
 impl Figure<'_> {
-    /// Whether two values are held against each other by their ratio rather than by what lies between.
+    /// Whether two values are compared with each other by their ratio rather than by what lies between.
     fn is_ratio(&self) -> bool {
         ["ns", "Hz"].contains(&self.unit)
     }
@@ -162,7 +162,7 @@ pub(super) fn compare(comparison: &mut Comparison, sides: &[Side]) {
     }
     if watches.iter().any(|watch| watch.moments.len() < Estimate::FEWEST_MOMENTS) {
         let least = Estimate::FEWEST_MOMENTS;
-        let short = text!("watch-too-short", "Intervals need a watch of {least} intervals or more.");
+        let short = text!("watch-too-short", "Intervals require a recording of at least {least} intervals.");
         comparison.notes.push(short);
     }
 }

@@ -41,7 +41,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![finding.undo(cause.undo)])
 }
 
-/// The CPUs that are too slow, what they are held against, and what that says.
+/// The CPUs that are too slow, what they are compared with, and what that says.
 type TooSlow<'a> = (Vec<Below<'a>>, Evidence, Text);
 
 fn below_base<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {

@@ -11,7 +11,7 @@ use crate::resources::{CORE, MEMORY_BANDWIDTH, MEMORY_LATENCY, OutOfRange, WAKE_
 pub(super) const RULE: Rule = Rule {
     name: "atypical",
     resource: None,
-    needs: &[Need::new("published figures of such a processor", |case| {
+    needs: &[Need::new("published results for this processor", |case| {
         cores::of_machine(&case.record.machine).is_some() || case.has(metrics::WAKEUP_LATENCY)
     })],
     find,
@@ -146,8 +146,8 @@ fn page_size(_: &Case, figure: &Measurement) -> Option<Cause> {
     let possible = page == "4KiB";
     let page = quote_name(page);
     let says = match possible {
-        true => text!("possible: measured on pages of {page}, with their walks"),
-        false => text!("atypical-not-pages", "excluded: measured on pages of {page}"),
+        true => text!("possible: measured on {page} pages, with page-walk overhead"),
+        false => text!("atypical-not-pages", "excluded: measured on {page} pages"),
     };
     Some(Cause { of: LATENCY, possible, seen: cite_fact(says, figure) })
 }
@@ -196,7 +196,7 @@ fn power(case: &Case, _: &Measurement) -> Option<Cause> {
 fn mitigations(case: &Case, _: &Measurement) -> Option<Cause> {
     let on = |state: &&String| state.starts_with("Mitigation");
     let count = case.record.machine.kernel.mitigations.values().filter(on).count();
-    let says = text!("possible: {count} mitigations are on, which each wake-up pays");
+    let says = text!("possible: {count} mitigations are on and slow each wake-up");
     (count > 0).then(|| Cause {
         of: &[WAKE_UP],
         possible: true,
@@ -356,7 +356,7 @@ mod tests {
         let mut record = milan([240.0, 212.0], 70e9);
         record.machine.processor.model = Some(0xee);
         assert_eq!(found(&record, RULE), []);
-        assert_eq!(missing(&record, RULE), Some("published figures of such a processor"));
+        assert_eq!(missing(&record, RULE), Some("published results for this processor"));
         assert_eq!(resource(&record, MEMORY_LATENCY).position, Some(Position::UnknownMachine));
     }
 

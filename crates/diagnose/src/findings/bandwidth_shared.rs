@@ -61,7 +61,7 @@ fn remedy(case: &Case) -> Vec<Remedy> {
 
 fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
     let loss = costs(loss)?;
-    // Not the place of one figure: that is in doubt because of the others, and what they take was measured in turns.
+    // Not the place of one figure: that is in doubt because of the others, and what they use was measured in turns.
     let keys = [Label::Op, Label::Stores, Label::Threads]
         .map(|key| m.labels.get(key).map(|value| format!(" {key}={value}")));
     let from = format!("{}{}", m.metric, keys.into_iter().flatten().collect::<String>());
@@ -72,7 +72,7 @@ fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
     let beside = m.detail.get(detail::ALONE_BYTES_PER_SECOND).map(|alone| alone * (1.0 - share));
     let at_times = beside.is_some_and(|beside| m.value() > beside * UNDISTURBED);
     let in_turns = text!(
-        "in alternating turns of milliseconds with and without other tasks, triad ({stores} stores) loses {lost} of what it moves alone",
+        "alternating every few milliseconds with and without other tasks, triad ({stores} stores) loses {lost} of its bandwidth",
         stores = stores.clone(),
         lost = lost.clone()
     );
@@ -93,7 +93,7 @@ fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
         found = found.cite(text!("{rounds} rounds of both"), from.clone());
     }
     if at_times {
-        let says = text!("at another time of this run the loop moved {m}: the other load comes and goes");
+        let says = text!("at another time in this run the loop reached {m}: the other load varies");
         found = Finding { confidence: Confidence::Medium, ..found.cite(says, from) };
     }
     Some(found)

@@ -93,8 +93,9 @@ fn shared_after(case: &Case, m: &Measurement) -> Option<Text> {
     let after = case.shape()?.states.get(*m.looks.last()? as usize)?.as_ref()?;
     let hidden = |core: &&CpuList| case.shape().is_some_and(|shape| shape.hides(core));
     let cores: Vec<String> = after.cores.iter().filter(hidden).map(ToString::to_string).collect();
-    (!cores.is_empty())
-        .then(|| text!("CPUs {cpus} shared a core in the look right after it", cpus = join_list(&cores)))
+    (!cores.is_empty()).then(|| {
+        text!("CPUs {cpus} shared a core in the placement check right after it", cpus = join_list(&cores))
+    })
 }
 
 /// What to do about a loop that shares nothing between its threads: its CPUs share something.
@@ -107,7 +108,7 @@ fn advise_own(case: &Case, finding: Finding, shared: Option<Text>) -> Finding {
         Some(share) if share.count > 0 => finding
             .cite(
                 text!(
-                    "CPUs shared a core in {share} of the looks after all had worked",
+                    "CPUs shared a core in {share} of the placement checks after all-CPU work",
                     share = Value::Share(share.share)
                 ),
                 "diagnosis.shape.sharing_busy",
@@ -116,7 +117,7 @@ fn advise_own(case: &Case, finding: Finding, shared: Option<Text>) -> Finding {
         Some(share) => finding
             .cite(
                 text!(
-                    "in no look after all had worked did CPUs share a core (at most in {share} of them)",
+                    "CPUs shared a core in no placement check after all-CPU work (at most {share} of them)",
                     share = Value::Share(share.high)
                 ),
                 "diagnosis.shape.sharing_busy",

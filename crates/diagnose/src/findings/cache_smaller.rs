@@ -77,7 +77,7 @@ fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Findi
         before = Value::Bytes(before)
     );
     let says =
-        text!("from {size} on, loads take memory latency: {first}", size = Value::Bytes(size_of(first)));
+        text!("from {size} on, loads take as long as memory: {first}", size = Value::Bytes(size_of(first)));
     let finding = RULE.report_fact(Severity::Warning, what).locate(quote_name(&level.name));
     Some(finding.cite(says, first).cite_all([advertises(size)]).mend_as(remedy(case)))
 }

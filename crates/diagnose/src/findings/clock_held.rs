@@ -13,7 +13,7 @@ use crate::resources::CORE;
 pub(super) const RULE: Rule = Rule {
     name: "clock-held",
     resource: Some(CORE),
-    needs: &[Need::new("what holds the clock (powercap, cpufreq, thermal)", |case| {
+    needs: &[Need::new("what limits the clock (powercap, cpufreq, thermal)", |case| {
         let snapshot = &case.record.conditions.before;
         case.record.machine.is_virtual() || !snapshot.clock_holders.is_empty() || !snapshot.clocks.is_empty()
     })],
@@ -35,7 +35,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let (cause, reached) = held.cause(case);
         let PowerLimit { zone, interface, .. } = held.limit;
         let [limit, allowed] = [held.limit.watts, held.allowed].map(|watts| Value::Figure(watts, "W"));
-        let what = text!("power-limited", "{zone} may draw {limit} of {allowed} for long ({interface})");
+        let what = text!("power-limited", "{zone} may sustain {limit} of {allowed} ({interface})");
         report(if reached { Severity::Warning } else { Severity::Note }, what, cause);
     }
     // Their clock, measured too low, is reported with what it costs, and with this as its cause.
@@ -57,7 +57,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             report(
                 text!(
                     "processor-held",
-                    "the processor's clock is held down: {cause}",
+                    "the processor's clock is limited: {cause}",
                     cause = cause.what.clone()
                 ),
                 cause,
@@ -66,7 +66,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             report(
                 text!(
                     "cooling-held",
-                    "the processor's clock is held down: {cause}",
+                    "the processor's clock is limited: {cause}",
                     cause = cause.what.clone()
                 ),
                 cause,

@@ -68,7 +68,7 @@ impl Held<'_> {
         )];
         let drawn = most_drawn(case).filter(|(_, watts)| watts / self.limit.watts >= AT_LIMIT);
         evidence.extend(drawn.map(|(of, watts)| {
-            cite_fact(text!("drew {watts} a package under load", watts = Value::Figure(watts, "W")), of)
+            cite_fact(text!("each package drew {watts} under load", watts = Value::Figure(watts, "W")), of)
         }));
         let (mut remedy, mut undo) = (Vec::new(), Vec::new());
         if let Some(file) = pasteable_file(limit_file).filter(|_| self.is_lowered()) {
@@ -240,7 +240,7 @@ pub(super) fn by_cooling(holders: &ClockHolders) -> Option<Cause> {
     let (at, cooling) = holders.cooling.iter().enumerate().max_by_key(|(_, cooling)| cooling.step)?;
     let (kind, step, most) = (&cooling.kind, u64::from(cooling.step), u64::from(cooling.highest_step));
     Some(Cause {
-        what: text!("the kernel cools by lower clocks ({kind}, step {step} of {most})"),
+        what: text!("the kernel lowers clocks to cool ({kind}, step {step} of {most})"),
         evidence: vec![cite_fact(
             text!("{kind} at step {step} of {most}"),
             format!("{HOLDERS}.cooling[{at}]"),

@@ -39,10 +39,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss = read.map_or_else(unmeasured, |read| cost_above(&read.summary, VDSO_NS));
     let what = match (source.map(str::to_owned), read) {
         (Some(source), Some(read)) => {
-            text!("reading the clock ({source}) costs {read}: not read in user space")
+            text!("reading the clock ({source}) takes {read}: it is not read in user space")
         }
         (Some(source), None) => text!("clocksource {source} requires a system call for each reading"),
-        (None, _) => text!("reading the clock costs a system call"),
+        (None, _) => text!("reading the clock requires a system call"),
     };
     let finding = RULE
         .report_model(loss, what)

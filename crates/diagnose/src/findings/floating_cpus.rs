@@ -13,17 +13,17 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let (near, far) = (shape.distances.first()?, shape.distances.last()?);
     let ns = |ns: f64| Value::Figure(ns, "ns");
     let what = text!(
-        "vCPUs move between cores or packages: {changes} in {looks} looks",
+        "vCPUs move between cores or packages: {changes} in {looks} placement checks",
         changes = count_noun(u64::from(shape.changes), "change"),
         looks = shape.looks
     );
     let mut finding = RULE.report_fact(Severity::Warning, what).felt_by(Relevance::Some).cite(
-        text!("{changes} times another state than in the look before", changes = shape.changes),
+        text!("{changes} changes from one placement check to the next", changes = shape.changes),
         "diagnosis.shape.changes",
     );
     if shape.distances.len() > 1 {
         let says = text!(
-            "a line from CPU to CPU: {near} to {far}",
+            "cache line from CPU to CPU: {near} to {far}",
             near = ns(near.median_ns),
             far = ns(far.median_ns)
         );
@@ -31,7 +31,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     if let Some(memory) = shape.memory {
         let says = text!(
-            "a load from the same page: {near} or {far}",
+            "load from the same page: {near} or {far}",
             near = ns(memory.near_ns),
             far = ns(memory.far_ns)
         );

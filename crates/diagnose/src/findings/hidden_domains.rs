@@ -26,24 +26,22 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             ),
             _ => text!(
                 "hidden-domains",
-                "the CPUs lie in several packages or dies that Linux does not show, in {share} of the looks",
+                "the CPUs lie in several packages or dies that Linux does not show, in {share} of the placement checks",
                 share = Value::Share(split.share)
             ),
         };
 
-        let says = text!("a line takes {far} between them", far = Value::Figure(far.median_ns, "ns"));
+        let says = text!("moving a cache line between them takes {far}", far = Value::Figure(far.median_ns, "ns"));
         let finding = RULE.report_fact(Severity::Warning, what).felt_by(Relevance::Some);
         finding.cite(says, "diagnosis.shape.distances").mend_as(RULE.name)
     });
     let shown = (!shape.siblings_not_confirmed.is_empty()).then(|| {
         let pairs = shape.siblings_not_confirmed.len();
-        let what = text!(
-            "{pairs} pairs of CPUs that Linux shows as siblings of a core take nothing from each other",
-            pairs
-        );
+        let what =
+            text!("{pairs} pairs of CPUs that Linux shows as SMT siblings do not slow each other", pairs);
         RULE.report_fact_as("hidden-domains siblings", Severity::Note, what)
             .cite(
-                text!("each computes beside the other as fast as alone"),
+                text!("each computes as fast next to the other as alone"),
                 "diagnosis.shape.siblings_not_confirmed",
             )
             .mend_as("hidden-domains siblings")

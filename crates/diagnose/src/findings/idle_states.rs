@@ -31,19 +31,16 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let tail = (after > TAIL * before).then_some(after / before);
     let saved = || saved.clone();
     let what = match (is_virtual, tail) {
-        (true, None) => text!(
-            "a halted virtual CPU wakes {saved} later (guest halt: the way back through the hypervisor)",
-            saved = saved()
-        ),
+        (true, None) => text!("waking a halted vCPU adds {saved} (hypervisor exit)", saved = saved()),
         (false, None) => text!("idle states delay each wake-up by {saved}", saved = saved()),
         (true, Some(times)) => text!(
             "idle-states-worse",
-            "polling in place of halting makes the longest wake-up {times} as long, though most come {saved} earlier",
+            "polling instead of halting makes most wake-ups {saved} faster, but the longest {times} as long",
             saved = saved(),
             times = Value::Factor(times)
         ),
         (false, Some(times)) => text!(
-            "without idle states the longest wake-up takes {times} as long, though most come {saved} earlier",
+            "without idle states most wake-ups are {saved} faster, but the longest takes {times} as long",
             saved = saved(),
             times = Value::Factor(times)
         ),

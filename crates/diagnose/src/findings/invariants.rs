@@ -1,4 +1,4 @@
-//! What every finding must be, whatever rule made it: held against each finding of each rule's tests.
+//! What every finding must be, whatever rule made it: compared with each finding of each rule's tests.
 
 use record::diagnosis::Finding;
 use record::{Measurement, Record, Remedy, Text, Verdict};
@@ -8,7 +8,7 @@ use super::{Case, Rule};
 use crate::figures::locate_figure;
 use crate::record_index::RecordIndex;
 
-/// What one rule finds in a record, each finding held against what all must have; nothing where it says that an input is
+/// What one rule finds in a record, each finding compared with what all must have; nothing where it says that an input is
 /// missing.
 pub(crate) fn found(record: &Record, rule: Rule) -> Vec<Finding> {
     let index = RecordIndex::new(record);

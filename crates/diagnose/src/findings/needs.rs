@@ -30,7 +30,7 @@ pub(super) const MEMORY_DEVICES: Need = Need::new("memory devices (SMBIOS)", |ca
         || !case.record.machine.memory_devices.is_empty()
 });
 /// Looks at where the CPUs are; of one CPU there is nothing to look at.
-pub(super) const LOOKS: Need = Need::new("looks at where the CPUs are (linespeed run)", |case| {
+pub(super) const LOOKS: Need = Need::new("placement checks of the CPUs (linespeed run)", |case| {
     case.record.machine.allowed_cpus().len() < 2 || case.shape().is_some()
 });
 /// The state of the machine when the run ended.

@@ -75,7 +75,7 @@ const REMOTE: Template = Template { code: "numa-latency-remote", words: "{what},
 
 fn describe_latency(factor: f64) -> Text {
     let factor = Value::Factor(factor);
-    text!("numa-latency-ignoring", "a program that ignores NUMA nodes sees {factor} the local latency")
+    text!("numa-latency-ignoring", "a program that ignores NUMA nodes has {factor} the local latency")
 }
 
 fn describe_bandwidth(share: f64) -> Text {

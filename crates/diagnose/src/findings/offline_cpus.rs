@@ -36,7 +36,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
                 true => text!("offline-cpus-siblings", "SMT is off: {without} of {present} CPUs offline"),
                 false => text!(
                     "offline-cpus-may-be-siblings",
-                    "{without} of {present} CPUs offline: they may be siblings of cores that run"
+                    "{without} of {present} CPUs offline: they may be SMT siblings of cores in use"
                 ),
             };
             RULE.report_fact(Severity::Note, what)

@@ -160,7 +160,7 @@ fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
     let load = cite_load(average);
     let what = text!(
         "other-load-before",
-        "other programs wanted {average} of {cpus} in the minute before the run, and may have continued",
+        "other processes wanted {average} of {cpus} in the minute before the run, and may have continued",
         average = Value::Figure(average, "CPUs")
     );
     Some(RULE.report_fact_as("other-load before", Severity::Note, what).cite_all([load]))
@@ -181,7 +181,7 @@ fn cite_load(average: f64) -> Evidence {
 /// What others used during the run.
 const USED: Template = Template {
     code: "other-load-used",
-    words: "other programs used {used} of {cpus}; all else was measured in what was left",
+    words: "other processes used {used} of {cpus}; all results are degraded",
 };
 
 /// What is lost to others, and what shows it.

@@ -14,7 +14,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         true => Severity::Note,
         false => Severity::Warning,
     };
-    let what = text!("linespeed ran at a low priority: other programs had the CPU first");
+    let what = text!("linespeed ran at a low priority: other processes ran first");
     let mut finding = RULE.report_fact(severity, what);
     let Snapshot { own_nice, own_policy, own_cpu_weight, .. } = &case.record.conditions.before;
     if let Some(nice) = own_nice.filter(|nice| *nice > 0) {

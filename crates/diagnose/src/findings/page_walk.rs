@@ -60,7 +60,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         // What other pages would cost is not in the interval.
         let says = text!(
             "page-walk-one-set",
-            "of one set of base pages: which pages the kernel had free decides what walks cost"
+            "from one set of base pages: the cost of page walks depends on which pages the kernel had free"
         );
         finding = Finding { confidence: Confidence::Medium, ..finding.cite(says, small) };
     }

@@ -42,7 +42,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 
     let severity = if idle.1.max(busy.1) >= OFTEN { Severity::Warning } else { Severity::Note };
     let looks = |share: f64, count: usize, when: Text| {
-        text!("{share} of the looks {when} ({count} looks)", share = Value::Share(share), when, count)
+        text!("{share} of {count} placement checks {when}", share = Value::Share(share), when, count)
     };
     let finding = RULE
         .report_fact(severity, what)
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(found(&shown, RULE), []);
         let apart = record_with(machine(8), looks_at(8, 12, |_, cpu| (0, 0, cpu)));
         assert_eq!(found(&apart, RULE), []);
-        assert_eq!(missing(&machine(8), RULE), Some("looks at where the CPUs are (linespeed run)"));
+        assert_eq!(missing(&machine(8), RULE), Some("placement checks of the CPUs (linespeed run)"));
         assert_eq!(missing(&machine(1), RULE), None);
     }
 

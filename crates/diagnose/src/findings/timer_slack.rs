@@ -44,7 +44,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .mend_as(RULE.name)
         .cite_some(idle.filter(|idle| *idle > 0.0), "wakeup.latency policy=fifo", |idle| {
             let part = Value::Figure(idle, "ns");
-            text!("part of idle states: {part} (from real-time wake-ups)")
+            text!("part caused by idle states: {part} (from real-time wake-ups)")
         });
     Some(vec![finding])
 }

@@ -66,8 +66,8 @@ fn find_slow_vectors(
             "where only part of the code is vectorised: run it on CPUs of its own"
         ),
     };
-    let beside = text!("clock beside {vectors} work: {clock}", vectors = &vectors, clock = wide);
-    let scalar = text!("clock beside scalar work: {clock}", clock = plain);
+    let beside = text!("clock with {vectors} code: {clock}", vectors = &vectors, clock = wide);
+    let scalar = text!("clock with scalar code: {clock}", clock = plain);
     let what = text!("{vectors} vectors lower the clock of all code from {scalar} to {wide}", scalar = plain);
     let finding = RULE
         .report_loss(costs(loss)?, what)

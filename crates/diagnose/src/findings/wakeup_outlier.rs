@@ -50,7 +50,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let [is, most, least] = [odd, next, least].map(|m| Value::Figure(longest(m), "ns"));
     let cpu = cpus_of([odd]);
     let what = text!(
-        "CPU {cpu} takes {is} at most to wake a thread, the others {least} to {most}",
+        "the longest wake-up takes {is} on CPU {cpu}, and {least} to {most} on the others",
         cpu = &cpu,
         is = is.clone()
     );

@@ -35,7 +35,7 @@ pub(super) fn descend(case: &Case, steps: &mut Steps) -> Option<Text> {
         && of_others(share) < steps.level - delivered
     {
         let cause =
-            text!("others on the CPUs ({share} of what there is without them)", share = Value::Share(share));
+            text!("other processes ({share} of the result without them)", share = Value::Share(share));
         let between = Some((of_others(low), of_others(high)));
         steps.take(cause, Some(RULE.name), of_others(share), between, measured);
     }

@@ -1,4 +1,4 @@
-//! The breakdown of each resource: from the fastest that the hardware could go down to what is delivered, one step a
+//! The breakdown of each resource: from the fastest that the hardware could go down to what is delivered, one step per
 //! cause, and the part that no cause explains. The figures add up.
 
 mod bandwidth;

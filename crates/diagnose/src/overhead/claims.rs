@@ -153,7 +153,7 @@ fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, Text) {
 /// Kernels of guests: that of a whole one, which was published, and one of raw KVM, which has no interrupts of its own.
 const GUEST_KERNELS: [&str; 2] = ["guest OS kernel", "guest kernel"];
 
-/// A guest and what it is held against, without interrupts where both were timed so.
+/// A guest and what it is compared with, without interrupts where both were timed so.
 fn guest_and_host<'a>(rows: &'a Rows<'a>) -> Pair<'a> {
     let guest = || GUEST_KERNELS.iter().find_map(|layer| rows.without_interrupts(layer));
     let of = |guest: &str, host: &str| bound(rows, guest).zip(bound(rows, host));

@@ -1,5 +1,5 @@
-//! What layers of the machine cost that were timed in turn with the same bytes: steps in which one thing differs, the
-//! noise floor beside them, and the conclusions of the published comparison held against these figures.
+//! What layers of the machine cost that were timed alternately with the same bytes: steps in which one thing differs, the
+//! noise floor beside them, and the conclusions of the published comparison compared with these figures.
 
 mod claims;
 mod rows;

@@ -1,4 +1,4 @@
-//! Layers that were timed in turn, each with its portions, so that two of them can be held against each other.
+//! Layers that were timed alternately, each with its portions, so that two of them can be compared with each other.
 
 use record::difference::{Difference, compare_totals};
 use record::{DetailKey, Label, Measurement, detail, metrics};
@@ -67,7 +67,7 @@ impl<'a> Row<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// The layers of a record that were timed in turn: those with portions.
+    /// The layers of a record that were timed alternately: those with portions.
     pub(super) fn from_index(index: &RecordIndex<'a>) -> Self {
         Self(index.figures_of(metrics::LAYER_TIME).filter_map(Row::from_measurement).collect())
     }

@@ -15,7 +15,7 @@ const LONGEST_INTERRUPT: f64 = 100e-6;
 /// Portions of a pass, as `--rounds` counts passes.
 const PORTIONS_PER_PASS: u64 = 16;
 
-/// What a step's cost is held against: its name in the details, and for people.
+/// What a step's cost is compared with: its name in the details, and for people.
 type Events = Option<(DetailKey<f64>, &'static str)>;
 const INTERRUPTS: Events = Some((detail::INTERRUPTS_PER_S, "interrupts"));
 const SWITCHES: Events = Some((detail::INVOLUNTARY_SWITCHES_PER_S, "involuntary switches"));
@@ -122,7 +122,7 @@ pub(super) fn state(verdict: &Verdict) -> Text {
         }
         Verdict::NotResolved { smaller_than } => not_resolved(*smaller_than),
         Verdict::TooNoisy { rounds_needed: Some(more) } => text!(
-            "too noisy; about {more} more passes would tell (--rounds)",
+            "too noisy; about {more} more passes would resolve it (--rounds)",
             more = more.div_ceil(PORTIONS_PER_PASS)
         ),
         Verdict::TooNoisy { rounds_needed: None } => text!("too noisy"),

@@ -91,7 +91,7 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
         }
         Verdict::NotResolved { smaller_than } => {
             advice.says = text!(
-                "No measurable gain for random loads (< {smaller_than}).",
+                "Random loads gain nothing measurable (< {smaller_than}).",
                 smaller_than = Value::Share(units::bound(smaller_than))
             );
         }

@@ -13,7 +13,7 @@ use crate::observed::find_observed;
 
 /// What stands behind figures in doubt.
 pub(super) const IN_DOUBT: Template =
-    Template { code: "plan-gain-in-doubt", words: "Some of these figures are unreliable." };
+    Template { code: "plan-gain-in-doubt", words: "Some of these results are unreliable." };
 
 /// The gains, one a kind of program that has one.
 pub(super) fn gains(
@@ -80,7 +80,7 @@ fn gain(
     if interval.is_none() {
         why.push(text!(
             "plan-gain-without-interval",
-            "The figures are single ones, so there is no interval."
+            "Each result is a single sample, so there is no interval."
         ));
     }
     if let Some(observed) = find_observed(record) {

@@ -33,7 +33,7 @@ pub use verified::judge_verification;
 /// What is asked of a plan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlanRequest {
-    /// So many processes; without: one a node.
+    /// So many processes; without: one per node.
     pub processes: Option<u32>,
     /// So many threads in each; without: one for each of its CPUs or cores.
     pub threads: Option<u32>,
@@ -184,8 +184,7 @@ fn summary(plan: &Plan, splits: bool) -> Text {
     };
     match plan.gains.iter().max_by(|a, b| a.factor.total_cmp(&b.factor)) {
         Some(gain) => says.push(text!(
-            "A {program} program does up to {factor} the work of one that ignores nodes; one that runs from its caches gains \
-             nothing.",
+            "A {program} program runs up to {factor} as fast as one that ignores nodes; one that runs from its caches gains nothing.",
             program = &gain.program,
             factor = Value::Factor(gain.factor)
         )),
@@ -312,8 +311,7 @@ fn cautions(record: &Record, available: &AvailableResources, gains: bool) -> Vec
         let cores: Vec<Text> = kinds.map(|(kind, cpus)| text!("{kind} cores on CPUs {cpus}")).collect();
         all.push(text!(
             "plan-hybrid-cores",
-            "Core types differ: {cores}. Hand out work in small pieces, not in equal parts; for even latency use the fast \
-             cores alone: --cpus {fast}."));
+            "Core types differ: {cores}. Split work into small pieces, not equal parts; for even latency use only the fast cores: --cpus {fast}."));
     }
     if gains && record.conditions.before.numa_balancing.is_some_and(|setting| setting > 0) {
         all.push(text!(
@@ -347,7 +345,7 @@ fn unknown(
     if several && costs.latency.is_none() && costs.bandwidth.is_none() {
         all.push(text!(
             "plan-remote-memory-not-measured",
-            "The cost of remote memory is not measured, so no gain can be estimated: linespeed run numa."
+            "The cost of remote memory is not measured, so no gain can be estimated; linespeed run numa measures it."
         ));
     }
     if !available.cpus_known {
@@ -359,11 +357,11 @@ fn unknown(
     if siblings.is_some_and(|siblings| !siblings.measured) {
         all.push(text!(
             "plan-smt-yield-not-measured",
-            "The yield of SMT siblings is not measured: linespeed run smt-yield."
+            "The SMT yield is not measured; linespeed run smt-yield measures it."
         ));
     }
     if index.figures_of(metrics::LOAD_LATENCY).next().is_none() && index.record.import.is_none() {
-        all.push(text!("The gain from huge pages is not measured: linespeed run latency."));
+        all.push(text!("The gain from huge pages is not measured; linespeed run latency measures it."));
     }
     all
 }

@@ -73,7 +73,7 @@ impl Places {
         (!self.cores.is_empty()).then(|| {
             text!(
                 "plan-cores-by-looks",
-                "{cpus} share a core, though Linux shows a core for each: two that compute at once take from each other.",
+                "{cpus} share a core, though Linux shows a core for each: they slow each other when both compute.",
                 cpus = match more {
                     0 => format!("CPUs {}", phrase::join_list(&cores)),
                     more => format!("CPUs {} and those of {more} more cores", cores.join(", ")),
@@ -95,7 +95,7 @@ impl Places {
         let distances: Vec<f64> = distances.collect();
         if let [near, .., far] = distances[..] {
             says.push(text!(
-                "A line from CPU to CPU takes {near} within one and {far} between them.",
+                "Moving a cache line takes {near} within one and {far} between them.",
                 near = Value::Figure(near, "ns"),
                 far = Value::Figure(far, "ns")
             ));
@@ -110,8 +110,7 @@ impl Places {
             let all: CpuList = hidden.flat_map(|one| [one.pair.0, one.pair.1]).collect();
             let mut says = text!(
                 "plan-cpus-move",
-                "The hypervisor moves the CPUs ({changes} in {looks} looks): no layout here keeps two threads on cores of their \
-                 own, or near each other. Whoever runs the host can pin the vCPUs.",
+                "The hypervisor moves the vCPUs ({changes} in {looks} placement checks): no layout here keeps two threads on separate cores, or near each other. Whoever runs the host can pin the vCPUs.",
                 changes = phrase::count_noun(u64::from(shape.changes), "change"),
                 looks = shape.looks
             );
@@ -123,7 +122,7 @@ impl Places {
         let separate = (!self.separate.is_empty()).then(|| {
             text!(
                 "plan-siblings-not-confirmed",
-                "{pairs} of CPUs that Linux shows as siblings take nothing from each other, so they count as cores of their own.",
+                "{pairs} of CPUs that Linux shows as SMT siblings do not slow each other, so they count as separate cores.",
                 pairs = phrase::count_noun(self.separate.len() as u64, "pair")
             )
         });
@@ -136,7 +135,7 @@ impl Places {
         (several && self.shape.is_none()).then(|| {
             text!(
                 "plan-places-as-shown",
-                "Which vCPUs share a core is not measured; cores are as the hypervisor shows them: linespeed run."
+                "Which vCPUs share a core is not measured, so cores are as the hypervisor shows them; linespeed run measures it."
             )
         })
     }
@@ -146,6 +145,11 @@ impl Places {
         let shape = self.shape.as_ref()?;
         let at = shape.looked_at.as_ref().unwrap_or(&record.started);
         let day = at.get(..10).unwrap_or_default().to_owned();
-        Some(text!("plan-places", "cores and domains by {looks} looks of {day}", looks = shape.looks, day))
+        Some(text!(
+            "plan-places",
+            "cores and domains by {looks} placement checks of {day}",
+            looks = shape.looks,
+            day
+        ))
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn choose(index: &RecordIndex, available: &AvailableResources) -> Opt
                 return Some(siblings);
             }
             siblings.why = text!(
-                "The yield of SMT siblings is not measured, so all CPUs are used, as the kernel does without a plan; the \
+                "The SMT yield is not measured, so all CPUs are used, as the kernel does without a plan; the \
                  alternative is one thread per core."
             );
         }
@@ -92,7 +92,7 @@ fn why(yields: &[Yield], value: f64, used: bool, per_core: u32) -> Text {
     } else {
         text!(
             "plan-siblings-no-gain",
-            "SMT siblings ({per_core} per core) add nothing to the throughput of a core clearly above the spread of the figures."
+            "SMT siblings ({per_core} per core) add nothing to the throughput of a core beyond noise."
         )
     };
     says.push(match yields {
@@ -102,7 +102,7 @@ fn why(yields: &[Yield], value: f64, used: bool, per_core: u32) -> Text {
                 low = Value::Share(low - 1.0),
                 high = Value::Share(high - 1.0)
             ),
-            None => text!("From single figures, without an interval."),
+            None => text!("From single samples, without an interval."),
         },
         several => match range(several) {
             Some((least, most)) => text!(

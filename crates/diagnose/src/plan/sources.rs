@@ -33,15 +33,15 @@ const LACKS: [Template; 5] = [
     // The kernel or a setting that such figures depend on is another one now.
     Template {
         code: "plan-newer-changed",
-        words: "(the newest, {newer}, is of another kernel or of other settings)",
+        words: "(the newest, {newer}, is from another kernel or other settings)",
     },
     // A latency curve that does not reach memory, as what huge pages are worth needs.
     Template { code: "plan-newer-partial", words: "(the newest, {newer}, lacks memory latency)" },
     Template {
         code: "plan-newer-hampered",
-        words: "(the newest, {newer}, is of a run that was ended early, or ran niced)",
+        words: "(the newest, {newer}, is from a run that ended early, or ran niced)",
     },
-    Template { code: "plan-newer-quick", words: "(the newest, {newer}, is of a quick run)" },
+    Template { code: "plan-newer-quick", words: "(the newest, {newer}, is from a quick run)" },
     Template { code: "plan-newer-doubtful", words: "(unreliable in the newest, {newer})" },
 ];
 
@@ -115,7 +115,7 @@ fn explained(plan: &mut Plan) -> impl Iterator<Item = (&mut Text, &[Evidence])> 
 }
 
 /// Adds to `record`, which is of now, the figures of its machine's records, each with its name, the newest first: of each group
-/// those of the best record. Returns where they are from, a sentence a record.
+/// those of the best record. Returns where they are from, a sentence per record.
 pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Vec<Text> {
     let mut all: Vec<Taken> = Vec::new();
     let mut figures: Vec<Measurement> = Vec::new();

@@ -30,7 +30,7 @@ pub fn judge_verification(verified: &mut Verification, plan: &Plan, planned_firs
     let expected = plan.gains.iter().max_by(|a, b| a.factor.total_cmp(&b.factor));
     match (&verdict, expected) {
         (Verdict::Costs { .. }, _) if verified.slower => {
-            verified.says.push(text!("plan-verified-slower", "Leave this command unbound."));
+            verified.says.push(text!("plan-verified-slower", "Do not bind this command."));
         }
         (Verdict::Costs { .. } | Verdict::NotResolved { .. }, Some(Gain { factor, program, .. })) => {
             let factor = Value::Factor(*factor);

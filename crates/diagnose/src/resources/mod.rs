@@ -145,7 +145,8 @@ fn core(index: &RecordIndex) -> Option<Headline> {
         delivered,
         share: (source != CeilingSource::Measured).then_some(delivered / ceiling),
         family_ceilings,
-        beside: taken(index).map(|share| text!("{share} of its time was taken", share = Value::Share(share))),
+        beside: taken(index)
+            .map(|share| text!("{share} of CPU time was taken by others", share = Value::Share(share))),
         // A median stands as long as most of what it is of does.
         doubt: doubt(doubtful.iter().copied().filter(|_| doubtful.len() >= sure.len())),
         ..Resource::default()

@@ -122,7 +122,7 @@ pub(crate) fn clock(machine: &Machine, core: Option<&'static Core>, active: &str
     part.or_else(|| {
         let most = own(machine.processor.max_hz);
         let (low, high) = base.zip(most).filter(|(base, most)| base < most)?;
-        let stated = vec!["what the processor tells of itself".to_owned()];
+        let stated = vec!["what the processor reports about itself".to_owned()];
         let of = cores::names(&machine.processor).next().unwrap_or("this part").to_owned();
         Some(Range { low, high, unit: "Hz", sources: stated, of, guest: machine.is_virtual() })
     })

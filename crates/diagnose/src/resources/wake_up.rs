@@ -110,7 +110,7 @@ fn state_slack(ordinary: &Measurement, is_beside: bool) -> Option<Text> {
         (true, true) => {
             text!("SCHED_OTHER {median} (+{slack} raised timer slack)")
         }
-        (false, false) => text!("of it {slack} timer slack, Linux's default"),
-        (false, true) => text!("of it {slack} timer slack, raised"),
+        (false, false) => text!("including {slack} timer slack, Linux's default"),
+        (false, true) => text!("including {slack} raised timer slack"),
     })
 }

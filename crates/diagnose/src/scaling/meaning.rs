@@ -27,13 +27,12 @@ pub(super) fn meaning(
     if scaling.steps.last().is_some_and(|last| !scaling.is_possible(last)) {
         return text!(
             "scaling-disturbed",
-            "{threads} threads seem to do more than {threads} times the work of one: the run of one was disturbed, so there \
-             is no speed-up."
+            "{threads} threads seem to achieve more than {threads} times one thread: the run of one was disturbed, so there is no speed-up."
         );
     }
     let mut says = text!(
         "scaling-speed-up",
-        "{threads} threads do {speedup} the work of one.",
+        "{threads} threads achieve {speedup} the throughput of one.",
         speedup = Value::Rounded(
             Box::new(Value::Factor(speedup)),
             digits_within(speedup, scaling.speedup_interval)
@@ -60,14 +59,14 @@ pub(super) fn meaning(
     if surely && speedup > f64::from(threads) * (1.0 + POOR) {
         says.push(text!(
             "scaling-superlinear",
-            "Superlinear: one thread alone had less of a resource (clock, cache, local memory)."
+            "Superlinear: a single thread had less of a resource (clock, cache, local memory)."
         ));
     }
     let alone = scaling.rate / one;
     if scaling.points > 2 && scaling.residual <= POOR && alone < ALONE {
         says.push(text!(
             "scaling-from-shared-core",
-            "Beside others a thread does {share} of one alone.",
+            "With all threads running, each achieves {share} of a single thread.",
             share = Value::Share(alone)
         ));
     }
@@ -92,14 +91,14 @@ fn fit(scaling: &Scaling) -> Text {
     if points == 2 {
         return match contention > RESOLUTION {
             true => {
-                text!("scaling-two-steps", "By two steps only, {share} of the work is serialized.")
+                text!("scaling-two-steps", "From two steps only: {share} of the work is serialized.")
             }
             false => Text::default(),
         };
     }
     if residual > POOR {
         let residual = Value::Share(residual);
-        return text!("The fit misses the steps by {residual} and says little.");
+        return text!("The fit is off by {residual} and unreliable.");
     }
     // What each of them takes at the last step of the fit; below the resolution of a figure it is none.
     let fitted = scaling.fitted.map_or(threads, |(_, most)| most);
@@ -112,12 +111,12 @@ fn fit(scaling: &Scaling) -> Text {
             text!("scaling-fit-linear", "The fit shows neither serialized work nor coherency cost.")
         }
         (true, false) => {
-            text!("By the fit {share} of the work is serialized.")
+            text!("By the fit, {share} of the work is serialized.")
         }
-        (false, true) => text!("By the fit coherency cost limits scaling."),
+        (false, true) => text!("By the fit, coherency cost limits scaling."),
         (true, true) => text!(
             "scaling-fit-both",
-            "By the fit {share} of the work is serialized, and coherency cost adds to it."
+            "By the fit, {share} of the work is serialized, and coherency cost adds to it."
         ),
     };
     let peak = peak(scaling).max(1.0).round();

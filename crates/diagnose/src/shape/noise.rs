@@ -33,19 +33,19 @@ pub(crate) fn moved_during(m: &Measurement, states: &[Option<ShapeState>]) -> Op
     let Some(cpu) = m.labels.count(Label::Cpu).and_then(|cpu| u32::try_from(cpu).ok()) else {
         let shared = |state: &ShapeState| state.cores.iter().map(|core| core.len().saturating_sub(1)).sum();
         return differs(&shared)
-            .then(|| text!("moved-cores", "meanwhile CPUs began or ceased to share cores"));
+            .then(|| text!("moved-cores", "during it, CPUs started or stopped sharing cores"));
     };
     if differs(&|state| usize::from(state.far_from_memory.contains(cpu))) {
         return Some(text!(
             "moved-from-memory",
-            "meanwhile CPU {cpu} moved to another node: the memory was near it and far from it"
+            "during it, CPU {cpu} moved to another node: its memory was local and remote"
         ));
     }
     let with = |state: &ShapeState| {
         let own = state.domains.last().and_then(|of| of.iter().find(|domain| domain.contains(cpu)));
         own.map_or(0, |own| own.iter().fold(1, |all, cpu| all * 31 + cpu as usize))
     };
-    differs(&with).then(|| text!("moved-domain", "meanwhile CPU {cpu} moved to another package or die"))
+    differs(&with).then(|| text!("moved-domain", "during it, CPU {cpu} moved to another package or die"))
 }
 
 /// Says that a figure is one in one state of the CPUs and another in another, where its samples show that.
@@ -68,7 +68,7 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
     {
         return Some(text!(
             "noise-by-memory",
-            "{near} while CPU {cpu} was near the memory, {far} while it was far from it ({share} of the samples)",
+            "{near} with local memory, {far} with remote memory ({share} of the samples), since CPU {cpu} moved",
             near = figure(&one),
             cpu = cpu.unwrap_or(0),
             far = figure(&other),

@@ -74,7 +74,7 @@ const THE_COMMANDS: [&str; 3] = ["fifo", "ionice", "aslr"];
 /// The command as it is, against itself.
 const TWICE: &str = "as it is, twice";
 
-/// Runs the command in all settings in turn.
+/// Runs the command alternately in all settings.
 pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Proof, ProofError> {
     let stop = request.stop;
     let (mut comparisons, missing) = plan_comparisons(request, command)?;
@@ -85,10 +85,10 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     // With what is before and after the command's own time.
     let each = began.elapsed().as_secs_f64();
     let rounds = fit_rounds(request.rounds, comparisons.len(), each);
-    let what = "runs in turn, their output dropped";
+    let what = "runs alternately, with output discarded";
     let done = run_rounds(request, &mut comparisons, (rounds, each), what, |one| runner.run_once(one))?;
     let mut found = Proof {
-        title: "The command before and after, in turn",
+        title: "The command before and after, alternately",
         head: "comparison",
         rounds: done,
         missing,

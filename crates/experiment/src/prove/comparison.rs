@@ -87,7 +87,7 @@ impl Proof {
         figures: &[FigureOf<R>],
         run: impl FnMut(&S) -> Result<Option<R>, ProofError>,
     ) -> Result<Self, ProofError> {
-        let rounds = run_rounds(request, &mut comparisons, extent, "blocks in turn", run)?;
+        let rounds = run_rounds(request, &mut comparisons, extent, "alternating blocks", run)?;
         let mut proof = Self { title, head, rounds, interrupted: request.stop.signal(), ..Self::default() };
         proof.judge(comparisons, figures);
         Ok(proof)
@@ -126,7 +126,7 @@ impl Proof {
         }
         self.remarks.push(text!(
             "Medians of {rounds}; 95 % intervals, corrected for {comparisons}. {name} is the A/A control: its interval is the \
-             noise floor, and no smaller difference counts. (+N rounds): so many more are needed, with --rounds.",
+             noise floor, and no smaller difference counts. (+N rounds): this many more are needed, with --rounds.",
             rounds = count_noun(self.rounds, "round"),
             comparisons = count_noun(together, "comparison"),
             name = format!("{:?}", same.name.to_string())

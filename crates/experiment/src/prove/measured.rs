@@ -90,7 +90,7 @@ impl ProvenFigure {
     }
 }
 
-/// Measures a figure with the knob that is named set and without, in turn.
+/// Measures a figure with the knob that is named set and without, alternately.
 pub fn prove_figure(request: ProofRequest, of: &ProvenFigure) -> Result<Proof, ProofError> {
     let (knobs, missing) = find_settable(request, request.names, Purpose::Measuring)?;
     let mut comparisons = vec![Comparison::new(TWICE, None, None)];
@@ -108,7 +108,7 @@ pub fn prove_figure(request: ProofRequest, of: &ProvenFigure) -> Result<Proof, P
     };
     let mut found = Proof::of_blocks(
         request,
-        ["The figure before and after, in turn", "comparison"],
+        ["The result before and after, alternately", "comparison"],
         comparisons,
         (rounds, each),
         &[(figure, |value| Some(*value))],

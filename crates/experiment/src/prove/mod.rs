@@ -1,4 +1,4 @@
-//! What setting knobs gains: blocks or runs of a command before and after, in turn, each figure with its interval and the
+//! What setting knobs gains: blocks or runs of a command before and after, alternately, each figure with its interval and the
 //! machine's own noise floor beside it.
 
 mod command;

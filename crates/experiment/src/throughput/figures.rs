@@ -15,7 +15,7 @@ const CAUSES: [(Mark, Template); 4] = [
     (Mark::Stolen, Template { code: "runs-steal", words: "steal time" }),
     (Mark::Quota, Template { code: "runs-quota", words: "a CPU quota throttled it" }),
     (Mark::Throttled, Template { code: "runs-throttled", words: "heat or power lowered the clock" }),
-    (Mark::Switched, Template { code: "runs-switched", words: "other programs interrupted it" }),
+    (Mark::Switched, Template { code: "runs-switched", words: "other processes interrupted it" }),
 ];
 
 /// Everything of one step, for each of its placements.

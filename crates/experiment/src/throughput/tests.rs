@@ -94,12 +94,12 @@ fn a_command_that_fails_is_reported_with_its_last_words() {
     assert!(words.contains("exited with code 3") && words.ends_with("no such table"), "{words}");
     assert!(reported("kill -9 $$").contains("killed (signal 9)"));
     assert!(reported("kill -11 $$").contains("signal 11"));
-    assert!(reported("exit 1").contains("said nothing"));
+    assert!(reported("exit 1").contains("printed nothing"));
     let all = once(&shell("exit 1"), &cpus).unwrap_err().to_string();
     assert!(cpus.len() == 1 || all.contains(&format!("in {0} of {0} copies", cpus.len())), "{all}");
     let ignored = Job { ignore_failure: true, ..shell("exit 1") };
     let run = once(&ignored, &cpus[..1]).unwrap();
-    assert_eq!(run.failed.unwrap().to_string(), "exited with code 1 and said nothing");
+    assert_eq!(run.failed.unwrap().to_string(), "exited with code 1 and printed nothing");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Commands that were run in turn as figures of one record.
+//! Commands that were run alternately as figures of one record.
 
 use measure::command;
 use record::in_turn::{COVERAGE_OF, name_commands};

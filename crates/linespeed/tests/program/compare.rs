@@ -404,7 +404,7 @@ fn of_one_machine_it_is_said_what_changed_since_and_noise_is_no_change() {
     assert!(text.contains("faster: 0. Slower most: load from memory 120 ns against 90.0 ns"), "{text}");
     assert!(text.contains("Changed on the machine: THP (never instead of always)"), "{text}");
     let text = flat(&["monday.json", "noisy.json"]);
-    assert!(text.contains("No change beyond noise in") && text.contains("Too noisy to tell: 2."), "{text}");
+    assert!(text.contains("No change beyond noise in") && text.contains("Too noisy to decide: 2."), "{text}");
     assert!(text.contains("Same hardware, kernel and settings, as far as both records show."), "{text}");
 }
 

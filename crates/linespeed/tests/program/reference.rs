@@ -118,7 +118,7 @@ fn the_bigger_load_generator_is_said_to_wait_for_its_memory_before_anything_else
     in_order(
         &text,
         &[
-            "load-generator-196 does no more than load-generator-72",
+            "load-generator-196 is no faster than load-generator-72",
             "2.72× the cores at 1.14× the clock",
             "largest first: memory time per element",
             "75.0 % of accesses remote at 1.54× local",

@@ -279,7 +279,7 @@ fn a_step_that_fails_is_named_and_the_others_stay() {
     let threads: Vec<_> =
         record.measurements_of("workload.throughput").map(|m| m.labels.count(Label::Threads)).collect();
     assert_eq!(threads, [Some(1)]);
-    says_lost(&record, "scale: 2 CPUs", "exited with code 7; its last words: no way");
+    says_lost(&record, "scale: 2 CPUs", "exited with code 7; its last output: no way");
 }
 
 #[test]

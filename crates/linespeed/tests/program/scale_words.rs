@@ -119,7 +119,7 @@ fn runs_that_all_fail_have_no_rate() {
     let try_it = |args: &[&str]| measured(scale(place.path(), args));
     let all = try_it(&["--quick", "-i", "--json", "--", "sh", "-c", "echo no table >&2; exit 4"]);
     all.fails(3, &["every run failed", "exited with code 4", "no table", "exit 0"]);
-    try_it(&["--quick", "--", "false"]).fails(3, &["exited with code 1 and said nothing", "-i"]);
+    try_it(&["--quick", "--", "false"]).fails(3, &["exited with code 1 and printed nothing", "-i"]);
     let killed = try_it(&["--quick", "--", "sh", "-c", "kill -9 $$"]);
     assert!(!killed.stderr.contains("-i "), "a kill is no exit code that may be meant: {}", killed.stderr);
 }
@@ -223,7 +223,7 @@ fn a_service_that_dies_without_a_word_is_reported_so() {
     let text = "name = \"mine\"\nwhat = \"x\"\ncommand = [\"true\"]\n[service]\nstart = [\"sh\", \"-c\", \"sleep 0.2; exit 7\"]\nready = [\"false\"]\n";
     std::fs::write(&file, text).unwrap();
     let ran = measured(scale(place.path(), &["--quick", "--recipe", file.to_str().unwrap()]));
-    ran.fails(3, &["exited with code 7 in the middle of the run and said nothing"]);
+    ran.fails(3, &["exited with code 7 in the middle of the run and printed nothing"]);
 }
 
 #[test]

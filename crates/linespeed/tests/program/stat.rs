@@ -223,7 +223,7 @@ fn one_busy_thread_is_recognised() {
     let line = "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done";
     let (_, record) = record_of(&[], &["sh", "-c", line]);
     let bound = record.diagnosis.bound.as_ref().unwrap();
-    let taken = bound.by == BoundBy::Cpu && bound.says.to_string().contains("other programs");
+    let taken = bound.by == BoundBy::Cpu && bound.says.to_string().contains("other processes");
     assert!(
         taken
             || matches!(

@@ -81,7 +81,7 @@ fn no_machine(path: &Path, error: &io::Error) -> Unavailable {
     match error.raw_os_error() {
         Some(libc::EBUSY) => text!(
             "kvm-held-by-another-hypervisor",
-            "{device} is busy: another hypervisor holds the processor's virtualization"
+            "{device} is busy: another hypervisor uses the processor's virtualization"
         )
         .with_remedy(text!(
             "end the virtual machines of VirtualBox or VMware, and unload their modules (sudo rmmod vboxdrv)"
@@ -110,7 +110,7 @@ fn not_open(path: &Path, error: &io::Error) -> Unavailable {
                 None => failure.with_remedy("run as root"),
             }
         }
-        Some(libc::EPERM) => text!("{device}: denied in this container or cgroup")
+        Some(libc::EPERM) => text!("{device}: access is refused in this container or cgroup")
             .with_remedy(text!("start the container with --device {device}")),
         Some(libc::EBUSY) => {
             Unavailable::new(text!("{device} is busy: opened exclusively by another process"))

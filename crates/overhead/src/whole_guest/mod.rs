@@ -2,7 +2,7 @@
 //! threads of its kernel.
 //!
 //! Each CPU of the machine is bound to one of this machine's. It counts a range when it is asked over a serial port, so
-//! that it takes turns with the other layers. Its times are by the counter that this machine reads, too, where KVM runs it;
+//! that it takes turns with the other layers. Its times are also by the counter that this machine reads, where KVM runs it;
 //! under emulation they mean nothing. The kernel module is built here, for the kernel that the machine says it runs.
 
 mod machine;

@@ -119,7 +119,7 @@ mod tests {
         record.machine.counts.cpus_online = Some(2);
         record.conditions.before.load = Some([3.0, 0.0, 0.0]);
         let text = shown(&mut record, false);
-        assert!(text.contains("other programs wanted 3.00 CPUs"), "{text}");
+        assert!(text.contains("other processes wanted 3.00 CPUs"), "{text}");
     }
 
     #[test]

@@ -192,7 +192,7 @@ fn idle(interval: &Interval) -> Cause {
 
 fn working(facts: &Facts, interval: &Interval, memory_follows: bool) -> Cause {
     let mut says = text!("live-working", "CPUs {busy} busy.", busy = busy(interval));
-    // An IPC alone says nothing: it is held against this machine's own.
+    // An IPC alone says nothing: it is compared with this machine's own.
     let ipc = facts.ipc().filter(|ipc| facts.ipc_of_workloads(ipc.value()).is_some());
     let stalled = facts.share("backend-bound");
     if let Some(ipc) = ipc {
@@ -201,7 +201,7 @@ fn working(facts: &Facts, interval: &Interval, memory_follows: bool) -> Cause {
     if let Some(stalled) = stalled {
         says.push(text!(
             "live-stalled",
-            "{stalled} of the cores' issue slots wait for memory or an execution unit.",
+            "{stalled} of the cores' issue slots are stalled on memory or an execution unit.",
             stalled = Value::Rounded(Box::new(Value::Share(stalled.value())), 2)
         ));
     }
@@ -209,13 +209,13 @@ fn working(facts: &Facts, interval: &Interval, memory_follows: bool) -> Cause {
         says.push(sampled::computes(facts).unwrap_or_else(|| {
             text!(
                 "live-computing-untold",
-                "Without hardware counters, computing cannot be told from memory latency, branch misses or spinning."
+                "Without hardware counters, computing cannot be distinguished from memory latency, branch misses or spinning."
             )
         }));
     }
     let cause = Cause::new(BoundBy::Cpu, 1.0, says, "profile");
     match ipc {
-        Some(ipc) => cause.cite(text!("instructions a cycle: {value}", value = ipc), ipc),
+        Some(ipc) => cause.cite(text!("instructions per cycle: {value}", value = ipc), ipc),
         None => cause,
     }
 }

@@ -1,4 +1,4 @@
-//! What a machine that is watched is held against.
+//! What a machine that is watched is compared with.
 
 use record::command_run::Ceilings;
 use record::live::Probe;
@@ -10,12 +10,12 @@ pub(super) const HEARD: f64 = 1.3;
 /// to 118 ns and 146 to 153 ns on two guests).
 const REPEATED: f64 = 1.05;
 
-/// What a machine is held against: its own figures.
+/// What a machine is compared with: its own figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reference {
     /// Its ceilings, with the probe's curve, of a record.
     pub ceilings: Ceilings,
-    /// What the probe heard before the watch, ns, where no record tells: the machine may not have been idle then.
+    /// What the probe heard before the recording, ns, where no record tells: the machine may not have been idle then.
     pub calibrated_ns: Option<f64>,
 }
 

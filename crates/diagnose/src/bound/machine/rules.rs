@@ -1,4 +1,4 @@
-//! What takes a machine's CPUs from its programs, or their time from them: a cause each, with its share of the CPUs' time.
+//! What keeps a machine's CPUs from its programs: a cause each, with its share of the CPUs' time.
 
 use record::diagnosis::BoundBy;
 use record::live::{Interval, Process, Traffic};
@@ -105,7 +105,7 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
     let runnable = format!("{runnable:.1}");
     let says = text!(
         "live-run-queue",
-        "Threads waited for a CPU {share} of the time that they wanted one: {runnable} runnable on {cpus} CPUs.",
+        "Threads spent {share} of their runnable time in the run queue: {runnable} runnable on {cpus} CPUs.",
         share = Value::Share(share),
         runnable,
         cpus = interval.cpus
@@ -114,7 +114,7 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
         (Some(urgent), _) => {
             let mut says = says;
             says.push(text!(
-                "{who} has {priority} and {share} of the CPUs' time.",
+                "{who} runs at {priority} and uses {share} of CPU time.",
                 who = name(urgent),
                 priority = priority(urgent),
                 share = Value::Share(urgent.cpu / capacity)
@@ -155,13 +155,13 @@ pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
         let packets = rate("softirqs-net-rx") + rate("softirqs-net-tx");
         let what = if packets * SOFTIRQ > 0.05 {
             text!(
-                "{share} of busy time in interrupts and softirqs, {rate} network softirqs a second.",
+                "{share} of busy time in interrupts and softirqs, {rate} network softirqs per second.",
                 share = Value::Share((times.softirq + times.irq) / times.busy()),
                 rate = thousands(packets.round())
             )
         } else {
             text!(
-                "{share} of busy time in interrupts and softirqs, {rate} softirqs a second.",
+                "{share} of busy time in interrupts and softirqs, {rate} softirqs per second.",
                 share = Value::Share((times.softirq + times.irq) / times.busy()),
                 rate = thousands(rate("softirqs").round())
             )
@@ -177,8 +177,7 @@ pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
             )
         } else {
             text!(
-                "{share} of busy time in the kernel, reclaiming memory: {rate} pages scanned a second by tasks that want some, \
-                 memory pressure {pressure}.",
+                "{share} of busy time in the kernel, reclaiming memory: allocating tasks scan {rate} pages per second, memory pressure {pressure}.",
                 share = Value::Share(share),
                 rate = thousands(reclaimed.round()),
                 pressure = Value::Share(pressure)
@@ -224,7 +223,7 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
     let fill = counted.map(|(_, fill)| fill).or_else(|| reference.fill(heard?.0));
     match (counted, fill) {
         (Some((traffic, fill)), _) => says.push(text!(
-            "Memory carries {rate}, {fill} of what it can ({source}).",
+            "Memory bandwidth in use is {rate}, {fill} of the maximum ({source}).",
             rate = Value::Figure(traffic.bytes_per_second, "B/s"),
             fill = Value::Rounded(Box::new(Value::Share(fill)), 2),
             source = traffic.source.clone()
@@ -233,7 +232,7 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
             let interval = interval.probe.as_ref().and_then(|probe| reference.fill_interval(probe));
             let (low, high) = interval.unwrap_or((fill, fill));
             says.push(text!(
-                "By this machine's own curve {fill} of memory bandwidth is in use [{low} – {high}].",
+                "{fill} of memory bandwidth is in use, by this machine's own curve [{low} – {high}].",
                 fill = Value::Rounded(Box::new(Value::Share(fill)), 2),
                 low = Value::Rounded(Box::new(Value::Share(low)), 2),
                 high = Value::Rounded(Box::new(Value::Share(high)), 2)
@@ -241,11 +240,12 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
         }
         // Where the machine's own loads leave the probe as it is, what it hears is somebody else's.
         (None, None) if !reference.ceilings.probe.is_empty() => return None,
-        (None, None) => says
-            .push(text!("Bandwidth in use needs this machine's curve: linespeed, once, while it is idle.")),
+        (None, None) => {
+            says.push(text!("To show the bandwidth in use, run linespeed once while the machine is idle."))
+        }
     }
     if let Some(node) = fullest_node(interval) {
-        says.push(text!("Node {node} is the fullest.", node = node.to_string()));
+        says.push(text!("Node {node} has the highest memory load.", node = node.to_string()));
     }
     // The CPUs that work wait for what the probe waits for.
     let user = interval.times.share(interval.times.user);
@@ -254,7 +254,7 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
     let cause = Cause::new(BoundBy::MemoryBandwidth, user * full, says, "spread-memory");
     Some(match heard {
         Some((_, _, ratio)) => {
-            let seen = text!("memory probe {ratio} idle", ratio = Value::Factor(ratio));
+            let seen = text!("memory probe: {ratio} the idle latency", ratio = Value::Factor(ratio));
             cause.cite(seen, "probe.latency_ns".to_owned())
         }
         None => cause,
@@ -289,7 +289,7 @@ pub(super) fn far(facts: &Facts, interval: &Interval) -> Option<Cause> {
         return None;
     }
     let says = text!(
-        "CPUs {busy} busy, but waiting for far memory: {remote} of it is on another node, {stalled} of the cores' issue slots wait.",
+        "CPUs {busy} busy, but waiting for remote memory: {remote} of it is on another node, and {stalled} of the cores' issue slots are stalled.",
         busy = busy(interval),
         remote = Value::Rounded(Box::new(Value::Share(share)), 2),
         stalled = Value::Rounded(Box::new(Value::Share(stalled.value())), 2)
@@ -312,9 +312,9 @@ pub(super) fn clock(interval: &Interval, reference: &Reference) -> Option<Cause>
     }
     let (now, best) = (Value::Figure(now, "Hz"), Value::Figure(best, "Hz"));
     let mut says = if of_all {
-        text!("The clock is held down: {now}, {best} at best with all CPUs busy.", now, best)
+        text!("The clock is limited to {now}; the best with all CPUs busy is {best}.", now, best)
     } else {
-        text!("The clock is held down: {now}, {best} at its best.", now, best)
+        text!("The clock is limited to {now}; its best is {best}.", now, best)
     };
     let advice = match interval.sensors.heat_throttled.filter(|share| *share > 0.01) {
         Some(share) => {

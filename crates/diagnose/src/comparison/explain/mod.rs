@@ -268,7 +268,7 @@ fn sort_causes(causes: &mut [Cause], speed: f64, measured_first: bool) {
     causes.sort_by(|a, b| rank(a).cmp(&rank(b)).then(effect(b).total_cmp(&effect(a))));
 }
 
-/// Whether two figures may be held against each other.
+/// Whether two figures may be compared with each other.
 fn are_comparable(this: &Datum, base: &Datum) -> bool {
     super::table::find_refusal(this, base).is_none() && this.value > 0.0 && base.value > 0.0
 }
@@ -286,7 +286,7 @@ fn find_speed(this: &Datum, base: &Datum, better: Better) -> f64 {
     }
 }
 
-/// The same of figures that may be held against each other and differ.
+/// The same of figures that may be compared with each other and differ.
 fn find_difference(this: &Datum, base: &Datum, better: Better) -> Option<f64> {
     let speed = find_speed(this, base, better);
     (are_comparable(this, base) && is_resolved(this, base, better) && differs(speed)).then_some(speed)

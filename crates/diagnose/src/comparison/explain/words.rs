@@ -24,7 +24,7 @@ const FASTER: Template =
 /// The same with the mark of what is unreliable.
 pub(crate) const FASTER_UNRELIABLE: Template = Template {
     code: "comparison-faster-unreliable",
-    words: "{result}: {fast} is {times}? as fast as {slow} (a figure behind it is unreliable).",
+    words: "{result}: {fast} is {times}? as fast as {slow} (based on an unreliable result).",
 };
 
 /// `primes: B is 1.3× as fast as A.`, or the other way round.
@@ -80,7 +80,7 @@ fn list_side(causes: &[Cause], despite: bool, most: usize, say: impl Fn(&Cause) 
 pub(crate) fn list_limits(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     let causes = list_side(causes, false, most, say);
     if causes.is_empty() {
-        text!("These figures do not show what limits it.")
+        text!("These results do not show what limits it.")
     } else {
         text!("Likely limits, largest first: {causes}.")
     }
@@ -99,14 +99,14 @@ pub(crate) fn state_limits_rest(e: &Explanation) -> Text {
     }
     let [promised, limits, rest] = [promised, limits, rest].map(Value::Factor);
     text!(
-        "Cores and clock would make {promised}; these limits take at most {limits} of it. Unexplained: at least {rest}."
+        "Cores and clock allow {promised}; these limits reduce it by at most {limits}. Unexplained: at least {rest}."
     )
 }
 
 /// What works the other way.
 pub(crate) fn list_opposing(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     let causes = list_side(causes, true, most, say);
-    if causes.is_empty() { Text::default() } else { text!("Working the other way: {causes}.") }
+    if causes.is_empty() { Text::default() } else { text!("Opposite effects: {causes}.") }
 }
 
 /// A cause with its factor from the side of the one that it belongs to.
@@ -146,7 +146,7 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
     let mut causes = list_side(&e.causes, false, most, &say);
     let main = match causes.len() {
         0 if e.causes.is_empty() => {
-            return text!("comparison-unexplained", "These figures do not explain it.");
+            return text!("comparison-unexplained", "These results do not explain it.");
         }
         0 => Text::default(),
         _ if is_little(e) => text!("comparison-little", "These explain little of it: {causes}."),

@@ -252,7 +252,7 @@ fn unfit_instructions(who: &String, ipc: &Datum) -> Option<Claim> {
     Some(claims::build_claim(claim, Support::NotSupported, why))
 }
 
-/// One side's step of a workload that is held against the other's.
+/// One side's step of a workload that is compared with the other's.
 struct Step<'a> {
     threads: u64,
     all: &'a Datum,
@@ -291,7 +291,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// The steps that are held against each other: those of all CPUs where both have them (and then `true`), else the largest that
+/// The steps that are compared with each other: those of all CPUs where both have them (and then `true`), else the largest that
 /// both have.
 fn find_steps<'a>(this: &'a Work, base: &'a Work) -> Option<(Step<'a>, Step<'a>, bool)> {
     if let (Some(this), Some(base)) = (Step::of_all_cpus(this), Step::of_all_cpus(base))
@@ -390,7 +390,7 @@ fn describe_siblings(step: &Step, cores: OnCores, factor: f64) -> Text {
 fn cores_and_siblings_cause(this: &Step, base: &Step) -> Option<Cause> {
     let (share, base_share) = (this.core_share()?, base.core_share()?);
     let says = text!(
-        "a core with all CPUs busy does {mine} of one thread alone, against {theirs}",
+        "with all CPUs busy a core achieves {mine} of one thread alone, against {theirs}",
         mine = Value::Share(share),
         theirs = Value::Share(base_share)
     );
