@@ -1,4 +1,4 @@
-//! One cache line handed back and forth between two CPUs, in two ways: what it takes a value to get from one to the other.
+//! One cache line handed back and forth between two CPUs, in two ways: how long a value takes to get from one to the other.
 //!
 //! [`hand_over`]: each side spins on a plain load, without a hint that would make it look away, and stores only when it is
 //! its turn, so that the line moves twice a round, for reading and for writing, and never for nothing. On aarch64

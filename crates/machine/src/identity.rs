@@ -5,7 +5,7 @@ use std::io::Read;
 
 use crate::Root;
 
-/// Its processor, the machine's own number (or that of its boot), and what of it this process may use: each as its file says
+/// Its processor, the machine's own number (or that of its boot), and what of it this process may use: each as in its file
 /// it.
 pub fn identity(root: &Root) -> BTreeMap<&'static str, Option<String>> {
     let status = root.text("/proc/self/status").unwrap_or_default();

@@ -3,7 +3,7 @@
 //!
 //! No two board makers write them alike, and the same text means different things (`DIMM_A1` is channel A on a
 //! desktop and processor A on a PowerEdge). So a part is believed only if every slot of the machine tells it in the
-//! same text, and a letter alone only where nothing else can be meant. What is not told stays `None`.
+//! same text, and a letter alone only where nothing else can be meant. Unknown parts stay `None`.
 
 /// What was read for one slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -195,7 +195,7 @@ impl Root {
         self.read(path, max).ok()
     }
 
-    /// The eight bytes at `offset` of a file, or what a device says there, as `/dev/cpu/0/msr` of its registers.
+    /// The eight bytes at `offset` of a file, or of a device there, as `/dev/cpu/0/msr` of its registers.
     pub fn word_at(&self, path: &str, offset: u64) -> Option<u64> {
         use std::os::unix::fs::FileExt;
         let (real, metadata) = self.locate(path).ok()?;

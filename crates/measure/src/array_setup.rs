@@ -1,7 +1,7 @@
 //! Making the arrays that bandwidth kernels work on.
 //!
 //! Memory is made once in a run and handed on. Some machines hand it out slowly: a virtual machine whose host backs
-//! memory only when it is touched was seen to take 3 s a GiB, a hundred times a bandwidth figure's own time.
+//! memory only when it is touched was seen to take 3 s a GiB, a hundred times as long as measuring bandwidth.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -20,7 +20,7 @@ pub struct Block {
     #[serde(skip)]
     pub work_p95: Option<f64>,
     /// What the kernel, its interrupts and other tasks took from a thread that never sleeps: a share, the worst of the CPUs;
-    /// absent where whose it was is not told.
+    /// absent if its cause is unknown.
     pub taken_by_os: Option<f64>,
     /// What was taken from below the kernel, by the hypervisor or the firmware; likewise.
     pub taken_below: Option<f64>,
@@ -33,7 +33,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Whether what is kept of it can be what it says.
+    /// Whether the stored values are plausible.
     pub fn is_sound(&self) -> bool {
         [self.floor, self.taken_by_os, self.taken_below, self.taken, self.wakeup_p99, self.clock_spread]
             .into_iter()

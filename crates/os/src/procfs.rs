@@ -54,7 +54,7 @@ impl Stat {
         Self::read_file(&format!("/proc/{pid}/stat"))
     }
 
-    /// The same with the CPU time of its first thread alone: what the kernel adds up over 15,000 threads takes it a millisecond.
+    /// The same with the CPU time of its first thread alone: adding up 15,000 threads takes the kernel a millisecond.
     pub fn read_first_thread(pid: i32) -> Option<Self> {
         Self::read_file(&format!("/proc/{pid}/task/{pid}/stat"))
     }

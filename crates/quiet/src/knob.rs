@@ -66,7 +66,7 @@ pub struct WordFiles {
     pub of: FileOf,
     /// The file, below the folder of what it is of.
     pub file: &'static str,
-    /// The file beside each that lists what it takes, where there is one.
+    /// The file beside each that lists the accepted values, if any.
     pub choices: Option<&'static str>,
     /// What is steadier.
     pub steadier: &'static str,

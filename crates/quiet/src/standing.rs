@@ -114,7 +114,7 @@ impl Standing {
         self.contents().map_or(&[], |contents| &contents.header.changes)
     }
 
-    /// Whether nothing is told, and nobody holds it.
+    /// Whether nothing is set, and nobody holds the lock.
     pub fn is_nothing(&self) -> bool {
         matches!(self.left, Ok(Leftover::Nothing)) && self.holder.is_none()
     }

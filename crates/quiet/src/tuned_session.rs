@@ -35,7 +35,7 @@ pub struct Caller {
     pub command: String,
     /// The time, as in a record.
     pub date: String,
-    /// Hears of what should be known.
+    /// Receives notices.
     pub listener: Listener,
 }
 
@@ -59,7 +59,7 @@ impl Caller {
         (self.listener)(event);
     }
 
-    /// Tells where a folder is not this user's, so that nothing of this user's can stand there.
+    /// Reports a state directory of another user, which cannot hold this user's settings.
     pub fn tell_where_foreign(&self, folder: &Path) {
         if state_directory::is_foreign(folder) {
             self.tell(Event::ForeignDirectory(folder.to_owned()));
@@ -67,7 +67,7 @@ impl Caller {
     }
 }
 
-/// What tells this boot from others.
+/// What distinguishes this boot from others.
 pub fn read_boot_id() -> String {
     Root::live().text("/proc/sys/kernel/random/boot_id").unwrap_or_else(|| "unknown".to_owned())
 }
@@ -245,7 +245,7 @@ impl TunedSession {
         }
     }
 
-    /// Adds what should be known of a knob that is set.
+    /// Adds the notes about a set knob.
     pub fn note(&mut self, knob: &str, note: Text) {
         let done = |outcome: &&mut KnobOutcome| outcome.knob == knob && outcome.is_done();
         if let Some(outcome) = self.outcomes.iter_mut().find(done) {

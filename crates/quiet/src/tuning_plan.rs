@@ -30,7 +30,7 @@ pub struct Wanted<'a> {
     pub purpose: Purpose,
     /// CPUs that are to be quiet.
     pub cpus: Option<&'a CpuList>,
-    /// What the one knob that is named is to have, where that is not the steadier value.
+    /// The value for the one named knob, if it is not the steadier value.
     pub value: Option<&'a KnobValue>,
 }
 
@@ -73,7 +73,7 @@ pub struct TuningPlan {
 }
 
 impl TuningPlan {
-    /// Of these rows; `named` says whether the user named them, or took all.
+    /// The plan for these rows; `named`: the user named them, rather than taking all.
     pub fn from_audit(rows: &[AuditRow], named: bool, purpose: Purpose, files: &dyn Files) -> Self {
         let mut plan = Self::default();
         for row in rows {

@@ -76,7 +76,7 @@ fn a_container_that_denies_all_that_is_asked_for_gets_its_figures() {
         libc::SYS_sched_setscheduler,
     ];
     let record = whole(linespeed(RUN).denied(&calls));
-    says_lost(&record, "pinning", "may be of another CPU");
+    says_lost(&record, "pinning", "a different CPU");
     says_lost(&record, "latency", "cannot be pinned");
     says_lost(&record, "costs", "cannot be pinned");
     says_lost(&record, "wakeup", "stay on their CPUs");
@@ -122,7 +122,7 @@ fn everything_runs_where_a_container_denies_all() {
     let calls =
         [libc::SYS_mbind, libc::SYS_move_pages, libc::SYS_sched_setaffinity, libc::SYS_sched_setscheduler];
     let record = measured(linespeed(["run", "--quick", "--json"]).denied(&calls)).succeeds().record();
-    says_lost(&record, "pinning", "may be of another CPU");
+    says_lost(&record, "pinning", "a different CPU");
     for name in ["clock", "latency", "wakeup", "stolen", "costs"] {
         assert!(!lost(&record, name).is_empty(), "{name} was not pinned, and does not say so");
     }
@@ -135,7 +135,7 @@ fn huge_pages_that_are_refused_to_it_are_measured_all_the_same() {
         return skipped("huge_pages_that_are_refused_to_it_are_measured_all_the_same", "emulated");
     }
     let record = whole(linespeed(RUN).without_huge_pages());
-    says_lost(&record, "latency huge pages", "refused to this process");
+    says_lost(&record, "latency huge pages", "THP is disabled for this process");
     says_lost(&record, "costs page fault 2MiB", "huge page");
     assert!(on_pages(&record, "4KiB") > 0);
 }

@@ -107,7 +107,7 @@ fn with_somebody_elses_home_it_says_so_and_does_what_it_can() {
         assert!(!format!("{done:?}").contains("ermission denied"), "{words:?}: {done:?}");
     }
     let reported = by_nobody(&["quiet", "--status"]).stderr;
-    assert!(reported.contains("is not this user's") && reported.contains("HOME"), "{reported}");
+    assert!(reported.contains("belongs to another user") && reported.contains("HOME"), "{reported}");
 }
 
 #[test]
@@ -242,8 +242,8 @@ fn what_lies_in_the_way_is_named_with_a_way_out() {
     with_state(&format!("echo x >{JOURNAL}"), &apply).fails(3, &["line 1", "remove it"]);
     with_state(&format!("echo x >{JOURNAL} && chmod 666 {JOURNAL}"), &apply)
         .fails(3, &["others may write it"]);
-    with_state(&format!("echo x >{JOURNAL} && chown 65534 {JOURNAL}"), &apply).fails(3, &["somebody else"]);
-    with_state("chmod 777 /var/lib/linespeed", &apply).fails(3, &["others may write there", "chmod go-w"]);
+    with_state(&format!("echo x >{JOURNAL} && chown 65534 {JOURNAL}"), &apply).fails(3, &["another user"]);
+    with_state("chmod 777 /var/lib/linespeed", &apply).fails(3, &["writable by other users", "chmod go-w"]);
     let audit = with_state(&format!("echo x >{JOURNAL}"), "quiet").stdout;
     assert!(audit.contains("No knob can be set now") && !audit.contains("For a command"), "{audit}");
     assert_eq!(value(), before);
@@ -374,7 +374,7 @@ fn a_group_that_cannot_be_removed_names_what_is_in_it_and_is_no_success() {
     // What everybody else is in goes all the same.
     assert!(groups.len() == 1 && groups[0].starts_with("linespeed-quiet-"), "{groups:?}");
     assert_eq!(done.code, Some(1), "{done:?}");
-    assert!(done.stderr.contains("groups in it: theirs") && done.stderr.contains("--restore"), "{done:?}");
+    assert!(done.stderr.contains("other groups: theirs") && done.stderr.contains("--restore"), "{done:?}");
     assert_eq!(after.code, Some(0), "{after:?}");
 }
 

@@ -458,7 +458,7 @@ impl Listing {
 pub(super) enum Mapped {
     /// It alone has it.
     Own,
-    /// Others have it, too.
+    /// Others also have it.
     Shared,
     /// It is in swap.
     Away,

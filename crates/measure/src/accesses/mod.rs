@@ -3,7 +3,7 @@
 //! how much of it is gone through, in which order, and which lines several threads write.
 //!
 //! The way of a sample: `code.rs` reads the instructions around it and finds the load that it waits for, `ahead.rs` executes a few of
-//! them on paper where the load's address is gone, `sighting.rs` puts both together, `judge.rs` says what many of them mean.
+//! them on paper where the load's address is gone, `sighting.rs` puts both together, `judge.rs` evaluates many of them.
 
 mod aarch64;
 mod ahead;

@@ -298,7 +298,7 @@ impl Watching {
 }
 
 /// Watches processes, and what they start, until all have ended, so long, or until somebody asks to stop: what they did in that
-/// time. With `samples`, what they wait for in user mode is sampled, too.
+/// time. With `samples`, what they wait for in user mode is also sampled.
 pub fn watch(
     processes: &[Attached],
     samples: Option<Hierarchy>,

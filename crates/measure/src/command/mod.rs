@@ -79,7 +79,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// The signal that asked us to stop, which ended this run: a terminal's Ctrl-C reaches the command itself, too.
+    /// The signal that asked us to stop, which ended this run: a terminal's Ctrl-C also reaches the command itself.
     pub fn note_signal(&mut self, stop: &Stop) -> Option<i32> {
         let signal = stop.signal()?;
         if [Exit::Signal(signal), Exit::Code(128 + signal)].contains(&self.ended.exit) {

@@ -105,7 +105,7 @@ impl CpuReading {
         }
     }
 
-    /// What that says; `None` where nothing was counted.
+    /// The results; `None` if nothing was counted.
     pub fn cores(&self) -> Option<Cores> {
         self.cores_by(top_down::plan().map(|plan| plan.method))
     }

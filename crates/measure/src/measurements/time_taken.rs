@@ -218,7 +218,7 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
 pub(crate) struct Shares {
     /// By anybody.
     pub all: f64,
-    /// By the kernel, its interrupts and other tasks; `None` where whose the gaps are is not told.
+    /// By the kernel, its interrupts and other tasks; `None` if the causes of gaps are unknown.
     pub os: Option<f64>,
     /// From below the kernel: by the hypervisor or the firmware.
     pub below: Option<f64>,

@@ -1,4 +1,4 @@
-//! Which threads are looked at: all of them where they are few; else those that ran lately, and the others in turns.
+//! Which threads are looked at: all of them where they are few; else those that ran lately, and the others one part after another.
 
 use std::collections::HashSet;
 

@@ -41,7 +41,7 @@ impl Child {
         }
     }
 
-    /// Waits until the program runs, or says why it could not be started (then the child has ended, with 127 or 126).
+    /// Waits until the program runs, or returns why it could not be started (then the child has ended, with 127 or 126).
     pub fn started(&mut self) -> Result<(), SpawnError> {
         if let Some(report) = self.report.take() {
             self.failed = report.read_failure(&self.program);

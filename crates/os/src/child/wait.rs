@@ -43,7 +43,7 @@ impl<F: FnMut(&[Process])> Watcher for F {
 
 impl Child {
     /// Waits for the end of the child and of all that it left behind; a signal that asks us to stop, or the end of
-    /// `timeout`, ends them all. After the first time it tells the same again.
+    /// `timeout`, ends them all. Later calls return the same.
     pub fn wait(&mut self, stop: &Stop, timeout: Option<Duration>) -> Ended {
         let mut ended = wait_all(&mut [self], stop, timeout, &mut |_: &[Process]| {});
         ended.pop().unwrap_or_else(Ended::unknown)

@@ -36,7 +36,7 @@ fn started(task: i32) -> Option<u64> {
 }
 
 impl BoundTask {
-    /// Keeps it on those of its CPUs that are left while these are taken; whether there are any.
+    /// Keeps it on its remaining CPUs while these are taken; returns whether there are any.
     pub fn keep_off(&self, taken: &CpuList) -> bool {
         let left = self.cpus.difference(taken);
         if left.is_empty() {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::change::Change;
 use crate::value_syntax::ValueSyntax;
 
-/// One of them, with all that is needed to undo it.
+/// One of them, with everything needed to undo it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompoundChange {
@@ -56,7 +56,7 @@ impl CompoundChange {
         }
     }
 
-    /// The same in the form of a value, for those who are told what became of it.
+    /// The same as a value, for reports of its outcome.
     pub fn as_change(&self) -> Change {
         let (knob, path, old, new) = match self {
             CompoundChange::Shield(shield) => {

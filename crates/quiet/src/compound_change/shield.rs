@@ -113,7 +113,7 @@ impl Shield {
         Ok(shield(2, top.to_owned(), own.to_owned(), String::new(), switched))
     }
 
-    /// With the tasks that are bound now.
+    /// With the currently bound tasks.
     pub fn prepared(&self) -> Self {
         let all = self.quiet.union(&self.rest);
         let bound = if self.version == 2 { super::bound_tasks::find_bound_tasks(&all) } else { Vec::new() };

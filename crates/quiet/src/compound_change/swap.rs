@@ -23,7 +23,7 @@ const ROOM: f64 = 1.1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwapAreas(pub Vec<SwapArea>);
 
-/// A device or file that is swapped to.
+/// A swap device or file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwapArea {
     /// Its path.

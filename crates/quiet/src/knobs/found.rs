@@ -1,4 +1,4 @@
-//! What is found and told, and not set: it is somebody's own, or nobody here can set it.
+//! What is reported and not set: it belongs to somebody else, or cannot be set here.
 
 use machine::text::bytes_field;
 use record::text;

@@ -23,7 +23,7 @@ pub fn apply_settings(pid: i32, settings: &[ProcessSetting]) -> Vec<(ProcessSett
     settings.iter().filter_map(|setting| Some((setting.clone(), given(setting).err()?))).collect()
 }
 
-/// Leaves the CPUs that are to be quiet to others, where that is allowed.
+/// Leaves the quiet CPUs to others, if permitted.
 pub fn leave_cpus(quiet: &CpuList) {
     let online = Root::live().cpu_list("/sys/devices/system/cpu/online").unwrap_or_default();
     let rest = online.difference(quiet);

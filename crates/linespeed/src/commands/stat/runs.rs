@@ -95,7 +95,6 @@ pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) 
     Ok(runs)
 }
 
-/// What looks showed, where any was taken.
 pub(super) fn taken(looker: Option<Looker>) -> Option<Looks> {
     looker.map(Looker::into_looks).filter(|looks| !looks.looks.is_empty())
 }

@@ -141,7 +141,6 @@ fn tell_failures(done: &InTurns, names: &[String], redact: bool) {
 struct Heard<'a> {
     options: &'a Options,
     commands: usize,
-    /// Who looks where the CPUs are between runs, as far as that costs little.
     looker: Option<Looker>,
 }
 

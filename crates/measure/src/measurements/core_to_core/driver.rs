@@ -36,7 +36,7 @@ pub(crate) struct Terms {
     pub most: usize,
     /// A pair of which one side does not run is given up after this.
     pub limit: Duration,
-    /// The least that is done.
+    /// The least work.
     pub least: Least,
 }
 
@@ -47,9 +47,9 @@ pub(crate) struct Least {
     pub samples: usize,
     /// Rounds on each line of a sample.
     pub rounds: u64,
-    /// Rounds on each line that are not timed: the line arrives, and both sides are in their loops.
+    /// Untimed rounds on each line: the line arrives, and both sides are in their loops.
     pub untimed: u64,
-    /// Rounds on each line of the first sample, which only tells how long a round takes; 0 for none and no warm-up: every
+    /// Rounds on each line of the first sample, which only determines how long a round takes; 0 for none and no warm-up: every
     /// sample has the fewest rounds.
     pub trial: u64,
 }
@@ -71,7 +71,7 @@ pub(crate) struct Figures {
     pub handover: Handover,
     /// The node asked for.
     pub home: Option<u32>,
-    /// The node that the page was found on, or why that is not known.
+    /// The node of the page, or why it is unknown.
     pub lies_on: Result<u32, record::Text>,
     /// ns one way.
     pub samples: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Latency of every cell: the columns' cycles, chased by one CPU of each row in turn.
+//! Latency of every cell: the columns' cycles, chased by one CPU of each row after the other.
 
 use std::time::Instant;
 

@@ -45,13 +45,13 @@ pub(crate) struct Column {
     pub builder: u32,
     /// The cycle, in the first part of the mapping.
     pub cycle: Cycle,
-    /// Bytes that were written, the cycle's and those behind it.
+    /// Written bytes: the cycle's and those behind it.
     pub touched: usize,
     /// Lines loaded since all were thrown out of the caches.
     pub walked: u64,
     /// What backs it, for the record: `2MiB`, `4KiB`, or `mixed`.
     pub page: String,
-    /// The share on huge pages, where it is told.
+    /// The share on huge pages, if known.
     pub huge_share: Option<f64>,
     /// Where its pages were last found.
     pub placement: Placement,

@@ -1,4 +1,4 @@
-//! What the coverage says about nodes: one line for all nodes of which the same holds, not one for each of sixteen.
+//! Coverage of nodes: nodes with the same entry share one line.
 
 use crate::reasons::{FREE_MEMORY, HUGE_PAGES};
 use record::text::Value;

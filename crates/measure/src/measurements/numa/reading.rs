@@ -30,7 +30,7 @@ pub(crate) struct Terms {
     pub window: f64,
     /// Samples of it.
     pub slices: usize,
-    /// A thread that gets no time on its CPU is waited for so long.
+    /// How long to wait for a thread that gets no CPU time.
     pub patience: Duration,
 }
 
