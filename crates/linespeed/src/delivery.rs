@@ -17,7 +17,7 @@ pub const PROM_WAY_OUT: &str = "name another place with --prom FILE";
 
 /// The text of a form.
 fn text(forms: &View, form: Form, options: &Options) -> Result<String, Failure> {
-    let none = || Failure::Usage(format!("this command cannot write {}", form.word()));
+    let none = || Failure::Usage(format!("this command cannot write {}: leave that out", form.word()));
     as_json(forms.text(form, &output::style(&options.out)).ok_or_else(none)?)
 }
 

@@ -94,7 +94,7 @@ fn of_a_fleets_baseline_the_class_is_taken_that_the_machine_is_of() {
     };
     let whole = write_fleet("fleet.json", &[&other, &camp, &own]);
     assert!(
-        ran(["check", "--root", &tree, "--baseline", &whole]).succeeds().stdout.contains("as in fleet.json")
+        ran(["check", "--root", &tree, "--baseline", &whole]).succeeds().stdout.contains("match fleet.json")
     );
     let none = write_fleet("none.json", &[&other]);
     let reported = ran(["check", "--root", &tree, "--baseline", &none]);

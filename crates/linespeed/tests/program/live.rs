@@ -170,8 +170,8 @@ fn a_watch_is_kept_and_shown_as_its_end_said() {
     let other = folder.path().join("machine.json");
     ran(["inspect", "--output", other.to_str().unwrap()]).succeeds();
     let both = [file.to_str().unwrap(), other.to_str().unwrap()];
-    ran(["compare", both[0], both[1]]).fails(3, &["machine.json: is not a watch", "watch.json is"]);
-    ran(["compare", both[1], both[0]]).fails(3, &["machine.json: is not a watch", "watch.json is"]);
+    ran(["compare", both[0], both[1]]).fails(3, &["machine.json: is not a recording", "watch.json is"]);
+    ran(["compare", both[1], both[0]]).fails(3, &["machine.json: is not a recording", "watch.json is"]);
 }
 
 #[test]

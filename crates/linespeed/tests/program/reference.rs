@@ -35,7 +35,7 @@ fn in_order(text: &str, words: &[&str]) {
 
 #[test]
 fn the_list_names_every_machine_and_each_is_a_record_that_says_where_its_figures_stood() {
-    let list = said(&["reference"]);
+    let list = said(&["reference", "--all"]);
     for name in [
         "hygon-5280",
         "hygon-7280",
