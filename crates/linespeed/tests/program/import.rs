@@ -172,7 +172,7 @@ fn what_cannot_be_imported_is_one_clear_line() {
         path
     };
     import(&[], &file("prose.txt", "Nothing here.\n"))
-        .fails(3, &["prose.txt", "its one line is no output", "linespeed import --help lists the tools"]);
+        .fails(3, &["prose.txt", "its only line is not output", "linespeed import --help lists the tools"]);
     let long = file("long.txt", &"root:x:0:0:root:/root:/bin/bash\n".repeat(24));
     let refused = import(&[], &long).stderr;
     assert!(refused.contains("none of the 24 lines") && refused.len() < 200, "{refused}");
