@@ -120,13 +120,13 @@ fn a_captured_machine_is_not_offered_what_only_a_running_one_has() {
     );
     let path = tree.to_str().unwrap();
     let text = ended(&["quiet", "--root", path], 0).stdout;
-    assert!(text.contains("that this tree shows, 1 adds noise"), "{text}");
+    assert!(text.contains("1 of the 2 knobs in this tree adds noise"), "{text}");
     for part in ["--apply", "on a running machine", "the host's"] {
         assert!(!text.contains(part), "{part:?} in {text}");
     }
     std::fs::write(tree.join("proc/sys/kernel/nmi_watchdog"), "0\n").unwrap();
     let text = ended(&["quiet", "--root", path], 0).stdout;
-    assert!(text.contains("that this tree shows, none adds noise") && !text.contains("Quiet:"), "{text}");
+    assert!(text.contains("knobs in this tree adds noise") && !text.contains("Quiet:"), "{text}");
 }
 
 #[test]

@@ -339,7 +339,7 @@ pub(crate) fn unreliable(record: &Record) -> String {
     let disturbed = record.measurements.iter().filter(|m| m.doubt.is_none() && is_disturbed(m)).count();
     let disturbed =
         if disturbed > 0 { format!(", {} disturbed", count_noun(disturbed, "step")) } else { String::new() };
-    format!("{} unreliable (?){disturbed}", said.join(", "))
+    format!("{} noisy (?){disturbed}", said.join(", "))
 }
 
 /// From where to where the core clock moved, where that is more than a clock that keeps still is known by.
@@ -382,9 +382,9 @@ fn noise_facts(record: &Record) -> String {
     listed([
         (record.import.is_none() && !record.measurements.is_empty()).then(|| unreliable(record)),
         clock_moved(record).filter(|_| record.import.is_none()),
-        others.zip(online).map(|(used, cpus)| {
-            format!("other processes used {} of {}", units::cpus_in_use(used), units::cpus(cpus))
-        }),
+        others
+            .zip(online)
+            .map(|(used, cpus)| format!("others used {} of {}", units::cpus_in_use(used), units::cpus(cpus))),
         steal.map(|share| format!("steal {} reported", steal_share(share))),
         before.own_nice.filter(|nice| *nice != 0).map(|nice| format!("own nice value {nice}")),
         before.own_policy.clone().filter(|policy| policy != "other").map(|policy| format!("policy {policy}")),
@@ -437,9 +437,9 @@ mod tests {
         record.measurements[0].doubt = Some("too noisy".into());
         let doubtful = unreliable(&record);
         insta::assert_snapshot!([alone, disturbed, doubtful].join("\n"), @r"
-        0 of 1 result unreliable (?)
-        0 of 1 result unreliable (?), 1 step disturbed
-        1 of 1 workload unreliable (?)
+        0 of 1 result noisy (?)
+        0 of 1 result noisy (?), 1 step disturbed
+        1 of 1 workload noisy (?)
         ");
     }
 

@@ -2,12 +2,11 @@
 
 use record::diagnosis::{Position, Resource};
 use record::phrase::{count_noun, join_list};
-use record::{Metric, Record, Verdict, metrics, units};
+use record::{Coverage, Metric, Record, Verdict, metrics, units};
 
 use super::command::find_time;
 use super::turns::find_turns;
 use super::{finding, layers, summary, watch};
-use crate::terminal::is_scale;
 use crate::text::capitalized;
 
 /// The command that makes such a record.
@@ -56,6 +55,11 @@ impl Kind {
         };
         format!("linespeed {name}")
     }
+}
+
+/// Whether a record is one of `linespeed scale`: what it covers shows so, results or not.
+pub fn is_scale(record: &Record) -> bool {
+    record.coverage.iter().any(|c| c.topic() == Coverage::SCALE)
 }
 
 /// The answer in a sentence.

@@ -3,12 +3,9 @@
 use record::{Coverage, Ended, Record, State, detail, metrics};
 
 use crate::contents::command::command_text;
+#[cfg(test)]
+use crate::contents::verdict::is_scale;
 use crate::text::capitalized;
-
-/// Whether a record is one of `linespeed scale`: what it covers shows so, results or not.
-pub fn is_scale(record: &Record) -> bool {
-    record.coverage.iter().any(|c| c.topic() == Coverage::SCALE)
-}
 
 /// How it ended, when that was early.
 pub(super) fn early(record: &Record) -> Option<String> {
