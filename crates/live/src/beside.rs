@@ -61,26 +61,25 @@ impl Beside {
 /// Where a process belongs: the innermost service, scope or container of its cgroup, else its cgroup, else that it has a PID
 /// namespace of its own; `None` of a user's session, and of what is where this process is.
 pub(crate) fn unit(root: &Root, pid: i32) -> Option<String> {
-    let read = |of: &str| {
-        let text = root.text(&format!("/proc/{of}/cgroup"))?;
-        // `0::/system.slice/docker-0123….scope`, `4:cpu:/kubepods/burstable/pod…/0123…`.
-        let groups = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
-        groups.max_by_key(|group| group.len()).map(str::to_owned)
-    };
-    let group = read(&pid.to_string())?;
+    let text = root.text(&format!("/proc/{pid}/cgroup"))?;
+    let own = root.text("/proc/self/cgroup").unwrap_or_default();
+    let is_ours = |line: &&str| own.lines().any(|other| other == *line);
+    // `0::/system.slice/docker-0123….scope`, `4:cpu:/kubepods/burstable/pod…/0123…`.
+    let others = text.lines().filter(|line| !is_ours(line));
+    let group = others.filter_map(|line| line.splitn(3, ':').nth(2)).max_by_key(|group| group.len());
+    let group = group.unwrap_or_default();
     let is_id = |part: &str| part.len() >= 32 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_unit = |part: &&str| {
         let of_systemd = part.ends_with(".service") || part.ends_with(".scope");
         is_id(part) || (of_systemd && !part.starts_with("session-"))
     };
-    let is_ours = read("self").as_ref() == Some(&group);
-    let shown = if let Some(unit) = group.rsplit('/').find(is_unit).filter(|_| !is_ours) {
+    let shown = if let Some(unit) = group.rsplit('/').find(is_unit) {
         // Engines call a container by the first twelve digits of its number.
         let begin = unit.rfind('-').map_or(0, |dash| dash + 1);
         let number = unit[begin..].trim_end_matches(".scope");
         (if is_id(number) { &unit[..begin + 12] } else { unit }).to_owned()
-    } else if group.len() > 1 && !group.starts_with("/user.slice") && !is_ours {
-        group
+    } else if group.len() > 1 && !group.starts_with("/user.slice") {
+        group.to_owned()
     } else {
         let namespace = |of: &str| std::fs::read_link(root.path().join(format!("proc/{of}/ns/pid"))).ok();
         (namespace(&pid.to_string())? != namespace("self")?).then(|| OWN_NAMESPACE.to_owned())?
@@ -119,6 +118,10 @@ mod tests {
         let beside_us =
             Tree::new().file("proc/7/cgroup", "4:cpu:/box\n").file("proc/self/cgroup", "4:cpu:/box\n");
         assert_eq!(unit(&beside_us.root(), 7), None);
+        let both = format!("3:memory:/{id}\n4:cpu:/box\n");
+        let other =
+            Tree::new().file("proc/7/cgroup", &both).file("proc/self/cgroup", &format!("3:memory:/{id}\n"));
+        assert_eq!(unit(&other.root(), 7).as_deref(), Some("/box"));
     }
 
     #[test]

@@ -23,7 +23,7 @@ fn said_of(pid: i32, cpu: u32) -> [(&'static str, String); 3] {
     let place = folder.path().join("stat.json");
     // Loops that meet the process on its CPU.
     let line = format!("taskset -c {cpu} sh -c 'i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done'");
-    let stat = ["stat", "--output", place.to_str().unwrap(), "--", "sh", "-c", &line];
+    let stat = ["stat", "--quiet-output", "--output", place.to_str().unwrap(), "--", "sh", "-c", &line];
     let ran = measured(linespeed(["run", "clock", "bandwidth", "costs", "--quick", "--json"])).succeeds();
     // With the ceilings of this machine, of which a share is told.
     let recorded = |line: &[&str]| {
