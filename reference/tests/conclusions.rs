@@ -76,7 +76,7 @@ fn the_machine_of_196_cores_waits_for_memory() {
     let held = said.explanations.iter().find_map(|e| e.held_back.as_ref().map(|held| (e, held)));
     let (why, held) = held.expect("held back");
     assert!(
-        held.says.to_string().contains("48 threads of load-generator-196 do as much as 196"),
+        held.says.to_string().contains("On load-generator-196, 48 threads achieve as much as 196"),
         "{}",
         held.says
     );
@@ -190,7 +190,7 @@ fn what_a_document_says_in_two_ways_is_said_to_be_so() {
         );
     };
     said("hygon-7280", "Zen 1");
-    said("kunpeng-920-4826", "1 NUMA node and numactl 4");
+    said("kunpeng-920-4826", "1 NUMA node, numactl 4");
     said("kunpeng-920-4826", "4.10");
 }
 

@@ -288,7 +288,14 @@ pub struct Out {
     #[arg(short, long, global = true)]
     pub verbose: bool,
     /// Use color: auto, always, never [default: auto]
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true, hide_default_value = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
     pub color: Color,
 }
 
@@ -394,7 +401,8 @@ mod tests {
     fn no_command_and_no_measurement_is_a_name_that_is_taken_out() {
         let commands = super::definition();
         // The page of options is no command that a record can be of.
-        let commands = commands.get_subcommands().map(clap::Command::get_name).filter(|name| *name != "options");
+        let commands =
+            commands.get_subcommands().map(clap::Command::get_name).filter(|name| *name != "options");
         let words = commands.chain(measure::MEASUREMENTS.iter().map(|one| one.name));
         let names: Vec<&str> = words.filter(|word| !record::redaction::is_own_word(word)).collect();
         assert!(names.is_empty(), "add these to redaction/words.rs: {names:?}");

@@ -335,7 +335,7 @@ fn this_machine_is_audited_whoever_asks() {
 #[test]
 fn lists_of_cpus_that_cannot_be_quiet_are_refused() {
     let (all, some) = (online("0-3"), online("0-1"));
-    assert!(refuse_cpus(&online("0-3"), &all, &all).unwrap().contains("all CPUs that there are"));
+    assert!(refuse_cpus(&online("0-3"), &all, &all).unwrap().contains("all CPUs of this machine"));
     assert!(refuse_cpus(&online("7"), &all, &all).unwrap().contains("not online"));
     assert!(refuse_cpus(&online("3"), &all, &some).unwrap().contains("not among those"));
     assert_eq!(refuse_cpus(&online("1"), &all, &all), None);

@@ -130,6 +130,6 @@ mod tests {
     fn a_record_that_is_none_is_a_failed_check() {
         let text = "summary='x'\narchitecture='x86_64'\ncpu='max'\nmemory='1GiB'";
         let shape = Shape::parse(std::path::Path::new("x.toml"), text).unwrap();
-        assert!(check_all(&shape, b"{").lines(false)[0].contains("ends in the middle"));
+        assert!(check_all(&shape, b"{").lines(false)[0].contains("cut off"));
     }
 }

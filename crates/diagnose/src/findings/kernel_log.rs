@@ -36,19 +36,19 @@ const LINES: [Line; 4] = [
     ),
     line::<1>(
         "machine-check",
-        "machine checks in the kernel's log: {count}",
+        "machine checks in the kernel log: {count}",
         Severity::Warning,
         "the hardware reported errors (machine checks)",
     ),
     line::<2>(
         "memory-corrected",
-        "lines about corrected memory errors in the kernel's log: {count}",
+        "corrected memory errors in the kernel log: {count} lines",
         Severity::Warning,
         "memory errors were corrected",
     ),
     line::<3>(
         "memory-uncorrected",
-        "lines about uncorrected memory errors in the kernel's log: {count}",
+        "uncorrected memory errors in the kernel log: {count} lines",
         Severity::Serious,
         "memory errors could not be corrected",
     ),

@@ -52,7 +52,7 @@ pub(super) fn write_junit(
 /// Nothing was held.
 pub(super) fn code(gate: Option<Held>) -> Result<u8, Failure> {
     match gate {
-        Some(Err(why)) => Err(Failure::Cannot(format!("--fail-on has nothing to hold: {why}"))),
+        Some(Err(why)) => Err(Failure::Cannot(format!("--fail-on cannot compare anything: {why}"))),
         Some(Ok(gate)) if !gate.passed => Ok(FOUND),
         _ => Ok(0),
     }

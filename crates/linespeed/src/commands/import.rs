@@ -27,8 +27,12 @@ const STANDARD_INPUT: &str = "standard input";
 pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     let tables: Vec<Table> =
         import.tables.iter().map(|table| Table::parse(table)).collect::<Result<_, _>>().map_err(usage)?;
-    let settings: Vec<Setting> =
-        import.settings.iter().map(|setting| Setting::parse(setting)).collect::<Result<_, _>>().map_err(usage)?;
+    let settings: Vec<Setting> = import
+        .settings
+        .iter()
+        .map(|setting| Setting::parse(setting))
+        .collect::<Result<_, _>>()
+        .map_err(usage)?;
     let read = |split: Split| {
         let mut importer = Importer::new(split).with_tables(tables.clone()).with_settings(settings.clone());
         import.files.iter().try_for_each(|path| read_text(&mut importer, path))?;

@@ -32,5 +32,6 @@ pub(super) const ALL: &str = "options";
 pub(super) fn is_taken(id: &str, command: &str) -> bool {
     let taken = TAKEN_BY.iter().find(|(flag, _)| *flag == id);
     // The page of all options shows them all.
-    command == ALL || taken.is_none_or(|(_, lists)| lists.iter().any(|list| list.split(' ').any(|one| one == command)))
+    command == ALL
+        || taken.is_none_or(|(_, lists)| lists.iter().any(|list| list.split(' ').any(|one| one == command)))
 }

@@ -125,8 +125,8 @@ fn a_file_that_is_no_record_is_named_for_what_it_is() {
     let cases: [(&[u8], &str); 9] = [
         (b"", "is empty"),
         (b" \n ", "is empty"),
-        (&whole.as_bytes()[..whole.len() / 2], "ends in the middle"),
-        (&whole.as_bytes()[..whole.len() - 3], "ends in the middle"),
+        (&whole.as_bytes()[..whole.len() / 2], "cut off"),
+        (&whole.as_bytes()[..whole.len() - 3], "cut off"),
         (b"T: 0 ( 1234) P:80 I:1000 C: 1 Min: 3", "is not JSON"),
         (b"\x7fELF\x02\x01\x01\x00\xff\xfe", "is not JSON"),
         (b"[1, 2, 3]", "not a linespeed record"),
@@ -158,7 +158,7 @@ fn a_file_of_a_gigabyte_is_refused_unread() {
 fn a_record_that_is_not_there_or_not_readable_is_named() {
     let folder = folder();
     show(&folder.path().join("none.json")).fails(3, &["none.json", "No such file"]);
-    show(folder.path()).fails(3, &["is a folder", "name the file of a record"]);
+    show(folder.path()).fails(3, &["is a directory", "name a record file"]);
     show(Path::new("a\nb\u{1b}[2J.json")).fails(3, &["No such file"]);
 }
 
@@ -181,7 +181,7 @@ fn a_record_that_only_root_may_read_is_named() {
 fn a_record_may_come_from_standard_input() {
     let shown = run_with(linespeed(["show", "-"]), record()).succeeds();
     assert!(shown.stdout.contains("CPUs:"), "{}", shown.stdout);
-    run_with(linespeed(["show", "-"]), "{").fails(3, &["ends in the middle"]);
+    run_with(linespeed(["show", "-"]), "{").fails(3, &["cut off"]);
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn a_root_that_is_no_tree_is_named() {
     let file = folder.path().join("tree.tar.bz2");
     std::fs::write(&file, "BZh9").unwrap();
     inspect(Path::new("/nonexistent/tree"), &[]).fails(3, &["/nonexistent/tree"]);
-    inspect(&file, &[]).fails(3, &["tree.tar.bz2", "folder"]);
+    inspect(&file, &[]).fails(3, &["tree.tar.bz2", "directory"]);
     inspect(&folder.path().join("tree.tar.bz2/x"), &[]).fails(3, &["tree.tar.bz2/x"]);
     inspect(folder.path(), &["--json"]).fails(3, &["sys"]);
 }

@@ -191,7 +191,7 @@ fn a_history_has_no_name_and_the_same_pseudonyms_as_a_fleet() {
     std::fs::write(folder.path().join("linespeed"), "").unwrap();
     command.env("XDG_STATE_HOME", folder.path());
     let nowhere = run(command);
-    assert!(nowhere.code == Some(0) && nowhere.stderr.contains("of this call alone"), "{nowhere:?}");
+    assert!(nowhere.code == Some(0) && nowhere.stderr.contains("for this call only"), "{nowhere:?}");
     assert!(nowhere.stdout.contains("host-") && !nowhere.stdout.contains(machine));
     is_clean("without a state folder", &nowhere.stdout);
 }

@@ -97,7 +97,7 @@ fn what_a_document_says_in_two_ways_stands_on_the_first_screen() {
     let texts: [(&str, &[&str]); 6] = [
         ("i7-6500u", &["12.4454 %", "is 11.51 %", "11.2556 %", "is 11.67 %"]),
         ("hygon-7280", &["Zen 2", "is Zen 1", "2.0 and as 2.1 GHz"]),
-        ("kunpeng-920-4826", &["lscpu tells 1 NUMA node and numactl 4"]),
+        ("kunpeng-920-4826", &["lscpu shows 1 NUMA node, numactl 4"]),
         ("hygon-5280", &["0.2 of a core", "13 % more", "counted over the whole system"]),
         ("xeon-8269cy", &["half a core", "about 17 % more"]),
         ("load-generator-196", &["49 a package", "read on another machine", "one period"]),

@@ -44,7 +44,7 @@ fn conditions_and_machine(screen: &mut Screen, record: &Record) {
         .collect();
     if !withheld.is_empty() {
         let words =
-            format!("withheld, since the record was changed or damaged: {}", join_most(&withheld, WITHHELD));
+            format!("withheld: the record was changed or damaged: {}", join_most(&withheld, WITHHELD));
         screen.line(&[Span::new(Tone::Serious, words)]);
     }
     screen.short(MACHINE, "", "  ", format!("Machine: {}", summary::machine(record).join(", ")));

@@ -2,7 +2,7 @@
 
 use record::{Comparison, Record};
 
-use super::room::{LEAST_ANSWER, ROWS};
+use super::room::{LEAST_ANSWER, MACHINE, NOISE, ROWS};
 use super::screen::Screen;
 use super::{answer, compare, report, scale};
 use crate::contents::compare::{is_of_watches, record_names};
@@ -13,7 +13,7 @@ use crate::table::Table;
 use crate::text::cut_words;
 
 /// Lines below the tables of layers: noise, machine, run, what could not be seen, where the rest is.
-const OVERHEAD_FOOT: usize = 5;
+const OVERHEAD_FOOT: usize = 4 + NOISE + MACHINE;
 /// Columns of a sentence in a table.
 const CELL: usize = 48;
 
@@ -69,7 +69,10 @@ pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by
     screen.table(&layers, 2);
     for table in [steps, claims] {
         let room = screen.left(OVERHEAD_FOOT);
-        screen.clipped(room.min(1 + ROWS), |screen| screen.table(&table, 2));
+        // Its head alone, or with a single row, shows little.
+        if room > 2 {
+            screen.clipped(room.min(1 + ROWS), |screen| screen.table(&table, 2));
+        }
     }
     screen.blank();
     answer::foot(screen, record, shown_by);
