@@ -1,5 +1,5 @@
 //! Texts in tables, in files beside the code that shows them: `[section]` on a line, then one row per line with ` :: ` between its cells,
-//! and `(code)` before words that are looked up by code. Lines that begin with `#` are comments.
+//! and `(code)` before words looked up by code. Lines that begin with `#` are comments.
 
 use record::Template;
 use serde::Serialize;
