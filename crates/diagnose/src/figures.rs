@@ -51,7 +51,7 @@ pub(crate) fn cost_above(cost: &Summary, (least, most): (f64, f64)) -> Verdict {
 /// A share with its interval as a verdict: unresolved if the interval reaches 0, not measurable if there are no values.
 pub(crate) fn verdict(share: f64, (least, most): (f64, f64)) -> Verdict {
     if !(share.is_finite() && least.is_finite() && most.is_finite()) {
-        return Verdict::NotMeasurable { reason: text!("a figure behind it is not a number") };
+        return Verdict::NotMeasurable { reason: text!("a result behind it is not a number") };
     }
     if least <= 0.0 || share <= 0.0 {
         return Verdict::NotResolved { smaller_than: most.abs().max(least.abs()).min(1.0) };

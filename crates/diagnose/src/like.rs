@@ -14,7 +14,7 @@ use crate::record_index::RecordIndex;
 use crate::resources::{Walk, beyond, clock, memory_pages, triad_and_read, triad_range, wake_up};
 use crate::tables::rows;
 
-/// A record's figures compared with those of its peers.
+/// A record's results compared with those of its peers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Like {
     /// The design of its processor: `AMD Zen 4 (Genoa)`; absent if unknown.

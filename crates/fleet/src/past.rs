@@ -89,7 +89,7 @@ fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
             text!("history-other-machine", "of another machine")
         } else if !one.has_figures() {
             // Records of stat and related commands are beside them, which is normal.
-            remark(remarks, text!("history-no-figure", "without these figures"), true, None);
+            remark(remarks, text!("history-no-figure", "without these results"), true, None);
             return false;
         } else if seen == Some(at) {
             text!("history-same-time", "started in the same second as another: only one counts")

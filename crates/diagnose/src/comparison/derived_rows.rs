@@ -30,7 +30,7 @@ pub(super) fn add_efficiency(rows: &mut Rows) {
         if datum.value > 1.0 + POOR {
             let why = text!(
                 "comparison-superlinear",
-                "{share} of linear scaling: one of the two figures was disturbed",
+                "{share} of linear scaling: one of the two results was disturbed",
                 share = Value::Share(datum.value)
             );
             datum.unfit.get_or_insert(why);

@@ -24,7 +24,7 @@ pub(super) fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Cel
 
 fn compare_values(this: &Datum, base: &Datum, better: Option<Better>) -> Cell {
     if !(this.value > 0.0 && base.value > 0.0 && this.value.is_finite() && base.value.is_finite()) {
-        let reason = text!("no ratio: one figure is 0");
+        let reason = text!("no ratio: one result is 0");
         let verdict = better.map(|_| Verdict::NotMeasurable { reason });
         return Cell { verdict, ..Cell::default() };
     }
@@ -51,8 +51,8 @@ fn judge_difference(
                 let missing = (LEAST_SAMPLES as u64).saturating_sub(samples).max(1);
                 return (Verdict::TooNoisy { rounds_needed: Some(missing) }, None);
             }
-            (true, true) => text!("single figures"),
-            _ => text!("comparison-single-figure", "single figure on one side"),
+            (true, true) => text!("single results"),
+            _ => text!("comparison-single-figure", "single result on one side"),
         };
         return (Verdict::NotMeasurable { reason }, None);
     };
@@ -150,7 +150,7 @@ mod tests {
     fn one_figure_each_has_a_ratio_and_no_interval() {
         let said = compare(&datum_of(&[55.0]), &datum_of(&[11.0]), Some(Better::Lower));
         assert_eq!((said.ratio, said.interval, said.slower), (Some(5.0), None, None));
-        assert_eq!(said.verdict, Some(Verdict::NotMeasurable { reason: "single figures".into() }));
+        assert_eq!(said.verdict, Some(Verdict::NotMeasurable { reason: "single results".into() }));
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
         assert!(!differs_from_1(&near, &wide) && differs_from_1(&far, &wide));
         assert!(
             differs_from_1(&datum_of(&[101.0]), &datum_of(&[100.0])),
-            "single figures are taken as they are"
+            "single results are taken as they are"
         );
         let cost = |factor: f64| wide.divided_by(1.0 / factor).over_another(&wide, 1.0, "");
         assert!(!differs_from_1(&cost(1.05), &cost(1.0)) && differs_from_1(&cost(2.0), &cost(1.0)));

@@ -334,7 +334,7 @@ fn state_many(c: &Comparison) -> Vec<Text> {
         && of_neighbours.iter().all(|claim| claim.support == Support::NotSupported)
     {
         said.push(text!(
-            "Not supported by the figures: time taken by {neighbours}.",
+            "Not supported by the results: time taken by {neighbours}.",
             neighbours = text!(NEIGHBOURS)
         ));
     }

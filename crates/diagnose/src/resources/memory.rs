@@ -125,7 +125,7 @@ fn measured_otherwise(index: &RecordIndex) -> Vec<Text> {
     let loaded = idlest(metrics::MEMORY_LOADED_LATENCY)
         .map(|latency| text!("{latency} while other CPUs load memory little (memory.loaded_latency)"));
     let probed = idlest(metrics::PROBE_LATENCY)
-        .map(|latency| text!("{latency} for one line that was flushed just before (probe.latency)"));
+        .map(|latency| text!("{latency} for one line flushed just before (probe.latency)"));
     let own = own_node.map(|ns| {
         let latency = Value::Figure(ns, "ns");
         text!("{latency} on a CPU's own node, each line loaded once (numa.latency)")

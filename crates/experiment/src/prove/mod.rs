@@ -121,7 +121,7 @@ pub enum ProofError {
     #[error("the command {0}: runs that fail cannot be compared")]
     CommandFailed(Exit),
     /// A measurement has no result here.
-    #[error("{0} cannot be measured here; linespeed run {0} says why")]
+    #[error("{0} cannot be measured here; linespeed run {0} shows why")]
     NoFigure(&'static str),
 }
 

@@ -56,7 +56,7 @@ pub struct Ended {
     /// By how much `wall` may be too long: the time this process did not run, stopped or without a CPU, when it should have checked for the
     /// end.
     pub late: Duration,
-    /// What it used, including all processes that were waited for.
+    /// What it used, including all awaited processes.
     pub usage: Usage,
     /// Processes that outlived the child itself: it forked into the background. They were waited for.
     pub left: Vec<Process>,
