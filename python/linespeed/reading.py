@@ -18,11 +18,11 @@ Source = Union[str, "os.PathLike[str]", IO[str], IO[bytes]]
 
 
 class NotARecord(ValueError):
-    """What was read is no record of linespeed: the message says where and why."""
+    """The input is not a linespeed record: the message has the place and the reason."""
 
 
 def read(source: Source) -> Record:
-    """The record in a file, named or open. Raises NotARecord, and OSError where it cannot be read."""
+    """The record in a file, given by name or open. Raises NotARecord, or OSError if it cannot be read."""
     if hasattr(source, "read"):
         return _parse(source.read(), getattr(source, "name", "the file"))
     with open(source, "rb") as file:
@@ -30,7 +30,7 @@ def read(source: Source) -> Record:
 
 
 def record_of(value: Mapping[str, Any]) -> Record:
-    """The record that a parsed JSON object is."""
+    """The record in a parsed JSON object."""
     return _record(value, "the object")
 
 
@@ -54,12 +54,12 @@ def _record(value: Any, name: str) -> Record:
 
 
 class _Misfit(Exception):
-    """A value that is not what the schema says: its place and what it should be."""
+    """A value that does not match the schema: its place and the expected kind."""
 
 
 @functools.lru_cache(maxsize=None)
 def _fields(kind: type) -> Tuple[Tuple[str, str, Any, bool], ...]:
-    """Each field that stands in JSON: its attribute, key, type, and whether it must be there."""
+    """Each field in JSON: its attribute, key, type, and whether it is required."""
     hints = typing.get_type_hints(kind, vars(records))
     found = []
     for field in dataclasses.fields(kind):

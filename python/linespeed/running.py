@@ -1,4 +1,4 @@
-"""Runs the program that lies beside this package."""
+"""Runs the program installed with this package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from linespeed.records import Record
 
 
 class Failed(RuntimeError):
-    """The program made no record: its line, and its exit code (2 wrong usage, 3 could not do it, 128+n ended by signal n)."""
+    """The program wrote no record: its message and exit code (2 wrong usage, 3 could not do it, 128+n ended by signal n)."""
 
     def __init__(self, line: str, code: int) -> None:
         super().__init__(line)
@@ -28,7 +28,7 @@ class Failed(RuntimeError):
 
 
 def program() -> str:
-    """The program's path: $LINESPEED where that is set, else the one that was installed with this package, else the PATH's."""
+    """The program's path: $LINESPEED if set, else the one installed with this package, else the one on the PATH."""
     named = os.environ.get("LINESPEED")
     if named:
         return named
@@ -43,7 +43,7 @@ def program() -> str:
 
 
 def _folders() -> Iterator[str]:
-    """Where pip puts programs: of this environment, of the user, of --target and --prefix."""
+    """Where pip installs programs: in this environment, for the user, with --target and --prefix."""
     yield sysconfig.get_path("scripts")
     yield sysconfig.get_path("scripts", "posix_user")
     above = pathlib.Path(__file__).resolve().parents
@@ -53,10 +53,10 @@ def _folders() -> Iterator[str]:
 
 
 def measure(*arguments: str) -> Record:
-    """The record that `linespeed ARGUMENTS` makes, without a report: measure("run", "clock", "--quick"), measure("stat", "--", "make").
+    """The record of `linespeed ARGUMENTS`, without a report: measure("run", "clock", "--quick"), measure("stat", "--", "make").
 
-    What the program warns of goes to standard error. Raises Failed where there is no record; one that a finding, a command's own
-    exit code or a signal ended otherwise than with 0 is returned."""
+    The program's warnings go to standard error. Raises Failed without a record. A record is also returned if the exit code is
+    not 0 because of a finding, the command's own exit code or a signal."""
     with tempfile.TemporaryDirectory(prefix="linespeed-") as folder:
         file = os.path.join(folder, "record.json")
         command = [program(), "--quiet-output", "--output", file, *map(os.fspath, arguments)]
@@ -70,7 +70,7 @@ def measure(*arguments: str) -> Record:
 
 
 def line_of(said: str) -> str:
-    """The line of what the program said that tells why it failed."""
+    """The line of the program's output with the reason for its failure."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     own = [line for line in lines if line.startswith("linespeed: ")]
     return (own or lines or [""])[-1]

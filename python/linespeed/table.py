@@ -1,4 +1,4 @@
-"""Records as one table in long form: a row a figure, with the columns of `linespeed show RECORD --csv`."""
+"""Records as one table in long form: one row per result, with the columns of `linespeed show RECORD --csv`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from linespeed.records import Record
 if TYPE_CHECKING:
     import pandas
 
-#: Columns that hold no number.
+#: Columns without numbers.
 WORDS = frozenset(["machine", "time", "metric", "unit", "places", "better", "doubt", "bound"])
 
 
 def rows(records: Union[Record, Iterable[Record]]) -> List[Dict[str, Any]]:
-    """A row a figure of each record, in order; of a watch a row a moment. Numbers are numbers, and None where there is none.
+    """One row per result of each record, in order, or per moment of a recording. Numbers are numbers; a missing one is None.
 
-    The program writes them, so that a figure is here what it is in every report. Raises Failed where it refuses a record."""
+    The program writes them, so that results equal those in every report. Raises Failed if it rejects a record."""
     found: List[Dict[str, Any]] = []
     for record in [records] if isinstance(records, Record) else records:
         command = [program(), "show", "-", "--csv", "--no-pager"]
@@ -43,7 +43,7 @@ def _number(text: str) -> Any:
 
 
 def frame(records: Union[Record, Iterable[Record]]) -> "pandas.DataFrame":
-    """The same rows as a pandas data frame; `time` is a time there. Needs pandas, which linespeed does not install."""
+    """The same rows as a pandas data frame, with `time` as a time. Needs pandas, which linespeed does not install."""
     try:
         import pandas  # pylint: disable=import-outside-toplevel
     except ImportError as error:

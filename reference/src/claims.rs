@@ -1,12 +1,12 @@
-//! What the documents claim of the machines, and what the machines' figures say of it.
+//! The documents' claims about the machines, and whether the machines' results support them.
 //!
-//! The verdicts ship as data (`claims/verdicts.json`): the rules beside them in `claims/` are applied by the tests, which hold the file equal.
+//! The verdicts ship as data (`claims/verdicts.json`): the tests apply the rules beside them in `claims/`, and compare the file.
 
 use serde::{Deserialize, Serialize};
 
 const VERDICTS: &str = include_str!("../claims/verdicts.json");
 
-/// What the figures say of a claim.
+/// What the results show about a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -14,16 +14,16 @@ pub enum Verdict {
     DoesNotHold,
     /// Of a claim in several parts some hold.
     InPart,
-    /// The figures do not decide it.
+    /// The results are inconclusive.
     CannotTell,
     /// Every condition is met.
     Holds,
 }
 
-/// How the two sides of a condition stand to one another.
+/// How the two sides of a condition relate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Relation {
-    /// As near as the claim's digits tell.
+    /// As near as the claim's digits allow.
     #[serde(rename = "=")]
     Equal,
     /// As near as the one tolerance of all claims allows.
@@ -42,24 +42,24 @@ pub enum Relation {
 pub struct Gap {
     /// What is claimed.
     pub claimed: f64,
-    /// What is found.
+    /// What was found.
     pub found: f64,
     /// Whether the condition is met.
     pub met: bool,
-    /// Found by claimed; absent where nothing is claimed to be there.
+    /// Found divided by claimed; absent if nothing is claimed to be there.
     pub ratio: Option<f64>,
-    /// How what is found would have to stand to what is claimed.
+    /// The required relation of what was found to what is claimed.
     pub relation: Relation,
     /// Unit of both.
     pub unit: String,
 }
 
-/// A figure that a verdict rests on.
+/// A result that a verdict relies on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// Which: machine, metric and labels.
+    /// Its name: machine, metric and labels.
     pub figure: String,
-    /// The line of the machine's text that it was read from.
+    /// The line of the machine's text with the value.
     pub line: Option<u64>,
     /// Its unit.
     pub unit: String,
@@ -67,7 +67,7 @@ pub struct Figure {
     pub value: f64,
 }
 
-/// A claim of a document with what the figures say of it.
+/// A claim of a document, with what the results show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JudgedClaim {
@@ -75,30 +75,30 @@ pub struct JudgedClaim {
     pub compared: Vec<Gap>,
     /// The document.
     pub document: String,
-    /// The figures.
+    /// The results.
     pub evidence: Vec<Figure>,
     /// Its name, as `A13`.
     pub id: String,
-    /// The machines that it is about.
+    /// The machines it is about.
     pub machines: Vec<String>,
-    /// What would measure what is missing.
+    /// What would measure the missing result.
     pub measured_by: Option<String>,
-    /// Figures without which it cannot be told.
+    /// Results needed for a verdict.
     pub needs: Vec<String>,
     /// What the verdict leaves open.
     pub note: Option<String>,
-    /// What it says, in one sentence.
+    /// The claim, in one sentence.
     pub says: String,
-    /// What the figures say.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// Every claim, in the documents' order. An error only where what ships is damaged, which a test excludes.
+/// Every claim, in the documents' order. Fails only if the shipped data is damaged, which a test excludes.
 pub fn all() -> serde_json::Result<Vec<JudgedClaim>> {
     serde_json::from_str(VERDICTS)
 }
 
-/// The claims about a machine, each with what the figures say of it.
+/// The claims about a machine, each with what the results show.
 pub fn about(machine: &str) -> serde_json::Result<Vec<JudgedClaim>> {
     let mut claims = all()?;
     claims.retain(|claim| claim.machines.iter().any(|name| name == machine));

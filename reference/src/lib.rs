@@ -1,5 +1,5 @@
-//! Reference machines: published tool output and figures, one text a machine in `machines/`, which `linespeed import`'s
-//! readers turn into a record that says of each figure where it stood.
+//! Reference machines: published tool output and results, one text per machine in `machines/`. The readers of `linespeed import` turn it
+//! into a record with the place of each result in the text.
 //!
 //! A new machine is one new text and its line in `machines.list`.
 
@@ -14,7 +14,7 @@ use import::{Error, Importer, Split};
 use miniz_oxide::inflate::decompress_to_vec;
 use record::Record;
 
-/// What begins the name of a reference machine where a record's file may stand, too.
+/// The prefix of a reference machine's name, also accepted instead of a record's file.
 pub const PREFIX: &str = "reference:";
 
 /// One reference machine.
@@ -24,11 +24,11 @@ pub struct Machine {
     pub name: &'static str,
     /// What it is, in one line.
     pub title: &'static str,
-    /// The published output and figures, deflated.
+    /// The published output and results, deflated.
     packed: &'static [u8],
-    /// Why a default run here makes no figure that could be held against it, and what would; `None` where it makes one.
+    /// Why no result of a default run here is comparable with it, and what to run instead; `None` if one is.
     pub apart: Option<&'static str>,
-    /// When the figures were published, RFC 3339; empty where the text does not tell.
+    /// When the results were published, RFC 3339; empty if the text has no date.
     published: &'static str,
 }
 
@@ -41,8 +41,7 @@ pub fn find(name: &str) -> Option<&'static Machine> {
     MACHINES.iter().find(|machine| machine.name == name)
 }
 
-/// The machines that may have been meant by a name that none has: the one a slip away, else those that begin with it, then those
-/// that have it within.
+/// The machines that an unknown name may mean: the one that differs by a typo, else those that begin with it, then those that contain it.
 pub fn find_meant(name: &str) -> Vec<&'static str> {
     let names = || MACHINES.iter().map(|machine| machine.name);
     let word = name.trim().to_lowercase();
@@ -57,19 +56,19 @@ pub fn find_meant(name: &str) -> Vec<&'static str> {
     }
 }
 
-/// The records of all machines but the one of this name, each with its own, as `reference:NAME`.
+/// The records of all machines except the one with this name, each with its own name, as `reference:NAME`.
 pub fn records_but(name: &str, version: &str) -> Vec<(String, Record)> {
     let others = MACHINES.iter().map(|machine| (format!("{PREFIX}{}", machine.name), machine));
     let others = others.filter(|(other, _)| other != name);
     others.filter_map(|(other, machine)| Some((other, machine.record(version).ok()?))).collect()
 }
 
-/// Why a text that ships with linespeed made no record; a test holds that it does not happen.
+/// Why a text that ships with linespeed gave no record; a test makes sure that this does not happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// The import refused it.
     Refused(Error),
-    /// It is of so many machines.
+    /// It is of this many machines.
     Machines(usize),
 }
 
@@ -85,9 +84,9 @@ impl fmt::Display for Trouble {
 impl std::error::Error for Trouble {}
 
 impl Machine {
-    /// The published output and figures.
+    /// The published output and results.
     pub fn text(&self) -> String {
-        // What the build packed is whole: a test reads every text.
+        // The build packed valid text: a test reads every one.
         String::from_utf8(decompress_to_vec(self.packed).unwrap_or_default()).unwrap_or_default()
     }
 
@@ -102,7 +101,7 @@ impl Machine {
         };
         let command = vec!["linespeed".to_owned(), "reference".to_owned(), self.name.to_owned()];
         let mut record = imported.into_record(Record::new(version, self.published.to_owned(), command));
-        // On a machine that was published nobody can run anything more.
+        // Nobody can run anything more on a published machine.
         record.coverage.iter_mut().for_each(|of| of.remedy = None);
         Ok(record)
     }

@@ -1,5 +1,5 @@
-//! A workload's rates by the size of its blocks. One size decides nothing: small blocks measure calls, and a single figure may
-//! fall out. What is concluded is taken from the sizes at which all of a record's rates are level.
+//! A workload's rates by block size. One size is not enough: small blocks measure call overhead, and a single result may be an outlier.
+//! Conclusions come from the sizes at which all of a record's rates are level.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -34,8 +34,8 @@ impl<'a> BlockSizes<'a> {
         all
     }
 
-    /// The sizes of a workload at which each number of threads is level with its own best; where none is for all, the largest
-    /// that does not fall out.
+    /// The sizes at which each thread count of a workload is level with its own best. If no size is level for all, the largest that is not
+    /// an outlier.
     pub(crate) fn level(&self, workload: &str) -> BTreeSet<u64> {
         let Some(steps) = self.0.get(workload) else { return BTreeSet::new() };
         let of_step = |rates: &Rates| -> BTreeSet<u64> {
@@ -52,18 +52,18 @@ impl<'a> BlockSizes<'a> {
         sizes.iter().rev().find(|bytes| holds(bytes)).or(sizes.last()).copied().into_iter().collect()
     }
 
-    /// Whether something may be concluded of a figure: it is of no block, or of one at which the workload is level.
+    /// Whether a result supports conclusions: it has no block size, or one at which the workload is level.
     pub(crate) fn is_level(&self, m: &Measurement) -> bool {
         let place = m.labels.word(Label::Workload).zip(m.labels.count(Label::Bytes));
         place.is_none_or(|(workload, bytes)| self.level(workload).contains(&bytes))
     }
 
-    /// Whether a rate lies clearly below that of a smaller block.
+    /// Whether a rate is clearly below that of a smaller block.
     pub(crate) fn falls_out(&self, m: &Measurement) -> bool {
         self.find_faster(m).is_some()
     }
 
-    /// What is to be said of a rate that lies below that of a smaller block: a larger one has less to do for each byte.
+    /// Explains a rate below that of a smaller block: a larger block needs less work per byte.
     pub fn remark(&self, m: &Measurement) -> Option<Text> {
         let (bytes, best) = self.find_faster(m)?;
         let is_bytes = best.detail.get(detail::WORK) == Some("B");
@@ -75,7 +75,7 @@ impl<'a> BlockSizes<'a> {
         ))
     }
 
-    /// The sizes of a workload that fall out, each with the share by which.
+    /// The outlier sizes of a workload, each with its relative deficit.
     pub(crate) fn fallen(&self, workload: &str) -> BTreeMap<u64, f64> {
         let mut fallen = BTreeMap::new();
         for m in self.0.get(workload).into_iter().flat_map(BTreeMap::values).flat_map(BTreeMap::values) {
@@ -87,7 +87,7 @@ impl<'a> BlockSizes<'a> {
         fallen
     }
 
-    /// The best of the smaller blocks, where it is clearly faster.
+    /// The best of the smaller blocks, if it is clearly faster.
     fn find_faster(&self, m: &Measurement) -> Option<(u64, &'a Measurement)> {
         let (workload, bytes) = (m.labels.word(Label::Workload)?, m.labels.count(Label::Bytes)?);
         let smaller = self.0.get(workload)?.get(&step(m))?.range(..bytes);

@@ -1,5 +1,5 @@
-//! What a command was bound by, in a person's words: from the figures of `linespeed stat` and the ceilings that stand
-//! beside them. The first of the causes, each as a share of the time that it explains.
+//! What bounds a command, in words, from the results of `linespeed stat` and the machine's ceilings. The answer is the first cause; each
+//! cause has the share of time it explains.
 
 mod convoy;
 mod core;
@@ -22,20 +22,19 @@ use crate::figures::{Place, cite_fact};
 use crate::record_index::RecordIndex;
 use crate::tables::{rows, sentences, template};
 
-/// Shorter commands are little more than the start of a process and the notice of its end, and nobody looked at them while
-/// they ran.
+/// Shorter commands mostly measure process start and exit, and no sample was taken while they ran.
 const SHORT: f64 = 0.02;
-/// The same of commands that nobody got to look at: on a busy machine the first look comes late.
+/// The same limit for commands without a sample: on a busy machine the first sample comes late.
 const SHORT_UNSEEN: f64 = 0.1;
-/// From so many looks on they tell what nothing else does.
+/// From this many samples on they decide what nothing else does.
 const ENOUGH_LOOKS: f64 = 20.0;
-/// The share of its time on a CPU that the last look before each thread's end may miss.
+/// The share of CPU time that the last sample before each thread's end may miss.
 const UNSEEN: f64 = 0.1;
-/// A cause that explains less of the time than this is not worth a sentence.
+/// A cause that explains a smaller share of the time is not mentioned.
 const WORTH: f64 = 0.1;
-/// A cause that explains less than this does not bound a command.
+/// A cause that explains a smaller share does not bound a command.
 const FIRST: f64 = 0.25;
-/// The part of its CPUs that is in use at most where one was free.
+/// The largest share of its CPUs in use if one was free.
 const ROOM: f64 = 0.8;
 /// What bounds a command, and what to do about it, in words.
 const WORDS: &str = include_str!("bound/words.txt");
@@ -47,10 +46,10 @@ fn advice(key: &str) -> Text {
     found.map_or_else(Text::default, Text::from)
 }
 
-/// A cause from which a second sentence is told beside the first.
+/// From this share on, a cause gets a second sentence after the first.
 const SECOND: f64 = 0.2;
 
-/// The figures of a command, read out of a record.
+/// The results of a command, read from a record.
 struct Facts<'a> {
     index: &'a RecordIndex<'a>,
     time: &'a Measurement,
@@ -60,14 +59,14 @@ struct Facts<'a> {
     runnable: f64,
     off_cpu: f64,
     cpus: f64,
-    /// Name and seconds on a CPU of each thread that was seen, the busiest first.
+    /// Name and CPU seconds of each sampled thread, the busiest first.
     threads: Vec<(String, f64)>,
 }
 
 /// Something that took time.
 struct Cause {
     by: BoundBy,
-    /// What of it.
+    /// Which kind.
     kind: Option<BoundKind>,
     /// Share of the command's time that it explains.
     share: f64,
@@ -128,13 +127,13 @@ impl<'a> Facts<'a> {
         self.cpu() / self.wall
     }
 
-    /// The share of its time for which it was on a CPU.
+    /// The share of its time that it spent on a CPU.
     fn on_cpu(&self) -> f64 {
         (self.cpu() / self.wall).min(1.0)
     }
 
-    /// Seconds that its threads were ready without a CPU, of all. Threads that a quota holds count as ready for the kernel, but
-    /// that is another cause.
+    /// Seconds that its threads were ready without a CPU, summed over threads. The kernel counts threads throttled by a quota as ready, but
+    /// a quota is a separate cause.
     fn without_a_cpu(&self) -> f64 {
         (self.runnable - self.around().throttled_seconds.unwrap_or(0.0).max(0.0)).max(0.0)
     }
@@ -162,15 +161,15 @@ impl<'a> Facts<'a> {
         self.index.figures_of(metrics::CORE_IPC).find(counted)
     }
 
-    /// Whether much of its time on a CPU was that of threads that nobody looked at, and looks were too few to tell instead.
+    /// Whether much of its CPU time went to unsampled threads, with too few samples to decide.
     fn hardly_seen(&self) -> bool {
         let seen = self.time.detail.get(detail::THREADS_SEEN).map_or(f64::INFINITY, |seen| seen.seen_seconds);
         let looks = self.looks().all as f64;
-        // What hardly ran hardly waited for a CPU.
+        // A thread that hardly ran hardly waited for a CPU.
         looks > 0.0 && looks < ENOUGH_LOOKS && self.cpu() - seen > UNSEEN * self.cpu().max(self.wall)
     }
 
-    /// Whether it ended before anybody looked at it; false where the record does not tell.
+    /// Whether it ended before the first sample; false if the record does not say.
     fn unseen(&self) -> bool {
         self.time.detail.get(detail::LOOKS).is_some_and(|looks| looks.all == 0)
     }
@@ -183,12 +182,12 @@ impl<'a> Facts<'a> {
         self.time.detail.get(detail::LOOKS).unwrap_or_default()
     }
 
-    /// What its threads waited for, whether others ran or not.
+    /// What its threads waited for, whether or not others ran.
     fn waits(&self) -> ThreadWaits {
         self.time.detail.get(detail::WAITS).unwrap_or_default()
     }
 
-    /// What changes of its surroundings did to it.
+    /// What changes in its environment did to it.
     fn probes(&self) -> Vec<Probe> {
         self.time.detail.get(detail::PROBES).unwrap_or_default()
     }
@@ -207,9 +206,9 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// What a program looks like, which is no cause.
+/// What a program looks like; not a cause.
 const SHAPES: [BoundBy; 2] = [BoundBy::OneThread, BoundBy::Imbalance];
-/// What it waits for with the CPUs that it has.
+/// What limits it on the CPUs it has.
 const CAUSES: [BoundBy; 7] = [
     BoundBy::MemoryLatency,
     BoundBy::MemoryBandwidth,
@@ -232,7 +231,7 @@ fn state<'a>(index: &'a RecordIndex<'a>, name: &str) -> Option<&'a Measurement> 
     })
 }
 
-/// What the command of a record was bound by; `None` for a record without one.
+/// What bounded the command of a record; `None` without a command.
 pub fn bound(index: &RecordIndex) -> Option<Bound> {
     let facts = Facts::from_index(index)?;
     let mut evidence = base_evidence(&facts);
@@ -265,26 +264,26 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     ];
     let mut causes: Vec<Cause> = rules.iter().filter_map(|rule| rule(&facts)).collect();
     sampled::add(&mut causes, &facts, facts.user / facts.cpu().max(1e-9) * facts.on_cpu());
-    // Threads that meet at one lock are in the kernel for it, and ready in turns: more CPUs, or larger reads, are no remedy.
+    // Threads contending for one lock spend time in the kernel for it and run alternately: more CPUs or larger reads do not help.
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= SECOND) {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
     }
-    // Threads that a quota holds count as ready, not to the microsecond: where a CPU was free, nobody else had it.
+    // Threads throttled by a quota count as ready, though not to the microsecond: if a CPU was free, no other process had it.
     let has_room =
         time::used_by_others(&facts).is_some_and(|others| others + facts.used() < ROOM * facts.cpus);
     if has_room && causes.iter().any(|cause| cause.by == BoundBy::Quota && cause.share >= SECOND) {
         causes.retain(|cause| ![BoundBy::CpuContention, BoundBy::TooFewCpus].contains(&cause.by));
     }
-    // More CPUs let more threads take lines from each other; what they ask the kernel for then is the lock that lies there.
+    // More CPUs let threads take more lines from each other; the kernel time is then for the lock in such a line.
     if causes.iter().any(|cause| cause.by == BoundBy::OwnThreads && cause.share >= SECOND) {
         let at_locks = facts.waits().get("lock").is_some_and(|waits| waits.again > 0);
         causes.retain(|cause| cause.by != BoundBy::TooFewCpus && !(at_locks && cause.by == BoundBy::Kernel));
     }
-    // While its threads are stuck, what another of them sleeps in holds nothing up.
+    // While its threads are stuck, another thread's sleep delays nothing.
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= 1.0) {
         causes.retain(|cause| cause.by != BoundBy::Waiting);
     }
-    // What it did with its CPUs is of the time that it had them.
+    // What it did with its CPUs relates to the time it had them.
     let outside =
         causes.iter().filter(|cause| cause.is_outside()).map(|cause| cause.share).fold(0.0, f64::max);
     let own = |cause: &Cause| match cause.is_outside() || cause.by == BoundBy::Waiting {
@@ -293,14 +292,13 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     };
     causes.retain(|cause| own(cause) >= WORTH);
     causes.sort_by(|a, b| b.share.total_cmp(&a.share));
-    // What holds a command back from outside makes it look as if it used few CPUs; but what it waits for itself, it waits for.
+    // An outside limit makes a command look as if it used few CPUs. Its own waits remain its own.
     if let Some(at) = causes.iter().position(|cause| cause.is_outside() && cause.share >= FIRST)
         && causes[..at].iter().all(|cause| ![BoundBy::Waiting, BoundBy::Lock].contains(&cause.by))
     {
         causes[..=at].rotate_right(1);
     }
-    // What one thread waits for goes before that it was one.
-    // Time in the kernel of which nobody knows what for is no answer.
+    // What one thread waits for precedes that there was one thread. Kernel time without a known purpose is no answer.
     let is_known = |cause: &Cause| cause.by != BoundBy::Kernel || cause.kind.is_some();
     let is_cause = |cause: &Cause| cause.share >= FIRST && CAUSES.contains(&cause.by) && is_known(cause);
     if causes.first().is_some_and(|first| SHAPES.contains(&first.by))
@@ -309,7 +307,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         causes[..=at].rotate_right(1);
     }
     let compute = core::compute(&facts);
-    // What explains a small part of the time stands beside what the command did in the rest.
+    // A cause that explains a small share stands beside what the command did in the rest of the time.
     if causes.first().is_none_or(|first| first.share < FIRST) {
         causes.insert(0, compute);
     }
@@ -317,7 +315,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         let held = |cause: &Cause| cause.is_outside() && cause.share >= SECOND;
         others.sort_by(|a, b| held(b).cmp(&held(a)).then(own(b).total_cmp(&own(a))));
     }
-    // Samples may find what no probe slows: a load that waits for memory wants no bandwidth.
+    // Samples may find what no probe slows: a load that waits for memory needs no bandwidth.
     let of_memory = [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth, BoundBy::Cache];
     let needs_memory = causes.iter().any(|cause| of_memory.contains(&cause.by));
     let mut causes = causes.into_iter();
@@ -341,7 +339,7 @@ const TOO_SHORT: Template = Template {
 /// Before the second cause.
 const BESIDES: Template = Template { code: "bound-besides", words: "Besides:" };
 
-/// The figures that stand behind any answer.
+/// The evidence behind every answer.
 fn base_evidence(facts: &Facts) -> Vec<Evidence> {
     let took = text!("took {value}", value = facts.time);
     let mut all = vec![cite_fact(took, facts.time)];
@@ -354,12 +352,12 @@ fn base_evidence(facts: &Facts) -> Vec<Evidence> {
     all
 }
 
-/// Where in the record a detail of the command stands.
+/// Where a detail of the command is in the record.
 fn detail(name: &str) -> String {
     format!("workload.time workload=command, detail {name}")
 }
 
-/// In whole per cent, with its interval; where none was seen, the most that it may be.
+/// In whole per cent with its interval; if none was seen, the upper limit.
 fn share(share: Share) -> Text {
     let percent = |share: f64| format!("{:.0}", share * 100.0);
     if share.count == 0 || share.share < 0.005 {

@@ -1,4 +1,4 @@
-//! The ceilings that records of a machine tell of it: what a command is compared with.
+//! The ceilings of a machine, from its records: what a command is compared with.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
     };
     let usable = |m: &&Measurement| m.doubt.is_none() && crate::resources::beyond_caches(record, m);
     let one = reads().filter(|m| m.labels.count(Label::Threads) == Some(1)).filter(usable);
-    // All are those of the machine, not those that a run was held to.
+    // All are those of the machine, not those under a run's limits.
     let threads = reads().filter_map(|m| m.labels.count(Label::Threads)).max();
     let cores = record.machine.one_cpu_a_core(&record.machine.allowed_cpus()).len() as u64;
     let every = reads().filter(|m| m.labels.count(Label::Threads) == threads && threads >= Some(cores));
@@ -53,7 +53,7 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
     }
 }
 
-/// The latency curve, where one was measured beyond doubt.
+/// The latency curve, if one was measured without doubt.
 fn curve(record: &Record) -> Vec<CurvePoint> {
     let index = RecordIndex::new(record);
     let sure = index
@@ -67,7 +67,7 @@ fn curve(record: &Record) -> Vec<CurvePoint> {
     if points.len() < latency_curve::LEAST_POINTS { Vec::new() } else { points }
 }
 
-/// What the memory probe heard at rising load; nothing where it heard fewer than three loads beyond doubt.
+/// The probe's latency at rising load; empty if fewer than three loads were measured without doubt.
 fn probe_curve(record: &Record) -> Vec<ProbePoint> {
     let sure = record.measurements_of(metrics::PROBE_LATENCY).filter(|m| m.doubt.is_none());
     let points = sure.filter_map(|m| {
@@ -79,8 +79,8 @@ fn probe_curve(record: &Record) -> Vec<ProbePoint> {
     if points.len() < 3 { Vec::new() } else { points }
 }
 
-/// What was known, with the new figures where they are better: others on the machine only take from it. Of each that is, the
-/// day and the file of its record.
+/// The known ceilings, with new results that are better: other load only reduces them. Each new one has the date and the file of its
+/// record.
 pub(crate) fn update_ceilings(old: Ceilings, new: Ceilings, day: &str, file: Option<&str>) -> Ceilings {
     let mut all = old;
     let mut better = Vec::new();
@@ -105,12 +105,12 @@ pub(crate) fn update_ceilings(old: Ceilings, new: Ceilings, day: &str, file: Opt
             better.push(name.to_owned());
         }
     }
-    // Where the caches end may change with the host's placement: the newest tells.
+    // The end of the caches may change with the host's placement: the newest record counts.
     if !new.curve.is_empty() && new.curve != all.curve {
         all.curve = new.curve;
         better.push("curve".to_owned());
     }
-    // A curve is of one run: the quieter one's, by what it heard without load.
+    // A curve comes from one run: the quieter one's, by its latency without load.
     let idle = |curve: &[ProbePoint]| curve.first().map(|point| point.ns);
     if let Some(new_idle) = idle(&new.probe)
         && idle(&all.probe).is_none_or(|known| new_idle < known)

@@ -1,5 +1,5 @@
-//! A machine compared with its baseline: which facts differ, which figures are slower, and what could not be seen. A record taken
-//! now stands beside one taken when all was well, and the comparison of the two says the rest.
+//! Compares a machine with its baseline: which facts differ, which results are slower, and what could not be checked. It compares a record
+//! taken now with one taken when all was well.
 
 use record::baseline::{ClassBaseline, ClassFigure};
 use record::check::{Busy, Check, FactOff, Figure, Outcome};
@@ -13,18 +13,17 @@ use crate::comparison::name_alone;
 use crate::cpu_accounting::used_by_others;
 use crate::tables::rows;
 
-/// The share that a figure must be off before it is said, where one record is all that is known: less comes and goes from run
-/// to run on one machine.
+/// The deviation from which on a result is reported, if only one record is known: smaller ones vary from run to run on one machine.
 const BOUND: f64 = 0.1;
-/// The same where it is known how far machines of the class are apart, and how many of their standard deviations it is at least.
+/// The same if the spread within the class is known, and the least number of its standard deviations.
 const BOUND_IN_CLASS: f64 = MUCH;
 const DEVIATIONS: f64 = 3.0;
 
-/// The share of all CPUs that others may use: of what a thread on one of them measures, that much may be theirs.
+/// The share of all CPUs that others may use: results of a thread on one of them may be off by that much.
 const BUSY: f64 = 0.05;
 
-/// What a machine of its kind does from day to day. How long others keep its CPUs, for instance, says nothing of it unless it is
-/// known how far machines of the class are apart.
+/// What a machine of its kind does from day to day. How long others occupy its CPUs, for instance, is no property of it unless the spread
+/// within the class is known.
 const HELD: [Metric; 8] = [
     metrics::CORE_CLOCK,
     metrics::LOAD_LATENCY,
@@ -37,22 +36,21 @@ const HELD: [Metric; 8] = [
 ];
 
 const MEMORY: &str = "comparison-fact-memory";
-/// The kernel keeps a share of memory for itself that changes with its version.
+/// The kernel reserves a share of memory that changes with its version.
 const MEMORY_ALIKE: f64 = 0.03;
 
-/// The place of caches in a record.
+/// Where caches are in a record.
 const CACHES: &str = "machine.caches";
 
-/// The class of a baseline that a machine is of by its facts, or the nearest to that, and how it differs; `None` where there is
-/// no class.
+/// The baseline class that a machine belongs to by its facts, or the nearest, and how it differs; `None` without a class.
 pub fn check_nearest<'a>(here: &Record, classes: &'a [ClassBaseline]) -> Option<(Check, &'a ClassBaseline)> {
     let facts = |class: &ClassBaseline| check(here, &class.record, None, &class.figures);
     let all = classes.iter().map(|class| (facts(class), class));
     all.min_by_key(|(check, _)| (check.outcome == Outcome::OtherClass, check.facts.len()))
 }
 
-/// Compares a machine's record with a baseline's. `comparison`: of the two where figures were measured, the baseline first.
-/// `class`: what the machines do that the baseline stands for, where it stands for more than one.
+/// Compares a machine's record with a baseline's. `comparison`: of the two if results were measured, the baseline first. `class`: the
+/// spread of the machines that the baseline represents, if it represents several.
 pub fn check(
     here: &Record,
     baseline: &Record,
@@ -73,7 +71,7 @@ pub fn check(
     let rows = comparison.iter().flat_map(|comparison| &comparison.rows);
     let rows = rows.filter(|_| !of_kind);
     let mut figures: Vec<Figure> = rows.filter_map(|row| figure_of(row, class)).collect();
-    // What others leave of CPUs and caches is not what the machine can do.
+    // CPU and cache shares left by others are not what the machine can do.
     let busy = comparison.and_then(|_| busy(here)).filter(|_| !figures.is_empty());
     figures.iter_mut().for_each(|figure| figure.slow &= busy.is_none());
     figures.sort_by(|a, b| b.slow.cmp(&a.slow).then(a.speed.total_cmp(&b.speed)));
@@ -100,7 +98,7 @@ fn busy(here: &Record) -> Option<Busy> {
 /// The facts of two records, compared with each other.
 #[derive(Default)]
 struct Held {
-    /// Of a kind of machines alone, where the two are of different kinds.
+    /// Only those of its kind, if the two machines are of different kinds.
     differ: Vec<FactOff>,
     not_seen: Vec<FactOff>,
     agree: Vec<FactOff>,
@@ -129,9 +127,9 @@ fn hold(here: &Record, baseline: &Record) -> Held {
         };
         let limit = fact.is_limit();
         match (here_says, baseline_says) {
-            // Nor a cache of a level that no machine has.
+            // Nor a cache of a level that neither machine has.
             (None, None) if limit || fact.from == CACHES => {}
-            // Nor where the CPUs are, while nobody looks.
+            // Nor the placement of CPUs, unless it is checked.
             (None, _) if fact.from.starts_with(SHAPE) => {}
             (None, None) => held.neither.push(off(None, None)),
             (here @ Some(_), there @ Some(_)) if here == there || alike => held.agree.push(off(here, there)),
@@ -152,13 +150,13 @@ fn hold(here: &Record, baseline: &Record) -> Held {
     held
 }
 
-/// A row of a comparison whose first subject is the baseline, and what the class does there.
+/// A row of a comparison whose first subject is the baseline, with the class's spread there.
 fn figure_of(row: &Row, class: &[ClassFigure]) -> Option<Figure> {
     let [baseline, here] = row.cells.as_slice() else { return None };
     let Cell { value, ratio, doubt, .. } = here;
     let (better, value, ratio, (speed, interval)) = (row.better?, (*value)?, (*ratio)?, row.speed(here)?);
     let what = name_alone(row.metric, &row.what.to_string());
-    // Baselines of before had the row's own name.
+    // Older baselines used the row's own name.
     let alike = |figure: &&ClassFigure| {
         figure.metric == row.metric
             && figure.labels == row.labels
@@ -171,7 +169,7 @@ fn figure_of(row: &Row, class: &[ClassFigure]) -> Option<Figure> {
     let scale = of_class.and_then(|figure| figure.scale);
     let bound = scale.map_or(BOUND, |scale| (DEVIATIONS * scale).max(BOUND_IN_CLASS));
     let against = of_class.map_or(baseline.value?, |figure| figure.median);
-    // What the interval is around this machine's ratio to the medoid, it is around that to the median.
+    // The interval around this machine's ratio to the medoid also holds around its ratio to the median.
     let shift = of_class.map_or(1.0, |_| value / against / ratio);
     let shift = if better == Better::Higher { shift } else { 1.0 / shift };
     let interval = interval.map(|(low, high)| (low * shift, high * shift));

@@ -1,25 +1,25 @@
 //! Which machines are alike, and in which facts two of them differ. Machines of one kind (system, processor, packages,
-//! hypervisor) are compared with each other; what can fail or be set on them is a difference within the kind.
+//! hypervisor) are compared with each other; anything that can fail or be set is a difference within the kind.
 
 pub use crate::comparison::facts::{Fact, MEMORY_DEVICES, facts, tell_facts};
 
-/// What makes a machine one of its kind: a value a fact, in the order of [`facts`].
+/// What makes a machine one of its kind: one value per fact, in the order of [`facts`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind(Vec<Option<String>>);
 
 impl Kind {
-    /// Of a machine of which this is told ([`tell_facts`]).
+    /// From a machine's facts, as [`tell_facts`] lists them.
     pub fn from_facts(values: &[Option<String>]) -> Self {
         let of_kind = facts().iter().zip(values).filter(|(fact, _)| fact.is_of_kind());
         Self(of_kind.map(|(_, value)| value.clone()).collect())
     }
 
-    /// Whether nothing that both tell differs.
+    /// Whether no fact known of both differs.
     pub fn fits(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).all(|(one, other)| one.is_none() || other.is_none() || one == other)
     }
 
-    /// How many of its facts are told.
+    /// How many of its facts are known.
     pub fn count_known(&self) -> usize {
         self.0.iter().flatten().count()
     }

@@ -7,23 +7,24 @@ use record::{
     Doubt, Label, Mark, Measurement, Record, SampleMark, Snapshot, Template, detail, metrics, text, units,
 };
 
-/// Kinds of CPU time in which somebody works.
+/// Kinds of busy CPU time.
 const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
-/// A shorter run counts too few ticks (of 10 ms) to tell its own time from others'; an interval of a second may be a little shorter.
+/// A shorter run has too few ticks (of 10 ms) to separate its own time from that of others; an interval of a second may be a little
+/// shorter.
 pub(crate) const LEAST_SECONDS: f64 = 0.95;
 
 /// CPU time during a run, in seconds.
 pub(crate) struct CpuAccounting {
-    /// How long the run took.
+    /// Duration of the run.
     pub seconds: f64,
-    /// Of this process, its children and the processes that it watched.
+    /// Of this process, its children and the processes it observed.
     pub own: f64,
     /// Of all.
     pub busy: f64,
 }
 
 impl CpuAccounting {
-    /// What the record tells, where it tells all of it.
+    /// From a record that has all of it.
     pub(crate) fn from_record(record: &Record) -> Option<Self> {
         let (before, after) = (&record.conditions.before, record.conditions.after.as_ref()?);
         let mut busy = 0.0;
@@ -35,13 +36,13 @@ impl CpuAccounting {
         Some(Self { seconds, own, busy })
     }
 
-    /// CPUs that others used on average: all busy time less this process's own.
+    /// Mean number of CPUs that others used: busy time minus this process's own.
     pub(crate) fn by_others(&self) -> f64 {
         ((self.busy - self.own) / self.seconds).max(0.0)
     }
 }
 
-/// CPU time of processes that were no children and were watched (`stat -p`), seconds.
+/// CPU time of observed processes that are not children (`stat -p`), seconds.
 fn watched_seconds(record: &Record) -> f64 {
     let mut times = record.measurements_of(metrics::WORKLOAD_TIME);
     if !times.any(|time| time.detail.has(detail::ATTACHED_TO)) {
@@ -58,8 +59,8 @@ fn cpu_times(record: &Record) -> impl Iterator<Item = &Measurement> {
     })
 }
 
-/// CPUs that others used on average while a command ran: what its verdict says. Of a command that was too short for ticks, or
-/// without one, those that others used during the whole run, where that was long enough.
+/// Mean number of CPUs that others used while a command ran, as in its verdict. If the command was too short for ticks, or there was none,
+/// the number during the whole run if that was long enough.
 pub fn used_by_others(record: &Record) -> Option<f64> {
     let used = of_command(record).or_else(|| {
         let accounting = CpuAccounting::from_record(record);
@@ -68,15 +69,15 @@ pub fn used_by_others(record: &Record) -> Option<f64> {
     used.filter(|used| used.is_finite())
 }
 
-/// CPUs that others used from which on they took a part of what was measured.
+/// CPUs used by others from which on they affected the results.
 pub const DISTURBED: f64 = 0.05;
-/// CPUs that others used from which on they are a cause of noise.
+/// CPUs used by others from which on they are a cause of noise.
 const NOISY: f64 = 0.1;
 
-/// The share of the CPUs from which on what others used, or the hypervisor took, makes headlines say little of the machine.
+/// The share of CPUs lost to others or to the hypervisor from which on headlines show little of the machine.
 const TOO_MUCH: f64 = 0.05;
 
-/// What disturbed a whole run: CPUs that others used on average, or the hypervisor took.
+/// What disturbed a whole run: the mean number of CPUs used by others or stolen by the hypervisor.
 pub(crate) fn disturbance(record: &Record) -> Option<f64> {
     let cpus = f64::from(record.machine.counts.cpus_online?.max(1));
     let stolen = || {
@@ -89,8 +90,8 @@ pub(crate) fn disturbance(record: &Record) -> Option<f64> {
     used.filter(|used| used.is_finite() && *used >= TOO_MUCH * cpus).max_by(f64::total_cmp)
 }
 
-/// Names a cause of noise where the figures' own marks show none: that the CPUs were elsewhere, or else that other programs ran. That
-/// nobody was there is not said of a run beside which somebody was.
+/// Names a cause of noise if the results have no marks of their own: CPUs placed elsewhere, or other programs. A run with other programs
+/// beside it is never reported as undisturbed.
 pub fn explain_noise(record: &mut Record) {
     let states = shape::of_record(record).map(|shape| shape::moved(&shape).to_vec()).unwrap_or_default();
     for m in record.measurements.iter_mut().filter(|m| m.doubt.is_some()) {
@@ -112,7 +113,7 @@ pub fn explain_noise(record: &mut Record) {
     }
 }
 
-/// Noise that comes of others in some samples, beside what they used on average over the run: both are true of work that is short.
+/// Combines noise from others in some samples with their average use over the run: short work needs both.
 fn relate(doubt: Doubt, marks: &[SampleMark], used: f64) -> Doubt {
     let switched = marks.iter().any(|mark| mark.mark == Mark::Switched);
     let (Some(Value::Sentence(extent)), Some(Value::List(causes)), true) =
@@ -133,16 +134,16 @@ fn relate(doubt: Doubt, marks: &[SampleMark], used: f64) -> Doubt {
 
 const OVER_THE_RUN: Template =
     Template::new("others-over-the-run", "others used {used} on average over the whole run");
-/// The least that is shown of CPUs in use.
+/// The smallest shown number of CPUs in use.
 const LEAST_SHOWN: f64 = 0.01;
 
-/// CPUs that others used beside a command that used so many, however few ticks that was.
+/// CPUs that others used beside a command that used this many, however few ticks that was.
 pub(crate) fn beside(around: &Around, used: f64) -> Option<f64> {
     let (busy, seconds) = around.busy_seconds.zip(around.seconds)?;
     Some((busy / seconds.max(1e-9) - used).max(0.0))
 }
 
-/// The same where ticks can tell.
+/// The same if there are enough ticks.
 pub(crate) fn reported_beside(around: &Around, used: f64) -> Option<f64> {
     beside(around, used).filter(|_| around.seconds.is_some_and(|seconds| seconds >= LEAST_SECONDS))
 }
@@ -155,10 +156,10 @@ fn of_command(record: &Record) -> Option<f64> {
     reported_beside(&time.detail.get(detail::AROUND)?, own / time.value())
 }
 
-/// The workload of a command that ran alone.
+/// The workload of a command run alone.
 const COMMAND: &str = "command";
 
-/// Whether it is the time of such a command; with threads it is a step of scaling.
+/// Whether it is the time of such a command; with threads it is a scaling step.
 pub(crate) fn is_of_command(time: &&Measurement) -> bool {
     time.labels.word(Label::Workload) == Some(COMMAND) && time.labels.get(Label::Threads).is_none()
 }

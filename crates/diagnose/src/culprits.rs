@@ -8,24 +8,24 @@ use record::{Label, Measurement, Record, Text, metrics, text, units};
 
 use crate::resources::beyond_caches;
 
-/// Processes that are named.
+/// The most processes that are named.
 const MOST: usize = 3;
 /// CPUs that one has to use to be named, and its part of what all the others use.
 const LEAST: f64 = 0.05;
 const PART: f64 = 0.1;
 /// From this share of its samples on a process takes memory, a cache, or sockets from others.
 const TAKES: f64 = 0.25;
-/// Decoded samples from which on they tell.
+/// The fewest decoded samples for a conclusion.
 const ENOUGH: u64 = 20;
 
-/// The processes of a record that worked beside it, named; `None` where nobody did, or nobody looked.
+/// The processes that worked beside a measurement, named; `None` if there were none, or none were recorded.
 pub(crate) fn beside(record: &Record, ceilings: &Ceilings) -> Option<Text> {
     let (before, after) = (&record.conditions.before, record.conditions.after.as_ref()?);
     let seconds = after.uptime_seconds? - before.uptime_seconds?;
     named(&record.conditions.beside, seconds, ceilings)
 }
 
-/// The busiest of these, which had their CPU time in so many seconds.
+/// The busiest of these, with their CPU time over this many seconds.
 pub(crate) fn named(all: &[Process], seconds: f64, ceilings: &Ceilings) -> Option<Text> {
     if seconds.is_nan() || seconds <= 0.0 {
         return None;
@@ -44,7 +44,7 @@ fn describe(one: &Process, seconds: f64, ceilings: &Ceilings) -> Text {
     text!("{name} {used} CPUs ({about})", name = visible(&crate::bound::cut(&one.name)), used, about)
 }
 
-/// A process's number, where it belongs, its class, and what it takes beside CPU time.
+/// A process's PID, its unit, its class, and what it uses beside CPU time.
 pub(crate) fn about(one: &Process, seconds: f64, ceilings: &Ceilings) -> Vec<Text> {
     let used = one.cpu / seconds;
     let mut about = vec![text!("pid {pid}", pid = one.pid.to_string())];
@@ -74,7 +74,7 @@ pub(crate) fn bandwidths(record: &Record) -> Ceilings {
     Ceilings { bandwidth_one: one, bandwidth_all: all, ..Ceilings::default() }
 }
 
-/// A name of a record that may be somebody else's.
+/// A name from a record that may be foreign.
 fn visible(name: &str) -> String {
     record::phrase::visible(std::path::Path::new(name))
 }

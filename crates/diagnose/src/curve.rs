@@ -1,5 +1,5 @@
-//! One latency curve: its points made robust against noise, and the edges at which it climbs from one plateau to
-//! the next. Knows nothing of caches.
+//! One latency curve: its points made robust against noise, and the edges at which it climbs from one plateau to the next. It knows nothing
+//! of caches.
 
 use record::statistics::{MAD_SCALE, median_of_sorted};
 
@@ -10,10 +10,10 @@ const HALF_SPAN: f64 = 0.25;
 const LEAST_RISE: f64 = 1.25;
 /// Two climbs are two edges when the curve between them is flatter than this share of the gentler one.
 const VALLEY: f64 = 0.5;
-/// A plateau is the longest run of points that climbs by no more than this, or more where the curve is noisier.
+/// A plateau is the longest run of points that climbs by no more than this, or more if the curve is noisier.
 const FLAT: f64 = 0.08;
-/// An edge begins where the slope falls below this share of its steepest place: a level that drifts upward before
-/// its end (an L2 of 2 MiB climbs by a third over two octaves) is not left by the drift.
+/// An edge begins where the slope falls below this share of its steepest place: a level that drifts upward before its end (an L2 of 2 MiB
+/// climbs by a third over two octaves) has not ended with the drift.
 const FOOT: f64 = 0.25;
 /// The last plateau is the median of at least this many points, half an octave: one or two spikes must not be it.
 const LAST_POINTS: usize = 5;
@@ -49,8 +49,8 @@ pub(crate) struct Plateau {
 }
 
 impl Curve {
-    /// A curve of (bytes, ns) points in any order. Points that are not positive numbers are left out; of several at
-    /// one size the median counts.
+    /// A curve of (bytes, ns) points in any order. Points that are not positive numbers are left out; of several at one size the median
+    /// counts.
     pub(crate) fn new(points: impl IntoIterator<Item = (u64, f64)>) -> Self {
         let mut points: Vec<(u64, f64)> =
             points.into_iter().filter(|(bytes, ns)| *bytes > 0 && ns.is_finite() && *ns > 0.0).collect();
@@ -93,8 +93,7 @@ impl Curve {
         Some(self.log_at(bytes.log2()).exp())
     }
 
-    /// The median latency, in ns, as measured, of working sets of so many bytes and more, with the smallest of them; `None`
-    /// where there are none.
+    /// The median measured latency, in ns, of working sets of at least this many bytes, with the smallest of them; `None` without any.
     pub(crate) fn from(&self, bytes: u64) -> Option<(f64, u64)> {
         let first = self.bytes.partition_point(|size| *size < bytes);
         let mut beyond = self.raw.get(first..)?.to_vec();
@@ -112,7 +111,7 @@ impl Curve {
                 slopes[*i] > 0.0 && slopes[*i] > before && slopes[*i] >= after
             })
             .collect();
-        // Two maxima with no valley between are one climb: its steepest place stands for it.
+        // Two maxima without a valley between are one climb, represented by its steepest place.
         while let Some(at) = shallowest(&peaks, &slopes) {
             let lower = if slopes[peaks[at]] < slopes[peaks[at + 1]] { at } else { at + 1 };
             peaks.remove(lower);
@@ -212,8 +211,8 @@ impl Curve {
         best
     }
 
-    /// The flat run that ends with the last point, from `from` on. Memory is what the largest working sets see, even
-    /// where the curve still climbs there.
+    /// The flat run that ends with the last point, starting no earlier than `from`. Memory is the latency of the largest working sets, even
+    /// if the curve still climbs there.
     fn end(&self, from: usize) -> (usize, usize) {
         let last = self.len().saturating_sub(1);
         let flat = (from..=last).rev().take_while(|at| self.y[last] - self.y[*at] <= self.tolerance() / 2.0);
@@ -260,7 +259,7 @@ fn shallowest(peaks: &[usize], slopes: &[f64]) -> Option<usize> {
         .map(|(i, _)| i)
 }
 
-/// Where the slope is least from one peak to the next.
+/// The place with the smallest slope between two peaks.
 fn valley(slopes: &[f64], from: usize, to: usize) -> usize {
     (from..=to).min_by(|a, b| slopes[*a].total_cmp(&slopes[*b])).unwrap_or(from)
 }

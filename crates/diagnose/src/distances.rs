@@ -1,4 +1,4 @@
-//! The firmware's distances between nodes (SLIT) compared with the latencies that were measured.
+//! Compares the firmware's distances between nodes (SLIT) with measured latencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ pub(crate) struct Cell {
     pub value: f64,
     /// The 95 % interval of the median, or the range of the samples.
     pub between: (f64, f64),
-    /// Whether it may be leaned on: it carries no doubt.
+    /// Whether it is reliable: it carries no doubt.
     pub sure: bool,
 }
 
@@ -23,32 +23,32 @@ pub(crate) type Cells = BTreeMap<(u32, u32), Cell>;
 /// Distances by (from, to).
 pub(crate) type Table = BTreeMap<(u32, u32), u32>;
 
-/// Nodes of one distance whose latencies differ by more than this share are not one distance apart. Published
-/// machines with honest tables stay below it (FT-2500: 15 % over the eight nodes at 100).
+/// Nodes at one listed distance whose latencies differ by more than this share are not equally distant. Published machines with correct
+/// tables stay below it (FT-2500: 15 % over the eight nodes at 100).
 const ONE_DISTANCE: f64 = 0.25;
-/// Rank correlation from which a table with mistakes is still a table of distances.
+/// From this rank correlation on a table with mistakes still is a table of distances.
 const NEARLY: f64 = 0.9;
-/// Pairs that are named; the rest is counted.
+/// The most pairs that are named; the others are counted.
 const MOST_SENTENCES: usize = 8;
-/// Cells that are compared pair by pair: 64 nodes in full.
+/// The most cells for which all pairs are compared: 64 full nodes.
 const MOST_CELLS: usize = 4096;
-/// The kernel's own table where the firmware has none: 10 local, 20 remote (`include/linux/topology.h`).
+/// The kernel's own table if the firmware has none: 10 local, 20 remote (`include/linux/topology.h`).
 const DEFAULT: (u32, u32) = (10, 20);
 
-/// What the comparison says.
+/// The result of the comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Judgement {
     /// Rank correlation (Goodman and Kruskal's gamma: Kendall's over the pairs that both sides rank).
     pub agreement: Option<f64>,
-    /// One phrase a pair, the worst first.
+    /// One phrase per pair, the worst first.
     pub mismatches: Vec<Text>,
-    /// The share of its latency that the worst pair costs who follows the table.
+    /// The share of latency that following the table costs for the worst pair.
     pub loss: Option<Verdict>,
-    /// One sentence, where there is something to say.
+    /// One sentence, if there is something to report.
     pub says: Option<Text>,
 }
 
-/// A pair of cells that the table ranks wrong.
+/// A pair of cells in the wrong order in the table.
 struct Mismatch {
     /// Slower over faster.
     factor: f64,
@@ -64,7 +64,7 @@ impl Mismatch {
     }
 }
 
-/// What a table's rank correlation and its mismatches come to.
+/// Summarizes a table's rank correlation and mismatches.
 fn summarize(agreement: f64, is_default: bool, any: bool) -> Text {
     let correlation = format!("{agreement:.2}");
     match (is_default, any) {
@@ -90,7 +90,7 @@ fn summarize(agreement: f64, is_default: bool, any: bool) -> Text {
     }
 }
 
-/// The firmware's distances; empty where it has none.
+/// The firmware's distances; empty without any.
 pub(crate) fn table(machine: &Machine) -> Table {
     let ids: Vec<u32> = machine.nodes.iter().map(|node| node.id).collect();
     let mut table = Table::new();
@@ -99,7 +99,7 @@ pub(crate) fn table(machine: &Machine) -> Table {
             table.insert((node.id, *to), *distance);
         }
     }
-    // One direction stands for both where the table has only one.
+    // One direction stands for both if the table has only one.
     let rated: Vec<((u32, u32), u32)> = table.iter().map(|(at, distance)| (*at, *distance)).collect();
     for ((from, to), distance) in rated {
         table.entry((to, from)).or_insert(distance);
@@ -115,7 +115,7 @@ struct RatedCell {
     cell: Cell,
 }
 
-/// Holds latencies against distances.
+/// Compares latencies with distances.
 pub(crate) fn judge(latency: &Cells, distances: &Table) -> Judgement {
     let rated: Vec<RatedCell> = latency
         .iter()
@@ -176,8 +176,8 @@ fn pair(rated: &RatedCell) -> Text {
     }
 }
 
-/// Pairs of one row or column of which the firmware calls the slower one nearer. For each slower cell the worst is named, and
-/// of the two directions between two nodes the worse.
+/// Pairs of one row or column in which the firmware lists the slower one as nearer. Only the worst per slower cell is named, and only the
+/// worse of the two directions between two nodes.
 fn reversed(rated: &[RatedCell]) -> Vec<Mismatch> {
     let mut worst: BTreeMap<(u32, u32), Mismatch> = BTreeMap::new();
     for slow in rated {
@@ -206,7 +206,7 @@ fn reversed(rated: &[RatedCell]) -> Vec<Mismatch> {
     worst.into_values().collect()
 }
 
-/// Rows in which nodes of one distance are not one distance apart.
+/// Rows with nodes that are listed, but not measured, at one distance.
 fn one_distance(rated: &[RatedCell]) -> Vec<Mismatch> {
     let mut groups: BTreeMap<(u32, u32), Vec<&RatedCell>> = BTreeMap::new();
     for cell in rated.iter().filter(|rated| rated.at.0 != rated.at.1) {
@@ -220,7 +220,7 @@ fn one_distance(rated: &[RatedCell]) -> Vec<Mismatch> {
     groups.into_iter().filter_map(mismatch).collect()
 }
 
-/// What a default table hides: the fastest and slowest remote pair, where they are not alike.
+/// What a default table hides: the fastest and slowest remote pair, if they differ.
 fn hidden(rated: &[RatedCell]) -> Vec<Mismatch> {
     let remote: Vec<&RatedCell> = rated.iter().filter(|rated| rated.at.0 != rated.at.1).collect();
     let hidden = unlike(&remote, |fast, slow| {
@@ -234,7 +234,7 @@ fn hidden(rated: &[RatedCell]) -> Vec<Mismatch> {
     hidden.into_iter().collect()
 }
 
-/// The fastest and the slowest of cells of one distance, where they are not one distance apart.
+/// The fastest and the slowest of cells at one listed distance, if they are not equally distant.
 fn unlike(cells: &[&RatedCell], says: impl FnOnce(Text, Text) -> Text) -> Option<Mismatch> {
     let by = |a: &&&RatedCell, b: &&&RatedCell| a.cell.value.total_cmp(&b.cell.value);
     let (fast, slow) = (cells.iter().min_by(by)?, cells.iter().max_by(by)?);

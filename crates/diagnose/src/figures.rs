@@ -1,5 +1,5 @@
-//! What every rule needs of figures: losses with their interval, evidence with its place, severity, and which text
-//! from a record may stand in a command to paste.
+//! What every rule needs from results: losses with their interval, evidence with its place, severity, and which text from a record is safe
+//! in a command to paste.
 
 use record::diagnosis::{Evidence, Relevance, Severity};
 use record::difference::Verdict;
@@ -9,17 +9,17 @@ use record::text::Value;
 use record::units::digits_of_share;
 use record::{Better, CpuList, Label, Machine, Measurement, Metric, Record, Remedy, Snapshot, Text, text};
 
-/// Below this share nothing is called a loss: two runs of the same measurement on an idle machine may differ by as
-/// much, and the two clock chains may disagree by as much.
+/// A smaller share is not called a loss: two runs of the same measurement on an idle machine may differ by as much, and so may the two
+/// clock chains.
 pub(crate) const RESOLUTION: f64 = record::difference::WORTH_TELLING;
 
-/// The 95 % interval of the median where there is one, else the whole range of the samples.
+/// The 95 % interval of the median if there is one, else the whole range of the samples.
 pub(crate) fn spread(summary: &Summary) -> (f64, f64) {
     summary.interval.unwrap_or((summary.min, summary.max))
 }
 
-/// The share of `could_be` that is lost where `is` was delivered. Lower is better for times, higher for rates. The
-/// interval holds the spread of both and [`RESOLUTION`]; a loss whose interval reaches 0 is not resolved.
+/// The share of `could_be` that is lost if `is` was delivered. Lower is better for times, higher for rates. The interval contains the
+/// spread of both and [`RESOLUTION`]; a loss whose interval reaches 0 is unresolved.
 pub(crate) fn loss(is: &Summary, could_be: &Summary, better: Better) -> Verdict {
     let share = |is: f64, could_be: f64| match better {
         Better::Lower => 1.0 - could_be / is,
@@ -33,26 +33,25 @@ pub(crate) fn loss(is: &Summary, could_be: &Summary, better: Better) -> Verdict 
     verdict(share(is.median, could_be.median), (least - RESOLUTION, most + RESOLUTION))
 }
 
-/// The share of `could_be`, which is known exactly, that a rate falls short of it.
+/// The share by which a rate falls short of `could_be`, which is known exactly.
 pub(crate) fn shortfall(rate: &Summary, could_be: f64) -> Verdict {
     let (low, high) = spread(rate);
     let interval = (1.0 - high / could_be - RESOLUTION, 1.0 - low / could_be + RESOLUTION);
     verdict(1.0 - rate.median / could_be, interval)
 }
 
-/// The share of a cost that is above the usual one, of which the ends are published. Between them by their ratio: most
-/// machines lie near the lower one.
+/// The share of a cost above the usual one, whose published range is given. Between its ends by their ratio: most machines are near the
+/// lower one.
 pub(crate) fn cost_above(cost: &Summary, (least, most): (f64, f64)) -> Verdict {
     let (low, high) = spread(cost);
     let usual = (least * most).sqrt();
     verdict(1.0 - usual / cost.median, (1.0 - most / low, 1.0 - least / high))
 }
 
-/// A share with its interval as a verdict: not resolved where the interval reaches 0, not measurable where the
-/// figures are none.
+/// A share with its interval as a verdict: unresolved if the interval reaches 0, not measurable if there are no values.
 pub(crate) fn verdict(share: f64, (least, most): (f64, f64)) -> Verdict {
     if !(share.is_finite() && least.is_finite() && most.is_finite()) {
-        return Verdict::NotMeasurable { reason: text!("a figure behind it is not a number") };
+        return Verdict::NotMeasurable { reason: text!("a result behind it is not a number") };
     }
     if least <= 0.0 || share <= 0.0 {
         return Verdict::NotResolved { smaller_than: most.abs().max(least.abs()).min(1.0) };
@@ -66,7 +65,7 @@ pub(crate) fn modelled(share: f64) -> Option<Verdict> {
         .then(|| Verdict::Costs { share: share.min(1.0), interval: (share.min(1.0), share.min(1.0)) })
 }
 
-/// The share that a verdict says is lost; 0 where it says none.
+/// The lost share in a verdict; 0 without one.
 pub(crate) fn share_of(loss: &Verdict) -> f64 {
     match loss {
         Verdict::Costs { share, .. } => *share,
@@ -74,7 +73,7 @@ pub(crate) fn share_of(loss: &Verdict) -> f64 {
     }
 }
 
-/// That share with the digits that its interval leaves.
+/// That share, rounded as its interval allows.
 pub(crate) fn lost_share(loss: &Verdict) -> Value {
     let digits = match loss {
         Verdict::Costs { share, interval } => digits_of_share(*share, *interval),
@@ -83,7 +82,7 @@ pub(crate) fn lost_share(loss: &Verdict) -> Value {
     Value::Rounded(Box::new(Value::Share(share_of(loss))), digits)
 }
 
-/// What a lost share weighs: the part of it that programs feel on average.
+/// The weight of a lost share: the part of it that programs notice on average.
 pub(crate) fn weight(share: f64, relevance: Relevance) -> f64 {
     share
         * match relevance {
@@ -94,12 +93,12 @@ pub(crate) fn weight(share: f64, relevance: Relevance) -> f64 {
         }
 }
 
-/// A loss of this weight is serious: a generation of hardware.
+/// A loss of this weight is serious: as much as one hardware generation.
 const SERIOUS: f64 = 0.25;
-/// One of this weight is a warning: what people begin to notice.
+/// A loss of this weight is a warning: noticeable.
 const WARNING: f64 = 0.05;
 
-/// How bad a loss of this weight is.
+/// The severity of a loss of this weight.
 pub(crate) fn severity(weight: f64) -> Severity {
     match weight {
         weight if weight >= SERIOUS => Severity::Serious,
@@ -108,7 +107,7 @@ pub(crate) fn severity(weight: f64) -> Severity {
     }
 }
 
-/// Where in a record something stands: a path of its inventory, or a measurement by its labels.
+/// A place in a record: a path in its inventory, or a measurement by its labels.
 pub(crate) struct Place(String);
 
 impl From<&str> for Place {
@@ -135,7 +134,7 @@ impl From<&Measurement> for Place {
     }
 }
 
-/// Something in the record as evidence, in words that have its figure in them.
+/// Something in the record as evidence, in words that include its value.
 pub(crate) fn cite_fact(says: impl Into<Text>, from: impl Into<Place>) -> Evidence {
     Evidence { says: says.into(), from: from.into().0 }
 }
@@ -152,8 +151,8 @@ pub(crate) fn locate_figure(measurement: &Measurement) -> String {
     text
 }
 
-/// The machine's base clock, Hz. None of another tool's text where only firmware tells one, beside the processor's name or as its
-/// current speed: it may be of another model, or of a moment.
+/// The machine's base clock, Hz. `None` for another tool's text with only a firmware clock, beside the processor's name or as its current
+/// speed: it may be of another model, or momentary.
 pub(crate) fn base_hz(record: &Record) -> Option<u64> {
     let (machine, processor) = (&record.machine, &record.machine.processor);
     let tells = |name: &Option<String>| name.as_ref().is_some_and(|name| name.contains('@'));
@@ -163,19 +162,19 @@ pub(crate) fn base_hz(record: &Record) -> Option<u64> {
     processor.base_hz.filter(|hz| !by_firmware || is_of_cpu(*hz))
 }
 
-/// What tells kinds of cores apart: cores of two kinds promise two clocks.
+/// What distinguishes kinds of cores: two kinds have two nominal clocks.
 pub(crate) fn kind_of(cpu: &Cpu) -> (Option<&str>, Option<u64>, Option<u32>, usize) {
     (cpu.kind.as_deref(), cpu.max_hz, cpu.capacity, cpu.siblings.len())
 }
 
-/// A clock that is told of the machine as a whole, where its cores are of one kind; of several it is that of the fastest.
+/// A clock recorded for the whole machine, if its cores are of one kind; with several it is that of the fastest.
 pub(crate) fn of_every_core<T>(machine: &Machine, clock: Option<T>) -> Option<T> {
     let mut kinds = machine.cpus.iter().filter(|cpu| cpu.online).map(kind_of);
     let first = kinds.next();
     clock.filter(|_| first.is_none_or(|first| kinds.all(|kind| kind == first)))
 }
 
-/// Whether the keys of a measurement's place have these words.
+/// Whether a measurement's labels have these values.
 pub(crate) fn has_labels(measurement: &Measurement, words: &[(Label, &str)]) -> bool {
     words.iter().all(|(key, word)| measurement.labels.word(*key) == Some(word))
 }
@@ -186,21 +185,21 @@ pub(crate) fn find_hottest(snapshot: &Snapshot) -> Option<(&str, String)> {
     Some((sensor, format!("{celsius:.0} °C")))
 }
 
-/// The measurement with the median value; `None` for none.
+/// The measurement with the median value; `None` without any.
 pub(crate) fn middle<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> Option<&'a Measurement> {
     let mut sorted: Vec<&Measurement> = measurements.into_iter().filter(|m| m.value().is_finite()).collect();
     sorted.sort_by(|a, b| a.value().total_cmp(&b.value()));
     (!sorted.is_empty()).then(|| sorted[(sorted.len() - 1) / 2])
 }
 
-/// The median of values; `None` for none.
+/// The median of values; `None` without any.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
     (!sorted.is_empty()).then(|| median_of_sorted(&sorted))
 }
 
-/// The CPUs that measurements name in their place.
+/// The CPUs in the labels of measurements.
 pub(crate) fn cpus_of<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> CpuList {
     measurements
         .into_iter()
@@ -217,13 +216,13 @@ pub(crate) fn name_cpus(cpus: &CpuList) -> Option<Text> {
     }
 }
 
-/// A name that the record has, as a place.
+/// A name from the record, as a placeholder.
 pub(crate) fn quote_name(name: &str) -> Text {
     text!("name", "{name}")
 }
 
-/// A word from a record that may stand in a command to paste. Records come from other machines and from hand: a
-/// governor named `$(reboot)` must not.
+/// A word from a record that is safe in a command to paste. Records come from other machines and may be hand-written: a governor named
+/// `$(reboot)` must not be pasted.
 pub(crate) fn pasteable(text: &str) -> Option<&str> {
     let harmless = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     let parts_up = text.split('/').any(|part| part == "..");
@@ -235,13 +234,12 @@ pub(crate) fn pasteable(text: &str) -> Option<&str> {
         .then_some(text)
 }
 
-/// A command that writes a value below /sys or /proc as root.
+/// A command that writes a value to a file below /sys or /proc as root.
 pub(crate) fn write_command(value: &str, path: &str) -> String {
     format!("echo {value} | sudo tee {path}")
 }
 
-/// How a file gets back the value that the record has; of a value that may not stand in a command, that it is to be noted
-/// first.
+/// How to restore a file's recorded value; for a value unsafe in a command, the advice to note it first.
 pub(crate) fn restore_command(old: &str, path: &str) -> Remedy {
     match pasteable(old) {
         Some(old) => Remedy::command(write_command(old, path)),
@@ -249,7 +247,7 @@ pub(crate) fn restore_command(old: &str, path: &str) -> Remedy {
     }
 }
 
-/// The numbers of CPUs as words of a shell's `for`: `$(seq 4 7) 12`.
+/// CPU numbers as words of a shell's `for`: `$(seq 4 7) 12`.
 pub(crate) fn shell_words(cpus: &CpuList) -> String {
     let text = cpus.to_string();
     let words = text.split(',').map(|range| match range.split_once('-') {
@@ -259,13 +257,13 @@ pub(crate) fn shell_words(cpus: &CpuList) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// A command that writes a value into the file `file` below the folder of each of these CPUs.
+/// A command that writes a value to `file` in the folder of each of these CPUs.
 pub(crate) fn write_for_cpus(value: &str, cpus: &CpuList, file: &str) -> Remedy {
     let path = format!("/sys/devices/system/cpu/cpu$cpu/{file}");
     Remedy::command(format!("for cpu in {}; do {}; done", shell_words(cpus), write_command(value, &path)))
 }
 
-/// The place of a measurement as text, without one of its keys: alike for measurements that differ in that key only.
+/// A measurement's place as text, without one of its keys: equal for measurements that differ only in that key.
 pub(crate) fn labels_without(measurement: &Measurement, label: Label) -> String {
     let keys = measurement.labels.0.iter().filter(|(name, _)| *name != label.name());
     keys.map(|(name, value)| format!("{name}={value};")).collect()

@@ -1,5 +1,5 @@
-//! The ceilings of machines as a file keeps them: of each figure the best that stands beyond doubt, with its record. A state
-//! folder may be that of several machines, or of one within several limits: each has its own.
+//! The ceilings of machines as a file stores them: for each quantity the best result without doubt, with its record. A state folder may
+//! serve several machines, or one under several limits: each has its own entry.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::ceilings::{collect_ceilings, update_ceilings};
 
-/// The form of the file. Those of form 2 are of one machine, and of each figure the newest; those of form 3 name one record of all
-/// workloads' IPC.
+/// The version of the file format. Version 2 has one machine, with the newest of each result; version 3 names one record for the IPC of all
+/// workloads.
 const SCHEMA: u64 = 4;
-/// Machines that are kept; each boot of one that has no number of its own is another.
+/// The most machines stored; each boot of a machine without an ID counts as another.
 const MOST_MACHINES: usize = 50;
 
-/// What tells a machine from others, by name, and what of it may be used.
+/// What distinguishes a machine from others, by name, and which part of it may be used.
 pub type Identity = BTreeMap<&'static str, Option<String>>;
 
 /// One machine's.
@@ -25,7 +25,7 @@ struct OfMachine {
     ceilings: Ceilings,
 }
 
-/// What is known of machines' ceilings, the one that was kept last at the end.
+/// The known ceilings of machines, the most recently saved last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptCeilings {
     schema: u64,
@@ -33,7 +33,7 @@ pub struct KeptCeilings {
 }
 
 impl KeptCeilings {
-    /// Reads the file's text; nothing of another form.
+    /// Reads the file's text; empty for another version.
     pub fn read(text: &[u8]) -> Self {
         serde_json::from_slice(text).ok().filter(|kept: &Self| kept.schema == SCHEMA).unwrap_or_default()
     }
@@ -43,12 +43,12 @@ impl KeptCeilings {
         self.machines.iter().find(|one| is_same(&one.machine, here)).map(|one| &one.ceilings)
     }
 
-    /// Whether there are only those of others.
+    /// Whether there are only those of other machines.
     pub fn is_of_others(&self) -> bool {
         !self.machines.is_empty()
     }
 
-    /// The file's text with what a record of the machine `here`, which lies in `file`, adds; `None` where it adds nothing.
+    /// The file's text with the additions from a record of the machine `here`, stored in `file`; `None` if it adds nothing.
     pub fn with_record(mut self, record: &Record, file: Option<&str>, here: &Identity) -> Option<String> {
         let new = collect_ceilings(record);
         if new == Ceilings::default() {

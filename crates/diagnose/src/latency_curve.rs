@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::diagnosis::CurvePlace;
 use record::{Label, Measurement};
 
-/// Points below which a curve says nothing of levels.
+/// The fewest points that show levels.
 pub(crate) const LEAST_POINTS: usize = 3;
 
 /// The one latency curve that the levels, the headline and the chart are of.
@@ -49,7 +49,7 @@ impl<'a> LatencyCurve<'a> {
     }
 }
 
-/// The working set of a measurement, bytes; 0 where it has none.
+/// The working set of a measurement, bytes; 0 without one.
 pub(crate) fn size_of(measurement: &Measurement) -> u64 {
     measurement.labels.count(Label::Bytes).unwrap_or(0)
 }

@@ -9,14 +9,14 @@ use record::{DetailKey, Label, Measurement, Template, Text, detail, metrics, tex
 use crate::figures::locate_figure;
 use crate::record_index::RecordIndex;
 
-/// The layer that is a user program once more: what differs from the first is noise.
+/// The layer that repeats a user program: its difference from the first is noise.
 pub(crate) const AGAIN: &str = "user again";
 /// The user program with real-time priority.
 pub(crate) const REAL_TIME: &str = "user real-time";
 
 const FASTEST: Template = Template { code: "layer-fastest", words: "the fastest: line speed" };
 
-/// What is counted beside passes, by its name in a figure's details, and its words.
+/// What is counted beside passes, by its name in a result's details, and its words.
 const COUNTED: [(DetailKey<f64>, Template); 4] = [
     (detail::INTERRUPTS_PER_S, Template { code: "layer-interrupts", words: "{rate} interrupts/s" }),
     (detail::SOFTIRQS_PER_S, Template { code: "layer-softirqs", words: "{rate} softirqs/s" }),
@@ -47,8 +47,8 @@ fn beside(m: &Measurement) -> Vec<Text> {
     COUNTED.into_iter().filter_map(count).chain(stolen).collect()
 }
 
-/// One entry a layer that was timed, fastest first; the fastest is the line speed that the others are compared with (the same
-/// layer again, which shows the noise, is none). Layers timed in different units are not compared with each other: none then.
+/// One entry per timed layer, fastest first; the others are compared with the fastest (other than the repeated layer, which shows the
+/// noise). Layers timed in different units are not comparable: empty then.
 pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
     let mut timed: Vec<_> = index
         .figures_of(metrics::LAYER_TIME)

@@ -14,24 +14,24 @@ use crate::latency_curve::{LEAST_POINTS, LatencyCurve, size_of};
 use crate::record_index::RecordIndex;
 use crate::resources::{MEMORY, Walk, beyond};
 
-/// From this share of the advertised size on a cache is as advertised: sets, ways and the program's own stack and page
-/// tables account for the rest.
+/// From this share of the advertised size on a cache counts as advertised: sets, ways and the program's own stack and page tables account
+/// for the rest.
 const AS_ADVERTISED: f64 = 0.8;
-/// Up to this multiple of its size (and of the cache before it, whose lines it may not repeat) the curve may stay on
-/// a cache that is as advertised: one that replaces at random still holds half of a working set of twice its size.
+/// Up to this multiple of its size (and of the cache before it, whose lines it may not repeat) the curve may stay on a cache that is as
+/// advertised: with random replacement it still holds half of a working set of twice its size.
 const AT_MOST: f64 = 2.0;
-/// Below this share a cache is not the one advertised: no step of the curve and no pollution explains half.
+/// Below this share a cache is not the advertised one: no step of the curve and no pollution explains half.
 pub(crate) const MUCH_SMALLER: f64 = 0.5;
-/// What it costs to leave a cache or an edge unmatched, against the logarithm of how far their sizes lie apart: a
-/// virtual machine may own a thirtieth of the cache that it is shown.
+/// The cost of leaving a cache or an edge unmatched, compared with the logarithm of their distance in size: a virtual machine may own a
+/// thirtieth of the cache it is shown.
 const UNMATCHED: f64 = 3.0;
-/// A curve that leaves a cache well beyond its size left another one: sizes above count this many times as far off.
+/// A curve that leaves a cache well beyond its size left another one: sizes above count as this many times as distant.
 const BEYOND: f64 = 5.0;
-/// Working sets beyond the caches that take so many times as long as the last plateau are not on it.
+/// Working sets beyond the caches with this many times the last plateau's latency do not belong to it.
 const NOT_ITS_OWN: f64 = 1.5;
-/// An edge that climbs so many times as far as another is what that one is not: the end of the caches.
+/// If an edge climbs this many times as far as another, it is the end of the caches and the other is not.
 const MUCH_STEEPER: f64 = 2.0;
-/// The largest working sets that take so many times as long as the last plateau are what it climbs to.
+/// The largest working sets with this many times the last plateau's latency are what it climbs to.
 const CLIMBS: f64 = 1.05;
 
 impl RecordIndex<'_> {
@@ -43,9 +43,8 @@ impl RecordIndex<'_> {
 
 /// The levels found in the record's latency curve, nearest first, memory last. Empty without a curve.
 ///
-/// The curve is that of the CPU with the most points, on 2 MiB pages where they were had and 4 KiB pages for the
-/// sizes below them, on the node that is nearest. Memory is the figure on those pages that the headline shows, where one
-/// working set was measured on both.
+/// The curve is that of the CPU with the most points, on 2 MiB pages where available and on 4 KiB pages for the sizes below them, on the
+/// nearest node. Memory is the result on those pages in the headline if one working set was measured on both.
 pub fn levels(index: &RecordIndex) -> Vec<Level> {
     let Some(source) = index.curve() else {
         return Vec::new();
@@ -58,12 +57,12 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
     let caches = advertised(index.record, cpu);
     let mut levels: Vec<Level> = Vec::new();
     for (mut level, flat) in name(&curve, &caches) {
-        // A level may be named at a place between two plateaus: it is never faster than the one before.
+        // A level may be named at a place between two plateaus: it is never faster than the previous one.
         level.latency_ns = level.latency_ns.max(levels.last().map_or(0.0, |level| level.latency_ns));
         level.latency_cycles = source.cycles(index, flat, level.latency_ns);
         levels.push(level);
     }
-    // Memory is the figure that the headline has, and no other one beside it.
+    // Memory is the result in the headline, and no other one.
     let least = beyond(index.record, &levels, Walk::Loads);
     let figure = source.of_both_pages(index).filter(|figure| size_of(figure) >= least);
     if let (Some([.., before, memory]), Some(figure)) = (levels.get_mut(..), figure)
@@ -83,13 +82,13 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
 }
 
 impl<'a> LatencyCurve<'a> {
-    /// The figure of the curve's page size at the largest working set that was measured on both, where that is the curve's.
+    /// The result of the curve's page size at the largest working set measured on both, if that is the curve's.
     fn of_both_pages(&self, index: &RecordIndex<'a>) -> Option<&'a Measurement> {
         let (small, huge) = index.pages()?;
         [huge, small].into_iter().find(|figure| self.points.iter().any(|point| std::ptr::eq(*point, *figure)))
     }
 
-    /// Latency in cycles over the working sets of `flat`: as measured, else by the clock of one core.
+    /// Latency in cycles over the working sets of `flat`: measured, else from the clock of one core.
     fn cycles(&self, index: &RecordIndex, flat: (u64, u64), latency_ns: f64) -> Option<f64> {
         let within = |m: &&Measurement| (flat.0..=flat.1).contains(&size_of(m));
         let mut places: HashMap<u64, Vec<&Labels>> = HashMap::new();
@@ -124,7 +123,7 @@ struct Advertised {
     bytes: u64,
 }
 
-/// The data and unified caches of `cpu` that have a size, nearest first.
+/// The data and unified caches of `cpu` with a known size, nearest first.
 fn advertised(record: &Record, cpu: Option<u32>) -> Vec<Advertised> {
     let Some(cpu) = cpu else {
         return Vec::new();
@@ -135,7 +134,7 @@ fn advertised(record: &Record, cpu: Option<u32>) -> Vec<Advertised> {
             (bytes > 0).then_some(Advertised { level, bytes })
         })
         .collect();
-    // Absurd tables (an L2 smaller than L1) are no guide.
+    // Absurd tables (an L2 smaller than L1) are ignored.
     caches.dedup_by(|next, before| next.bytes <= before.bytes);
     caches
 }
@@ -165,7 +164,7 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
     let left: Vec<u64> = curve.plateaus(&edges).iter().filter_map(|plateau| plateau.left_at).collect();
     let mut matched = align(&left, caches);
     let ripple = to_its_wall(&edges, &mut matched, caches.len());
-    // An edge that belongs to no cache counts only beyond the last one that does: before it, it is a TLB or a port.
+    // An edge without a cache counts only beyond the last one with a cache: before that it is a TLB or a port.
     let last_matched = matched.iter().rposition(Option::is_some);
     let (kept, of_cache): (Vec<Edge>, Vec<Option<usize>>) = edges
         .iter()
@@ -179,7 +178,7 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
     let mut found: Vec<Named> = Vec::new();
     let mut next = 0;
     for (i, plateau) in plateaus.iter().enumerate() {
-        // A cache that ends before this plateau does, and that no edge answers to, hides before it.
+        // A cache that ends before this plateau does, without an edge of its own, is hidden before it.
         let own = of_cache.get(i).copied().flatten();
         let end = plateau.left_at.unwrap_or(largest);
         while next < own.unwrap_or(caches.len()) && caches[next].bytes < end {
@@ -207,9 +206,9 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
     found
 }
 
-/// Gives the last cache to the edge between the cache before it and its own that climbs much more: that is where the memory
-/// begins, and what stood at about the advertised size is a ripple of it, whose index this returns. A virtual machine that
-/// gets a small part of the cache that it is shown has a curve like that.
+/// Assigns the last cache to the edge that climbs much more, between the previous cache's edge and its own: memory begins there, and the
+/// edge at about the advertised size, whose index is returned, is a ripple. The curve looks like this in a virtual machine with a small
+/// part of the cache it is shown.
 fn to_its_wall(edges: &[Edge], matched: &mut [Option<usize>], caches: usize) -> Option<usize> {
     let own = matched.iter().rposition(Option::is_some)?;
     let last = matched[own].filter(|cache| *cache > 0 && cache + 1 == caches)?;
@@ -232,7 +231,7 @@ fn not_left(plateau: &Plateau, own: &Advertised, largest: u64) -> Named {
     of_plateau(format!("L{}", own.level), plateau, Some(own.bytes), judgement)
 }
 
-/// A step that no cache in the kernel's tables answers to.
+/// A step without a matching cache in the kernel's tables.
 fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
     let judgement = text!(
         "not in the kernel's tables; latency rises beyond {left}; load from others can cause such a step",
@@ -243,9 +242,9 @@ fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
 
 /// A cache that the curve leaves at `left` bytes; the cache before it holds `before`.
 fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
-    // Its size lies between the last working set that it held and the first that it did not.
+    // Its size lies between the last working set it held and the first it did not.
     let share = plateau.gone_at.unwrap_or(left) as f64 / own.bytes as f64;
-    // A cache that does not repeat what the one before holds adds to it.
+    // A cache that does not repeat the previous one's content adds to it.
     let with_before = own.bytes.saturating_add(before) as f64 * AT_MOST;
     let (left_at, advertised) = (Value::Bytes(left), Value::Bytes(own.bytes));
     let judgement = if share < MUCH_SMALLER {
@@ -274,8 +273,8 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
     of_plateau(format!("L{}", own.level), plateau, Some(own.bytes), judgement)
 }
 
-/// A cache that shows no step of its own though the curve goes beyond its size: its latency is read in the middle
-/// (by the logarithm) between the level before and its advertised size.
+/// A cache without a step of its own although the curve goes beyond its size: its latency is read in the logarithmic middle between the
+/// previous level and its advertised size.
 fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Plateau) -> Option<Named> {
     let from = before.and_then(|plateau| plateau.left_at).or(curve.range().map(|range| range.0))?;
     let to = own.bytes.max(from);
@@ -294,7 +293,7 @@ fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Pla
     Some(of_plateau(format!("L{}", own.level), &at, Some(own.bytes), judgement))
 }
 
-/// The last plateau; where that is one of a cache, because too few larger sets were measured to be a plateau, these.
+/// The last plateau; if it belongs to a cache, because too few larger sets were measured for a plateau, those sets.
 fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     let caches: u64 = caches.iter().map(|cache| cache.bytes).fold(0, u64::saturating_add);
     let mut plateau = *plateau;
@@ -304,7 +303,7 @@ fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     {
         (plateau.latency, plateau.flat) = (latency, (from, largest));
     }
-    // Of a curve that still climbs, or of few sizes, the largest are memory.
+    // If a curve still climbs or has few sizes, the largest ones are memory.
     if let Some((_, largest)) = curve.range()
         && let Some((latency, from)) = curve.from(largest / 2)
         && latency > plateau.latency * CLIMBS
@@ -321,15 +320,15 @@ fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     of_plateau(MEMORY.to_owned(), &plateau, None, judgement)
 }
 
-/// Which cache each edge belongs to (in order, each at most once), by the sizes in bytes at which the curve leaves a
-/// plateau: the assignment with the least total distance between their sizes.
+/// Which cache each edge belongs to (in order, each at most once), by the sizes in bytes at which the curve leaves a plateau: the
+/// assignment with the smallest total distance between their sizes.
 fn align(left: &[u64], caches: &[Advertised]) -> Vec<Option<usize>> {
     let far = |left: u64, cache: &Advertised| {
         let off = (left.max(1) as f64 / cache.bytes as f64).ln();
         if off > 0.0 { off * BEYOND } else { -off }
     };
     let (n, m) = (left.len(), caches.len());
-    // cost[i][j]: the least for the edges from i on and the caches from j on.
+    // cost[i][j]: the minimum for the edges from i on and the caches from j on.
     let mut cost = vec![vec![0.0f64; m + 1]; n + 1];
     for i in (0..=n).rev() {
         for j in (0..=m).rev() {

@@ -1,4 +1,4 @@
-//! Figures of a record beside what was published of machines like its own, and beside other records.
+//! Compares a record's results with published results of similar machines, and with other records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,54 +14,54 @@ use crate::record_index::RecordIndex;
 use crate::resources::{Walk, beyond, clock, memory_pages, triad_and_read, triad_range, wake_up};
 use crate::tables::rows;
 
-/// A record's figures compared with those of its peers.
+/// A record's results compared with those of its peers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Like {
-    /// The design of its processor: `AMD Zen 4 (Genoa)`; absent where it is unknown.
+    /// The design of its processor: `AMD Zen 4 (Genoa)`; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub design: Option<String>,
     /// Whether the record is of a guest.
     pub guest: bool,
-    /// How many other records of such machines stand beside it, where some were asked for.
+    /// The number of other records of such machines compared with it, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub among: Option<usize>,
-    /// Its figures.
+    /// Its results.
     pub figures: Vec<Row>,
 }
 
-/// One figure compared with its peers.
+/// One result compared with its peers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// What it is: `memory latency, own node`.
     pub what: String,
-    /// The figure.
+    /// The result.
     pub value: f64,
     /// Its unit.
     pub unit: &'static str,
-    /// The least and the most that was published.
+    /// The smallest and the largest published result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<(f64, f64)>,
-    /// Of what: the design, its group, a part.
+    /// Whose: the design, its group, a part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// Whether that is of bare metal, and this is a guest.
+    /// Whether that is of bare metal while this is a guest.
     pub of_bare_metal: bool,
-    /// How it stands beside that.
+    /// Its position relative to that range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
-    /// Who published it.
+    /// The publishers.
     pub sources: Vec<String>,
-    /// Whether the figure should not be leaned on: then it has no position.
+    /// Whether the result is unreliable: then it has no position.
     pub unreliable: bool,
-    /// The share of the other records whose figure is smaller, 0 to 1.
+    /// The share of the other records with a smaller result, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percentile: Option<f64>,
 }
 
-/// What people call the figures that are asked for, and how a line of text says which it is.
+/// What people call the requested results, and how a line of text names them.
 pub(crate) const LIKE: &str = include_str!("like.txt");
 
-/// The quantities that are asked for: the name in the data, and what people call it.
+/// The requested quantities: the name in the data, and what people call it.
 fn quantities() -> impl Iterator<Item = (&'static str, &'static str)> {
     rows(LIKE, "quantities").into_iter().filter_map(|row| Some((*row.first()?, *row.get(1)?)))
 }
@@ -71,7 +71,7 @@ pub(crate) fn title(what: &str) -> &'static str {
     quantities().find(|(own, _)| *own == what).map_or("", |(_, title)| title)
 }
 
-/// A figure, and between what it lies.
+/// A result and its interval.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     value: f64,
@@ -90,7 +90,7 @@ impl Seen {
     }
 }
 
-/// The figures of a record that are asked for, by their names in the data.
+/// The requested results of a record, by their names in the data.
 fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
     let mut found = BTreeMap::new();
     let mut add = |what: &'static str, seen: Option<Seen>| {
@@ -101,10 +101,10 @@ fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
     for (what, active) in [("clock.one_core", "one"), ("clock.all_core", "all")] {
         add(what, middle(index.clocks("scalar", active)).map(|m| Seen::of(m, "Hz")));
     }
-    // Levels are read off a curve: of one that is mostly unreliable they are any plateau.
+    // Levels are read from a curve: in a mostly unreliable curve they are meaningless plateaus.
     let loads = || index.figures_of(metrics::LOAD_LATENCY);
     let sure = 2 * loads().filter(|m| m.doubt.is_some()).count() <= loads().count();
-    // A plateau about as slow as memory is none of a cache.
+    // A plateau about as slow as memory is not a cache's.
     let memory = memory_pages(index).map_or(f64::INFINITY, |(_, huge)| huge.value());
     for level in index.levels().iter().filter(|level| level.latency_ns < memory / 2.0) {
         let [cycles, ns] = match level.name.as_str() {
@@ -122,7 +122,7 @@ fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
     };
     let chased = memory_pages(index).map(|(_, huge)| Seen::of(huge, "ns"));
     add("dram.latency_local", chased.or_else(|| nodes(true)).or_else(|| own_memory(index)));
-    // Of several nodes a package some that are not its own lie in it.
+    // With several nodes per package, some other nodes are in the same package.
     let counts = &index.record.machine.counts;
     let one_a_package = counts.nodes == counts.packages && counts.nodes > Some(1);
     add("dram.latency_remote", nodes(false).filter(|_| one_a_package));
@@ -145,7 +145,7 @@ fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
     found
 }
 
-/// A load from memory of the CPU's own node, as other tools measure it: the largest working set beyond the caches.
+/// A load from the CPU's local memory, as other tools measure it: the largest working set beyond the caches.
 fn own_memory(index: &RecordIndex) -> Option<Seen> {
     let least = beyond(index.record, index.levels(), Walk::Loads);
     let own_node = |m: &&Measurement| {
@@ -163,7 +163,7 @@ fn own_memory(index: &RecordIndex) -> Option<Seen> {
     far.max_by_key(|m| m.labels.count(Label::Bytes)).map(|m| Seen::of(m, "ns"))
 }
 
-/// Times from core to core by how near the CPUs are. In a guest the places of CPUs are what its hypervisor says: nothing.
+/// Core-to-core times by how near the CPUs are. In a guest the hypervisor invents the placement of CPUs: nothing.
 fn pairs(index: &RecordIndex) -> BTreeMap<&'static str, Vec<f64>> {
     let machine = &index.record.machine;
     let mut found: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
@@ -196,7 +196,7 @@ fn pairs(index: &RecordIndex) -> BTreeMap<&'static str, Vec<f64>> {
     found
 }
 
-/// What was published beside a figure.
+/// The published range for a result.
 fn range(index: &RecordIndex, core: Option<&'static Core>, what: &str) -> Option<Range> {
     let machine = &index.record.machine;
     let sockets = f64::from(machine.counts.packages.unwrap_or(1).max(1));
@@ -215,8 +215,8 @@ fn range(index: &RecordIndex, core: Option<&'static Core>, what: &str) -> Option
     }
 }
 
-/// A record's figures compared with published results of its peers; `published`: records of published machines with their names, of
-/// which those of its design count; `among`: other records, of which those of machines like it count.
+/// A record's results compared with published results of its peers. `published`: records of published machines with their names, of which
+/// those of its design count; `among`: other records, of which those of similar machines count.
 pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Record]>) -> Like {
     let index = &RecordIndex::new(record);
     let core = cores::of_machine(&record.machine);
@@ -241,7 +241,7 @@ pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Rec
         let figure = own.get(what)?;
         let mut range = range(index, core, what).filter(|range| range.unit == figure.unit);
         for (name, other) in &published {
-            // What all CPUs of another machine move is no range for this one's.
+            // The all-core bandwidth of another machine is no range for this one's.
             let comparable =
                 !matches!(what, "stream.triad" | "mem.read_peak" | "clock.one_core" | "clock.all_core");
             let Some(seen) =
@@ -287,7 +287,7 @@ pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Rec
 }
 
 impl Row {
-    /// A figure beside a range.
+    /// A result beside a range.
     pub(crate) fn new(
         title: &str,
         value: f64,
@@ -300,7 +300,7 @@ impl Row {
             value,
             unit,
             position: range.as_ref().map(|range| range.position((value, value))),
-            // A cache's cycles are the same to a guest.
+            // A cache's cycles are the same in a guest.
             of_bare_metal: range.as_ref().is_some_and(|range| is_guest && !range.guest && unit != "cycles"),
             range: range.as_ref().map(|range| (range.low, range.high)),
             of: range.as_ref().map(|range| range.of.clone()),

@@ -1,4 +1,4 @@
-//! One figure as somebody wrote it, compared with its peers: `MLC idle latency 142 ns on EPYC 9554`.
+//! One result as somebody wrote it, compared with its peers: `MLC idle latency 142 ns on EPYC 9554`.
 
 use std::sync::LazyLock;
 
@@ -14,13 +14,13 @@ fn expression(text: &str) -> Option<Regex> {
     RegexBuilder::new(text).case_insensitive(true).build().ok()
 }
 
-/// A number with its unit; MLC prints thousands of MB/s with a comma or without.
+/// A number with its unit; MLC prints thousands of MB/s with or without a comma.
 static FIGURE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(
         r"(?:^|[\s:=~(≈])([0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)\s*(nanoseconds|nsec|ns|us|µs|gb/s|gbps|gib/s|mb/s|mib/s|tb/s|ghz|mhz|cycles?|cyc|clks?|clocks?)(?:[^a-z0-9/]|$)",
     )
 });
-/// The clock in a model's name, which is nobody's result.
+/// The clock in a model's name, which is not a result.
 static IN_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| expression(r"@\s*[0-9.]+\s*[gm]hz"));
 static TWO_SOCKETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(
@@ -41,7 +41,7 @@ fn read(figure: &Captures) -> Option<(f64, &'static str)> {
     Some((number * factor, unit))
 }
 
-/// The figure of a line compared with its peers; why not, where the line does not tell enough.
+/// The result in a line compared with its peers; the reason if the line has too little.
 pub fn like_line(line: &str) -> Result<Like, Text> {
     let line = line.trim();
     let rest = IN_NAME.as_ref().map_or_else(|| line.into(), |in_name| in_name.replace_all(line, ""));
@@ -49,7 +49,7 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
         return Err(text!("no number with a unit was found"));
     };
     let mut figures: Vec<(f64, &str)> = figure.captures_iter(&rest).filter_map(|one| read(&one)).collect();
-    // The clock that a result was measured at, beside it.
+    // The clock at which a result was measured.
     if figures.iter().any(|(_, unit)| *unit != "Hz") {
         figures.retain(|(_, unit)| *unit != "Hz");
     }
@@ -93,7 +93,7 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
     Ok(Like { design: Some(core.name.clone()), guest: is_guest, among: None, figures: vec![row] })
 }
 
-/// Whether a figure is within what its unit's metric can be.
+/// Whether a value is possible for its unit's metric.
 fn could_be(value: f64, unit: &str) -> bool {
     let metric = match unit {
         "ns" => metrics::LOAD_LATENCY,
@@ -104,14 +104,14 @@ fn could_be(value: f64, unit: &str) -> bool {
     metric.is_plausible(value)
 }
 
-/// What was published of it; bandwidths of all CPUs are of the sockets that the line tells, else of one.
+/// The published range; all-CPU bandwidths are for the sockets named in the line, else for one.
 fn published(core: &Core, quantity: &str, line: &str, is_guest: bool, sockets: f64) -> Option<Range> {
     let mut machine = Machine::default();
     machine.processor.model_name = Some(line.to_owned());
     machine.virtualization.hypervisor = is_guest.then(|| "unknown".to_owned());
     let of_part = |quantity: &str| range_of(core, quantity, &machine);
     match quantity {
-        // A guest has a part of a socket's.
+        // A guest has a share of a socket's bandwidth.
         "stream.triad" | "mem.read_peak" if is_guest => None,
         "stream.triad" | "mem.read_peak" => {
             let of = of_part(quantity)?;

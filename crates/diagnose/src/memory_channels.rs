@@ -1,4 +1,4 @@
-//! Line speed from the parts that a machine is built of: its memory devices.
+//! The ceiling from a machine's memory devices.
 
 use std::collections::BTreeMap;
 
@@ -6,27 +6,26 @@ use record::machine::MemoryDevice;
 use record::phrase::count_noun;
 use record::{Machine, Text, text};
 
-/// Data bits of a memory channel where the firmware does not tell: 64, without those for error correction.
+/// Data bits of a memory channel if the firmware does not report them: 64, without those for error correction.
 const CHANNEL_BITS: u32 = 64;
 
-/// What the memory channels of a machine can carry together.
+/// The combined bandwidth of a machine's memory channels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Channels {
     /// Channels with at least one device.
     pub populated: usize,
-    /// Channels × MT/s × bytes a transfer, B/s.
+    /// Channels × MT/s × bytes per transfer, B/s.
     pub bytes_per_second: f64,
     /// Configured MT/s of the slowest and the fastest channel.
     pub mt_s: (u32, u32),
-    /// What they could carry if each device ran at the speed that it is rated for, B/s; `None` unless every device
-    /// tells that.
+    /// The bandwidth if each device ran at its rated speed, B/s; `None` unless the rated speed of every device is known.
     pub rated_bytes_per_second: Option<f64>,
     /// MT/s of the slowest and the fastest channel, as rated.
     pub rated_mt_s: Option<(u32, u32)>,
 }
 
 impl Channels {
-    /// How many there are, at which speeds: `6 populated channels at 2666 to 2933 MT/s`.
+    /// Their number and speeds: `6 populated channels at 2666 to 2933 MT/s`.
     pub(crate) fn describe_at(&self, (slowest, fastest): (u32, u32)) -> Text {
         let channels = count_noun(self.populated, "populated channel");
         if slowest == fastest {
@@ -50,13 +49,13 @@ impl Channel {
     }
 }
 
-/// The devices that hold memory: slots that are empty or hold flash are left out.
+/// The devices that hold memory, without empty slots and flash.
 pub(crate) fn populated(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> {
     machine.memory_devices.iter().filter(|device| is_populated(device))
 }
 
-/// Whether a device holds memory. Firmware gives empty slots a speed now and then, but no kind beside it; published
-/// figures give speed and kind, but not always a size.
+/// Whether a device holds memory. Firmware sometimes gives empty slots a speed, but no type; published results give speed and type, but not
+/// always a size.
 pub(crate) fn is_populated(device: &MemoryDevice) -> bool {
     let reported = device.kind.is_some() && device.configured_mt_s.is_some_and(|speed| speed > 0);
     device.bytes.map_or(reported, |bytes| bytes > 0) && !is_flash(device)
@@ -68,11 +67,11 @@ pub(crate) fn is_flash(device: &MemoryDevice) -> bool {
     ["flash", "rom", "non-volatile"].iter().any(|word| kind.contains(word))
 }
 
-/// The least MT/s of each kind (JEDEC): firmware that reports less reports the clock, half the rate.
+/// The lowest MT/s of each kind (JEDEC): firmware that reports less reports the clock, half the rate.
 const SLOWEST: [(&str, u32); 4] = [("DDR2", 400), ("DDR3", 800), ("DDR4", 1600), ("DDR5", 3200)];
 
-/// The rate at which a device runs, MT/s. `None` where the firmware may have reported the clock in its place: exactly half of
-/// the rated speed, or less than its kind has.
+/// The rate at which a device runs, MT/s. `None` if the firmware may have reported the clock instead: exactly half of the rated speed, or
+/// less than its kind has.
 pub(crate) fn running_mt_s(device: &MemoryDevice) -> Option<u32> {
     let configured = device.configured_mt_s.filter(|speed| *speed > 0)?;
     let is_half = device.rated_mt_s.is_some_and(|rated| rated.abs_diff(configured.saturating_mul(2)) <= 2);
@@ -80,13 +79,13 @@ pub(crate) fn running_mt_s(device: &MemoryDevice) -> Option<u32> {
     (!is_half && slowest.is_none_or(|(_, least)| configured >= *least)).then_some(configured)
 }
 
-/// Whether a hypervisor makes the devices up. Those of an emulated machine (QEMU's TCG) are its own: no others stand behind them.
+/// Whether a hypervisor invents the devices. Those of an emulated machine (QEMU's TCG) are its own: there are no others behind them.
 pub(crate) fn are_made_up(machine: &Machine) -> bool {
     machine.is_virtual() && machine.virtualization.emulated != Some(true)
 }
 
-/// Whether the list of devices is whole: it holds all the memory that the machine reports, and a device for each slot. A text
-/// may be cut.
+/// Whether the list of devices is complete: it accounts for all memory that the machine reports, and has a device for each slot. A text may
+/// be truncated.
 pub(crate) fn is_whole(machine: &Machine) -> bool {
     let sizes: Option<Vec<u64>> = populated(machine).map(|device| device.bytes).collect();
     let listed = sizes.map(|sizes| sizes.into_iter().fold(0, u64::saturating_add));
@@ -94,9 +93,8 @@ pub(crate) fn is_whole(machine: &Machine) -> bool {
     is_all && machine.memory_slots.is_none_or(|slots| slots as usize <= machine.memory_devices.len())
 }
 
-/// The channels of a machine. `None` unless the list of devices is whole and every device tells its channel and its
-/// configured speed: a sum with holes would be a ceiling that is too low. Devices of one channel share it, so it counts once, at the slowest's
-/// speed.
+/// The channels of a machine. `None` unless the list of devices is complete and has the channel and configured speed of every device: a sum
+/// with gaps would be too low a ceiling. Devices on one channel share it, so it counts once, at the slowest one's speed.
 pub(crate) fn channels(machine: &Machine) -> Option<Channels> {
     let mut channels: BTreeMap<(Option<u32>, &str), Channel> = BTreeMap::new();
     if !is_whole(machine) {
@@ -105,7 +103,7 @@ pub(crate) fn channels(machine: &Machine) -> Option<Channels> {
     for device in populated(machine) {
         let configured = running_mt_s(device)?;
         let bits = device.data_bits.filter(|bits| *bits > 0).unwrap_or(CHANNEL_BITS);
-        // A device can run above what it is rated for.
+        // A device can run above its rating.
         let rated = device.rated_mt_s.filter(|rated| *rated > 0).map(|rated| rated.max(configured));
         let channel = channels.entry((device.node, device.channel.as_deref()?)).or_insert(Channel {
             configured,

@@ -1,4 +1,4 @@
-//! What a node's accesses to each node's memory cost, from whatever figure a record has of it.
+//! The cost of each node's accesses to each node's memory, from whatever results a record has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,21 +9,21 @@ use crate::distances;
 use crate::figures::{cite_fact, spread};
 use crate::record_index::RecordIndex;
 
-/// Pairs that stand as evidence; the matrix itself stands in the record.
+/// The most pairs listed as evidence; the matrix itself is in the record.
 const MOST_EVIDENCE: usize = 4;
-/// A machine of more nodes than this is none; Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
+/// The most nodes a machine can have: Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
 pub(crate) const MOST_NODES: u32 = 1024;
-/// Figures with the pair of nodes that each is of: the one that asks, and the memory's.
+/// Results with their pair of nodes: the requesting one, and the memory's.
 type OfNodes<'a> = Vec<((u32, u32), &'a Measurement)>;
-/// Distance of a pair of nodes without a figure or a distance.
+/// The distance of a pair of nodes without a result or a distance.
 const FAR: f64 = 1e9;
 
-/// The cost of one access, relative to nothing: only ratios of these mean something.
+/// The cost of one access, in arbitrary units: only ratios are meaningful.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Cost {
     /// The median.
     pub value: f64,
-    /// Least and most by the intervals; `None` for a single figure.
+    /// The range from the intervals; `None` for a single result.
     pub between: Option<(f64, f64)>,
 }
 
@@ -33,29 +33,29 @@ pub(crate) struct Matrix {
     /// What was measured: `load latency`.
     pub what: Text,
     cells: BTreeMap<(u32, u32), Cost>,
-    /// The mean cost of each node's own memory.
+    /// The mean cost of each node's local memory.
     pub own: Cost,
     others: Option<Cost>,
     by_distance: BTreeMap<u32, Cost>,
-    /// The figures, the own node's first.
+    /// The results, local ones first.
     pub evidence: Vec<Evidence>,
-    /// Whether a figure in it is in doubt.
+    /// Whether one of its results is in doubt.
     pub doubtful: bool,
 }
 
 /// All costs of a record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Costs {
-    /// Waiting: a load's latency, or time per element.
+    /// Waiting: load latency, or time per element.
     pub latency: Option<Matrix>,
-    /// Moving: the time that a byte takes.
+    /// Moving: the time per byte.
     pub bandwidth: Option<Matrix>,
     /// The firmware's distances.
     pub distances: distances::Table,
 }
 
 impl Costs {
-    /// The costs that a record has figures of.
+    /// The costs for which a record has results.
     pub(crate) fn from_index(index: &RecordIndex) -> Self {
         let distances = distances::table(&index.record.machine);
         let matrix =
@@ -68,20 +68,20 @@ impl Costs {
         }
     }
 
-    /// Nodes that figures are of.
+    /// Nodes with results.
     pub(crate) fn nodes(&self) -> BTreeSet<u32> {
         let both = [&self.latency, &self.bandwidth].into_iter().flatten();
         both.flat_map(|matrix| matrix.cells.keys().flat_map(|(from, to)| [*from, *to])).collect()
     }
 
-    /// How far apart two nodes are: by what was measured, else by the firmware's distances.
+    /// How far apart two nodes are: as measured, else from the firmware's distances.
     pub(crate) fn distance(&self, from: u32, to: u32) -> f64 {
         if from == to {
             return 0.0;
         }
         let cell = |at| self.latency.as_ref().and_then(|matrix| matrix.cells.get(&at)).map(|cost| cost.value);
         let reported = |at| self.distances.get(&at).map(|distance| f64::from(*distance));
-        // Only one kind of figure for all pairs can be compared; the firmware's table is whole or not there.
+        // Pairs are only comparable by one kind of result for all; the firmware's table is complete or absent.
         reported((from, to)).or_else(|| cell((from, to))).or_else(|| cell((to, from))).unwrap_or(FAR)
     }
 
@@ -95,7 +95,7 @@ impl Costs {
 }
 
 impl Matrix {
-    /// Of single figures: the cost of own memory, and the mean of other nodes' memory where it is known.
+    /// From single results: the cost of local memory, and the mean of other nodes' memory if known.
     pub(crate) fn of_single(
         what: Text,
         (own, others): (f64, Option<f64>),
@@ -134,7 +134,7 @@ impl Matrix {
         })
     }
 
-    /// The cost of one pair; one that was not measured costs what pairs of its distance do, or what others do.
+    /// The cost of one pair; an unmeasured pair costs as much as pairs at its distance, or as others.
     fn cost_between(&self, from: u32, to: u32, costs: &Costs) -> Option<Cost> {
         if let Some(cost) = self.cells.get(&(from, to)) {
             return Some(*cost);
@@ -146,13 +146,13 @@ impl Matrix {
         alike.copied().or(self.others)
     }
 
-    /// The mean cost over all pairs of nodes that ask and nodes of memory.
+    /// The mean cost over all pairs of requesting nodes and memory nodes.
     pub(crate) fn mean(&self, from: &[u32], to: &[u32], costs: &Costs) -> Option<Cost> {
         mean(from.iter().flat_map(|from| to.iter().filter_map(|to| self.cost_between(*from, *to, costs))))
     }
 }
 
-/// The mean of costs; its interval holds all theirs, and is none where one of them has none.
+/// The mean of costs; its interval contains all of theirs, and is absent if one of them has none.
 pub(crate) fn mean(costs: impl Iterator<Item = Cost>) -> Option<Cost> {
     let (mut sum, mut low, mut high, mut count, mut reported) = (0.0, 0.0, 0.0, 0usize, true);
     for cost in costs {
@@ -178,13 +178,13 @@ fn cost_of(m: &Measurement, better: Better) -> Cost {
     Cost { value: cost(m.value()), between }
 }
 
-/// Whether a figure of nodes can be one.
+/// Whether a value between nodes is plausible.
 fn is_sound(value: f64) -> bool {
     value > 1e-30 && value < 1e30
 }
 
-/// The figures of a matrix, linespeed's own or another tool's, one a pair, the nodes' own first: of several operations reading, which
-/// every record has, and of several thread counts the most, since one thread does not fill a node's channels.
+/// The results of a matrix, linespeed's own or another tool's, one per pair, local ones first. Of several operations reading is taken,
+/// which every record has; of several thread counts the highest, since one thread does not saturate a node's channels.
 pub(crate) fn nodes_figures<'a>(index: &RecordIndex<'a>, metric: Metric) -> OfNodes<'a> {
     let mut all: Vec<&Measurement> = index.figures_of(metric).collect();
     let of_reads = |m: &&Measurement| m.labels.word(Label::Op) == Some("read");
@@ -195,7 +195,7 @@ pub(crate) fn nodes_figures<'a>(index: &RecordIndex<'a>, metric: Metric) -> OfNo
     one_a_pair(all.into_iter().filter_map(|m| Some(((node(m, Label::From)?, node(m, Label::To)?), m))))
 }
 
-/// The node of each CPU, by the CPU or by the nodes' lists.
+/// The node of each CPU, from the CPU or from the nodes' lists.
 pub(crate) fn nodes_of_cpus(machine: &Machine) -> BTreeMap<u32, u32> {
     let lists = machine.nodes.iter().flat_map(|node| node.cpus.iter().map(move |cpu| (cpu, node.id)));
     let own = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?)));
@@ -224,7 +224,7 @@ fn node(m: &Measurement, key: Label) -> Option<u32> {
     m.labels.count(key).and_then(|id| u32::try_from(id).ok()).filter(|id| *id < MOST_NODES)
 }
 
-/// The first figure of each pair that can be one, the nodes' own first.
+/// The first plausible result of each pair, local ones first.
 fn one_a_pair<'a>(figures: impl Iterator<Item = ((u32, u32), &'a Measurement)>) -> OfNodes<'a> {
     let mut pairs: OfNodes = figures.filter(|(_, m)| is_sound(m.value())).collect();
     pairs.sort_by_key(|((from, to), _)| (from != to, *from, *to));

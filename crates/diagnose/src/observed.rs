@@ -1,4 +1,4 @@
-//! What a machine really did after it was set up better, where a record holds that: an expectation stands beside it.
+//! What a machine really did after better settings, if a record has that: the expectation is shown beside it.
 
 use record::text::Value;
 use record::{Label, Measurement, Record, Text, detail, metrics, text};
@@ -6,7 +6,7 @@ use record::{Label, Measurement, Record, Text, detail, metrics, text};
 /// How far a model may be off.
 const OFF: f64 = 1.1;
 
-/// Whether a figure is of the machine as it was set up later.
+/// Whether a result is of the machine with later settings.
 pub(crate) fn is_tuned(m: &Measurement) -> bool {
     m.metric == metrics::WORKLOAD_THROUGHPUT && m.labels.word(Label::Setting) == Some("tuned")
 }

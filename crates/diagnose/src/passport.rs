@@ -31,7 +31,7 @@ pub enum Comparable {
 pub struct Passport {
     /// Whether their results may be compared.
     pub outcome: Comparable,
-    /// The design of both, where it is one and known.
+    /// The design of both, if it is the same and known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub design: Option<String>,
     /// This machine's clock over the baseline's, with its 95 % interval: a time measured here times this is a time there.
@@ -61,7 +61,7 @@ pub fn passport(here: &Record, baseline: &Record) -> Passport {
     }
     let outcome = match clocks {
         None => Comparable::No,
-        // What lies on the edge is as near as two clocks of one model are.
+        // The tolerance at the edge is as wide as two clocks of one model differ.
         Some((ratio, (low, high)))
             if (ratio - 1.0).abs() <= CLOCKS_ALIKE
                 || low <= 1.0 && 1.0 <= high && high - low <= 2.0 * CLOCKS_ALIKE =>
@@ -85,7 +85,7 @@ pub fn nearest_passport(here: &Record, classes: &[ClassBaseline]) -> Option<Pass
     all.min_by_key(|passport| (passport.outcome == Comparable::No, passport.reasons.len()))
 }
 
-/// The design that both are of, or why that is not one.
+/// The common design of both, or why there is none.
 fn designs(here: &Record, baseline: &Record) -> (Option<String>, Vec<Text>) {
     let design = |record: &Record| {
         let processor = &record.machine.processor;

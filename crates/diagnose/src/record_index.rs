@@ -1,4 +1,4 @@
-//! A record as everything here reads it: its figures by metric, and what several want to know of them, found out once.
+//! A record as everything here reads it: its results by metric, and values needed more than once, computed once.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
@@ -12,14 +12,13 @@ use record::{Label, Level, Measurement, Metric, Record, Text, metrics};
 use crate::figures::labels_without;
 use crate::latency_curve::LatencyCurve;
 
-/// Some of a record's figures.
+/// Some of a record's results.
 pub type Figures<'a, 'b> = Copied<Iter<'b, &'a Measurement>>;
 
-/// Measurements by two words of their places, of which there are a few.
+/// Measurements by two label values, each with few distinct words.
 type ByWords<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Measurement>>>;
 
-/// A record with its figures in order. A record may hold tens of thousands of measurements, and most of what looks at it
-/// wants a few of them.
+/// A record with its results in order. A record may hold tens of thousands of measurements, and most readers want a few of them.
 #[derive(Debug)]
 pub struct RecordIndex<'a> {
     /// The record.
@@ -29,23 +28,24 @@ pub struct RecordIndex<'a> {
     wakeups: ByWords<'a>,
     curve: Option<LatencyCurve<'a>>,
     pages: Option<(&'a Measurement, &'a Measurement)>,
-    /// What [`levels`](crate::levels()) makes of the latency curve, once it was asked.
+    /// What [`levels`](crate::levels()) finds in the latency curve, once requested.
     pub(crate) levels: OnceCell<Vec<Level>>,
     shape: OnceCell<Option<Shape>>,
 }
 
 impl<'a> RecordIndex<'a> {
-    /// Puts a record's figures in order, in one pass over them.
+    /// Indexes a record's results, in one pass over them.
     pub fn new(record: &'a Record) -> Self {
         let mut by_metric: HashMap<Metric, Vec<&Measurement>> = HashMap::new();
-        // Figures of a metric mostly stand together.
+        // Results of a metric mostly stand together.
         for run in record.measurements.chunk_by(|a, b| a.metric == b.metric) {
             let with_figure = run.iter().filter(|m| m.summary.n > 0);
             by_metric.entry(run[0].metric).or_default().extend(with_figure);
         }
         let of = |metric: Metric| by_metric.get(&metric).map_or(&[][..], Vec::as_slice).iter().copied();
         let as_measured = |m: &&Measurement| m.labels.switch(Label::Corrected) != Some(true);
-        // Of several CPUs with a whole curve the nearest memory's is chosen; what is told of both pages is of the chosen one, if it has them.
+        // Of several CPUs with a whole curve the one with the nearest memory is chosen; results on both page sizes are of the chosen one,
+        // if it has them.
         let at = |m: &Measurement| CurvePlace::of_figure(&m.labels);
         let nearest = same_place_on_both_pages(of(metrics::LOAD_LATENCY));
         let curve = LatencyCurve::choose(of(metrics::LOAD_LATENCY), nearest.map(|(small, _)| at(small)));
@@ -68,7 +68,7 @@ impl<'a> RecordIndex<'a> {
         self.figures_of(metric).next().is_some()
     }
 
-    /// Where the machine's CPUs really are.
+    /// Where the machine's CPUs really run.
     pub(crate) fn shape(&self) -> Option<&Shape> {
         self.shape.get_or_init(|| crate::shape::of_record(self.record)).as_ref()
     }
@@ -78,36 +78,35 @@ impl<'a> RecordIndex<'a> {
         crate::shape::noise::moved_during(m, crate::shape::moved(self.shape()?))
     }
 
-    /// The measurements of one metric that have a figure, in the record's order.
+    /// The measurements of one metric that have a result, in the record's order.
     pub fn figures_of(&self, metric: Metric) -> Figures<'a, '_> {
         self.by_metric.get(&metric).map_or(&[][..], Vec::as_slice).iter().copied()
     }
 
-    /// Clocks of the cores (`core.clock`) beside work with these vectors, with these cores at work: `scalar` with `one` or
-    /// `all`.
+    /// Clocks of the cores (`core.clock`) under work with these vectors on these cores: `scalar` with `one` or `all`.
     pub(crate) fn clocks(&self, vector: &str, active: &str) -> Figures<'a, '_> {
         of_words(&self.clocks, vector, active)
     }
 
-    /// Wake-up latency (`wakeup.latency`) as measured, without those corrected for what the measurement missed: policy
-    /// `other` or `fifo`, setting `as-is` or `tuned`.
+    /// Wake-up latency (`wakeup.latency`) as measured, without values corrected for missed periods: policy `other` or `fifo`, setting
+    /// `as-is` or `tuned`.
     pub(crate) fn wakeups(&self, policy: &str, setting: &str) -> Figures<'a, '_> {
         of_words(&self.wakeups, policy, setting)
     }
 
-    /// The latency curve that the levels, the headline and the chart are of.
+    /// The latency curve used for the levels, the headline and the chart.
     pub(crate) fn curve(&self) -> Option<&LatencyCurve<'a>> {
         self.curve.as_ref()
     }
 
-    /// The measurements of one place on 4 KiB and on 2 MiB pages, at the largest working set that both have: of the curve's place, else the
+    /// The measurements of one place on 4 KiB and on 2 MiB pages, at the largest working set of both: at the curve's place, else at the
     /// nearest.
     pub(crate) fn pages(&self) -> Option<(&'a Measurement, &'a Measurement)> {
         self.pages
     }
 }
 
-/// Measurements by the words that they have for two keys; those without one of them are left out.
+/// Measurements by their values of two labels; those without one of them are left out.
 fn by_words<'a>(all: impl Iterator<Item = &'a Measurement>, first: Label, second: Label) -> ByWords<'a> {
     let mut found = ByWords::new();
     for m in all {
@@ -118,12 +117,12 @@ fn by_words<'a>(all: impl Iterator<Item = &'a Measurement>, first: Label, second
     found
 }
 
-/// Those that have these words.
+/// Those with these values.
 fn of_words<'a, 'b>(all: &'b ByWords<'a>, first: &str, second: &str) -> Figures<'a, 'b> {
     all.get(first).and_then(|all| all.get(second)).map_or(&[][..], Vec::as_slice).iter().copied()
 }
 
-/// What [`RecordIndex::pages`] tells, from load latencies.
+/// Finds [`RecordIndex::pages`] among load latencies.
 fn same_place_on_both_pages<'a>(
     latencies: impl Iterator<Item = &'a Measurement>,
 ) -> Option<(&'a Measurement, &'a Measurement)> {
@@ -144,7 +143,7 @@ fn same_place_on_both_pages<'a>(
             huge.iter().map(|m| (labels_without(m, Label::Page), *m)).collect();
         let pairs =
             small.iter().filter_map(|small| Some((*small, *huge.get(&labels_without(small, Label::Page))?)));
-        // Of several the nearest memory stands for the machine.
+        // Of several the nearest memory represents the machine.
         pairs.max_by(|a, b| b.1.value().total_cmp(&a.1.value()))
     })
 }

@@ -1,5 +1,4 @@
-//! What siblings add to a workload's throughput, from steps of threads alone: also where no step of exactly one
-//! thread a core was measured.
+//! What siblings add to a workload's throughput, from steps of threads alone: also if no step of exactly one thread per core was measured.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +10,14 @@ use record::{Label, Measurement, detail, metrics, text};
 use crate::block_sizes::BlockSizes;
 use crate::record_index::RecordIndex;
 
-/// Workloads that are looked at.
+/// The most workloads that are read.
 const MOST: usize = 64;
 
 /// A workload on all CPUs, and on the most that still have a core each.
 pub(crate) struct Steps<'a> {
     /// The workload.
     pub(crate) workload: &'a str,
-    /// Its block size, where it has one.
+    /// Its block size, if it has one.
     pub(crate) bytes: Option<u64>,
     /// The threads that have a core each.
     pub(crate) threads: u64,
@@ -32,7 +31,7 @@ pub(crate) struct Steps<'a> {
     pub(crate) cpus: u64,
 }
 
-/// One entry a workload (and block size, where it has one), of machines whose cores have siblings.
+/// One entry per workload (and block size, if any), for machines whose cores have siblings.
 pub(crate) fn find_steps<'a>(index: &RecordIndex<'a>) -> Vec<Steps<'a>> {
     let counts = &index.record.machine.counts;
     let (Some(cores), Some(cpus)) = (counts.cores, counts.cpus_online) else { return Vec::new() };
@@ -68,8 +67,8 @@ pub(crate) fn siblings(index: &RecordIndex) -> Vec<SiblingsAdd> {
     find_steps(index).into_iter().filter_map(weigh_workload).collect()
 }
 
-/// Whether the system placed the threads, or cores were filled before siblings: only then is a step of as many threads as
-/// cores one of a thread a core.
+/// Whether the system placed the threads, or cores were filled before siblings: only then does a step with as many threads as cores use one
+/// thread per core.
 fn unplaced(m: &Measurement) -> bool {
     matches!(m.labels.word(Label::Placement), None | Some("cores-first"))
 }

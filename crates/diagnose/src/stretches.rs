@@ -4,11 +4,11 @@ use record::Watch;
 use record::diagnosis::BoundBy;
 use record::watch::{Held, Moment};
 
-/// Stretches that a watch is told in; what is shorter than this share of it belongs to a neighbour.
+/// The most stretches of a recording; a stretch shorter than this fraction of it is merged into a neighbour.
 const MOST: usize = 8;
 const SHORTEST: f64 = 0.05;
 
-/// Moments that follow one another, and what held for most of their time.
+/// Consecutive moments, and the verdict for most of their time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
     /// When it ended, s since the record's start.
@@ -22,7 +22,7 @@ impl Stretch {
         Self { to: moment.at + moment.interval.seconds, all: moment.clone() }
     }
 
-    /// What held longest, and its share of the time that was watched; `None` where nothing could be said.
+    /// The verdict that held longest, and its share of the recorded time; `None` without one.
     pub fn held(&self) -> Option<(&BoundBy, f64)> {
         let Held { by, seconds } = self.all.verdicts.first()?;
         Some((by, seconds / self.all.interval.seconds.max(1e-9)))

@@ -1,5 +1,5 @@
-//! Texts in tables, which lie in files beside the code that shows them: `[section]` on a line, then a row per line with ` :: `
-//! between its cells, and `(code)` before words that are asked for. Lines that begin with `#` are comments.
+//! Texts in tables, in files beside the code that shows them: `[section]` on a line, then one row per line with ` :: ` between its cells,
+//! and `(code)` before words looked up by code. Lines that begin with `#` are comments.
 
 use record::Template;
 use serde::Serialize;
@@ -22,7 +22,7 @@ pub(crate) fn template(cell: &'static str) -> Template {
     }
 }
 
-/// The sentences of the row of a section that begins with this; none where there is no such row.
+/// The sentences of the row of a section that begins with this key; none without such a row.
 pub(crate) fn sentences(table: &'static str, section: &str, key: &str) -> Vec<Template> {
     let row = rows(table, section).into_iter().find(|row| row.first() == Some(&key));
     row.unwrap_or_default().into_iter().skip(1).map(template).collect()

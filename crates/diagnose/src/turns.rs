@@ -1,5 +1,5 @@
-//! Commands that were run alternately: how many times as long each took as the first, round by round; what noise alone makes of that;
-//! and what else differs between them.
+//! Commands run alternately: how many times as long as the first each took, round by round; the effect of noise alone; and what else
+//! differs between them.
 
 mod explained;
 
@@ -26,7 +26,7 @@ const TOO_FEW: Template = Template {
     words: "{this} took {ratio}× as long as {base} in {rounds}; an interval requires {least} (-r {least})",
 };
 
-/// What a record says of commands that were run alternately; `None` of a record of something else.
+/// What a record shows of commands run alternately; `None` for another kind of record.
 pub fn turns(record: &Record) -> Option<Turns> {
     let times = times(record);
     let (first, others) = times.split_first()?;
@@ -55,16 +55,16 @@ fn workload(time: &Measurement) -> &str {
     time.labels.word(Label::Workload).unwrap_or_default()
 }
 
-/// A command and what it is called in a sentence.
+/// A command and its name in a sentence.
 struct Named<'a> {
     time: &'a Measurement,
     name: String,
 }
 
-/// Characters of a name that does not break a sentence.
+/// The longest name, in characters, that fits a sentence.
 const SPOKEN: usize = 32;
 
-/// What a command is called in a sentence: its name, where that is short, else its number.
+/// What a command is called in a sentence: its name if that is short, else its number.
 fn spoken(time: &Measurement, number: usize) -> String {
     let name = workload(time);
     if name.chars().count() <= SPOKEN { name.to_owned() } else { format!("command {number}") }
@@ -73,16 +73,15 @@ fn spoken(time: &Measurement, number: usize) -> String {
 /// What one of them was bound by.
 fn bound_alone(record: &Record, workload: &str) -> Option<record::diagnosis::Bound> {
     let mut bound = bound(&RecordIndex::new(&alone(record, workload)))?;
-    // Where the figures stand in this record.
+    // Where the results are in this record.
     for evidence in &mut bound.evidence {
         evidence.from = evidence.from.replace("workload=command", &format!("workload={workload}"));
     }
     Some(bound)
 }
 
-/// Times of the same command in neighbouring runs. A command that comes last in one round comes first in the next: the last
-/// command in each even round, the first in each odd one. Which of the two stands first changes from pair to pair, so that what
-/// drifts favours none.
+/// Times of the same command in neighbouring runs. A command that is last in one round is first in the next: the last command in each even
+/// round, the first in each odd one. Which of the two stands first alternates from pair to pair, so that drift favours neither.
 fn against_themselves(times: &[&Measurement]) -> Vec<(f64, f64)> {
     let [first, .., last] = times else { return Vec::new() };
     let neighbours = |time: &Measurement, from: usize| -> Vec<(f64, f64)> {
@@ -128,12 +127,12 @@ fn against(
     })
 }
 
-/// How many times as long the later one took, and the interval of that.
+/// How many times as long the later one took, and its interval.
 fn times_as_long(compared: &Difference) -> (f64, Option<(f64, f64)>) {
     (1.0 - compared.less_by, compared.interval.map(|(low, high)| (1.0 - high, 1.0 - low)))
 }
 
-/// What times of two, the first of which is `base`, show by rounds.
+/// What the times of two commands, the first being `base`, show by rounds.
 pub(crate) fn describe(compared: &Difference, [base, this]: [&str; 2], comparisons: usize) -> Text {
     let (this, base, (ratio, interval)) = (this.to_owned(), base.to_owned(), times_as_long(compared));
     let Some((low, high)) = interval else {
@@ -141,7 +140,7 @@ pub(crate) fn describe(compared: &Difference, [base, this]: [&str; 2], compariso
         let rounds = count_noun(compared.rounds, "round");
         return text!(TOO_FEW, this, base, ratio = units::significant(ratio), rounds, least);
     };
-    // Where the interval excludes that there is no difference, noise alone makes as much.
+    // If the interval excludes 1, but noise alone reaches as far.
     let within = compared.floor.filter(|_| low > 1.0 || high < 1.0);
     let (ratio, low, high) = match compared.is_less() {
         Some(true) => (1.0 / ratio, 1.0 / high, 1.0 / low),
@@ -167,7 +166,7 @@ pub(crate) fn describe(compared: &Difference, [base, this]: [&str; 2], compariso
     }
 }
 
-/// Ratios with the digits that their interval, of this width, allows: three decimals where it is narrow.
+/// Ratios rounded as an interval of this width allows: three decimals if it is narrow.
 fn factor(ratio: f64, width: f64) -> String {
     if width < 0.1 && ratio < 10.0 { format!("{ratio:.3}") } else { units::significant(ratio) }
 }

@@ -1,42 +1,42 @@
-//! The Universal Scalability Law (Gunther, Guerrilla Capacity Planning, 2007), fitted to the throughput of ever more
-//! threads.
+//! The Universal Scalability Law (Gunther, Guerrilla Capacity Planning, 2007), fitted to the throughput of increasing
+//! thread counts.
 
 use record::{Text, text};
 
 use crate::figures::median;
 
-/// Rounds in which steps that lie far from the fit are given less weight.
+/// Rounds in which steps far from the fit lose weight.
 const ROUNDS: usize = 12;
-/// Distance from the fit, in units of their usual distance, from which steps are given less weight (Huber 1964).
+/// Distance from the fit, in units of the usual distance, from which on steps lose weight (Huber 1964).
 const FAR: f64 = 1.345;
 
-/// One step: threads, throughput, and how far that may be off.
+/// One step: threads, throughput, and its uncertainty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
     /// Threads, at least 1.
     pub threads: u32,
-    /// Work a second.
+    /// Work per second.
     pub throughput: f64,
-    /// The lower bound of it.
+    /// Its lower bound.
     pub low: f64,
-    /// The upper bound of it.
+    /// Its upper bound.
     pub high: f64,
     /// Relative uncertainty, never 0.
     pub error: f64,
-    /// Why nothing should be concluded from it.
+    /// Why no conclusion should be drawn from it.
     pub doubt: Option<FitDoubt>,
-    /// Whether the bounds are an interval of 95 %, and not what a few samples span.
+    /// Whether the bounds are a 95 % interval, and not the span of a few samples.
     pub has_interval: bool,
 }
 
-/// Why nothing should be concluded from a step, what weighs most first.
+/// Why no conclusion should be drawn from a step, the most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FitDoubt {
     /// A CPU quota stopped it.
     Quota,
     /// Other programs ran on its CPUs.
     Switched,
-    /// The hypervisor took time.
+    /// The hypervisor stole time.
     Stolen,
     /// Something else is compared with it.
     Noisy,
@@ -76,29 +76,29 @@ impl FitDoubt {
 pub(crate) struct Fit {
     /// Throughput of one thread.
     pub rate: f64,
-    /// Share of the work that is serialized.
+    /// Serialized share of the work.
     pub contention: f64,
-    /// Cost of a pair of threads.
+    /// Cost per pair of threads.
     pub coherency: f64,
 }
 
 impl Fit {
-    /// Throughput of so many threads.
+    /// Throughput of this many threads.
     pub(crate) fn throughput_at(&self, threads: u32) -> f64 {
         throughput(self.rate, self.contention, self.coherency, threads.into())
     }
 }
 
-/// Throughput of so many threads by the law: rate N / (1 + contention (N - 1) + coherency N (N - 1)).
+/// Throughput of this many threads by the law: rate N / (1 + contention (N - 1) + coherency N (N - 1)).
 pub(crate) fn throughput(rate: f64, contention: f64, coherency: f64, threads: f64) -> f64 {
     rate * threads / (1.0 + contention * (threads - 1.0) + coherency * threads * (threads - 1.0))
 }
 
 /// Fits the law with contention and coherency not below 0. N / X(N) is linear in 1/rate, contention/rate and
-/// coherency/rate, so weighted least squares answer at once; steps far from the fit then lose weight, round by round.
-/// Of fewer than 4 steps coherency is not fitted; two steps give the contention of Karp and Flatt (1990).
+/// coherency/rate, so weighted least squares give the solution directly; steps far from the fit then lose weight, round
+/// by round. With fewer than 4 steps coherency is not fitted; two steps give the contention of Karp and Flatt (1990).
 pub(crate) fn fit(points: &[Point], distinct: usize) -> Option<Fit> {
-    // Scaled by the first step's throughput, so that no power of it leaves the range of the numbers.
+    // Scaled by the first step's throughput, so that no power of it overflows or underflows.
     let scale = points.first()?.throughput;
     let rows: Vec<Row> = points
         .iter()
@@ -114,7 +114,7 @@ pub(crate) fn fit(points: &[Point], distinct: usize) -> Option<Fit> {
     for _ in 0..if distinct > parameters + 1 { ROUNDS } else { 0 } {
         let distances: Vec<f64> =
             rows.iter().map(|row| (row.y - row.by(&best)).abs() * row.weight.sqrt()).collect();
-        // Below one, steps lie nearer to the fit than their own uncertainty: none of them is far.
+        // Below 1, steps are nearer to the fit than their own uncertainty: none of them is far.
         let usual = median(distances.iter().copied())?.max(1.0) * FAR;
         weights = rows
             .iter()
@@ -124,7 +124,7 @@ pub(crate) fn fit(points: &[Point], distinct: usize) -> Option<Fit> {
         best = constrained(&rows, &weights, parameters)?;
     }
     let [a, b, c] = best;
-    // No more than all of the work can be serialized.
+    // At most all of the work can be serialized.
     let fit = Fit { rate: scale / a, contention: (b / a).min(1.0), coherency: c / a };
     [fit.rate, fit.contention, fit.coherency].iter().all(|value| value.is_finite()).then_some(fit)
 }
@@ -141,8 +141,8 @@ impl Row {
     }
 }
 
-/// Least squares with the second and third parameter not below 0: of the solutions with each set of them held at 0,
-/// the best that keeps to it. There are four at the most, and the problem is convex, so one of them is the answer.
+/// Least squares with the second and third parameter not below 0: the best valid solution with any subset of them fixed
+/// at 0. There are at most four, and the problem is convex, so one of them is the answer.
 fn constrained(rows: &[Row], weights: &[f64], parameters: usize) -> Option<[f64; 3]> {
     let sets: &[&[usize]] =
         if parameters >= 3 { &[&[0, 1, 2], &[0, 1], &[0, 2], &[0]] } else { &[&[0, 1], &[0]] };
@@ -168,7 +168,7 @@ fn solve(rows: &[Row], weights: &[f64], set: &[usize]) -> Option<[f64; 3]> {
     let mut right = [0.0; 3];
     for at in 0..columns.len() {
         let size = dot(&columns[at], &columns[at]).sqrt();
-        // A column that the others already span (all steps alike) leaves nothing to solve for.
+        // A column spanned by the others (all steps alike) leaves nothing to solve for.
         if !size.is_finite() || size <= sizes[at] * 1e-10 {
             return None;
         }
@@ -187,7 +187,7 @@ fn solve(rows: &[Row], weights: &[f64], set: &[usize]) -> Option<[f64; 3]> {
     for at in (0..set.len()).rev() {
         let known: f64 = (at + 1..set.len()).map(|later| upper[at][later] * answers[later]).sum();
         answers[at] = (right[at] - known) / upper[at][at];
-        // What rounding leaves of a zero is zero.
+        // Rounding residues of a zero are zero.
         if answers[at].abs() * sizes[at] < 1e-12 * sizes[0] {
             answers[at] = 0.0;
         }

@@ -1,4 +1,4 @@
-//! Copies of a command that are started together and waited for: one run of a step, or of a layout.
+//! Copies of a command, started together and waited for: one run of a step, or of a layout.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,46 +15,46 @@ use crate::failure::{Failed, Trouble, last_words};
 use crate::recipes::score::MOST_OUTPUT;
 use crate::recipes::template::{Template, Values, fill_all};
 
-/// What is kept of the output of a command that has no score: its end, should it fail.
+/// How much output of a command without a score is saved: its end, in case it fails.
 const LAST_OUTPUT: usize = 8 << 10;
 
-/// Share of the free memory that copies may take together.
+/// Share of the free memory that all copies together may use.
 const MEMORY_SHARE: f64 = 0.9;
 
-/// Open files that a copy needs here: gate, report, outputs, its end, counters.
+/// Open files per copy: gate, report, outputs, its end, counters.
 const FILES_A_COPY: u64 = 10;
 
-/// How to run.
+/// How to run the copies.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Rounds, of a run of each alternative.
+    /// Rounds, each with one run of each alternative.
     pub rounds: usize,
-    /// The longest that a run may take.
+    /// The time limit of a run.
     pub timeout: Option<Duration>,
-    /// Memory that is free, bytes; `None` where that is not known.
+    /// Free memory in bytes; `None` if unknown.
     pub memory: Option<u64>,
-    /// What each process has in its environment beside ours.
+    /// Environment variables of each process beside ours.
     pub environment: Vec<(OsString, OsString)>,
 }
 
 /// One copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlacedCopy {
-    /// The CPUs that it is bound to; `None` for ours.
+    /// The CPUs it is pinned to; `None` for ours.
     pub cpus: Option<CpuList>,
-    /// The nodes of its memory, and whether in turn; `None` for the kernel's own way.
+    /// The nodes of its memory, and whether they are interleaved; `None` for the kernel's default policy.
     pub memory: Option<(CpuList, bool)>,
-    /// What the places in its command are filled with.
+    /// The values for the placeholders in its command.
     pub values: Values,
 }
 
-/// Hears what goes on during a run.
+/// Is notified of events during a run.
 pub trait RunObserver {
-    /// The command has ended and left these behind; they are waited for.
+    /// The command has ended and left these processes behind; they are waited for.
     fn left(&mut self, names: &[String]);
 }
 
-/// Names of processes, each once, a few.
+/// Names of processes, each once, at most a few.
 fn name_processes(processes: &[Process]) -> Vec<String> {
     let mut names: Vec<String> = processes.iter().map(|process| process.name.clone()).collect();
     names.sort();
@@ -63,12 +63,12 @@ fn name_processes(processes: &[Process]) -> Vec<String> {
     names
 }
 
-/// Lets this process have the files open that so many copies need, as far as it may.
+/// Raises this process's limit of open files to what this many copies need, as far as allowed.
 pub fn raise_file_limit(copies: usize) {
     os::raise_file_limit(copies as u64 * FILES_A_COPY);
 }
 
-/// Refuses copies that would need more memory than there is, by what one of them takes.
+/// Refuses copies that would need more than the available memory, given one copy's use.
 pub(crate) fn check_memory(copies: usize, each: u64, free: Option<u64>) -> Result<(), Trouble> {
     let needed = each.saturating_mul(copies as u64);
     match free.filter(|free| copies > 1 && needed as f64 > *free as f64 * MEMORY_SHARE) {
@@ -82,8 +82,8 @@ pub(crate) fn check_memory(copies: usize, each: u64, free: Option<u64>) -> Resul
     }
 }
 
-/// Starts all copies up to their gates. Their output is kept whole where it is to be `read`: reading takes time from what is
-/// measured.
+/// Starts all copies up to their gates. Their output is saved in full only if it is to be `read`: reading takes time from the measured
+/// work.
 pub(crate) fn start_copies(
     command: &[Template],
     environment: &BTreeMap<String, Template>,
@@ -115,23 +115,23 @@ pub(crate) fn start_copies(
     copies.iter().map(start).collect()
 }
 
-/// What came of copies that have all ended by themselves.
+/// The result of copies that have all ended by themselves.
 pub(crate) struct CopiesRun {
     /// Wall time of each, seconds.
     pub seconds: Vec<f64>,
     /// What each printed: standard output and standard error.
     pub outputs: Vec<(String, String)>,
-    /// What all used; the memory is that of the largest process.
+    /// What all used; memory is that of the largest process.
     pub usage: Usage,
-    /// Processes that they left behind, by name; they were waited for.
+    /// Names of processes they left behind, which were waited for.
     pub left: Vec<String>,
-    /// How the first that failed did.
+    /// How the first failed copy failed.
     pub failed: Option<Failed>,
     before: Incidents,
     after: Incidents,
 }
 
-/// Lets copies that stand at their gates go, and waits for all of them.
+/// Opens the gates of waiting copies, and waits for all of them.
 pub(crate) fn wait_for_copies(
     copies: &mut [Child],
     options: &RunOptions,
@@ -172,19 +172,19 @@ pub(crate) fn wait_for_copies(
 }
 
 impl CopiesRun {
-    /// Seconds until the last one had ended.
+    /// Seconds until the last one ended.
     pub(crate) fn wall(&self) -> f64 {
         self.seconds.iter().copied().fold(0.0, f64::max)
     }
 
-    /// What happened meanwhile on `cpus`, of whose time something beside the copies used so many seconds, too.
+    /// What happened meanwhile on `cpus`, given that something beside the copies also used this many seconds of them.
     pub(crate) fn marks(&self, cpus: &[u32], beside: f64) -> Vec<Mark> {
         let used = self.usage.user + self.usage.system + beside;
         self.before.marks_until(&self.after, cpus, used, self.wall())
     }
 }
 
-/// How the first copy that failed did; `None` when none has.
+/// How the first failed copy failed; `None` if none has.
 fn find_failure(ended: &[Ended], outputs: &[(String, String)]) -> Option<Failed> {
     let failed = |ended: &&Ended| ended.exit != Exit::Code(0);
     let first = ended.iter().position(|ended| failed(&ended))?;
@@ -197,13 +197,13 @@ fn find_failure(ended: &[Ended], outputs: &[(String, String)]) -> Option<Failed>
     })
 }
 
-/// Share of the CPUs' time that somebody else may take before a run is marked. Housekeeping threads stay below.
+/// The share of the CPUs' time that others may use before a run is marked. Housekeeping threads stay below.
 const OTHERS: f64 = 0.01;
 
-/// Ticks in which /proc/stat counts are of no weight: its resolution.
+/// Ticks below which counts in /proc/stat are insignificant: its resolution.
 const TICKS: f64 = 3.0;
 
-/// The counts at one time.
+/// The counts at one moment.
 #[derive(Debug)]
 pub(crate) struct Incidents {
     /// By CPU.
@@ -220,7 +220,7 @@ impl Incidents {
         Self { ticks: ticks_of_each(&stat), throttled: snapshot.throttled, quota: snapshot.quota_throttled }
     }
 
-    /// What happened on `cpus` from then to `after`, while the commands used `cpu_seconds` of CPU.
+    /// What happened on `cpus` between this and `after`, while the commands used `cpu_seconds` of CPU.
     pub(crate) fn marks_until(
         &self,
         after: &Incidents,
@@ -237,7 +237,7 @@ impl Incidents {
             }
         }
         let allowed = OTHERS * wall * cpus.len() as f64 * USER_HZ + TICKS * cpus.len() as f64;
-        // Those of us who wait for the commands are among the others; they hardly run.
+        // Our own waiting threads are among the others; they hardly run.
         if busy as f64 - cpu_seconds * USER_HZ > allowed {
             marks.push(Mark::Switched);
         }

@@ -14,7 +14,7 @@ const SHOWN: usize = 600;
 pub struct Failed {
     /// How it ended.
     pub exit: Exit,
-    /// Its program, where it is not what is measured but a command of its service.
+    /// Its program, if it is not the measured one but a command of its service.
     pub program: Option<String>,
     /// Copies that failed, of all.
     pub copies: (usize, usize),
@@ -23,7 +23,7 @@ pub struct Failed {
 }
 
 impl Failed {
-    /// Of a command of which one runs, by all that it printed.
+    /// For a command run once, from all its output.
     pub(crate) fn alone(exit: Exit, program: Option<String>, printed: &[u8]) -> Self {
         Self { exit, program, copies: (1, 1), last_output: last_words(&String::from_utf8_lossy(printed)) }
     }
@@ -77,25 +77,25 @@ pub enum Trouble {
     /// It failed for a value that this version of the program does not have.
     #[error("{0}")]
     Gone(String),
-    /// It failed in every run, though failures count: there is no work to tell the rate of.
+    /// It failed in every run, although failures count: there is no work to rate.
     #[error("every run failed, so there is no throughput: the command {0}")]
     AllFailed(Failed),
     /// It took longer than allowed, seconds.
     #[error("the command took longer than the {0} s that --timeout allows, and was ended")]
     TimedOut(f64),
-    /// Its output has no score that can be used, or not what must stand in it: what is missing, and what stands there.
+    /// Its output has no usable score, or lacks required text: what is missing, and what is there.
     #[error("{0}")]
     Unreadable(String),
     /// The program beside it is gone, or did not start: how.
     #[error("{0}")]
     Service(String),
-    /// Its copies need more memory than there is.
+    /// Its copies need more memory than available.
     #[error("{0}")]
     NoRoom(Text),
 }
 
 impl Trouble {
-    /// The way out, where there is one that the words do not tell: the measured command's own exit code may be meant.
+    /// The remedy, if the message does not include it: the measured command's own exit code may be meant.
     pub fn way_out(&self) -> Option<Text> {
         match self {
             Trouble::Failed(Failed { exit: Exit::Code(_), program: None, .. }) => {
@@ -109,8 +109,8 @@ impl Trouble {
     }
 }
 
-/// What a failed program printed last, on one line: what it said twice once, and no entry of OpenSSL's queue of errors beside
-/// words of its own, since those name places in its sources.
+/// A failed program's last output, on one line: repeated lines once, and no entry of OpenSSL's error queue beside words of its own, since
+/// those name places in its sources.
 pub(crate) fn last_words(output: &str) -> String {
     let mut seen = HashSet::new();
     let lines: Vec<&str> = output.lines().map(str::trim).filter(|line| seen.insert(*line)).collect();

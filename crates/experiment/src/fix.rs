@@ -1,4 +1,4 @@
-//! A finding's remedy that is a knob: which it is, what it would write here, and what it gained.
+//! A finding's remedy that is a knob: which one, what it would write here, and what it gained.
 
 use machine::Root;
 use quiet::audit::AuditRow;
@@ -18,22 +18,22 @@ pub struct Fix<'a> {
     pub number: usize,
     /// The finding.
     pub finding: &'a Finding,
-    /// The knob, and the value that it is to have.
+    /// The knob, and its new value.
     pub value: &'a KnobValue,
-    /// The figure that shows what it gains; `None` where only a program can.
+    /// The result that shows its gain; `None` if only a program can.
     pub figure: Option<ProvenFigure>,
 }
 
 /// Why a finding is not fixed.
 #[derive(Debug, thiserror::Error)]
 pub enum FixError {
-    /// What was asked for is no fix: why, and the way out.
+    /// The request is not a fix: the reason, and what to do instead.
     #[error("{0}")]
     NoFix(String),
-    /// It cannot be set on this machine, with why.
+    /// It cannot be set on this machine, with the reason.
     #[error("{0}")]
     CannotBeSet(String),
-    /// The machine cannot be looked at.
+    /// The machine cannot be read.
     #[error(transparent)]
     Session(#[from] Error),
 }
@@ -46,8 +46,7 @@ fn name_findings(found: usize) -> String {
     }
 }
 
-/// The finding with this number or rule, from a record of this machine, as a fix. `cited` tells which figure a finding rests
-/// on.
+/// The finding with this number or rule, from a record of this machine, as a fix. `cited` returns the measurement that a finding relies on.
 pub fn choose<'a>(
     record: &'a Record,
     here: &Machine,
@@ -65,7 +64,7 @@ pub fn choose<'a>(
         Ok(number) => number,
         Err(_) if findings.is_empty() => return Err(out_of_range(1)),
         Err(_) => {
-            // Of several findings of a rule the one that can be fixed.
+            // Of several findings of a rule, one that can be fixed.
             let mut of_rule = (1..).zip(findings).filter(|(_, finding)| finding.rule == asked);
             let first = of_rule.clone().next();
             let found = of_rule.find(|(_, finding)| finding.knob().is_some()).or(first);
@@ -97,23 +96,23 @@ pub fn choose<'a>(
 pub struct Outlook {
     /// The knob's value now.
     pub now: Text,
-    /// The value that it is to have.
+    /// Its new value.
     pub then: Text,
-    /// What would be written or held; nothing where the knob has its value already.
+    /// What would be written or held; empty if the knob already has its value.
     pub plan: TuningPlan,
-    /// What should be known of it.
+    /// Notes about it.
     pub notes: Vec<Text>,
 }
 
 impl Outlook {
-    /// Whether the knob has its value already.
+    /// Whether the knob already has its value.
     pub fn is_done(&self) -> bool {
         self.plan == TuningPlan::default()
     }
 }
 
 impl Fix<'_> {
-    /// What it would do below this root, whose values are to stay or not.
+    /// What it would do below this root; `keep`: whether its values persist.
     pub fn look(&self, root: &Root, keep: bool) -> Result<Outlook, FixError> {
         let tree = Tree::new(root);
         let purpose = if keep { Purpose::Persistent } else { Purpose::Measuring };
@@ -131,26 +130,26 @@ impl Fix<'_> {
         Ok(Outlook { now: inspection.now, then, plan, notes: inspection.notes })
     }
 
-    /// Why nothing of it can be set, where that is so.
+    /// Why none of it can be set, if so.
     pub fn refusal(&self, outlook: &Outlook) -> Option<FixError> {
         let (knob, why) = outlook.plan.not_set.first()?;
         Some(FixError::CannotBeSet(format!("{knob}: {why}")))
     }
 }
 
-/// What a fix gave.
+/// The gain from a fix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gain {
-    /// So many times as fast; below 1 it is slower.
+    /// Speed-up factor; below 1 it is slower.
     pub factor: f64,
-    /// The interval of that, where there is one.
+    /// Its interval, if there is one.
     pub interval: Option<(f64, f64)>,
-    /// What can be said of it.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
 impl Gain {
-    /// Of the proof's first figure that is not of the machine against itself.
+    /// From the first comparison of the proof that is not the control.
     pub fn of(proof: &Proof) -> Self {
         // The control has the name of the first row.
         let control = proof.compared.first().map(|(name, ..)| name);
@@ -160,7 +159,7 @@ impl Gain {
             let reason = why.unwrap_or_else(|| text!("no round was completed"));
             return Self { factor: 1.0, interval: None, verdict: Verdict::NotMeasurable { reason } };
         };
-        // Of what is less afterwards a time is faster, a clock slower.
+        // A decrease means faster for a time, slower for a clock.
         let faster = |less: f64| if figure.less_is_better { 1.0 / (1.0 - less) } else { 1.0 - less };
         let interval = comparison.interval.map(|(one, other)| (faster(one), faster(other)));
         Self {

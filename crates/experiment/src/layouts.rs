@@ -1,4 +1,4 @@
-//! The same copies of a command in two layouts, alternately: bound as somebody planned, and unbound.
+//! The same copies of a command in two layouts, alternately: pinned as planned, and unpinned.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -14,43 +14,43 @@ use crate::failure::Trouble;
 use crate::recipes::template::{Template, Values};
 use crate::rounds::run_rounds;
 
-/// Names that have a value in a command: they differ from copy to copy.
+/// Placeholders with a value in a command: they differ between copies.
 pub const PLACEHOLDERS: [&str; 4] = ["threads", "process", "cpus", "node"];
 
 /// One run of all copies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayoutRun {
-    /// Seconds until the last copy had ended.
+    /// Seconds until the last copy ended.
     pub seconds: f64,
     /// What they used.
     pub usage: Usage,
-    /// What happened meanwhile on the CPUs.
+    /// What happened on the CPUs meanwhile.
     pub marks: Vec<Mark>,
-    /// Processes that copies left behind, by name; they were waited for.
+    /// Names of processes that copies left behind, which were waited for.
     pub left: Vec<String>,
 }
 
-/// All rounds that were completed.
+/// All completed rounds.
 #[derive(Debug, Default)]
 pub struct LayoutRounds {
     /// As planned, by round.
     pub planned: Vec<LayoutRun>,
-    /// Unbound, by round.
+    /// Unpinned, by round.
     pub unbound: Vec<LayoutRun>,
     /// What ended it early.
     pub ended: Option<Trouble>,
 }
 
-/// Hears how far it is.
+/// Is notified of progress.
 pub trait LayoutObserver: RunObserver {
-    /// The trial of all copies is over; all rounds may take so many seconds more.
+    /// The trial of all copies is over; all rounds may take this many seconds more.
     fn trial_done(&mut self, seconds: f64);
     /// A run is over: which of the layouts, how long it took, `done` of `all`.
     fn run_done(&mut self, planned: bool, took: &LayoutRun, done: usize, all: usize);
 }
 
-/// Runs both layouts in rounds, after a trial of one copy and one of all unbound, which do not count: the first loads
-/// files into memory and tells the memory of a copy.
+/// Runs both layouts in rounds, after a trial of one copy and one of all copies unpinned, which do not count: the first
+/// loads files into memory and shows the memory use of a copy.
 pub fn run_layouts(
     command: &[Template],
     planned: &[PlacedCopy],
@@ -109,11 +109,11 @@ fn run_layout(
 /// Marks that a run can have, in the order in which they are counted.
 const MARKS: [Mark; 4] = [Mark::Switched, Mark::Stolen, Mark::Throttled, Mark::Quota];
 
-/// What is said of a plan that is what happens without it: there is nothing to compare.
+/// The message about a plan that changes nothing: there is nothing to compare.
 const NOTHING_PLANNED: &str = "this layout equals the unbound one: nothing to verify; leave {threads} out for a copy pinned to \
                                each CPU, or ask for several processes with --processes N";
 
-/// The copies as planned, and how they are run in a sentence.
+/// The copies as planned, and a phrase for how they run.
 pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCopy>, Text), &'static str> {
     let sets_threads = command.iter().flat_map(Template::places).next().is_some();
     if !sets_threads {
@@ -136,7 +136,7 @@ pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCop
     Ok((all, how))
 }
 
-/// Copies of a command that cannot be told its threads: it is taken for one thread, and there is a copy for each.
+/// Copies of a command without a thread count: it is assumed to be single-threaded, with one copy per thread.
 fn place_single_threads(plan: &Plan) -> (Vec<PlacedCopy>, Text) {
     let processes = plan.processes.len();
     let alone = processes == 1 && plan.processes.iter().all(|process| process.policy == Policy::Default);
@@ -159,7 +159,7 @@ fn place_single_threads(plan: &Plan) -> (Vec<PlacedCopy>, Text) {
     (all, how)
 }
 
-/// A copy of so many threads on these CPUs of a process.
+/// A copy with this many threads on these CPUs of a process.
 fn bind_copy(process: &Process, cpus: &CpuList, threads: u32) -> PlacedCopy {
     let interleave = process.policy == Policy::Interleave;
     let values = [
@@ -169,14 +169,14 @@ fn bind_copy(process: &Process, cpus: &CpuList, threads: u32) -> PlacedCopy {
         ("node", process.nodes.to_string()),
     ];
     PlacedCopy {
-        // Where only memory is set, or nothing is, threads may run everywhere.
+        // If only memory is set, or nothing is, threads may run everywhere.
         cpus: (!cpus.is_empty() && !interleave).then(|| cpus.clone()),
         memory: (!process.memory.is_empty()).then(|| (process.memory.clone(), interleave)),
         values: values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Values>(),
     }
 }
 
-/// The same copies unbound, on all CPUs or all that --cpus names: the same threads and numbers.
+/// The same copies unpinned, on all CPUs or on those of --cpus: the same thread and copy counts.
 pub fn place_unbound(plan: &Plan, planned: &[PlacedCopy], within: Option<&CpuList>) -> Vec<PlacedCopy> {
     let cpus = plan.cpus();
     let nodes = plan.processes.iter().fold(CpuList::new(), |all, process| all.union(&process.nodes));
@@ -191,7 +191,7 @@ pub fn place_unbound(plan: &Plan, planned: &[PlacedCopy], within: Option<&CpuLis
         .collect()
 }
 
-/// In how many runs something happened.
+/// The number of runs with each mark.
 pub fn count_marks<'a>(runs: impl Iterator<Item = &'a LayoutRun> + Clone) -> Vec<(Mark, u32)> {
     MARKS
         .into_iter()

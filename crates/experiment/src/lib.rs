@@ -1,8 +1,8 @@
 //! Experiments: alternatives that run alternately in rounds, so that drift favours none.
 //!
-//! [`rounds`] is the order of that and its runner. [`throughput`] runs a command, or one of the [`recipes`], from one CPU to
-//! all; [`turns`] runs several commands; [`layouts`] runs copies of one as somebody planned them and unbound; [`prove`] shows what setting knobs gains,
-//! which a [`proof_cache`] keeps and a [`fix`] does for one finding, and a [`noise_estimate`] says how much each can gain at most.
+//! [`rounds`] has the order of runs and their runner. [`throughput`] runs a command, or one of the [`recipes`], on one CPU up to all;
+//! [`turns`] runs several commands; [`layouts`] runs copies of one as planned and unpinned. [`prove`] shows what setting knobs gains, a
+//! [`proof_cache`] stores that, a [`fix`] does it for one finding, and a [`noise_estimate`] shows how much each can gain at most.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,4 +1,4 @@
-//! How noisy this machine is, and what each knob can be worth here at most: from the last proof, or from a short measurement.
+//! How noisy this machine is, and what each knob can gain here at most: from the last proof, or from a short measurement.
 
 use measure::os_noise::Block;
 use os::Stop;
@@ -13,43 +13,43 @@ use record::{CpuList, Measurement, Record, Text, metrics, text, units};
 
 use crate::proof_cache::{ProofCache, measure_noise};
 
-/// CPUs in use by others from which on most of what the operating system takes is theirs.
+/// CPUs used by others from which on most of the operating system's overhead is theirs.
 const MANY: f64 = 0.1;
 
-/// What a knob can be worth here.
+/// What a knob can gain here.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Worth {
-    /// Proven: what it gained, figure by figure.
+    /// Proven: its gain, result by result.
     Proven(Vec<Text>),
-    /// Proven to be no more than the noise floor.
+    /// Proven to gain no more than the noise floor.
     NothingSeen,
-    /// A proof could not tell.
+    /// A proof was inconclusive.
     TooNoisy,
-    /// No more than the noise floor, of this.
+    /// At most the noise floor, of this.
     BelowFloor(&'static str, f64),
     /// At most this share of something.
     AtMost(&'static str, f64),
-    /// At most so many seconds of a wake-up; with idle states held off so many.
+    /// At most this many seconds per wake-up; with idle states disabled this many.
     WakeUp(f64, Option<f64>),
-    /// Others were busy, and what they took cannot be told from it.
+    /// Others were busy, and their load hides its effect.
     BehindOthers,
-    /// Nothing measured says.
+    /// No measurement shows it.
     NotMeasured,
 }
 
-/// Whose proof would tell more of a knob.
+/// Whose proof would show more about a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProofBy {
-    /// Nobody's: it cannot be set for the time of a run.
+    /// Nobody's: it cannot be set for the duration of a run.
     None,
-    /// That of whoever asks.
+    /// The current user's.
     Anybodys,
     /// Root's.
     Roots,
 }
 
 impl ProofBy {
-    /// Whether `--prove KNOB -- COMMAND` could tell what it gains.
+    /// Whether `--prove KNOB -- COMMAND` could show its gain.
     pub fn for_knob(row: &AuditRow) -> Self {
         let tuned = match &row.inspection.adjustment {
             Adjustment::Write(_)
@@ -72,17 +72,17 @@ impl ProofBy {
 const OF_A_CPU: &str = "of a CPU";
 const OF_THE_CLOCK: &str = "of the clock";
 
-/// The bound of a knob that shortens wake-ups, in a word.
+/// The bound of a knob that shortens wake-ups, in one phrase.
 const WAKE_UP_BOUND: &str = "at most per wake-up";
 
 impl Worth {
-    /// The word in JSON; the largest that it can be, a share or seconds; and its weight, for an order by importance: what is
-    /// proven first, then by size, what nothing is known of last.
+    /// The word in JSON; the largest possible gain, a share or seconds; and its weight for sorting by importance: proven ones first, then
+    /// by size, unknown ones last.
     pub fn rank(&self) -> (&'static str, Option<f64>, f64) {
         match self {
             Worth::Proven(_) => ("proven", None, 10.0),
             Worth::AtMost(_, share) => ("at most", Some(*share), 1.0 + share),
-            // A program sleeps seldom and works mostly: a wake-up of a millisecond counts as a thousandth.
+            // Programs rarely sleep and mostly work: a wake-up of a millisecond counts as a thousandth.
             Worth::WakeUp(seconds, _) => (WAKE_UP_BOUND, Some(*seconds), 1.0 + seconds),
             Worth::TooNoisy => ("too noisy", None, 0.5),
             Worth::BehindOthers => ("others are busy", None, 0.4),
@@ -160,9 +160,9 @@ impl Worth {
 /// How noisy this machine is.
 #[derive(Clone, Debug, Default)]
 pub struct NoiseEstimate {
-    /// The figures.
+    /// The results.
     pub measured: Block,
-    /// When and where they were measured; empty where they were not.
+    /// When and where they were measured; empty if they were not.
     pub source: Text,
     cache: Option<ProofCache>,
     tuned: Option<f64>,
@@ -174,21 +174,21 @@ pub struct NoiseEstimate {
 }
 
 impl NoiseEstimate {
-    /// Others used so many CPUs just before it was measured.
+    /// Others used this many CPUs just before the measurement.
     pub fn with_others(mut self, cpus: Option<f64>) -> Self {
-        // A proof of another hour has its own company, and told its gains beside it.
+        // A cached proof is from another time, and its gains already include the others of that time.
         self.beside_others = self.cache.is_none() && cpus.is_some_and(|cpus| cpus >= MANY);
         self
     }
 
-    /// What the operating system takes is by all other tasks; a nice value may count against some of them only.
+    /// Operating system overhead comes from all other tasks; a nice value may affect only some of them.
     pub fn with_nice_scope(mut self, some: bool) -> Self {
         self.nice_counts_for_some = some;
         self
     }
 
-    /// By the last proof of this boot, or measured now on these CPUs. `tuned` is wake-up p99 with idle states held off, seconds,
-    /// where a record tells it.
+    /// From the last proof of this boot, or measured now on these CPUs. `tuned` is wake-up p99 with idle states disabled, seconds, if a
+    /// record has it.
     pub fn read_or_measure(
         cache: Option<ProofCache>,
         tuned: Option<f64>,
@@ -210,7 +210,7 @@ impl NoiseEstimate {
         Self { measured, source, cache, tuned, hypervisor, ..Self::default() }
     }
 
-    /// What was measured, in one sentence; `None` where nothing was.
+    /// What was measured, in one sentence; `None` if nothing was.
     pub fn describe(&self) -> Option<String> {
         let measured = &self.measured;
         let floor = measured
@@ -237,7 +237,7 @@ impl NoiseEstimate {
         (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
     }
 
-    /// What a knob can be worth here.
+    /// What a knob can gain here.
     pub fn find_worth(&self, knob: &str) -> Worth {
         if let Some(proven) = self.cache.as_ref().and_then(|cache| find_proven(cache, knob)) {
             return proven;
@@ -266,7 +266,7 @@ impl NoiseEstimate {
     }
 }
 
-/// What a proof says of a knob; `None` where it was not in it.
+/// What a proof shows about a knob; `None` if it did not include it.
 fn find_proven(cache: &ProofCache, knob: &str) -> Option<Worth> {
     let proofs: Vec<_> = cache.find_proofs(knob).collect();
     let gains = proofs
@@ -282,7 +282,7 @@ fn find_proven(cache: &ProofCache, knob: &str) -> Option<Worth> {
     })
 }
 
-/// Wake-up p99 with idle states held off, seconds.
+/// Wake-up p99 with idle states disabled, seconds.
 pub fn find_tuned_p99(record: &Record) -> Option<f64> {
     let tuned = |m: &&Measurement| {
         m.labels.switch(Label::Corrected) != Some(true) && m.labels.word(Label::Setting) == Some("tuned")

@@ -1,5 +1,5 @@
-//! What a command needs, by experiment: it runs again with huge pages, on fewer CPUs, and there beside a program that takes memory
-//! bandwidth and one that takes the last cache, each alternating with plain runs. What slows it says what it needs.
+//! What a command needs, by experiment: it runs again with huge pages, on fewer CPUs, and on those beside a program that uses memory
+//! bandwidth and one that uses the last-level cache, each alternating with plain runs. What slows it shows what it needs.
 
 use std::ffi::{OsStr, OsString};
 use std::time::Instant;
@@ -17,14 +17,14 @@ use record::{Coverage, CpuList, Machine, Text, text};
 use crate::failure::{Failed, Trouble};
 use crate::rounds::run_rounds;
 
-/// What the C library gives to its memory from huge pages where the kernel leaves that to programs (glibc 2.35).
+/// Makes the C library use huge pages for its memory if the kernel leaves that to programs (glibc 2.35).
 const HUGE_PAGES: &str = "glibc.malloc.hugetlb=1";
 const TUNABLES: &str = "GLIBC_TUNABLES";
-/// Page faults that must be left of those without huge pages where they had no effect.
+/// If at least this share of the page faults remains, huge pages had no effect.
 const SAME_FAULTS: f64 = 0.8;
-/// Comparisons that are made together.
+/// The number of comparisons made together.
 const COMPARISONS: usize = 4;
-/// The share of CPUs that competitors take.
+/// The share of CPUs that competitors take: one in this many.
 const TAKEN: usize = 8;
 
 /// One way to run the command.
@@ -36,10 +36,10 @@ enum Way {
     Beside(Resource),
 }
 
-/// What came of a probe.
+/// The result of a probe.
 #[derive(Debug, Default)]
 pub struct Probed {
-    /// Plain runs, in which nothing was changed.
+    /// Plain runs, with nothing changed.
     pub plain: Vec<Run>,
     /// What each change did.
     pub probes: Vec<Probe>,
@@ -54,13 +54,13 @@ pub struct Probed {
 /// Ways to run the command, where all can be tried.
 pub const MOST_WAYS: usize = 5;
 
-/// Rounds without which no change has an interval.
+/// The fewest rounds for an interval.
 pub fn fewest_rounds() -> usize {
     least_rounds(COMPARISONS)
 }
 
-/// Runs the command in all ways, in so many rounds, after a run that had its `input`. After the first round `left` hears about how
-/// many seconds the others take: beside others the command is slower than alone.
+/// Runs the command in all ways, in this many rounds, after a run with its `input`. After the first round `left` is called with the seconds
+/// that the others take: beside others the command is slower than alone.
 pub fn probe(
     job: &Job,
     machine: &Machine,
@@ -91,7 +91,7 @@ pub fn probe(
         match run_once(job, ways[turn.alternative], machine, fewer.as_ref(), &taken, input, stop) {
             Ok(run) => {
                 let (figures, exit) = (Figures::of(&run), run.ended.exit);
-                // One that failed is all that there is where it is the first.
+                // A failed run is reported only if it is the first.
                 let has_failed = exit != Exit::Code(0);
                 if ways[turn.alternative] == Way::Plain && (!has_failed || plain_runs.is_empty()) {
                     plain_runs.push(run);
@@ -122,7 +122,7 @@ pub fn probe(
         let pairs: Vec<(f64, f64)> =
             done.whole.iter().map(|round| (of(&round[way]), of(&round[base]))).collect();
         let compared = compare_pairs(&pairs, Scale::Ratio, COMPARISONS, None);
-        // Less by a share of the changed run's: as a ratio, how many times as long that took.
+        // From the decrease as a share, to how many times as long the changed run took.
         let ratio = |less: f64| 1.0 / (1.0 - less).max(1e-9);
         (compared.rounds > 0).then(|| Probe {
             kind,
@@ -159,7 +159,7 @@ pub fn probe(
 #[derive(Clone, Copy, Debug)]
 struct Figures {
     wall: f64,
-    /// CPU time: what waits for memory waits on a CPU, and others that have the CPU meanwhile do not count.
+    /// CPU time: a wait for memory is CPU time, and time when others have the CPU does not count.
     cpu: f64,
     faults: f64,
 }
@@ -175,7 +175,7 @@ impl Figures {
     }
 }
 
-/// The ways that can be tried here; the CPUs that are left to the command, and those that competitors take.
+/// The ways that can be tried here; the CPUs left to the command, and those of the competitors.
 fn plan(job: &Job, machine: &Machine, coverage: &mut Vec<Coverage>) -> (Vec<Way>, Option<CpuList>, CpuList) {
     let mut ways = vec![Way::Plain];
     match why_no_huge_pages() {
@@ -183,7 +183,7 @@ fn plan(job: &Job, machine: &Machine, coverage: &mut Vec<Coverage>) -> (Vec<Way>
         Some(why) => coverage.push(Coverage::skipped("probe huge pages", why)),
     }
     let cpus = job.cpus.cloned().or_else(os::pin::allowed).unwrap_or_default();
-    // Whole cores, and those that the command would take last.
+    // Whole cores, and those that the command would use last.
     let order = FillOrder::SiblingsFirst.cpus(machine, &cpus);
     let keep = order.len() - (order.len() / TAKEN).max(1).min(order.len());
     let (left, taken) = order.split_at(keep);
@@ -236,7 +236,7 @@ fn run_once(
     stop.signal().map_or(Ok(run), |signal| Err(Trouble::Stopped(signal)))
 }
 
-/// The tunables that there are, and that for huge pages.
+/// The tunables already set, plus that for huge pages.
 fn with_huge_pages(own: Option<&OsStr>) -> OsString {
     let mut all = own.map(OsStr::to_owned).unwrap_or_default();
     if !all.is_empty() {

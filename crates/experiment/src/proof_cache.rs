@@ -1,6 +1,6 @@
-//! What the last proof showed of this machine, kept for the audit: how noisy it was, and what each knob gained.
+//! What the last proof showed of this machine, saved for the audit: how noisy it was, and what each knob gained.
 //!
-//! It lies in the state folder beside the records, and holds until the next boot, for a week at most.
+//! It is in the state folder beside the records, and is valid until the next boot, for a week at most.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -13,42 +13,41 @@ use serde::{Deserialize, Serialize};
 
 /// Its name in the state folder.
 const NAME: &str = "noise.json";
-/// How long it holds: others come and go on a machine.
+/// How long it is valid: the load from others changes.
 const AGE: Duration = Duration::from_secs(7 * 86_400);
-/// A file of ours is never larger.
+/// Our file is never larger.
 const MOST: u64 = 1 << 20;
 
-/// What a proof showed of one knob in one figure.
+/// What a proof showed of one knob in one result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proven {
     /// The knob.
     pub knob: String,
-    /// The figure, as the proof names it.
+    /// The result's name in the proof.
     pub figure: String,
-    /// What came of it.
+    /// The verdict.
     pub verdict: Verdict,
     /// The same in words.
     pub words: Text,
 }
 
-/// What is kept of a proof.
+/// What is saved of a proof.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProofCache {
     /// Which boot it was.
     pub boot_id: String,
     /// When, as in a record.
     pub date: String,
-    /// CPUs that were measured.
+    /// The measured CPUs.
     pub cpus: String,
-    /// How noisy the machine was as it is.
+    /// How noisy the machine was without changes.
     pub measured: Block,
     /// What knobs gained.
     pub proven: Vec<Proven>,
 }
 
 impl ProofCache {
-    /// The last proof of this boot in the state folder; `None` where there is none, or it is too old, or what lies there is
-    /// something else.
+    /// The last proof of this boot in the state folder; `None` if there is none, or it is too old, or the file is something else.
     pub fn read(state: &Path, boot: &str) -> Option<Self> {
         let (text, data) = regular_file::read(&state.join(NAME), MOST).ok()?;
         let age = SystemTime::now().duration_since(data.modified().ok()?).unwrap_or_default();
@@ -60,7 +59,7 @@ impl ProofCache {
         (cache.boot_id == boot && cache.measured.is_sound()).then_some(cache)
     }
 
-    /// What is to be written, and where: what an earlier proof of this boot showed of other knobs stays.
+    /// What to write, and where: results of an earlier proof of this boot for other knobs are preserved.
     pub fn to_file(mut self, state: &Path, date: String) -> serde_json::Result<(PathBuf, String)> {
         if let Some(before) = Self::read(state, &self.boot_id) {
             let known = self.proven.clone();
@@ -71,7 +70,7 @@ impl ProofCache {
         Ok((state.join(NAME), format!("{}\n", serde_json::to_string(&self)?)))
     }
 
-    /// What it showed of a knob.
+    /// Its results for a knob.
     pub(crate) fn find_proofs<'a>(&'a self, knob: &'a str) -> impl Iterator<Item = &'a Proven> {
         self.proven.iter().filter(move |proven| proven.knob == knob)
     }
@@ -82,7 +81,7 @@ pub(crate) fn measure_noise(cpus: &[u32], stop: &Stop) -> Block {
     Block { floor: measure_floor(cpus, stop), ..os_noise::sample_block(cpus, stop) }
 }
 
-/// How far two runs of the same work differ here, on the last of the CPUs.
+/// How much two runs of the same work differ here, on the last of the CPUs.
 pub(crate) fn measure_floor(cpus: &[u32], stop: &Stop) -> Option<f64> {
     let rounds = os_noise::time_same_work(*cpus.last()?, stop);
     compare_pairs(&rounds, Scale::Ratio, 1, None).as_floor().floor

@@ -1,4 +1,4 @@
-//! Rounds in which alternatives run alternately, every other round backwards (A B, B A): what drifts favours none.
+//! Rounds in which alternatives run alternately, every other round backwards (A B, B A), so that drift favours none.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,7 @@ pub struct Turn {
     pub alternative: usize,
 }
 
-/// All turns of so many rounds, in order.
+/// All turns of this many rounds, in order.
 pub fn order_turns(alternatives: usize, rounds: usize) -> impl ExactSizeIterator<Item = Turn> + Clone {
     let turn = move |number: usize| {
         let (round, at) = (number / alternatives.max(1), number % alternatives.max(1));
@@ -26,16 +26,16 @@ pub fn is_forward(round: usize) -> bool {
     round.is_multiple_of(2)
 }
 
-/// What came of rounds: the whole ones, and what ended them early.
+/// The result of rounds: the completed ones, and what ended them early.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounds<T, E> {
-    /// By round, the results of the alternatives in their order. A round that was begun and not ended is none.
+    /// By round, the results of the alternatives in order, without an incomplete round.
     pub whole: Vec<Vec<T>>,
     /// What ended them early.
     pub ended: Option<E>,
 }
 
-/// Runs rounds until all are over, or one run says that it is enough.
+/// Runs rounds until all are over, or one run ends them.
 pub fn run_rounds<T, E>(
     alternatives: usize,
     rounds: usize,

@@ -1,4 +1,4 @@
-//! Several commands alternately, each measured as `linespeed stat` measures one: which is faster, whatever drifts meanwhile.
+//! Several commands alternately, each measured as in `linespeed stat`: which is faster, whatever drifts meanwhile.
 
 mod figures;
 
@@ -13,38 +13,38 @@ use crate::failure::{Failed, Trouble};
 use crate::rounds::{Turn, order_turns};
 pub use figures::{Measured, figures};
 
-/// Rounds where no number is asked for: so many at least, and more of quick commands, until they took so long, a command.
+/// Rounds if no number is requested: at least this many, and more for quick commands, up to [`USUAL_SECONDS`] per command.
 pub const USUAL_ROUNDS: u32 = 10;
-/// Seconds, a command.
+/// Seconds per command.
 pub const USUAL_SECONDS: f64 = 3.0;
-/// No more rounds than that where no number is asked for: the medians of more do not differ.
+/// The most rounds if no number is requested: more do not change the medians.
 pub const MOST_ROUNDS: u32 = 1000;
-/// As many runs as `-r` may ask for.
+/// The most runs that `-r` accepts.
 const MOST_TIMED: u32 = 100_000;
-/// What is kept of what a command writes to standard error.
+/// How much of a command's standard error is saved.
 const KEPT: usize = 4 << 10;
 
-/// How many rounds there are.
+/// The number of rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extent {
-    /// So many.
+    /// This many.
     Rounds(u32),
-    /// As many as fit into this time, one at least.
+    /// As many as fit into this time, at least one.
     Time(Duration),
-    /// [`USUAL_ROUNDS`], more of quick commands.
+    /// [`USUAL_ROUNDS`], more for quick commands.
     Usual,
 }
 
 /// One of the commands.
 #[derive(Clone, Copy, Debug)]
 pub struct InTurn<'a> {
-    /// What is run.
+    /// What to run.
     pub job: Job<'a>,
-    /// A line for `sh -c` before each of its runs, also those that do not count.
+    /// A line for `sh -c` before each of its runs, including those that do not count.
     pub prepare: Option<&'a str>,
 }
 
-/// What is asked for.
+/// What is requested.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The commands.
@@ -57,24 +57,24 @@ pub struct Request<'a> {
     pub stop: &'a Stop,
 }
 
-/// Hears how far it is.
+/// Is notified of progress.
 pub trait Observer {
     /// A command has ended: which (from 0), in which round (from 0), and whether that counts.
     fn ran(&mut self, turn: Turn, counts: bool, run: &Run);
-    /// The first round is over: about so many seconds are left.
+    /// The first round is over: about this many seconds are left.
     fn left(&mut self, seconds: f64);
-    /// Something that was started has ended and left these behind, which are waited for.
+    /// A started program has ended and left these processes behind, which are waited for.
     fn waits_for(&mut self, processes: &[Process]);
     /// Standard input is a pipe, which none of the commands reads.
     fn leaves_pipe(&mut self);
 }
 
-/// What came of it.
+/// The results.
 #[derive(Debug, Default)]
 pub struct InTurns {
-    /// By command, its runs, a round each. Of a round that was begun and not ended the commands that had their turn have one more.
+    /// By command, its runs, one per round. In an incomplete round the first commands have one run more.
     pub runs: Vec<Vec<Run>>,
-    /// By command, how its first run failed that did, of all that count.
+    /// By command, how its first failed run failed, of all that count.
     pub failed: Vec<Option<Failed>>,
     /// What ended it early, and at which command's turn (from 0).
     pub ended: Option<(Trouble, usize)>,
@@ -84,7 +84,7 @@ pub struct InTurns {
 pub fn run_in_turn(request: Request, observer: &mut dyn Observer) -> InTurns {
     let count = request.commands.len();
     let mut done = InTurns { runs: vec![Vec::new(); count], failed: vec![None; count], ended: None };
-    // Each run is a later one: whoever comes first reads no more of standard input than the others.
+    // Each run counts as a later one: the first command reads no more of standard input than the others.
     let mut input = SharedInput::of_runs(u32::MAX);
     if input.is_pipe_with_content() {
         observer.leaves_pipe();
@@ -106,7 +106,7 @@ pub fn run_in_turn(request: Request, observer: &mut dyn Observer) -> InTurns {
                 }
             };
             if let Some(signal) = request.stop.signal() {
-                // What a signal cut short is told when it is all that there is, and else left out.
+                // An interrupted run is reported only if there is no other.
                 if counts && done.runs.iter().all(Vec::is_empty) {
                     done.runs[which].push(run);
                 }
@@ -130,7 +130,7 @@ pub fn run_in_turn(request: Request, observer: &mut dyn Observer) -> InTurns {
     done
 }
 
-/// Prepares a command's run and runs it, which a signal may cut short: the run, and what it wrote to standard error.
+/// Prepares a command's run and runs it, unless a signal interrupts it: the run, and its standard error.
 fn run_once(
     request: Request,
     which: usize,
@@ -151,11 +151,11 @@ fn run_once(
     Ok((run, stderr))
 }
 
-/// Runs a line of shell before a run of a command, to its end and that of all that it starts; `tell` hears what that waits for.
+/// Runs a shell line before a run of a command, until it and everything it starts have ended; `tell` is notified of what it waits for.
 ///
 /// # Errors
 ///
-/// A signal came, or the line did not succeed.
+/// A signal came, or the line failed.
 pub fn prepare_run(line: &str, job: &Job, stop: &Stop, mut tell: Tell) -> Result<(), Trouble> {
     let argv: Vec<OsString> = ["sh", "-c", line].map(OsString::from).to_vec();
     let failed = |how: Failed| Trouble::Prepare { line: line.to_owned(), how };
@@ -183,11 +183,11 @@ impl Extent {
         }
     }
 
-    /// Whether `rounds` of so many commands, which took so long, are enough.
+    /// Whether `rounds` of this many commands, which took this long, are enough.
     fn is_over(self, commands: usize, rounds: u32, took: Duration) -> bool {
         match self {
             Extent::Rounds(asked) => rounds >= asked,
-            // With another round it would be longer.
+            // Another round would exceed the time.
             Extent::Time(time) => rounds > 0 && took + took / rounds > time,
             // As many forwards as backwards.
             Extent::Usual => {
@@ -198,7 +198,7 @@ impl Extent {
         }
     }
 
-    /// About how long all rounds take, by one of them, seconds.
+    /// The approximate duration of all rounds from that of one, seconds.
     fn seconds(self, commands: usize, round: f64) -> f64 {
         match self {
             Extent::Rounds(rounds) => f64::from(rounds) * round,

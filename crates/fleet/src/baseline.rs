@@ -1,4 +1,4 @@
-//! What the machines of a fleet do, as a baseline for `linespeed check`.
+//! The machines of a fleet as a baseline for `linespeed check`.
 
 use std::path::Path;
 
@@ -6,7 +6,8 @@ use record::Record;
 use record::baseline::{BASELINE_VERSION, Baseline, ClassBaseline};
 use record::fleet::Fleet;
 
-/// The classes in which machines were compared with each other, each with the record of the machine in its middle; of those whose
+/// The classes in which machines were compared with each other, each with the record of its median machine; a class whose record can no
+/// longer be read is omitted.
 /// record cannot be read any more nothing.
 pub fn make_baseline(fleet: &Fleet, made: String, read: impl Fn(&Path) -> Option<Record>) -> Baseline {
     let judged = fleet.classes.iter().filter(|class| class.judged);

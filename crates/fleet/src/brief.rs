@@ -1,5 +1,4 @@
-//! What is kept of a record: its headline figures, its facts and who it is of. Names and values that many records share are
-//! kept once.
+//! What is saved of a record: its headline results, its facts and its machine. Names and values shared by many records are stored once.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -9,23 +8,22 @@ use record::comparison::FactKind;
 use record::metrics::{Definition, Whole};
 use record::{Better, Ended, Metric, Record, date, metrics};
 
-/// Metrics by which machines are not compared with each other, since others say the same or they are a machine's own curve: up to a
-/// third of a record's figures.
+/// Metrics by which machines are not compared, since others cover them or they are a machine's own curve: up to a third of a record's
+/// results.
 const NOT_HELD: [Metric; 2] = [metrics::LOAD_LATENCY_CYCLES, metrics::PROBE_LATENCY];
 
-/// Whether machines are compared with each other by figures of this metric.
+/// Whether machines are compared by results of this metric.
 pub(crate) fn is_held(metric: Metric) -> bool {
     !NOT_HELD.contains(&metric)
 }
 
-/// Whether machines are compared with each other by a figure: only by what has a better direction, is no share of time, and is not
-/// [`NOT_HELD`].
+/// Whether machines are compared by a result: it needs a better direction, and must not be a share of time or [`NOT_HELD`].
 pub(crate) fn is_judged(figure: &Figure) -> bool {
     let share = figure.metric.definition().and_then(Definition::share_of);
     figure.better.is_some() && share != Some(Whole::Time) && is_held(figure.metric)
 }
 
-/// A figure's value as the logarithm of a speed.
+/// A result's value as the logarithm of a speed.
 pub(crate) fn log_speed(figure: &Figure, value: f64) -> f64 {
     match figure.better {
         Some(Better::Lower) => -value.ln(),
@@ -33,7 +31,7 @@ pub(crate) fn log_speed(figure: &Figure, value: f64) -> f64 {
     }
 }
 
-/// What many records share, each kept once under its number.
+/// Values shared by many records, each stored once under its number.
 #[derive(Debug)]
 struct Shared<T> {
     all: Vec<T>,
@@ -60,7 +58,7 @@ impl<T> Shared<T> {
     }
 }
 
-/// Figures and values that records share.
+/// Results and values that records share.
 #[derive(Debug, Default)]
 pub struct Known {
     figures: Shared<Figure>,
@@ -68,12 +66,12 @@ pub struct Known {
 }
 
 impl Known {
-    /// A figure by its number.
+    /// A result by its number.
     pub fn figure(&self, number: u32) -> Option<&Figure> {
         self.figures.get(number)
     }
 
-    /// A figure's value as a speed: larger is faster; `None` where machines are not compared with each other by it.
+    /// A result's value as a speed: larger is faster; `None` if machines are not compared by it.
     pub fn speed(&self, number: u32, value: f64) -> Option<f64> {
         let figure = self.figure(number).filter(|figure| is_judged(figure) && value > 0.0)?;
         Some(log_speed(figure, value).exp())
@@ -85,27 +83,27 @@ impl Known {
     }
 }
 
-/// A figure of one record.
+/// A result of one record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// The figure.
+    /// The value.
     pub value: f64,
-    /// Its 95 % interval, where it has one.
+    /// Its 95 % interval, if it has one.
     pub interval: Option<(f64, f64)>,
 }
 
-/// The figures of a record by their numbers, ascending.
+/// The results of a record by their numbers, ascending.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures(Vec<(u32, Point)>);
 
 impl Figures {
-    /// The figure of this number.
+    /// The result with this number.
     pub fn get(&self, number: u32) -> Option<Point> {
         let at = self.0.binary_search_by_key(&number, |(number, _)| *number).ok()?;
         self.0.get(at).map(|(_, point)| *point)
     }
 
-    /// The same with each changed, or left out.
+    /// The same with each result changed or left out.
     pub fn changed(&self, mut change: impl FnMut(u32, Point) -> Option<Point>) -> Self {
         Self(self.iter().filter_map(|(number, point)| Some((number, change(number, point)?))).collect())
     }
@@ -116,52 +114,52 @@ impl Figures {
     }
 }
 
-/// What is kept of a record.
+/// What is saved of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Brief {
     /// The file.
     pub path: PathBuf,
-    /// What it is called.
+    /// Its displayed name.
     pub called: PathBuf,
-    /// The machine's name: the host's, or the file's where the host has none.
+    /// The machine's name: the host's, or the file's if the host has none.
     pub machine: String,
     /// Whether that is the host's.
     pub named: bool,
-    /// When it was begun, as the record has it.
+    /// Its start time, as in the record.
     pub started: String,
     /// The same in seconds since 1970.
     pub begun: Option<u64>,
-    /// How long it took, s.
+    /// Its duration, s.
     pub seconds: Option<f64>,
-    /// Whether the run did all that it was asked for.
+    /// Whether the run completed everything requested.
     pub complete: bool,
-    /// Whether a linespeed before this one's version wrote it.
+    /// Whether it was written by a linespeed older than this version.
     pub older: bool,
-    /// What kind of machine it is of.
+    /// The kind of its machine.
     pub kind: Kind,
     /// What the machine is, in a few words.
     pub machine_is: String,
-    /// The value of each of [`facts`], by its number; of the state it happened to be in nothing.
+    /// The value of each of [`facts`], by its number; momentary states have none.
     pub facts: Vec<Option<u32>>,
-    /// Its headline figures.
+    /// Its headline results.
     pub figures: Figures,
-    /// The slowest CPU, where its clock was compared with the others'.
+    /// The slowest CPU, if its clock was compared with the others'.
     pub slowest_cpu: Option<u32>,
     /// Share of all CPUs that other work used during the run.
     pub others: Option<f64>,
-    /// Share of CPU time that the hypervisor took during the run.
+    /// Share of CPU time that the hypervisor stole during the run.
     pub steal: Option<f64>,
     /// Times that heat throttled a core during the run.
     pub throttled: Option<u64>,
 }
 
 impl Brief {
-    /// Its value of a fact, by their numbers.
+    /// Its value of a fact, both by number.
     pub(crate) fn fact(&self, number: usize) -> Option<u32> {
         self.facts.get(number).copied().flatten()
     }
 
-    /// Of a record that lies in this file, which is called so. Figures need no samples ([`Record::keep_summaries`]).
+    /// From a record in this file with this displayed name. Results need no samples ([`Record::keep_summaries`]).
     pub fn from_record(
         record: &Record,
         path: PathBuf,
@@ -181,7 +179,7 @@ impl Brief {
             format!("{}\n{}\n{}\n{method}", figure.metric, figure.what, figure.unit)
         };
         let named: Vec<(String, &RowFigure)> = usable.map(|row| (name(row), row)).collect();
-        // What is done from here on the other threads wait for.
+        // Other threads wait from here on.
         let mut known = known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut figures: Vec<(u32, Point)> = named
             .into_iter()

@@ -1,5 +1,5 @@
-//! Machines of a kind that are of several speeds: camps, by a fact that divides them, or by none that is known. And figures
-//! that move in the course of a collection.
+//! Machines of one kind with several speeds: camps, divided by a known fact or by none. Also results that drift in the course of a
+//! collection.
 
 use std::collections::BTreeMap;
 
@@ -14,35 +14,35 @@ use crate::robust::{median, scale};
 /// The least machines of a camp, and the least share of all.
 const LEAST: usize = 3;
 const LEAST_SHARE: f64 = 0.15;
-/// The same of camps that no fact explains.
+/// The same for camps that no fact explains.
 const LEAST_SHARE_UNEXPLAINED: f64 = 0.2;
-/// The chance up to which a fact divides machines, over all facts and figures.
+/// The highest probability by chance for a dividing fact, over all facts and results.
 const WRONG: f64 = 0.001;
-/// Camps whose middles are nearer than so many scales of their machines overlap.
+/// Camps whose medians are closer than this many scales of their machines overlap.
 const APART: f64 = 1.0;
-/// Camps that no fact explains are so many scales apart, with nobody between them.
+/// Camps that no fact explains are this many scales apart, with no machine between them.
 const GAP: f64 = 6.0;
-/// And by this much, of logarithms.
+/// They also differ by this much in the logarithm.
 const GAP_BOUND: f64 = 0.02;
-/// Camps in camps.
+/// The deepest nesting of camps.
 const DEEPEST: usize = 3;
-/// Machines from which a drift can be told from chance.
+/// The fewest machines from which drift can be distinguished from chance.
 const FOR_DRIFT: usize = 20;
-/// How sure a drift must be, in standard deviations of the difference.
+/// How certain a drift must be, in standard deviations of the difference.
 const SURE: f64 = 5.0;
 
 /// Why machines of a kind are a group of their own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Division {
-    /// Facts by their index, each with this camp's value; empty where none divides them.
+    /// Facts by their index, each with this camp's value; empty if none divides them.
     pub(crate) by: Vec<(usize, Option<u32>)>,
-    /// The figure in which the camps differ most.
+    /// The result in which the camps differ most.
     pub(crate) figure: Option<u32>,
-    /// This camp's middle less that of the fastest, of logarithms.
+    /// This camp's median minus that of the fastest, in logarithms.
     pub(crate) slower_by: f64,
 }
 
-/// The camps of a group; the group itself where it is one.
+/// The camps of a group; the group itself if it is a single one.
 pub(crate) fn find_camps(group: Group) -> Vec<(Group, Option<Division>)> {
     divide(group, None, 0)
 }
@@ -60,7 +60,7 @@ fn divide<'a>(group: Group<'a>, of: Option<Division>, depth: usize) -> Vec<(Grou
 /// A camp's machines and its division.
 type Camps = Vec<(Vec<usize>, Division)>;
 
-/// By the fact that leaves the least differences within its camps.
+/// By the fact that leaves the smallest differences within its camps.
 fn by_fact(group: &Group) -> Option<Camps> {
     let mut partitions: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
     for fact in 0..facts().len() {
@@ -83,7 +83,7 @@ fn by_fact(group: &Group) -> Option<Camps> {
     }))
 }
 
-/// The camp of each machine by its value of a fact; values of too few machines go with the most frequent one's.
+/// The camp of each machine by its value of a fact; values of too few machines join the most frequent one's.
 fn partition(group: &Group, fact: usize) -> Option<Vec<usize>> {
     let value = |member: &&crate::brief::Brief| member.fact(fact);
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
@@ -96,7 +96,7 @@ fn partition(group: &Group, fact: usize) -> Option<Vec<usize>> {
         return None;
     }
     let camp = |member| large.iter().position(|(_, of)| Some(*of) == value(member)).unwrap_or(0);
-    // Numbered as they come, so that facts that divide alike have the same camps.
+    // Numbered in order of appearance, so that facts with the same division give the same camps.
     let mut numbers: Vec<usize> = Vec::new();
     let camps = group.members.iter().map(camp).map(|camp| {
         numbers.iter().position(|known| *known == camp).unwrap_or_else(|| {
@@ -107,8 +107,8 @@ fn partition(group: &Group, fact: usize) -> Option<Vec<usize>> {
     Some(camps.collect())
 }
 
-/// By how much less machines differ within camps, summed over the figures in which the camps differ, and the figure in which
-/// they do most; `None` where they do in none.
+/// How much less machines differ within camps, summed over the results in which the camps differ, and the result in which they differ most;
+/// `None` if there is none.
 fn gain(group: &Group, camps: &[usize], tests: usize) -> Option<(f64, u32)> {
     let mut total = 0.0;
     let mut most: Option<(f64, u32)> = None;
@@ -123,7 +123,7 @@ fn gain(group: &Group, camps: &[usize], tests: usize) -> Option<(f64, u32)> {
     most.map(|(_, figure)| (total, figure))
 }
 
-/// How far the camps' middles are apart in a figure, and the scale within them; `None` where chance could make it.
+/// How far the camps' medians are apart in a result, and the scale within them; `None` if it may be chance.
 fn compare(column: &Column, camps: &[usize], tests: usize) -> Option<(f64, f64)> {
     let mut of: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for (camp, cell) in camps.iter().zip(&column.cells) {
@@ -142,7 +142,7 @@ fn compare(column: &Column, camps: &[usize], tests: usize) -> Option<(f64, f64)>
         .flat_map(|(logs, (middle, _))| logs.iter().map(move |log| log - middle))
         .collect();
     let within = scale(&residuals)?.max(WORTH_TELLING / 10.0);
-    // The standard deviation of a median is √(π/2) that of a mean.
+    // The standard deviation of a median is √(π/2) times that of a mean.
     let deviation =
         within * (std::f64::consts::FRAC_PI_2 * (1.0 / slow.1 as f64 + 1.0 / fast.1 as f64)).sqrt();
     let freedom = (residuals.len() - middles.len()).max(1) as f64;
@@ -150,8 +150,8 @@ fn compare(column: &Column, camps: &[usize], tests: usize) -> Option<(f64, f64)>
     (apart > WORTH_TELLING && apart > APART * within && chance < WRONG).then_some((apart, within))
 }
 
-/// Camps with nobody between them that no fact explains, in a family as a whole: one figure alone may have two values by how it
-/// is made.
+/// Camps with no machine between them and without an explaining fact, over a whole family: a single result may have two values because of
+/// its method.
 fn by_gap(group: &Group) -> Option<Camps> {
     let families = judge_families(group);
     let found = families.iter().filter_map(|family| {
@@ -160,14 +160,14 @@ fn by_gap(group: &Group) -> Option<Camps> {
         Some((gap, middle, whole, family))
     });
     let (_, middle, whole, family) = found.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    // The figure in which the machines differ least beside the gap shows it best.
+    // The result in which the machines differ least beside the gap shows it best.
     let shown = family.columns.iter().min_by(|a, b| a.scale.total_cmp(&b.scale))?.column.figure?;
     let by_whole = |slow: bool| {
         let is = |at: &usize| whole.cell(*at).is_some_and(|cell| (cell.log < middle) == slow);
         (0..group.members.len()).filter(is).collect::<Vec<usize>>()
     };
     let camps = [by_whole(false), by_whole(true)];
-    // A machine that lacks too many of the figures for a whole goes where those that it has are nearer.
+    // A machine that lacks too many results for the whole family joins the camp nearer to those it has.
     let far = |at: usize, camp: &[usize]| {
         let columns = family.columns.iter().map(|judged| &judged.column);
         let off = columns.filter_map(|column| {
@@ -184,7 +184,7 @@ fn by_gap(group: &Group) -> Option<Camps> {
     Some(with_speeds(group, shown, vec![fast, slow], |_| Vec::new()))
 }
 
-/// Where the machines are two camps with nobody between them: how many scales apart, and the middle of the gap.
+/// Whether the machines form two camps with none between them: how many scales apart, and the middle of the gap.
 fn find_gap(column: &Column) -> Option<(f64, f64)> {
     let mut logs = column.logs();
     logs.sort_by(f64::total_cmp);
@@ -197,8 +197,8 @@ fn find_gap(column: &Column) -> Option<(f64, f64)> {
     clear.then(|| (gap(&at) / within, (logs[at] + logs[at - 1]) / 2.0))
 }
 
-/// Takes out figures that have two values where their families have not, and returns them: by how such a figure is made, not by
-/// what it measures.
+/// Removes and returns results that have two values although their families have not: that comes from the method, not from what is
+/// measured.
 pub(crate) fn take_out_two_valued(group: &mut Group) -> Vec<u32> {
     let (two, one): (Vec<Column>, Vec<Column>) =
         std::mem::take(&mut group.columns).into_iter().partition(|column| find_gap(column).is_some());
@@ -206,7 +206,7 @@ pub(crate) fn take_out_two_valued(group: &mut Group) -> Vec<u32> {
     two.into_iter().filter_map(|column| column.figure).collect()
 }
 
-/// Camps with how much slower each is than the fastest.
+/// Camps with how much slower than the fastest each is.
 fn with_speeds(
     group: &Group,
     figure: u32,
@@ -231,7 +231,7 @@ fn with_speeds(
     camps.into_iter().zip(middles).filter(|(members, _)| !members.is_empty()).map(camp).collect()
 }
 
-/// Takes out what moved in the course of the collection: the figure, and by how much from its first to its last third.
+/// Removes what drifted in the course of the collection: the result, and by how much from its first to its last third.
 pub(crate) fn take_out_drifts(group: &mut Group) -> Vec<(u32, f64)> {
     let times: Vec<Option<f64>> =
         group.members.iter().map(|member| member.begun.map(|at| at as f64)).collect();

@@ -1,5 +1,4 @@
-//! What explains a slow machine, as far as summaries tell: facts in which it differs from its class, and what was measured
-//! beside.
+//! What explains a slow machine, as far as summaries show: facts in which it differs from its class, and what was measured besides.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +18,7 @@ use Family::{
 struct Rule {
     /// Its place in a record.
     from: &'static str,
-    /// One of these is slow where it does.
+    /// One of these is slow because of it.
     shows_in: &'static [Family],
     /// And these may be.
     acts_on: &'static [Family],
@@ -36,7 +35,7 @@ const CPUS: &[Family] = &[AllCpus, MemoryBandwidth];
 const KERNEL: &[Family] = &[KernelCosts, WakeUp, AllCpus, CoreToCore];
 const ANY: &[Family] = Family::ALL;
 
-/// Of facts that explain a machine equally well the first is named: what decides stands before what follows from it.
+/// Of facts that explain a machine equally well the first is named: causes precede their consequences.
 const RULES: [Rule; 34] = [
     rule("machine.limits.cpu_quota", &[AllCpus, Core, MemoryBandwidth], ANY),
     rule("machine.memory_devices", MEMORY, MEMORY),
@@ -78,7 +77,7 @@ const RULES: [Rule; 34] = [
     rule("machine.virtualization.container", ANY, ANY),
 ];
 
-/// From this share of the sound machines on that have a value, too, it explains nothing.
+/// If this share of the sound machines also has a value, it explains nothing.
 const USUAL: f64 = 0.2;
 /// Shares of CPU time that differ by less say nothing.
 const TAKEN: f64 = 0.02;
@@ -94,7 +93,7 @@ pub(crate) const ONLY_HERE: Template = Template {
 pub(crate) const BY_NONE: Template =
     Template { code: "fleet-cause-none", words: "inventory and settings match its class" };
 
-/// A machine that is to be explained.
+/// A machine to explain.
 pub(crate) struct Case<'a> {
     /// Its class.
     pub(crate) group: &'a Group<'a>,
@@ -104,7 +103,7 @@ pub(crate) struct Case<'a> {
     pub(crate) slow: &'a [bool],
     /// The families in which it is, with its speed.
     pub(crate) families: &'a [(Family, f64)],
-    /// The speed of its clock, where that is slow.
+    /// The speed of its clock, if it is slow.
     pub(crate) clock: Option<f64>,
 }
 
@@ -128,7 +127,7 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
         let mut known = facts().iter().enumerate();
         let Some((at, fact)) = known.find(|(_, fact)| fact.from == rule.from) else { continue };
         let Some((says, unusual)) = case.differs(machine, at) else { continue };
-        // A hair less for each that stands before it.
+        // Slightly less for each rule before it.
         let by = unusual * (1.0 - 1e-3 * number as f64);
         add(case.likelihood(rule.shows_in, rule.acts_on), by, says, Some(fact));
     }
@@ -173,8 +172,8 @@ impl Case<'_> {
         all.filter(|(at, (_, slow))| !**slow && *at != self.at).map(|(_, (member, _))| *member)
     }
 
-    /// How much of what the machine loses such a cause would explain, less what it would not; `None` where none of what it
-    /// shows in is slow.
+    /// How much of the machine's loss such a cause would explain, minus what it would not; `None` if none of the families it affects is
+    /// slow.
     fn likelihood(&self, shows_in: &[Family], acts_on: &[Family]) -> Option<f64> {
         let loss = |(_, speed): &(Family, f64)| -speed.ln();
         let is = |families: &[Family], of: &(Family, f64)| families.contains(&of.0);
@@ -185,7 +184,7 @@ impl Case<'_> {
         Some(((2.0 * explained - all) / all).max(0.01) * (0.5 + 0.5 * shown / all))
     }
 
-    /// Adds the facts that no other machine of the class has while those have one value, where no rule has named them.
+    /// Adds the facts that no other machine of the class has while those share one value, if no rule has named them.
     fn add_only_here(&self, machine: &Brief, causes: &mut Vec<FleetCause>) {
         for (number, fact) in facts().iter().enumerate() {
             let code = fact.what.code().unwrap_or_default();
@@ -236,7 +235,7 @@ impl Case<'_> {
         Some((says, 1.0 - alike))
     }
 
-    /// Whether so much more of the machine's time was taken than of the others' that it can be the reason.
+    /// Whether the machine lost so much more time than the others that this can be the reason.
     fn takes_more(&self, machine: &Brief, of: fn(&Brief) -> Option<f64>) -> Option<(Value, Value)> {
         let own = of(machine)?;
         let usual = median(self.sound().filter_map(of).collect());

@@ -1,4 +1,4 @@
-//! Why a machine is slow, by its whole record beside that of the machine that stands for its class.
+//! Explains a slow machine by comparing its whole record with that of the machine that represents its class.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use record::{Record, text};
 
 use crate::causes::{BY_NONE, ONLY_HERE};
 
-/// Machines that are explained by their whole records.
+/// The most machines explained by their whole records.
 const MOST: usize = 24;
-/// Sentences of each comparison that are kept.
+/// Sentences of each comparison that are included.
 const SENTENCES: usize = 2;
 
-/// Explains the slowest machines: `read` gives the record of a file, `None` where it cannot be read any more.
+/// Explains the slowest machines: `read` returns the record of a file, `None` if it can no longer be read.
 pub fn explain(fleet: &mut Fleet, tool: &Tool, read: impl Fn(&Path) -> Option<Record>) {
     let mut medoids: HashMap<PathBuf, Option<Record>> = HashMap::new();
     for slow in fleet.slow.iter_mut().take(MOST) {
@@ -53,7 +53,7 @@ fn explain_one(slow: &mut Slow, medoid: &str, base: &Record, this: &Record, tool
     }
 }
 
-/// Whether no rule speaks for a cause, so that what was measured stands before it.
+/// Whether no rule supports a cause, so that measured causes precede it.
 fn is_guess(cause: &FleetCause) -> bool {
     cause.code == BY_NONE.code || cause.says.is(&ONLY_HERE)
 }

@@ -1,4 +1,4 @@
-//! Machines side by side: a column per figure, in it the logarithm of each machine's speed.
+//! Machines side by side: one column per result, with the logarithm of each machine's speed.
 
 use std::collections::BTreeMap;
 
@@ -10,40 +10,40 @@ use diagnose::Figure;
 use crate::brief::{Brief, Known, is_judged, log_speed};
 use crate::robust::median;
 
-/// Machines that must have a figure for it to be a column.
+/// The fewest machines with a result for it to be a column.
 pub(crate) const LEAST: usize = 5;
 /// The z of 95 %.
 const Z: f64 = 1.959_964;
 
-/// A figure of one machine.
+/// A result of one machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cell {
     /// The logarithm of its speed: larger is faster.
     pub(crate) log: f64,
-    /// The standard deviation of that by the machine's own interval; 0 where it has none.
+    /// Its standard deviation from the machine's own interval; 0 without one.
     pub(crate) spread: f64,
     /// The faster end of its own interval.
     pub(crate) fast: f64,
 }
 
-/// A figure of all machines.
+/// A result of all machines.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     /// Its number; `None` for a family as a whole.
     pub(crate) figure: Option<u32>,
-    /// What it shares its causes with.
+    /// The family with which it shares its causes.
     pub(crate) family: Family,
-    /// One a machine.
+    /// One per machine.
     pub(crate) cells: Vec<Option<Cell>>,
 }
 
 impl Column {
-    /// The figure of one machine.
+    /// The result of one machine.
     pub(crate) fn cell(&self, at: usize) -> Option<Cell> {
         self.cells.get(at).copied().flatten()
     }
 
-    /// The logarithms of those machines that have it.
+    /// The logarithms of the machines that have it.
     pub(crate) fn logs(&self) -> Vec<f64> {
         self.cells.iter().flatten().map(|cell| cell.log).collect()
     }
@@ -58,7 +58,7 @@ pub(crate) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// These machines with every figure that enough of them have.
+    /// These machines with every result that enough of them have.
     pub(crate) fn new(known: &'a Known, members: Vec<&'a Brief>) -> Self {
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
         for member in &members {
@@ -94,7 +94,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The machine that is nearest to the medians of all; of equals the one with the most figures.
+    /// The machine nearest to the medians of all; of equals the one with the most results.
     pub(crate) fn medoid(&self) -> Option<usize> {
         let mut far: Vec<(f64, usize)> = vec![(0.0, 0); self.members.len()];
         for column in &self.columns {
@@ -122,7 +122,7 @@ fn cell(figure: &Figure, point: crate::brief::Point) -> Option<Cell> {
     let ends = ends.map(|(low, high)| (log_speed(figure, low), log_speed(figure, high)));
     let (spread, fast) = match ends {
         Some((one, other)) => ((one - other).abs() / (2.0 * Z), one.max(other).max(log)),
-        // Nothing says how well it is known: as well as what is worth knowing, at least.
+        // Its precision is unknown: assume at least the smallest relevant difference.
         None => (0.0, log + WORTH_TELLING),
     };
     Some(Cell { log, spread, fast })

@@ -8,26 +8,26 @@ use crate::robust::{expected_fastest, median, scale, simes};
 
 /// The chance below which a machine is left out of middle and scale of the others: that of 3.5 standard deviations.
 const FAR: f64 = 2.3e-4;
-/// The least share of the machines that is not left out.
+/// The least share of the machines that must remain.
 const LEAST_KEPT: f64 = 0.65;
-/// The least share of a family's figures that a machine has for it to be judged as a whole.
+/// The least share of a family's results that a machine needs to be judged as a whole.
 const LEAST_WHOLE: f64 = 0.9;
 /// Rounds of leaving out; it mostly ends after two.
 const ROUNDS: usize = 8;
 /// Machines that agree to less than that agree by the digits that they print.
 const LEAST_SCALE: f64 = 0.001;
-/// Machines from which the fastest ones tell how far chance reaches.
+/// The fewest machines whose fastest ones show how far chance reaches.
 const FOR_TAILS: usize = 50;
-/// The fastest so many may be faster by more than chance.
+/// This many of the fastest may be faster by more than chance.
 const FASTEST: f64 = 3.0;
 /// How well Qn knows a scale, as a share of what the standard deviation of as many values does.
 const EFFICIENCY: f64 = 0.82;
 
-/// A column with what is held for its middle and scale.
+/// A column with its assumed median and scale.
 #[derive(Clone, Debug)]
 pub(crate) struct Judged {
     pub(crate) column: Column,
-    /// The middle of the machines that are not far off.
+    /// The median of the machines without outliers.
     pub(crate) middle: f64,
     /// Their robust standard deviation.
     pub(crate) scale: f64,
@@ -38,7 +38,7 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// Whether the machine's own interval lies beyond what is worth knowing.
+    /// Whether the machine's own interval is beyond the smallest relevant difference.
     pub(crate) fn is_beyond(&self, at: usize) -> bool {
         self.column.cell(at).is_some_and(|cell| {
             self.middle - cell.log > WORTH_TELLING && self.middle - cell.fast > WORTH_TELLING
@@ -51,7 +51,7 @@ impl Judged {
     }
 }
 
-/// Judges a column; `None` where too few machines have it.
+/// Judges a column; `None` if too few machines have it.
 pub(crate) fn judge(column: Column) -> Option<Judged> {
     let mut kept = column.logs();
     if kept.len() < LEAST {
@@ -82,7 +82,7 @@ pub(crate) fn judge(column: Column) -> Option<Judged> {
     let between = found * found * (1.0 + 1.0 / kept.len() as f64);
     let z = |cell: &Option<Cell>| {
         let Some(cell) = cell else { return 0.0 };
-        // A machine that is noisier than the others is known less well than they are.
+        // A machine noisier than the others is known less precisely.
         let own = (cell.spread * cell.spread - usual * usual).max(0.0);
         (middle - cell.log) / (between + own).sqrt()
     };
@@ -91,12 +91,12 @@ pub(crate) fn judge(column: Column) -> Option<Judged> {
     Some(Judged { column, middle, scale: found, z, chance })
 }
 
-/// Degrees of freedom of a scale of so many values.
+/// Degrees of freedom of a scale from this many values.
 fn freedom(values: usize) -> f64 {
     (EFFICIENCY * values.saturating_sub(1) as f64).max(1.0)
 }
 
-/// A family with all its columns, and as a whole where it has several.
+/// A family with all its columns, and as a whole if it has several.
 pub(crate) struct FamilyJudged {
     pub(crate) family: Family,
     pub(crate) columns: Vec<Judged>,
@@ -104,8 +104,8 @@ pub(crate) struct FamilyJudged {
 }
 
 impl FamilyJudged {
-    /// The chance that one of the family's figures makes a machine so slow. Figures that say the same have one chance
-    /// together.
+    /// The probability that chance alone makes one of the family's results this slow. Results that measure the same have one joint
+    /// probability.
     pub(crate) fn chance(&self, at: usize) -> Option<f64> {
         let all = self.columns.iter().chain(&self.whole);
         let has = |judged: &&Judged| judged.column.cell(at).is_some();
@@ -113,7 +113,7 @@ impl FamilyJudged {
         (!chances.is_empty()).then(|| simes(chances))
     }
 
-    /// The figure by which a machine is slow, where one lies beyond what is worth knowing: the surest.
+    /// The result by which a machine is slow, if one exceeds the smallest relevant difference: the most certain.
     pub(crate) fn slowest(&self, at: usize) -> Option<&Judged> {
         let whole = self.whole.as_ref().is_some_and(|whole| whole.is_beyond(at));
         let beyond = |judged: &&Judged| {
@@ -124,7 +124,7 @@ impl FamilyJudged {
     }
 }
 
-/// Every family of a group; none where it has too few machines.
+/// Every family of a group; none if it has too few machines.
 pub(crate) fn judge_families(group: &Group) -> Vec<FamilyJudged> {
     let families = group.columns.chunk_by(|a, b| a.family == b.family);
     let judged = families.filter_map(|columns| {
@@ -136,8 +136,8 @@ pub(crate) fn judge_families(group: &Group) -> Vec<FamilyJudged> {
     judged.collect()
 }
 
-/// The mean of a family's figures, each as sure as its scale makes it. Scattered among the machines it shows by itself how far
-/// its figures follow each other.
+/// The mean of a family's results, weighted by their precision. Its scatter among the machines shows how far its results depend on each
+/// other.
 fn join(family: Family, columns: &[Judged]) -> Column {
     let machines = columns.first().map_or(0, |judged| judged.column.cells.len());
     let all: f64 = columns.iter().map(|judged| judged.scale.powi(-2)).sum();
@@ -147,13 +147,13 @@ fn join(family: Family, columns: &[Judged]) -> Column {
             if let Some(cell) = judged.column.cell(at) {
                 let weight = judged.scale.powi(-2);
                 sum += weight * (cell.log - judged.middle);
-                // What disturbs a run disturbs all its figures.
+                // A disturbance of a run affects all its results.
                 spread += weight * cell.spread;
                 weights += weight;
             }
         }
         let (log, spread) = (sum / weights, spread / weights);
-        // Of a few of its figures the mean scatters more than the others'.
+        // With few of its results the mean scatters more than the others'.
         (weights >= LEAST_WHOLE * all).then_some(Cell { log, spread, fast: log + 2.0 * spread })
     };
     Column { figure: None, family, cells: (0..machines).map(cell).collect() }

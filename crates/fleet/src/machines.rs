@@ -1,4 +1,4 @@
-//! Which records are of one machine: the newest counts, older ones are earlier collections.
+//! Which records are of one machine: the newest counts, older ones belong to earlier collections.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use record::text;
 use crate::brief::Brief;
 
 const DAY: u64 = 86_400;
-/// Files that are named of each remark.
+/// Files named per remark.
 pub(crate) const EXAMPLES: usize = 5;
 
-/// Adds a file to what is to be known of files.
+/// Adds a file to the remarks.
 pub(crate) fn remark(
     remarks: &mut Vec<Remark>,
     what: record::Text,
@@ -34,8 +34,8 @@ pub(crate) fn remark(
     }
 }
 
-/// The records by collections: in the first the newest of each machine, in the next the one before it, and so on. Machines
-/// that are called alike are given names of their own, those that are one by `aliases` one name.
+/// The records by collections: the first has the newest of each machine, the next the one before it, and so on. Machines with the same name
+/// get distinct ones; machines that `aliases` identifies get one name.
 pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: &Aliases) -> Vec<Vec<usize>> {
     let hosts = briefs.iter().filter(|brief| brief.named).map(|brief| brief.machine.as_str());
     let known = aliases.resolve(hosts);
@@ -46,7 +46,7 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
     }
     let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, brief) in briefs.iter().enumerate() {
-        // A file's name tells two machines apart by itself, where folders have the hosts' names.
+        // The file name distinguishes two machines if folders have the hosts' names.
         let name = if brief.named { brief.machine.clone() } else { visible(&brief.called) };
         named.entry(name).or_default().push(at);
     }
@@ -105,9 +105,9 @@ fn is_same_record(one: &Brief, other: &Brief) -> bool {
     one.started == other.started && one.kind == other.kind && one.figures == other.figures
 }
 
-/// Whether a record can be an earlier one of the machine of others, which begin with the earliest: of one kind, and ended before that
-/// began. Whole seconds are kept of beginnings: short runs of one second may have come one after the other, if all that ended in it
-/// have room in it.
+/// Whether a record can be an earlier one of the machine of others, which begin with the earliest: it must be of the same kind, and have
+/// ended before that one began. Start times are in whole seconds: several short runs may start in the same second if they fit into it
+/// together.
 fn comes_before(earlier: &Brief, later: &[&Brief]) -> bool {
     let Some(next) = later.first() else { return false };
     let apart = match (earlier.begun, next.begun, earlier.seconds) {

@@ -1,4 +1,4 @@
-//! How files, machines and what records hold are called: as they are, or by pseudonyms.
+//! Names of files, machines and record contents: the originals, or pseudonyms.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,10 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use record::Record;
 use record::redaction::{Kind, Pseudonyms};
 
-/// How files, machines and what records hold are called.
+/// How files, machines and record contents are named.
 #[derive(Debug, Default)]
 pub enum Names {
-    /// As they are.
+    /// By their own names.
     #[default]
     Own,
     /// By pseudonyms.
@@ -24,17 +24,17 @@ impl Names {
         }
     }
 
-    /// What a file is called.
+    /// The name of a file.
     pub fn of_file(&self, path: &Path) -> PathBuf {
         self.pseudonyms().map_or_else(|| path.to_owned(), |mut all| all.file(path))
     }
 
-    /// What a host is called.
+    /// The name of a host.
     pub fn of_host(&self, host: &str) -> String {
         self.pseudonyms().map_or_else(|| host.to_owned(), |mut all| all.of(Kind::Host, host))
     }
 
-    /// A record with the names that are used for it; `None` where it could not be looked through.
+    /// A record with the names in use; `None` if it could not be searched.
     pub fn in_record(&self, record: Record) -> Option<Record> {
         match self.pseudonyms() {
             None => Some(record),

@@ -14,24 +14,24 @@ use crate::machines::remark;
 use crate::names::Names;
 use crate::reading::read_record;
 
-/// So many files are read for each record that is wanted, and for so many records at least.
+/// This many files are read per requested record, and for at least this many records.
 const FOR_EACH: usize = 4;
 const LEAST_READ: usize = 100;
 
-/// Whose history is asked for.
+/// The requested history.
 pub struct Asked<'a> {
-    /// The host's name, and its pseudonyms in records that were redacted.
+    /// The host's name, and its pseudonyms in redacted records.
     pub hosts: &'a [String],
-    /// Names of headlines or metrics; none: all headlines.
+    /// Names of headlines or metrics; empty for all headlines.
     pub names: &'a [String],
-    /// The most records that are read, the newest.
+    /// The most records to read, the newest first.
     pub most: usize,
-    /// The present, as records have it.
+    /// The present, as in records.
     pub now: &'a str,
 }
 
-/// Reads the newest of these files, which are the newest first, and finds what changed. `others`: files beside them that are
-/// other machines' by their names. All are called by these `names`, but for the host in `asked`.
+/// Reads the newest of these files, which are sorted newest first, and finds what changed. `others`: files beside them that belong to other
+/// machines by their names. All are named by these `names`, except the host in `asked`.
 pub fn read_history(
     files: &[PathBuf],
     others: usize,
@@ -49,7 +49,7 @@ pub fn read_history(
     };
     let mut past: Vec<Past> = Vec::new();
     let (mut at, end) = (0, files.len().min(asked.most.max(LEAST_READ).saturating_mul(FOR_EACH)));
-    // Records of stat and its kin, which lie among them, are none of those that are asked for.
+    // Records of stat and related commands in the same folder do not count as requested ones.
     let mut wanted = asked.most;
     while at < end && wanted > 0 {
         let next = files.get(at..end.min(at + wanted)).unwrap_or_default();
@@ -78,7 +78,7 @@ pub fn read_history(
     }
 }
 
-/// Leaves out what is of another machine of the same name, twice there, or without a figure; tells of clocks.
+/// Leaves out records of another machine with the same name, duplicates, and records without results; remarks on clocks.
 fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
     let Some(kind) = past.last().map(|newest| newest.kind.clone()) else { return };
     let (mut seen, mut over) = (None, 0);
@@ -88,8 +88,8 @@ fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
         let why = if !one.kind.fits(&kind) {
             text!("history-other-machine", "of another machine")
         } else if !one.has_figures() {
-            // Records of stat and its kin lie beside them, and nothing is wrong with those.
-            remark(remarks, text!("history-no-figure", "without these figures"), true, None);
+            // Records of stat and related commands are beside them, which is normal.
+            remark(remarks, text!("history-no-figure", "without these results"), true, None);
             return false;
         } else if seen == Some(at) {
             text!("history-same-time", "started in the same second as another: only one counts")

@@ -1,5 +1,4 @@
-//! Reads the records of folders and files, one after the other: of each a summary is kept, and what is no record is counted
-//! and named.
+//! Reads the records in folders and files one by one: a summary of each is saved, and files that are not records are counted and listed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -17,9 +16,9 @@ use crate::brief::{Brief, Known, is_held};
 use crate::machines::{newest_of_each, remark};
 use crate::names::Names;
 
-/// What one record may take of memory while it is read, bytes: twice the largest that import makes.
+/// The most memory for reading one record, bytes: twice the largest that import writes.
 const MOST_MEMORY: u64 = 256 << 20;
-/// Folders in folders that are looked into.
+/// The deepest folder that is read.
 const DEEPEST: usize = 16;
 
 const UNREADABLE: Template = Template { code: "fleet-unreadable", words: "cannot be read" };
@@ -30,16 +29,16 @@ const TOO_LARGE: Template = Template { code: "fleet-too-large", words: "larger t
 pub struct Collection {
     /// One per record, in the order of their files.
     pub briefs: Vec<Brief>,
-    /// What they share.
+    /// What records share.
     pub known: Known,
-    /// Files that were looked at.
+    /// The number of files examined.
     pub files: u64,
-    /// What was left out, and what is to be known.
+    /// What was left out, and other remarks.
     pub remarks: Vec<Remark>,
 }
 
-/// Reads files and every `.json` file below folders with so many threads at once, under these names. Nothing ends it:
-/// what cannot be read is a remark.
+/// Reads files and every `.json` file below folders with this many threads, under these names. Nothing stops it: an unreadable file becomes
+/// a remark.
 pub fn read(paths: &[PathBuf], threads: usize, names: &Names) -> Collection {
     let mut remarks = Vec::new();
     let mut files = Vec::new();
@@ -81,9 +80,9 @@ pub fn newest_records(folder: &Path, names: &Names, aliases: &Aliases) -> Vec<Re
     briefs.filter_map(|brief| read_record(&brief.path, names).ok()).collect()
 }
 
-/// Adds a file, or what lies in a folder. Of a folder only what may be a record: its name ends in `.json`.
+/// Adds a file, or the files in a folder. In a folder only possible records count: their names end in `.json`.
 fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<Remark>, names: &Names) {
-    // A link to a folder is followed where it was named, not where it was found: it may lead back.
+    // A link to a folder is followed if it was named, not if it was found: it may lead back.
     let kind = if depth == 0 { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
     let is_folder = kind.is_ok_and(|kind| kind.is_dir());
     if !is_folder {
@@ -101,15 +100,15 @@ fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<R
     }
 }
 
-/// Reads a file; why it counts for nothing, where it does.
+/// Reads a file, or returns why it does not count.
 fn read_one(path: &Path, known: &Mutex<Known>, names: &Names) -> Result<Box<Brief>, Text> {
     let mut record = read_record(path, names)?;
     record.measurements.retain(|m| is_held(m.metric));
-    // Boxed, since of a million files that are no records each takes as much room.
+    // Boxed, since each of a million files that are not records would take as much room.
     Ok(Box::new(Brief::from_record(&record, path.to_owned(), names.of_file(path), known)))
 }
 
-/// A record with figures, without their samples; why it counts for nothing, where it does.
+/// A record with results, without their samples; or why it does not count.
 pub(crate) fn read_record(path: &Path, names: &Names) -> Result<Record, Text> {
     let content = regular_file::read(path, MAX_RECORD_BYTES).map_err(|error| match error {
         NotRead::Io(_) => text!(UNREADABLE),

@@ -1,22 +1,22 @@
-//! Middle and scale of figures of which some are wrong, and how likely chance makes one.
+//! Median and scale of results, some of which are wrong, and the probability of a value by chance.
 
 use record::difference::normal_quantile;
 use record::statistics::{MAD_SCALE, median_of_sorted};
 
-/// Machines up to which the scale is by all pairs (Qn, 82 % efficient against the 37 % of the MAD).
+/// The most machines for which the scale is from all pairs (Qn, 82 % efficient compared with 37 % for the MAD).
 const ALL_PAIRS: usize = 200;
-/// What makes Qn estimate the standard deviation of a normal distribution (Rousseeuw and Croux, 1993).
+/// Makes Qn estimate the standard deviation of a normal distribution (Rousseeuw and Croux, 1993).
 const QN: f64 = 2.2219;
-/// What makes it so for 2 to 9 values (ibid.).
+/// The same for 2 to 9 values (ibid.).
 const QN_SMALL: [f64; 8] = [0.399, 0.994, 0.512, 0.844, 0.611, 0.857, 0.669, 0.872];
 
-/// The median of values; 0 for none.
+/// The median of values; 0 without any.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     median_of_sorted(&values)
 }
 
-/// The robust standard deviation: Qn, of many values the MAD. `None` below 2 values.
+/// The robust standard deviation: Qn, for many values the MAD. `None` below 2 values.
 pub(crate) fn scale(values: &[f64]) -> Option<f64> {
     let n = values.len();
     if n < 2 {
@@ -42,8 +42,8 @@ pub(crate) fn scale(values: &[f64]) -> Option<f64> {
     Some(*least * QN * factor)
 }
 
-/// The chance that several tests of one thing hold together (Simes, 1986): valid where they depend on each other positively,
-/// as figures do that share their causes.
+/// The probability that several tests of one thing hold together (Simes, 1986): valid if they depend on each other positively, as results
+/// with shared causes do.
 pub(crate) fn simes(mut chances: Vec<f64>) -> f64 {
     chances.sort_by(f64::total_cmp);
     let count = chances.len() as f64;
@@ -51,7 +51,7 @@ pub(crate) fn simes(mut chances: Vec<f64>) -> f64 {
     each.fold(1.0, f64::min)
 }
 
-/// The chance up to which tests are taken so that at most this share of those taken is wrong (Benjamini and Hochberg, 1995).
+/// The probability up to which tests are accepted so that at most this share of those accepted is wrong (Benjamini and Hochberg, 1995).
 pub(crate) fn taken_up_to(mut chances: Vec<f64>, wrong: f64) -> f64 {
     chances.sort_by(f64::total_cmp);
     let count = chances.len() as f64;
@@ -62,7 +62,7 @@ pub(crate) fn taken_up_to(mut chances: Vec<f64>, wrong: f64) -> f64 {
     chances.iter().enumerate().filter_map(held).next_back().unwrap_or(0.0)
 }
 
-/// How many scales the r-th fastest of n lies above the middle by chance.
+/// How many scales the r-th fastest of n is above the median by chance.
 pub(crate) fn expected_fastest(rank: f64, n: usize) -> f64 {
     normal_quantile(((rank - 0.375) / (n as f64 + 0.25)).min(0.5))
 }

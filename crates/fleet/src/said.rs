@@ -1,4 +1,4 @@
-//! From summaries to what is said of a fleet.
+//! From summaries to the report on a fleet.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,14 +21,14 @@ use crate::group::{Group, LEAST};
 use crate::judge::{FamilyJudged, Judged, judge_families};
 use crate::robust::{median, scale, simes, taken_up_to};
 
-/// The share of machines that are said to be slow and are not, at most.
+/// The largest share of machines wrongly reported as slow.
 const WRONG: f64 = 0.05;
-/// Values of a fact that are listed.
+/// The most values of a fact that are listed.
 const MOST_VALUES: usize = 4;
-/// Collections that are looked back on.
+/// The most earlier collections that are compared.
 const MOST_COLLECTIONS: usize = 8;
 
-/// What there is to judge.
+/// The input to judge.
 pub struct Input<'a> {
     /// One per record.
     pub briefs: &'a [Brief],
@@ -82,7 +82,7 @@ pub fn judge_fleet(input: &Input, tool: Tool, reading: Reading) -> Fleet {
     Fleet { fleet: FLEET_VERSION, tool, reading, classes, slow, instead, confirm }
 }
 
-/// What to do with so few machines: of the largest class, or of all.
+/// What to do with too few machines: in the largest class, or in all.
 fn suggest(judgements: &[Judgement]) -> Vec<String> {
     let largest = judgements.first().filter(|judgement| judgement.group.members.len() > 1);
     let members = judgements.iter().flat_map(|judgement| &judgement.group.members);
@@ -93,7 +93,7 @@ fn suggest(judgements: &[Judgement]) -> Vec<String> {
     hold_against_each_other(&members.iter().map(|member| member.called.as_path()).collect::<Vec<_>>())
 }
 
-/// Holds these records against each other, class by class.
+/// Compares these records with each other, class by class.
 fn judge_machines<'a>(input: &Input<'a>, records: &[usize]) -> Vec<Judgement<'a>> {
     let briefs: Vec<&Brief> = records.iter().filter_map(|at| input.briefs.get(*at)).collect();
     let mut judgements: Vec<Judgement> = Vec::new();
@@ -107,7 +107,7 @@ fn judge_machines<'a>(input: &Input<'a>, records: &[usize]) -> Vec<Judgement<'a>
         }
     }
     judgements.sort_by_key(|judgement| std::cmp::Reverse(judgement.group.members.len()));
-    // By family, what chance makes of a machine: machines of all classes are one question, which are slow.
+    // By family, the probability of each machine by chance. Which machines are slow is one question over all classes.
     let chances = |judgement: &Judgement, at: usize| -> Vec<(usize, f64)> {
         let families = judgement.families.iter().enumerate();
         families.filter_map(|(number, family)| Some((number, family.chance(at)?))).collect()
@@ -130,7 +130,7 @@ fn judge_machines<'a>(input: &Input<'a>, records: &[usize]) -> Vec<Judgement<'a>
     judgements
 }
 
-/// Machines by their kind. One that does not tell all of it goes with the only kind that it may be of.
+/// Machines by their kind. A machine with an incomplete kind joins the only kind it may be of.
 fn by_kind<'a>(briefs: &[&'a Brief]) -> Vec<Vec<&'a Brief>> {
     let mut kinds: BTreeMap<&Kind, Vec<&Brief>> = BTreeMap::new();
     for brief in briefs {
@@ -168,7 +168,7 @@ impl Judgement<'_> {
         })
     }
 
-    /// The columns that are shown: all that are judged, of too few machines all.
+    /// The displayed columns: all that are judged; with too few machines all.
     fn columns(&self) -> Vec<Judged> {
         if !self.families.is_empty() {
             return self.families.iter().flat_map(|family| family.columns.iter().cloned()).collect();
@@ -275,7 +275,7 @@ impl Judgement<'_> {
         (0..facts().len()).filter_map(vary).collect()
     }
 
-    /// Why no machine of it can be called slow.
+    /// Why no machine in it can be called slow.
     fn note(&self) -> Option<Text> {
         if !self.families.is_empty() {
             return None;
@@ -291,7 +291,7 @@ impl Judgement<'_> {
         })
     }
 
-    /// A machine that is slow; `None` where it is not.
+    /// A slow machine; `None` if it is not slow.
     fn slow(&self, at: usize, class: usize) -> Option<Slow> {
         let slow_in = self.slow_in.get(at).filter(|slow_in| !slow_in.is_empty())?;
         let member = self.group.members.get(at)?;
@@ -301,7 +301,7 @@ impl Judgement<'_> {
         let clock = core.and_then(|core| self.clock(core, at));
         let mut figures: Vec<SlowFigure> =
             families.iter().filter_map(|family| self.slow_figure(family, at, clock)).collect();
-        // What only follows from the clock is told last.
+        // Results that only follow from the clock are listed last.
         figures.sort_by(|a, b| a.follows_clock.cmp(&b.follows_clock).then(a.speed.total_cmp(&b.speed)));
         let slow: Vec<bool> = self.slow_in.iter().map(|slow_in| !slow_in.is_empty()).collect();
         let speeds: Vec<(Family, f64)> = figures.iter().map(|figure| (figure.family, figure.speed)).collect();
@@ -319,7 +319,7 @@ impl Judgement<'_> {
         })
     }
 
-    /// The speed of a machine's clock, where that is slow.
+    /// The speed of a machine's clock, if it is slow.
     fn clock(&self, core: &FamilyJudged, at: usize) -> Option<f64> {
         let is_clock = |judged: &&Judged| {
             let figure = judged.column.figure.and_then(|figure| self.group.known.figure(figure));

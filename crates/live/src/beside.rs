@@ -1,4 +1,4 @@
-//! Who else works while something is measured: the processes with most CPU time from one look to another.
+//! Other processes that work during a measurement: those with the most CPU time between two samples.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use record::live::Process;
 
 use crate::processes::{Files, Processes};
 
-/// Processes are asked what they take from so many CPUs on, the busiest, for so long.
+/// Processes with at least this many CPUs, the busiest, are sampled, for this long.
 const WORTH_ASKING: f64 = 0.05;
 const MOST_ASKED: usize = 3;
 const ASKED_FOR: Duration = Duration::from_millis(600);
@@ -25,14 +25,14 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Looks at all processes, which takes some microseconds each.
+    /// Reads all processes, which takes some microseconds each.
     pub fn begin(root: Root) -> Self {
         let mut files = Files::default();
         let before = Processes::look(&root, &mut files, &Processes::default());
         Self { began: Instant::now(), root, files, before }
     }
 
-    /// Those that have worked since, the busiest first, without this process, these, and what they started.
+    /// Those that worked since then, the busiest first, without this process, the given ones, and their children.
     pub fn until_now(&mut self, own: &[i32]) -> Vec<Process> {
         let now = Processes::look(&self.root, &mut self.files, &self.before);
         let own: HashSet<i32> = own.iter().copied().chain([std::process::id() as i32]).collect();
@@ -45,7 +45,7 @@ impl Beside {
         all
     }
 
-    /// Samples the busiest of those, as soon as nothing is measured any more: what they take beside CPU time.
+    /// Samples the busiest of them once the measurement is over: what they use beside CPU time.
     pub fn ask(self, all: &mut [Process], known: Hierarchy) {
         let least = WORTH_ASKING * self.began.elapsed().as_secs_f64();
         let busy = all.iter_mut().filter(|one| one.cpu >= least && !one.ended);
@@ -58,8 +58,8 @@ impl Beside {
     }
 }
 
-/// Where a process belongs: the innermost service, scope or container of its cgroup, else its cgroup, else that it has a PID
-/// namespace of its own; `None` of a user's session, and of what is where this process is.
+/// Where a process belongs: the innermost service, scope or container of its cgroup, else its cgroup, else a PID namespace of its own;
+/// `None` in a user's session, and in the unit of this process.
 pub(crate) fn unit(root: &Root, pid: i32) -> Option<String> {
     let text = root.text(&format!("/proc/{pid}/cgroup"))?;
     let own = root.text("/proc/self/cgroup").unwrap_or_default();
@@ -74,7 +74,7 @@ pub(crate) fn unit(root: &Root, pid: i32) -> Option<String> {
         is_id(part) || (of_systemd && !part.starts_with("session-"))
     };
     let shown = if let Some(unit) = group.rsplit('/').find(is_unit) {
-        // Engines call a container by the first twelve digits of its number.
+        // Container engines use the first twelve digits of the ID as a name.
         let begin = unit.rfind('-').map_or(0, |dash| dash + 1);
         let number = unit[begin..].trim_end_matches(".scope");
         (if is_id(number) { &unit[..begin + 12] } else { unit }).to_owned()
@@ -87,7 +87,7 @@ pub(crate) fn unit(root: &Root, pid: i32) -> Option<String> {
     Some(record::phrase::visible(std::path::Path::new(&shown)))
 }
 
-/// Of a process that counts its processes apart, as those in containers do.
+/// For a process in a PID namespace of its own, such as in a container.
 const OWN_NAMESPACE: &str = "PID namespace of its own";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is seen here: a line for each source, and of one that is missing, refused or doubtful what would change that.
+//! What can be observed here: a line for each source, with the remedy if it is missing, refused or doubtful.
 
 use machine::Root;
 use record::{Coverage, Text, text};
@@ -16,9 +16,9 @@ const FIRST_NAMESPACE: &str = "pid:[4026531836]";
 pub(crate) struct Found<'a> {
     pub(crate) look: &'a Look,
     pub(crate) heat: &'a Heat,
-    /// The first CPU that is online.
+    /// The first online CPU.
     pub(crate) cpu: u32,
-    /// Whether memory's latency is heard.
+    /// Whether memory latency is probed.
     pub(crate) probed: bool,
     /// Whether the kernel counts run-queue delay.
     pub(crate) delay: bool,
@@ -28,7 +28,7 @@ fn unless(what: &str, seen: bool, reason: Text) -> Coverage {
     if seen { Coverage::measured(what) } else { Coverage::impossible(what, reason) }
 }
 
-/// A line for each source: those that are seen, and those that are not, with why.
+/// A line for each source, available or not, with the reason.
 pub(crate) fn of(root: &Root, found: &Found) -> Vec<Coverage> {
     let not_shown = || text!("live-not-told", "the kernel does not show it");
     let mut all: Vec<Coverage> =
@@ -95,7 +95,7 @@ fn processes(root: &Root) -> Coverage {
     Coverage::measured(what)
 }
 
-/// What threads of others wait in: refused, or told; `None` where their processes are hidden.
+/// What threads of other users wait for: refused, or available; `None` if their processes are hidden.
 fn others_waits(root: &Root) -> Option<Coverage> {
     let what = "waits of other users' threads";
     if !root.exists(&format!("{OTHER}/stat")) {

@@ -1,4 +1,4 @@
-//! Counters of cores and memory controllers, where this process may open them: they stand until they are read again.
+//! Counters of cores and memory controllers, if this process may open them: they keep counting between readings.
 
 use std::fs::File;
 use std::time::Instant;
@@ -32,7 +32,7 @@ struct OfCpus {
     pace: Pace,
 }
 
-/// Counters of memory controllers: what they had counted at the last look, and the traffic that is shown.
+/// Counters of memory controllers: their counts at the last reading, and the displayed traffic.
 #[derive(Debug)]
 struct OfMemory {
     counters: Uncore,
@@ -46,7 +46,7 @@ struct OfMemory {
 #[derive(Debug, Default)]
 pub(crate) struct Hardware {
     machine: Option<OfCpus>,
-    /// Of the cgroup that is watched, whose folder this is.
+    /// For the watched cgroup, with its folder.
     group: Option<(String, Option<OfCpus>)>,
     traffic: Option<OfMemory>,
 }
@@ -75,11 +75,11 @@ fn chosen(cpus: &CpuList) -> impl Iterator<Item = u32> + '_ {
 }
 
 impl Hardware {
-    /// Opens what can be opened, and says what cannot.
+    /// Opens the available counters, and reports the others.
     pub(crate) fn open(root: &Root, cpus: &CpuList) -> (Self, Vec<Coverage>) {
         let (mut all, mut coverage) = (Self::default(), Vec::new());
         if root.is_live() {
-            // Without room for these the rest would fail, too.
+            // Without room for these the rest would also fail.
             os::raise_file_limit(DESCRIPTORS);
             match OfCpus::open(cpus, None) {
                 Ok(counters) => {
@@ -114,15 +114,15 @@ impl Hardware {
         (all, coverage)
     }
 
-    /// Counts the tasks of this cgroup apart, from now on; `folder`: its own in the hierarchy by which the kernel counts, where that
-    /// is mounted. What is new of it to say.
+    /// Counts the tasks of this cgroup separately from now on; `folder`: its own in the hierarchy by which the kernel counts, if that is
+    /// mounted. Returns a new remark.
     pub(crate) fn count_group(
         &mut self,
         root: &Root,
         folder: Option<String>,
         cpus: &CpuList,
     ) -> Option<Coverage> {
-        // Where whole CPUs cannot be counted, that was said.
+        // If whole CPUs cannot be counted, that was already reported.
         self.machine.as_ref()?;
         let Some(folder) = folder else {
             let reason = text!("no perf_event cgroup hierarchy is mounted");

@@ -15,7 +15,7 @@ const BETWEEN: Duration = Duration::from_secs(60);
 pub struct Keeping {
     /// What was seen so far.
     pub watch: Watch,
-    /// What of a machine at work cannot be seen.
+    /// What cannot be observed of a running machine.
     pub coverage: Vec<Coverage>,
     record: Record,
     began: Instant,
@@ -25,12 +25,12 @@ pub struct Keeping {
 }
 
 impl Keeping {
-    /// Begins; `of`: what is watched, where that is not the whole machine.
+    /// Begins; `of`: what is watched, if not the whole machine.
     pub fn begin(mut record: Record, found: Inspection, of: String) -> Self {
         record.machine = found.machine;
         record.conditions.before = found.snapshot;
         record.coverage = found.coverage;
-        // Whoever finds the file while this goes on, or after it was killed, reads that.
+        // Readers of the file during the recording, or after it was killed, see this.
         record.ended = Ended::Failed { reason: "written while it watched".to_owned() };
         let now = Instant::now();
         let watch = Watch { of, ..Watch::default() };
@@ -48,13 +48,13 @@ impl Keeping {
     /// Adds the interval that ends now, and what it was bound by.
     pub fn push(&mut self, interval: &Interval, bound: Option<&Bound>) {
         let after = self.watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
-        // With the time in which the machine was suspended, so that it is the time of the day, too.
+        // With the time the machine was suspended, so that it also matches the time of day.
         self.asleep += interval.suspended.unwrap_or(0.0);
         let at = self.began.elapsed().as_secs_f64() + self.asleep - interval.seconds;
         self.watch.push(at.max(after), interval, bound);
     }
 
-    /// The record as it stands, when it is time to write it again.
+    /// The current record, if it is time to write it again.
     pub fn when_due(&mut self) -> Option<Record> {
         let due = self.written.elapsed() >= BETWEEN;
         due.then(|| {

@@ -7,9 +7,9 @@ use std::os::unix::fs::FileExt;
 
 use machine::Root;
 
-/// Files of one kind that are kept open, a quarter of what a process may usually have; the others are opened each time.
+/// The most files of one kind to keep open, a quarter of a process's usual limit; the others are opened each time.
 pub(crate) const MOST_OPEN: usize = 256;
-/// Bytes that are read at once: all of `/proc/PID/stat`, some 50 numbers and a name of 15 bytes.
+/// Bytes per read: all of `/proc/PID/stat`, some 50 numbers and a name of 15 bytes.
 const PIECE: usize = 4096;
 
 /// The open ones, by a number that the caller gives.
@@ -21,7 +21,7 @@ pub(crate) struct KeptFiles {
 }
 
 impl KeptFiles {
-    /// What stands in the file now; of a process that ended what `path` is now.
+    /// The current contents of the file; if its process ended, of the file now at `path`.
     pub(crate) fn text(&mut self, root: &Root, key: i32, path: &str) -> Option<String> {
         // A captured tree's files may be replaced by others.
         if !root.is_live() {
@@ -51,7 +51,7 @@ impl KeptFiles {
         }
     }
 
-    /// The same of a file that is open, or can be kept so: one and the same process has it for as long as this answers.
+    /// The same for a file that is or can be kept open: while it can be read, it belongs to one and the same process.
     pub(crate) fn kept_text(&mut self, root: &Root, key: i32, path: &str) -> Option<(String, bool)> {
         let known = self.open.contains_key(&key);
         let text = self.text(root, key, path)?;
@@ -64,7 +64,7 @@ impl KeptFiles {
     }
 }
 
-/// All that it says from its beginning: files of /proc may end a piece before their end.
+/// Its whole contents from the beginning: reads from /proc may return early.
 fn read_whole(file: &File) -> io::Result<Vec<u8>> {
     let (mut bytes, mut piece) = (Vec::new(), [0; PIECE]);
     loop {

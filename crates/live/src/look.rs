@@ -18,7 +18,7 @@ use crate::sources::quota::Quotas;
 /// Kinds of pressure, by their files.
 const PRESSURE: [&str; 3] = ["cpu", "io", "memory"];
 
-/// A shorter sleep is none: the two clocks that tell of it are not read at once.
+/// A shorter suspension is ignored: the two clocks that show it are not read at once.
 const SLEEP: Duration = Duration::from_millis(500);
 
 /// Counters since boot.
@@ -29,7 +29,7 @@ pub(crate) struct Look {
     suspended: Duration,
     stat: Option<Stat>,
     vmstat: Vec<(&'static str, u64)>,
-    /// Where there are several nodes.
+    /// If there are several nodes.
     pages: Option<Pages>,
     pressure: [Option<u64>; 3],
     clocks: Clocks,
@@ -37,7 +37,8 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Looks now; `nodes`: the machine's; `groups`: the folders of cgroups with a quota; `files`: kept for these looks.
+    /// Reads everything now; `nodes`: the machine's; `groups`: the folders of cgroups with a quota; `files`: kept open
+    /// for these readings.
     pub(crate) fn now(
         root: &Root,
         files: &mut KeptFiles,
@@ -63,12 +64,12 @@ impl Look {
         }
     }
 
-    /// Whether anything but the probe tells of the clock.
+    /// Whether anything but the probe shows the clock.
     pub(crate) fn tells_the_clock(&self) -> bool {
         self.clocks.is_shown()
     }
 
-    /// Whether the kernel tells of pressure.
+    /// Whether the kernel reports pressure.
     pub(crate) fn shows_pressure(&self) -> bool {
         self.pressure.iter().any(Option::is_some)
     }
@@ -85,7 +86,7 @@ impl Look {
 
     /// What happened from this look to `now`.
     pub(crate) fn until(&self, now: &Self, root: &Root) -> Interval {
-        // Of the clock that stands still while the machine is suspended, as the kernel's counts do.
+        // From the clock that stops while the machine is suspended, as the kernel's counts do.
         let seconds = (now.at - self.at).as_secs_f64().max(1e-9);
         let suspended = now.suspended.saturating_sub(self.suspended);
         let none = Stat::default();

@@ -11,7 +11,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// So large a share of one CPU.
+    /// With this share of one CPU.
     pub(crate) fn new(share: f64) -> Self {
         Self { share, next: None }
     }
@@ -22,7 +22,7 @@ impl Pace {
         if !must && self.next.is_some_and(|next| from < next) {
             return None;
         }
-        // Of its CPU time: where others have the CPU, it takes long and costs no more.
+        // Of its CPU time: if others have the CPU, it takes long but costs no more.
         let cpu = || os::thread_cpu_ns().unwrap_or(0.0);
         let before = cpu();
         let done = work();

@@ -9,14 +9,14 @@ use record::live::Probe;
 use record::machine::Node;
 use record::{CpuList, Summary};
 
-/// Nodes that are probed.
+/// The most nodes that are probed.
 const MOST_NODES: usize = 16;
 
 /// One node's.
 #[derive(Debug)]
 struct OfNode {
     node: u32,
-    /// CPUs of the node that this process may use: it reads from there, where there are several nodes.
+    /// CPUs of the node that this process may use: it reads from there if there are several nodes.
     cpus: CpuList,
     probe: MemoryProbe,
     readings: Vec<f64>,
@@ -31,8 +31,7 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// Of these nodes, as far as this process may take memory from them. Where it cannot flush a line, or no memory is left,
-    /// there is no latency.
+    /// Probes these nodes, as far as this process may allocate their memory. Without cache line flushes or free memory there is no latency.
     pub(crate) fn new(nodes: &[Node], allowed: &CpuList) -> Self {
         let own = |node: &Node| node.cpus.iter().filter(|cpu| allowed.contains(*cpu)).collect::<CpuList>();
         let probed = nodes.iter().filter(|node| node.allowed && !own(node).is_empty()).take(MOST_NODES);
@@ -54,7 +53,7 @@ impl Probes {
         Self { nodes, ..Self::default() }
     }
 
-    /// Whether memory's latency can be heard.
+    /// Whether memory latency can be probed.
     pub(crate) fn hears_memory(&self) -> bool {
         !self.nodes.is_empty()
     }
@@ -64,8 +63,8 @@ impl Probes {
         self.late_us.push(late.as_secs_f64() * 1e6);
     }
 
-    /// Looks at the clock, and listens to the memory of each node once. Behind a sleep the first microseconds are slower by a
-    /// tenth: what runs comes from memory, and interrupts end. So the best of several looks counts, as in a measurement.
+    /// Reads the clock, and probes the memory of each node once. After a sleep the first microseconds are slower by a tenth: code comes
+    /// from memory, and interrupts end. So the best of several readings counts, as in a measurement.
     pub(crate) fn hear_memory(&mut self) {
         self.clocks.push(look_at_clock());
         let several = self.nodes.len() > 1;

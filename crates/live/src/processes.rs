@@ -12,22 +12,22 @@ use crate::kept_files::{KeptFiles, MOST_OPEN};
 
 /// Processes that an interval names.
 pub(crate) const MOST_NAMED: usize = 8;
-/// Processes that are kept between two looks; more are not looked at.
+/// The most processes stored between two scans; others are ignored.
 const MOST_KEPT: usize = 200_000;
-/// Processes that ended in an interval and are kept for its end.
+/// The most ended processes stored until the end of an interval.
 const MOST_ENDED: usize = 1000;
 /// Scheduling policies with a real-time priority (sched(7)): FIFO, round robin, deadline.
 const REAL_TIME: [u64; 3] = [1, 2, 6];
-/// After so many looks the list of processes is read anew even if nothing seems to have been started: one may have become visible.
+/// After this many scans the list of processes is read again even if nothing seems to have started: one may have become visible.
 const LISTED_FOR: u32 = 30;
 
-/// What is kept between looks, so that one costs little: a look at a process that slept takes a third of one at its whole account,
-/// and to list them all takes as long as to look at a third of them.
+/// What is stored between scans to make one cheap: for a process that slept it takes a third of reading its whole accounting, and listing
+/// all takes as long as reading a third of them.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     /// `/proc/PID/stat`.
     accounts: KeptFiles,
-    /// `/proc/PID/schedstat` of those with one thread: while that stands still, so does the account.
+    /// `/proc/PID/schedstat` of those with one thread: while that is unchanged, so is the accounting.
     turns: KeptFiles,
     /// What it was at the last look.
     last_turns: HashMap<i32, String>,
@@ -38,13 +38,13 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Room for as many files as are kept, as far as this process may have it.
+    /// Raises the limit of open files to the number kept open, as far as allowed.
     pub(crate) fn with_room() -> Self {
         os::raise_file_limit(2 * MOST_OPEN as u64);
         Self::default()
     }
 
-    /// The processes that there are, some of which may have ended.
+    /// The listed processes, some of which may have ended.
     fn list(&mut self, root: &Root) -> &[i32] {
         // Of `0.00 0.01 0.05 3/512 4711` the 4711; read before the list, so that whatever comes later counts as new.
         let loadavg = if root.is_live() { root.text("/proc/loadavg") } else { None };
@@ -81,7 +81,7 @@ pub(crate) struct Processes {
 }
 
 impl Processes {
-    /// Looks at all processes that /proc shows; `before`: the last look.
+    /// Scans all processes that /proc shows; `before`: the last scan.
     pub(crate) fn look(root: &Root, files: &mut Files, before: &Self) -> Self {
         let mut all = HashMap::new();
         for pid in files.list(root).to_vec() {
@@ -122,7 +122,7 @@ impl Processes {
         let there = now.there.iter().map(|(pid, account)| (pid, account, false));
         let ended = now.ended.iter().map(|(pid, account)| (pid, account, true));
         for (pid, after, ended) in there.chain(ended).filter(|(pid, ..)| !is_own(**pid)) {
-            // What was there before is told apart from a new process with its number; a new one has all its time from now.
+            // A process from before is distinguished from a new one with its PID; all the time of a new one counts.
             let (user, system) = after.seconds_since(self.there.get(pid));
             if user + system > 0.0 {
                 all.push(Process {

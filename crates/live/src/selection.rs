@@ -6,9 +6,9 @@ use std::fmt;
 use machine::Root;
 use machine::cgroups::{Cgroups, Version, walk};
 
-/// Folders of cgroups that are looked through.
+/// The most cgroup folders that are searched.
 const MOST_FOLDERS: usize = 20_000;
-/// Processes that are watched.
+/// The most processes that are watched.
 const MOST_PROCESSES: usize = 4096;
 /// Fewer signs of a container's ID name too many.
 const LEAST_ID: usize = 6;
@@ -35,10 +35,10 @@ pub enum SelectionError {
     /// Several are.
     #[error("{0} could be {all}; name one: --cgroup {first}", all = .1.join(" or "), first = .1[0])]
     Ambiguous(Selection, Vec<String>),
-    /// There is such a group, and no process in it.
+    /// The group exists, but has no process.
     #[error("cgroup {0} has no processes")]
     Empty(String),
-    /// An ID that is too short.
+    /// The ID is too short.
     #[error("{0} is too short for a container ID; give at least {LEAST_ID} characters")]
     ShortId(String),
 }
@@ -66,7 +66,7 @@ impl Selection {
         }
     }
 
-    /// The folder of the cgroup in the hierarchy by which the kernel counts events; `None` where none is meant, or mounted.
+    /// The folder of the cgroup in the hierarchy by which the kernel counts events; `None` if none is meant, or mounted.
     pub(crate) fn counted_folder(&self, root: &Root) -> Option<String> {
         let folders = self.folders(root).ok()?;
         let name = below_mount(root, folders.first()?).trim_start_matches('/');
@@ -121,7 +121,7 @@ impl Selection {
     }
 }
 
-/// Where the hierarchies that count CPU time are mounted.
+/// The mount points of the hierarchies that count CPU time.
 fn tops(root: &Root) -> Vec<String> {
     let own = Cgroups::read(root);
     let top = |version| own.top("cpu", version).map(str::to_owned);
@@ -137,7 +137,7 @@ fn named(root: &Root, name: &str) -> Vec<String> {
     folders.collect()
 }
 
-/// The group's name: its folder without where its hierarchy is mounted.
+/// The group's name: its folder without the mount point of its hierarchy.
 fn below_mount<'a>(root: &Root, folder: &'a str) -> &'a str {
     let tops = tops(root);
     tops.iter()

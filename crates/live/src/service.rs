@@ -66,7 +66,7 @@ impl Service {
         self.watching.processes().map(|one| one.pid).collect()
     }
 
-    /// Samples what their threads wait for in user mode, too.
+    /// Samples what their threads wait for, also in user mode.
     pub(crate) fn sample(&mut self, known: Hierarchy) {
         self.watching.sample(known);
     }
@@ -90,10 +90,10 @@ impl Service {
         &self.selection
     }
 
-    /// Finds them anew: processes come and go. Those that ended between being listed and being looked at are none.
+    /// Finds them again: processes come and go. Those that ended after being listed are dropped.
     pub fn refresh(&mut self, root: &Root) -> Result<(), ServiceError> {
         let pids = self.selection.find(root).map_err(ServiceError::Selection)?;
-        // A cgroup may have thousands, of which hardly one comes or goes in an interval.
+        // A cgroup may have thousands, hardly any of which comes or goes in an interval.
         if !pids.is_empty() && self.watching.present().map(|one| one.pid).eq(pids.iter().copied()) {
             return Ok(());
         }
@@ -113,7 +113,7 @@ impl Service {
         Ok(())
     }
 
-    /// Watches them for so long, or until all have ended or somebody asks to stop.
+    /// Watches them for this long, or until all have ended or a stop is requested.
     pub(crate) fn watch(&mut self, length: Duration, stop: &Stop) -> Done {
         let run = self.watching.watch(Some(length), stop);
         let argv: Vec<OsString> =
@@ -126,7 +126,7 @@ impl Service {
             name: visible(Path::new(&thread.name)),
             cpu: thread.on_cpu_ns as f64 / 1e9,
             runnable: thread.runnable_ns as f64 / 1e9,
-            // Its looks begin and end a little beside the time that all are held against.
+            // Its readings begin and end slightly apart from the time that everything is compared with.
             blocked: (thread.blocked_ns as f64 / 1e9).min(wall),
             state: thread.state.to_string(),
         });
@@ -140,8 +140,8 @@ impl Service {
         Done { measurements: figures.measurements, threads, pids: self.pids(), below, seen }
     }
 
-    /// How many processes were named by number, where all of them have ended and nothing is left to watch; else 0. A unit or a
-    /// container may start anew.
+    /// How many processes were named by PID, if all of them have ended and nothing is left to watch; else 0. A unit or a container may
+    /// restart.
     pub fn ended(&self) -> u64 {
         match &self.selection {
             Selection::Processes(pids) if !self.watching.is_one_there() => pids.len() as u64,
@@ -150,7 +150,7 @@ impl Service {
     }
 }
 
-/// What processes had and waited for, by their figures of an interval of so many seconds.
+/// CPU time and waits of processes, from their counts in an interval of this many seconds.
 pub(crate) fn times(done: &Done, seconds: f64) -> record::live::Service {
     let measurements = &done.measurements;
     let states = measurements.iter().filter(|m| m.metric == metrics::WORKLOAD_CPU_TIME);
@@ -170,7 +170,7 @@ pub(crate) fn times(done: &Done, seconds: f64) -> record::live::Service {
 }
 
 impl Done {
-    /// Takes from an interval of the whole machine what holds these processes: what their cgroup's quota held back.
+    /// Takes from an interval of the whole machine what throttled these processes: their cgroup's quota.
     pub(crate) fn take_quota(&mut self, interval: &Interval, root: &Root) {
         let Some(throttled) = &interval.throttled else { return };
         let is_of = |pid: &i32| {

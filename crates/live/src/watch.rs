@@ -1,4 +1,4 @@
-//! A machine watched, interval by interval.
+//! Observes a machine, interval by interval.
 
 use std::time::{Duration, Instant};
 
@@ -23,23 +23,23 @@ use crate::sources::sensors::Heat;
 use crate::sources::{counts, numa, quota};
 use measure::accesses::{Accesses, Hierarchy};
 
-/// Between two samples within an interval.
+/// The time between two samples within an interval.
 const BETWEEN: Duration = Duration::from_millis(100);
-/// Memory is heard at every second of these: five readings a second, of 256 loads each.
+/// The memory probe runs at every second sample: five readings per second, of 256 loads each.
 const MEMORY_EVERY: u64 = 2;
-/// Samples are taken at every tenth of them, before their ring is full.
+/// Access samples are read at every tenth sample, before their ring buffer is full.
 const ACCESSES_EVERY: u64 = 10;
-/// The share of one CPU that each of these may take.
+/// The share of one CPU that each of these may use.
 const PROCESSES_SHARE: f64 = 0.001;
-/// The same of looks at all processes within an interval: for those that end before its end, and for whom to watch.
+/// The same for process scans within an interval: for processes that end before its end, and to choose which to watch.
 const WITHIN_SHARE: f64 = 0.0002;
 const THREADS_SHARE: f64 = 0.0007;
 const SCHEDSTAT_SHARE: f64 = 0.0003;
 const SENSORS_SHARE: f64 = 0.0003;
 const NUMA_MAPS_SHARE: f64 = 0.0002;
-/// Processes whose threads are looked at.
+/// The number of processes whose threads are sampled.
 const WATCHED: usize = 4;
-/// Cgroups with a quota come and go: looked for anew after so long.
+/// How often to look for new cgroups with a quota.
 const FIND_GROUPS: Duration = Duration::from_secs(60);
 
 /// The state of an observation.
@@ -47,18 +47,18 @@ const FIND_GROUPS: Duration = Duration::from_secs(60);
 pub struct Watch {
     root: Root,
     cpus: CpuList,
-    /// Where there are several.
+    /// If there are several.
     nodes: Vec<Node>,
     own: i32,
     before: Look,
     probes: Probes,
     /// Threads of the busiest processes.
     threads: Sampler,
-    /// Of all processes, `/proc/loadavg`, and the counters of each interval.
+    /// Files of all processes, `/proc/loadavg`, and the counters of each interval.
     files: Files,
     loadavg: KeptFiles,
     looked: KeptFiles,
-    /// All processes at the end of the last interval, and at the last look since.
+    /// All processes at the end of the last interval, and at the last scan since.
     processes: (Instant, Processes),
     scan: Option<(Instant, Processes)>,
     delay: Option<(Instant, u64)>,
@@ -73,13 +73,13 @@ pub struct Watch {
     own_ns: f64,
 }
 
-/// Processes of an interval of which it is said what samples say of them, and the share of all CPUs that they have at least: to judge one
-/// takes as long as to judge all.
+/// The most processes of an interval with results from samples, and the least share of all CPUs for one: judging one takes as long as
+/// judging all.
 const SAMPLED: usize = 3;
 const WORTH_SAMPLES: f64 = 0.1;
 
 impl Watch {
-    /// Begins: from here on things are counted. `known` is the machine that `root` shows.
+    /// Begins observing: counting starts here. `known` is the machine that `root` shows.
     pub fn begin(root: Root, known: Hierarchy) -> (Self, Vec<Coverage>) {
         let machine = known.machine;
         let cpus = online(&root).unwrap_or_else(|| machine.allowed_cpus());
@@ -161,7 +161,7 @@ impl Watch {
             let Self { threads, paces, .. } = self;
             paces[1].run(false, || threads.tick());
             let now = Instant::now();
-            // Late by more than an interval: what was planned meanwhile is left out.
+            // More than an interval late: skip the samples planned meanwhile.
             next = next.max(now.checked_sub(BETWEEN).unwrap_or(now));
             if now >= until || stop.signal().is_some() {
                 break;
@@ -173,14 +173,14 @@ impl Watch {
         interval
     }
 
-    /// Samples the threads of these processes, where whole CPUs may not be sampled.
+    /// Samples the threads of these processes if whole CPUs may not be sampled.
     pub fn sample_service(&self, service: Option<&mut Service>, known: Hierarchy) {
         if let (Some(service), false) = (service, self.accesses.are_of_all()) {
             service.sample(known);
         }
     }
 
-    /// Counts the cgroup of these processes apart, from now on, where one is meant; what is new of it to say.
+    /// Counts the cgroup of these processes separately from now on, if requested; returns a new remark about it.
     pub fn count_group(&mut self, service: Option<&Service>) -> Option<Coverage> {
         let selection = service?.selection();
         if matches!(selection, Selection::Processes(_)) {
@@ -189,8 +189,8 @@ impl Watch {
         self.hardware.count_group(&self.root, selection.counted_folder(&self.root), &self.cpus)
     }
 
-    /// As [`Self::watch`], beside some processes of the machine: the threads of these in place of its processes, and their
-    /// figures as of a command that ran so long.
+    /// As [`Self::watch`], but for some processes of the machine: with their threads instead of the machine's processes, and their results
+    /// as those of a command that ran for this long.
     pub fn watch_beside(
         &mut self,
         service: Option<&mut Service>,
@@ -198,7 +198,7 @@ impl Watch {
         stop: &Stop,
     ) -> (Interval, Option<Vec<Measurement>>) {
         let Some(service) = service else { return (self.watch(length, last, stop), None) };
-        // A container that starts anew may have another group.
+        // A restarted container may have another group.
         self.count_group(Some(&*service));
         let (mut interval, done) = std::thread::scope(|scope| {
             let beside = std::thread::Builder::new().spawn_scoped(scope, || service.watch(length, stop)).ok();
@@ -223,7 +223,7 @@ impl Watch {
         (interval, Some(done.measurements))
     }
 
-    /// Looks at all processes, when it may or must: the threads of the busiest are looked at from then on.
+    /// Scans all processes if it may or must: from then on the threads of the busiest are sampled.
     fn find_busiest(&mut self, pace: usize, must: bool) {
         let before = self.scan.as_ref().unwrap_or(&self.processes);
         let Some(mut now) =
@@ -237,14 +237,14 @@ impl Watch {
             let watched: Vec<i32> = busiest.iter().take(WATCHED).map(|one| one.pid).collect();
             self.threads.look_at_only(&watched);
         }
-        // What was there when the interval began and had nothing since is named by nobody.
+        // Processes from the start of the interval without work since are not named.
         if let Some((_, before)) = self.scan.take() {
             now.remember_ended(before);
         }
         self.scan = Some((Instant::now(), now));
     }
 
-    /// What happened since the last interval's end.
+    /// What happened since the end of the last interval.
     fn finish(&mut self, last: bool) -> Interval {
         if self.groups.0.elapsed() > FIND_GROUPS {
             self.groups = (Instant::now(), quota::find_groups(&self.root));
@@ -258,18 +258,18 @@ impl Watch {
         if let (Some((then, before)), Some((now, after))) = (self.delay, delay)
             && let Some(ns) = after.checked_sub(before)
         {
-            // Of a longer time than this interval, perhaps: its share of it.
+            // Possibly over a longer time than this interval: take its share.
             let share = interval.seconds / (now - then).as_secs_f64().max(interval.seconds);
             interval.run_queue_delay = Some(ns as f64 / 1e9 * share);
         }
         self.delay = delay.or(self.delay);
-        // A look at the sensors of a large machine is dear, and heat is slow: they stand until the next.
+        // Reading the sensors of a large machine is expensive, and heat changes slowly: values stand until the next reading.
         let Self { root, cpus, heat, sensors, paces, .. } = &mut *self;
         paces[3].run(last, || {
             let now = (Instant::now(), Heat::look(root, cpus));
             *sensors = heat.1.until(&now.1, root, (now.0 - heat.0).as_secs_f64());
             if interval.suspended.is_some() {
-                // Counts of energy may begin anew, which reads as if they had wrapped.
+                // Energy counters may restart, which looks like a wrap.
                 sensors.watts = None;
             }
             *heat = now;
@@ -300,13 +300,13 @@ impl Watch {
         interval
     }
 
-    /// Counts from now on; the share of the CPUs that was busy until now.
+    /// Counts from now on; returns the share of the CPUs that was busy until now.
     pub fn restart(&mut self) -> f64 {
         let interval = self.finish(true);
         interval.times.share(interval.times.busy())
     }
 
-    /// The probe's readings while nobody asks for more: memory's latency as it is now, ns, by so many readings.
+    /// The probe's reading without further requests: current memory latency, ns, over this many readings.
     pub fn listen(&mut self, readings: usize, between: Duration, stop: &Stop) -> Option<f64> {
         for _ in 0..readings {
             if stop.signal().is_some() {
@@ -334,7 +334,7 @@ fn run_queue_delay(root: &Root) -> Option<(Instant, u64)> {
     Some((Instant::now(), delay))
 }
 
-/// Threads that run or are ready, but for this one: of `0.00 0.01 0.05 3/512 4711` the 3.
+/// Threads that run or are ready, without this one: the 3 in `0.00 0.01 0.05 3/512 4711`.
 fn running(loadavg: &str) -> Option<f64> {
     let running: u64 = loadavg.split_ascii_whitespace().nth(3)?.split_once('/')?.0.parse().ok()?;
     Some(running.saturating_sub(1) as f64)

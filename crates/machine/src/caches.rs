@@ -1,6 +1,6 @@
 //! Caches with the CPUs that share them, from `/sys/devices/system/cpu/cpuN/cache/indexK`
-//! (Documentation/ABI/testing/sysfs-devices-system-cpu of the kernel). Each cache is read once, at the first CPU
-//! that shares it, and stands once in the machine.
+//! (Documentation/ABI/testing/sysfs-devices-system-cpu of the kernel). Each cache is read once, at the first CPU that
+//! shares it, and occurs once in the machine.
 
 use std::collections::{HashMap, HashSet};
 
@@ -75,7 +75,7 @@ struct Reader<'a> {
     notes: Notes,
     /// The CPUs that already have a cache of this level and kind.
     taken: HashMap<(u32, CacheKind), HashSet<u32>>,
-    /// Ways by size, line and the ways told.
+    /// True ways by size, line size and reported ways.
     ways: HashMap<(u64, u32, u32), u32>,
 }
 
@@ -99,8 +99,8 @@ impl Reader<'_> {
         Some(Cache { level, kind, bytes, line, ways, cpus })
     }
 
-    /// The ways that size, line size and number of sets leave. Firmware may put a number into a field that is too
-    /// narrow for it: Kunpeng 920's last level has 2,048 sets of 128 ways and tells 15.
+    /// The number of ways that follows from size, line size and number of sets. Firmware may put a number into a field
+    /// that is too narrow for it: Kunpeng 920's last level has 2,048 sets of 128 ways and reports 15.
     fn true_ways(&mut self, folder: &str, shape: (u64, u32, u32)) -> u32 {
         if let Some(known) = self.ways.get(&shape) {
             return *known;

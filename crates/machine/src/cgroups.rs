@@ -1,5 +1,5 @@
-//! Where the cgroups of this process lie: from `/proc/self/cgroup` (which group in which hierarchy) and `/proc/self/mountinfo` (where each hierarchy is mounted), for version 1, version 2 and both together
-//! (cgroups(7)).
+//! Where the cgroups of this process are: from `/proc/self/cgroup` (which group in which hierarchy) and `/proc/self/mountinfo` (where each
+//! hierarchy is mounted), for version 1, version 2 and both together (cgroups(7)).
 
 use crate::root::Root;
 use crate::text::unescape;
@@ -7,7 +7,7 @@ use crate::text::unescape;
 /// The version of a hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// One hierarchy a controller, or a few.
+    /// One hierarchy per controller, or for a few.
     V1,
     /// The unified hierarchy.
     V2,
@@ -17,7 +17,7 @@ pub enum Version {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cgroups {
     hierarchies: Vec<Hierarchy>,
-    /// Whether `/proc/self/cgroup` names a group; then a hierarchy that is not mounted here may still limit.
+    /// Whether `/proc/self/cgroup` names a group; then a hierarchy not mounted here may still set limits.
     named: bool,
 }
 
@@ -36,9 +36,9 @@ struct Mount {
     version: Version,
     /// Version 1: the controllers, from the options of the superblock.
     options: Vec<String>,
-    /// The group that is mounted, `/` for the whole hierarchy.
+    /// The mounted group, `/` for the whole hierarchy.
     group: String,
-    /// Where.
+    /// The mount point.
     point: String,
 }
 
@@ -50,7 +50,7 @@ struct Membership {
     group: String,
 }
 
-/// The files by which the folder of a group is known, whatever it is called.
+/// The files that identify the folder of a group, whatever its name.
 const QUOTED: [(Version, &str, &[&str]); 3] = [
     (Version::V1, "cpu", &["cpu.cfs_quota_us", "cpu.shares"]),
     (Version::V1, "memory", &["memory.limit_in_bytes"]),
@@ -61,11 +61,11 @@ const QUOTED: [(Version, &str, &[&str]); 3] = [
     ),
 ];
 
-/// Groups nest a handful deep; this bounds what a corrupt path costs.
+/// Groups nest a few levels deep; this limits the cost of a corrupt path.
 const MAX_DEPTH: usize = 64;
 
 impl Cgroups {
-    /// Finds them. Nothing is found where no hierarchy is mounted or procfs does not tell.
+    /// Finds them. The result is empty if no hierarchy is mounted or procfs lacks the information.
     pub fn read(root: &Root) -> Self {
         if root.is_excerpt() && !root.exists("/proc/self/mountinfo") {
             return Self::quoted(root);
@@ -73,8 +73,8 @@ impl Cgroups {
         Self::of_process(root, "self")
     }
 
-    /// Those whose files a text quotes: the group that it is about, and those above it. Of groups beside each other nobody tells
-    /// which is meant.
+    /// Those whose files a text quotes: its group and the groups above. If it quotes several groups side by side, it is unknown which one
+    /// is meant.
     fn quoted(root: &Root) -> Self {
         let folders = root.excerpt_folders("/sys/fs/cgroup");
         let of = |(version, controller, files): &(Version, &str, &[&str])| {
@@ -90,7 +90,7 @@ impl Cgroups {
         Self { hierarchies: QUOTED.iter().map(of).collect(), named: false }
     }
 
-    /// Those of the process with this number, or `self`, as far as this process can see them.
+    /// Those of the process with this PID, or `self`, as far as this process can see them.
     pub fn of_process(root: &Root, process: &str) -> Self {
         let memberships = memberships(&root.text(&format!("/proc/{process}/cgroup")).unwrap_or_default());
         let mounts = mounts_in_mountinfo(&root.text("/proc/self/mountinfo").unwrap_or_default());
@@ -109,9 +109,9 @@ impl Cgroups {
         Self { hierarchies, named: !memberships.is_empty() }
     }
 
-    /// The folders in which `controller` (`cpu`, `memory`, `cpuset`…) may have its files, the process's own group
-    /// first, then each parent. Version 1 comes before version 2 where both are mounted; the version-2 folders
-    /// are always among them, whether or not that hierarchy has the controller.
+    /// The folders in which `controller` (`cpu`, `memory`, `cpuset`…) may have its files, the process's own group first, then each parent.
+    /// Version 1 precedes version 2 if both are mounted; the version-2 folders are always included, whether or not that hierarchy has the
+    /// controller.
     pub fn folders<'a>(&'a self, controller: &'a str) -> impl Iterator<Item = (Version, &'a str)> + 'a {
         let of = move |version: Version| {
             self.hierarchies
@@ -127,18 +127,18 @@ impl Cgroups {
         of(Version::V1).chain(of(Version::V2))
     }
 
-    /// Where the hierarchy of this version that has the controller is mounted.
+    /// The mount point of the hierarchy of this version with the controller.
     pub fn top<'a>(&'a self, controller: &'a str, version: Version) -> Option<&'a str> {
         self.folders(controller).filter(|(of, _)| *of == version).last().map(|(_, folder)| folder)
     }
 
-    /// Whether the process is in a group of which no folder can be seen, so that its limits stay unknown.
+    /// Whether the process is in a group without any visible folder, so that its limits stay unknown.
     pub fn hidden(&self) -> bool {
         self.named && self.hierarchies.iter().all(|hierarchy| hierarchy.folders.is_empty())
     }
 }
 
-/// Visits these folders of cgroups and, where `visit` says so, those below, of which there may be so many in all.
+/// Visits these cgroup folders, and those below if `visit` returns true, up to `most` folders in total.
 pub fn walk(root: &Root, tops: Vec<String>, most: usize, mut visit: impl FnMut(&str) -> bool) {
     let (mut folders, mut at) = (tops, 0);
     while let Some(folder) = folders.get(at).cloned() {
@@ -156,8 +156,8 @@ impl Mount {
             && membership.controllers.iter().all(|controller| self.options.contains(controller))
     }
 
-    /// The folders of `group` and its parents below this mount, as far as they exist. A group that lies outside
-    /// of what is mounted (a container's own view) leaves the mount point itself.
+    /// The folders of `group` and its parents below this mount, as far as they exist. A group outside of what is mounted (a container's own
+    /// view) leaves the mount point itself.
     fn folders(&self, group: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
         let below = if self.group == "/" {
             group
@@ -196,7 +196,7 @@ fn memberships(text: &str) -> Vec<Membership> {
         .collect()
 }
 
-/// Reads `/proc/self/mountinfo` (proc_pid_mountinfo(5)); the last mount at a place hides those before.
+/// Reads `/proc/self/mountinfo` (proc_pid_mountinfo(5)); the last mount at a place hides earlier ones.
 fn mounts_in_mountinfo(text: &str) -> Vec<Mount> {
     let mount = |line: &str| -> Option<Mount> {
         let (mounted, file_system) = line.split_once(" - ")?;

@@ -14,12 +14,12 @@ const MAX_PERCENT: &str = "/sys/devices/system/cpu/intel_pstate/max_perf_pct";
 /// MSR_PM_ENABLE, IA32_HWP_CAPABILITIES and IA32_HWP_REQUEST.
 const HWP: [u64; 3] = [0x770, 0x771, 0x774];
 const THERMAL: &str = "/sys/class/thermal";
-/// Most zones, dies and devices looked at.
+/// The most zones, dies and devices read.
 const MAX_DEVICES: usize = 64;
 /// Most packages whose registers are read.
 const MAX_PACKAGES: usize = 16;
 
-/// Bits of a register that name a holder; the log of each stands `log` bits above it.
+/// Bits of a register that name a limiting cause; the log bit of each is `log` bits higher.
 struct Register {
     address: u64,
     log: u32,
@@ -71,7 +71,7 @@ pub(crate) fn read(root: &Root, heat: &BTreeMap<String, Throttling>) -> ClockHol
     }
 }
 
-/// Limits of packages that are in force; those of their parts, of memory and of the platform are left out. A limit of 0 is none
+/// Active limits of packages, without those of their parts, of memory and of the platform. A limit of 0 means none
 /// (Documentation/power/powercap/powercap.rst).
 fn power_limits(root: &Root) -> Vec<PowerLimit> {
     let mut limits = Vec::new();
@@ -103,8 +103,8 @@ fn power_limits(root: &Root) -> Vec<PowerLimit> {
     limits
 }
 
-/// What the first CPU of each package says holds its clock now, and has held it since its log was cleared; the range of the one that
-/// may choose from the lowest.
+/// What limits the clock of each package now, and has limited it since its log was cleared, as its first CPU reports; and the level range
+/// of the package with the lowest allowed level.
 fn registers(root: &Root) -> (Vec<HeldBy>, Vec<HeldBy>, Option<HwpRange>) {
     let (mut now, mut before, mut lowest) = (Vec::new(), Vec::new(), None::<HwpRange>);
     let mut seen = CpuList::default();
@@ -128,7 +128,7 @@ fn registers(root: &Root) -> (Vec<HeldBy>, Vec<HeldBy>, Option<HwpRange>) {
     (now, before, lowest)
 }
 
-/// From which levels the processor of this file of registers chooses, where it does.
+/// The range of levels that the processor with this register file chooses from, if it does.
 fn hwp_range(root: &Root, file: &str) -> Option<HwpRange> {
     let [enabled, able, asked] = HWP.map(|address| root.word_at(file, address));
     let byte = |word: u64, at: u32| word >> (8 * at) & 0xff;
@@ -147,7 +147,7 @@ fn next_not_in(cpus: &CpuList, seen: &mut CpuList, root: &Root) -> Option<u32> {
     Some(cpu)
 }
 
-/// Clocks outside the cores, of dies that tell what they had at boot.
+/// Uncore clocks, of dies that report their value at boot.
 fn uncore(root: &Root) -> Vec<UncoreClock> {
     let dies = root.list(UNCORE).into_iter().take(MAX_DEVICES);
     let clock = |domain: String| {

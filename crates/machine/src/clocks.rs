@@ -16,7 +16,7 @@ const CPUS: &str = "/sys/devices/system/cpu";
 /// Most policies whose current clock is asked for: the file may cost an interrupt on that CPU each.
 const MAX_CURRENT: usize = 64;
 
-/// What cpufreq says of all CPUs, read once for the inventory and the conditions.
+/// The cpufreq data of all CPUs, read once for the inventory and the conditions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Policies(Vec<Policy>);
 
@@ -36,8 +36,7 @@ pub(crate) fn policies(root: &Root) -> Policies {
     let folders: Vec<(u32, String)> =
         root.numbered(CPUFREQ, "policy").iter().map(|n| (n, format!("{CPUFREQ}/policy{n}"))).collect();
     let online = text::cpu_list(root.text("/sys/devices/system/cpu/online"));
-    // One policy a CPU, as intel_pstate and amd-pstate have: then each is its own CPU's, and a thousand files
-    // need not be read.
+    // One policy per CPU, as with intel_pstate and amd-pstate: then each belongs to its own CPU, and a thousand files need not be read.
     let one_a_cpu = folders.len() > 1 && folders.len() >= online.len();
     let step = folders.len().div_ceil(MAX_CURRENT).max(1);
     let mut known = Present::default();
@@ -117,7 +116,7 @@ pub(crate) fn fill(root: &Root, policies: &Policies, machine: &mut Machine) {
     let all = |hz: fn(&Policy) -> Option<u64>| policies.0.iter().filter_map(hz);
     machine.processor.min_hz = all(|p| p.least_hz).min();
     machine.processor.max_hz = all(|p| p.most_hz).max().or(machine.processor.max_hz);
-    // The base of the boot CPU's kind, as everything in `processor`; else what CPUID or the firmware said before.
+    // The base clock of the boot CPU's kind, as everything in `processor`; else what CPUID or the firmware reported before.
     let cppc = || root.text("/sys/devices/system/cpu/cpu0/acpi_cppc/nominal_freq").and_then(mhz);
     let base = all(|p| p.base_hz)
         .next()
@@ -138,8 +137,7 @@ pub fn hz_in_name(name: &str) -> Option<u64> {
     (0.1..=20.0).contains(&ghz).then(|| (ghz * 1e9).round() as u64)
 }
 
-/// The clock settings in groups of CPUs with the same ones; where there is no cpufreq, one group with the clocks
-/// that `/proc/cpuinfo` tells, or none.
+/// The clock settings, one group per set of CPUs with equal ones; without cpufreq, one group with the clocks in `/proc/cpuinfo`, or none.
 pub(crate) fn settings(root: &Root, policies: &Policies) -> Vec<ClockSetting> {
     type Key = (Option<String>, Option<String>, Option<String>, Option<u32>, [Option<u64>; 3]);
     let mut groups: BTreeMap<Key, ClockSetting> = BTreeMap::new();
@@ -163,8 +161,8 @@ pub(crate) fn settings(root: &Root, policies: &Policies) -> Vec<ClockSetting> {
     settings
 }
 
-/// The clock that /proc/cpuinfo tells, where the CPUs count it (APERF, MPERF). Elsewhere, as in most virtual machines, that
-/// line holds the rate of the TSC, whatever the clock is (`arch_freq_get_on_cpu` and `show_cpuinfo` in arch/x86/kernel).
+/// The clock in /proc/cpuinfo if the CPUs count it (APERF, MPERF). Otherwise, as in most virtual machines, that line has the rate of the
+/// TSC, whatever the clock is (`arch_freq_get_on_cpu` and `show_cpuinfo` in arch/x86/kernel).
 fn without_cpufreq(root: &Root) -> Option<ClockSetting> {
     let cpuinfo = root.text("/proc/cpuinfo")?;
     let flags = fields(&cpuinfo, "flags").next()?;
@@ -177,7 +175,7 @@ fn without_cpufreq(root: &Root) -> Option<ClockSetting> {
     Some(ClockSetting { cpus, current_hz: Some(current_hz), ..ClockSetting::default() })
 }
 
-/// Whether clocks above nominal are allowed, and the file that says so.
+/// Whether clocks above nominal are allowed, and the file that shows it.
 pub(crate) fn boost(root: &Root) -> Option<(bool, String)> {
     let off_when_one = "/sys/devices/system/cpu/intel_pstate/no_turbo";
     // Any hardware P-state driver, acpi-cpufreq and cppc; then a policy's own switch (Linux 6.11); then the file

@@ -6,12 +6,12 @@ use record::machine::Processor;
 use crate::Root;
 use crate::text::{self, field};
 
-/// `x86_64` or `aarch64`; the kernel's word for any other; empty where nothing tells.
+/// `x86_64` or `aarch64`; the kernel's word for any other; empty if unknown.
 pub(crate) fn architecture(root: &Root, cpuinfo: &str) -> String {
     if root.is_live() {
         return std::env::consts::ARCH.to_owned();
     }
-    // hwloc's captures carry what uname said.
+    // hwloc's captures contain the output of uname.
     let uname = root.text("/proc/hwloc-nofile-info").unwrap_or_default();
     if let Some(name) = field(&uname, "Architecture").and_then(text::name) {
         return if name == "arm64" { "aarch64".to_owned() } else { name };
@@ -23,7 +23,7 @@ pub(crate) fn architecture(root: &Root, cpuinfo: &str) -> String {
     by_keys(cpuinfo).or_else(|| root.exists(register).then_some("aarch64")).unwrap_or_default().to_owned()
 }
 
-/// Other architectures by a line of theirs: its key, how its value begins; then where they name the maker, the processor and its
+/// Other architectures by a characteristic line: its key and the beginning of its value; then the keys of the vendor, the processor and its
 /// nominal clock in MHz.
 const OTHERS: [(&str, &str, &str, [&str; 3]); 9] = [
     ("vendor_id", "IBM/S390", "s390x", ["vendor_id", "", "cpu MHz static"]),
@@ -50,8 +50,7 @@ fn by_keys(cpuinfo: &str) -> Option<&'static str> {
     other.or_else(|| {
         let of_x86 = |name: &str| name.contains("Intel(R)") || name.starts_with("AMD ");
         field(cpuinfo, "vendor_id").or_else(|| field(cpuinfo, "model name").filter(|name| of_x86(name)))?;
-        // `lm` is long mode: a 32-bit-only processor is none of ours. What is quoted in part may lack
-        // flags.
+        // `lm` is long mode: 32-bit-only processors are unsupported. A partial quotation may lack flags.
         let flags = field(cpuinfo, "flags").map(str::split_ascii_whitespace);
         Some(if flags.is_none_or(|mut flags| flags.any(|flag| matches!(flag, "lm" | "avx"))) {
             "x86_64"

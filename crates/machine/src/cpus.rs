@@ -20,7 +20,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         .map(|id| Cpu { id, online: online.contains(id), allowed: online.contains(id), ..Cpu::default() })
         .collect();
     if machine.cpus.is_empty() && root.is_live() {
-        // A sandbox that hides sysfs and procfs still lets a thread ask where it may run.
+        // A sandbox that hides sysfs and procfs still lets a thread query where it may run.
         let own = os::pin::allowed().unwrap_or_default();
         machine.cpus =
             own.iter().map(|id| Cpu { id, online: true, allowed: true, ..Cpu::default() }).collect();
@@ -51,7 +51,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
 /// Counts everything once the CPUs know their places. `allowed` stays absent for a captured tree.
 pub(crate) fn count(root: &Root, machine: &mut Machine) {
     let distinct = |of: fn(&Cpu) -> Option<u32>| {
-        // Where some CPUs have no place, how many places there are is not known.
+        // If some CPUs have no place, the number of places is unknown.
         let numbers: Option<Vec<u32>> = machine.cpus.iter().filter(|cpu| cpu.online).map(of).collect();
         let mut numbers = numbers?;
         numbers.sort_unstable();
@@ -72,7 +72,7 @@ pub(crate) fn count(root: &Root, machine: &mut Machine) {
     counts.cpus_allowed = allowed;
 }
 
-/// A count, absent where nothing was found: what the machine does not tell is not 0.
+/// A count, absent if nothing was found: unknown is not 0.
 fn count_of(number: usize) -> Option<u32> {
     u32::try_from(number).ok().filter(|number| *number > 0)
 }
@@ -128,7 +128,7 @@ fn present(root: &Root, folders: &CpuList, notes: &mut Notes) -> CpuList {
     }
 }
 
-/// The CPUs online. One that is online and has a folder is present, whatever the list of those says.
+/// The online CPUs. An online CPU with a folder is present, whatever the list of present ones contains.
 fn online(root: &Root, present: &mut CpuList, folders: &CpuList, notes: &mut Notes) -> CpuList {
     let path = format!("{CPUS}/online");
     if let Some(listed) = notes.list(root, &path) {
@@ -142,7 +142,7 @@ fn online(root: &Root, present: &mut CpuList, folders: &CpuList, notes: &mut Not
             return online;
         }
     }
-    // Each CPU says so itself; the boot CPU often cannot be taken offline and then has no such file.
+    // Each CPU has its own file; the boot CPU often cannot be taken offline and then lacks it.
     let is_online = |cpu: &u32| root.text(&format!("{CPUS}/cpu{cpu}/online")).is_none_or(|text| text != "0");
     let online: CpuList = present.iter().filter(is_online).collect();
     if online.is_empty() && !present.is_empty() {
@@ -152,7 +152,7 @@ fn online(root: &Root, present: &mut CpuList, folders: &CpuList, notes: &mut Not
     online
 }
 
-/// The CPUs that `/proc/cpuinfo` lists, those online: all that is left without sysfs.
+/// The CPUs listed in `/proc/cpuinfo`, the online ones: the only source without sysfs.
 fn cpus_in_cpuinfo(text: &str) -> CpuList {
     text.lines()
         .filter_map(|line| line.split_once(':'))

@@ -1,4 +1,4 @@
-//! A machine of which a text quotes some files: what they say stands, and what follows from files that nobody quoted does not.
+//! A machine of which a text quotes some files: their content counts, but conclusions from missing files do not.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use crate::{Inspection, Root, inspect};
 
 const NODES: &str = "/sys/devices/system/node";
 
-/// As [`inspect`], of a [`Root::excerpt`]: a list of CPUs or nodes needs a file that holds all of it, since folders that are
-/// quoted are some of those there are.
+/// As [`inspect`], for a [`Root::excerpt`]: a list of CPUs or nodes needs a file with the complete list, since the quoted folders are only
+/// some of them.
 pub fn inspect_excerpt(root: &Root) -> Inspection {
     let mut found = inspect(root);
     let Inspection { machine, coverage, .. } = &mut found;
-    // They speak of files that are missing.
+    // They refer to missing files.
     coverage.clear();
     machine.notes.clear();
     let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
@@ -26,9 +26,9 @@ pub fn inspect_excerpt(root: &Root) -> Inspection {
     }
     nodes(root, machine);
     offline_siblings(root, machine);
-    // A list of flags that was cut lacks the one by which 64 bits are known.
+    // A truncated list of flags lacks the one that indicates 64 bits.
     machine.architecture = std::mem::take(&mut machine.architecture).replace("i686", "");
-    // x86 kernels tell flags in an order, and `lahf_lm` stands behind those that are asked for.
+    // x86 kernels list flags in a fixed order, and `lahf_lm` comes after the required ones.
     let flags = field(&cpuinfo, "flags").unwrap_or_default();
     if machine.architecture == "x86_64" && !flags.split_ascii_whitespace().any(|flag| flag == "lahf_lm") {
         let processor = &mut machine.processor;
@@ -40,7 +40,7 @@ pub fn inspect_excerpt(root: &Root) -> Inspection {
     found
 }
 
-/// Siblings that were taken offline after a text quoted their core's list.
+/// Siblings taken offline after a text quoted their core's list.
 fn offline_siblings(root: &Root, machine: &mut Machine) {
     let list = |cpu: u32, name: &str| root.cpu_list(&format!("{CPUS}/cpu{cpu}/topology/{name}"));
     let lists = |cpu: u32| list(cpu, "thread_siblings_list").or_else(|| list(cpu, "core_cpus_list"));
@@ -51,7 +51,7 @@ fn offline_siblings(root: &Root, machine: &mut Machine) {
     }
 }
 
-/// Whether `/proc/cpuinfo` is quoted to its end: each package has as many CPUs as it says; where none says, they are several and
+/// Whether `/proc/cpuinfo` is quoted to its end: each package has as many CPUs as it reports; if none reports that, there are several
 /// without a gap.
 fn is_whole(cpuinfo: &str) -> bool {
     let numbers: Vec<u32> = fields(cpuinfo, "processor").map_while(|number| number.parse().ok()).collect();
@@ -70,7 +70,7 @@ fn is_whole(cpuinfo: &str) -> bool {
         && packages.values().all(|(cpus, all)| *all == Some(*cpus))
 }
 
-/// Of CPUs and caches only what a file says of one of them.
+/// Keeps only those properties of CPUs and caches that a file has for one of them.
 fn forget_cpus(root: &Root, machine: &mut Machine) {
     machine.cpus.clear();
     machine.counts = Counts::default();
@@ -84,7 +84,7 @@ fn forget_cpus(root: &Root, machine: &mut Machine) {
     }
 }
 
-/// Nodes are those of the list of all; without it those of which a file tells CPUs or memory, and nobody counts them.
+/// Nodes are those in the complete list; without it those for which a file has CPUs or memory, and their number is unknown.
 fn nodes(root: &Root, machine: &mut Machine) {
     let listed = root.cpu_list(&format!("{NODES}/online"));
     let is_quoted = |id: u32| root.exists(&format!("{NODES}/node{id}"));

@@ -1,9 +1,9 @@
 //! Instruction-set features that matter for speed, out of the flags that the kernel lists, in a fixed order; and
 //! the widest vectors that they give.
 
-/// x86-64 features in the order in which they are told: vectors from narrow to wide, matrices, cryptography, bit
-/// and string instructions, memory and cache instructions, transactions, pages, waiting and time. Names are the
-/// kernel's (`arch/x86/include/asm/cpufeatures.h`).
+/// x86-64 features in output order: vectors from narrow to wide, matrices, cryptography, bit and string instructions,
+/// memory and cache instructions, transactions, pages, waiting and time. Names are the kernel's
+/// (`arch/x86/include/asm/cpufeatures.h`).
 #[rustfmt::skip]
 const X86: &[&str] = &[
     "pni", "ssse3", "sse4_1", "sse4_2", "sse4a", "avx", "f16c", "fma", "fma4", "xop", "avx2", "avx_vnni",
@@ -23,7 +23,7 @@ const X86: &[&str] = &[
     "cat_l3", "mba",
 ];
 
-/// aarch64 features in the order in which they are told; names are the kernel's (`arch/arm64/kernel/cpuinfo.c`).
+/// aarch64 features in output order; names are the kernel's (`arch/arm64/kernel/cpuinfo.c`).
 #[rustfmt::skip]
 const AARCH64: &[&str] = &[
     "fp", "asimd", "fphp", "asimdhp", "asimdrdm", "asimddp", "asimdfhm", "fcma", "jscvt", "frint", "i8mm",
@@ -49,9 +49,8 @@ pub fn select(architecture: &str, flags: &str) -> Vec<String> {
     order.iter().filter(|name| present.contains(**name)).map(|name| (*name).to_owned()).collect()
 }
 
-/// The widest vectors in bits that these features give. The kernel lists a feature only where it also saves the
-/// registers, so the flag is enough. `None` on aarch64 with SVE, whose width no flag shows, and where there are
-/// no flags.
+/// The widest vectors in bits with these features. The kernel only lists a feature if it also saves the registers, so
+/// that the flag is enough. `None` on aarch64 with SVE, whose width no flag shows, and without flags.
 pub fn vector_bits(architecture: &str, features: &[String]) -> Option<u32> {
     let has = |name: &str| features.iter().any(|feature| feature == name);
     match architecture {

@@ -5,8 +5,7 @@ use std::io::Read;
 
 use crate::Root;
 
-/// Its processor, the machine's own number (or that of its boot), and what of it this process may use: each as in its file
-/// it.
+/// Its processor, the machine ID (or the boot ID), and the part of the machine that this process may use: each as in its file.
 pub fn identity(root: &Root) -> BTreeMap<&'static str, Option<String>> {
     let status = root.text("/proc/self/status").unwrap_or_default();
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));

@@ -20,7 +20,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
     };
     machine.idle_states = states(root, 0);
     if machine.idle_states.is_empty() {
-        // A kernel with an idle driver registered tells states for any CPU that is online.
+        // A kernel with a registered idle driver lists states for every online CPU.
         let online = text::cpu_list(root.text("/sys/devices/system/cpu/online"));
         if let Some(cpu) = online.first().filter(|cpu| *cpu != 0) {
             machine.idle_states = states(root, cpu);

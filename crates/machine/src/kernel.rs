@@ -8,9 +8,9 @@ use record::{Coverage, Machine};
 use crate::Root;
 use crate::text::{self, assignment, field};
 
-/// Longest build line kept, in characters; real ones have up to some 300.
+/// The longest build line stored, in characters; real ones have up to some 300.
 const MAX_VERSION: usize = 500;
-/// Most boot options kept, and the longest, in characters: a list of isolated CPUs may be long.
+/// The most boot options stored, and the longest, in characters: a list of isolated CPUs may be long.
 const MAX_OPTIONS: usize = 100;
 const MAX_OPTION: usize = 2000;
 /// Longest kernel configuration read, packed and unpacked. Distributions' have some 300 kB.
@@ -118,14 +118,14 @@ fn preemption(root: &Root, version: Option<&str>, cmdline: &str, config: &str) -
     if root.text("/sys/kernel/realtime").is_some_and(|text| text == "1") {
         return Some("rt");
     }
-    // `none voluntary (full) lazy`, for root where debugfs is mounted.
+    // `none voluntary (full) lazy`, for root if debugfs is mounted.
     if let Some(text) = root.text("/sys/kernel/debug/sched/preempt") {
         let chosen = text.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
         if let Some(model) = chosen.and_then(|(word, _)| model(word)) {
             return Some(model);
         }
     }
-    // The build line says `#1 SMP PREEMPT_DYNAMIC …`; what stands before the `#` is the builder's.
+    // The build line contains `#1 SMP PREEMPT_DYNAMIC …`; the text before the `#` is the builder's.
     let build = version.and_then(|line| line.split_once('#')).map_or("", |(_, build)| build);
     let says = |flag: &str| build.split(' ').any(|word| word == flag);
     let set = |option: &str| assignment(config, option) == Some("y");

@@ -1,8 +1,8 @@
 //! Which kind of core each CPU is, on machines with several kinds; `None` on all others.
 //!
-//! Intel's kernels list the CPUs of each kind beside their counters, Arm's cores carry their own name (MIDR). For
-//! the rest the kernel's capacities tell, or the design shows: cores whose first-level caches differ, or (AMD's dense
-//! cores, which have the same caches) whose highest clocks lie far apart, are of different kinds.
+//! Intel's kernels list the CPUs of each kind beside their counters, and Arm's cores have their own name (MIDR). For
+//! the rest the kernel's capacities decide, or the design does: cores with different first-level caches, or with
+//! highest clocks that are far apart (AMD's dense cores, which have the same caches), are of different kinds.
 
 use std::collections::BTreeMap;
 
@@ -21,9 +21,9 @@ const INTEL: [(&str, &str); 3] = [
     ("/sys/devices/cpu_lowpower/cpus", "low-power"),
 ];
 
-/// Highest clocks that differ by this factor belong to different designs. Favoured cores of one design differ by
-/// up to a tenth (Intel's Turbo Boost Max 3.0, AMD's preferred cores); dense cores run a quarter slower or more
-/// (3.5 against 4.9 GHz on a Ryzen 5 7545U, 3.3 against 5.1 GHz on a Ryzen AI 9 HX 370, by AMD's tables).
+/// Highest clocks that differ by this factor belong to different designs. Favoured cores of one design differ by up to
+/// a tenth (Intel's Turbo Boost Max 3.0, AMD's preferred cores); dense cores run a quarter slower or more (3.5 compared
+/// with 4.9 GHz on a Ryzen 5 7545U, 3.3 compared with 5.1 GHz on a Ryzen AI 9 HX 370, in AMD's tables).
 const FAR_APART: f64 = 1.25;
 
 /// Capacities are shares of 1024, the fastest's; firmware may put a fast core a little above it.
@@ -58,7 +58,7 @@ pub fn by_design(machine: &mut Machine) {
     }
 }
 
-/// The kind of each CPU where there are at least two kinds, empty where there is one, nothing where it is not told.
+/// The kind of each CPU if there are at least two kinds, empty with one kind, `None` if unknown.
 type Kinds = Option<BTreeMap<u32, String>>;
 
 fn capacities(root: &Root, online: &CpuList, cpus: &mut [Cpu]) {
@@ -66,7 +66,7 @@ fn capacities(root: &Root, online: &CpuList, cpus: &mut [Cpu]) {
         let capacity: u32 = root.number(&format!("{CPUS}/cpu{cpu}/cpu_capacity"))?;
         if (1..=MAX_CAPACITY).contains(&capacity) { Some(capacity) } else { None }
     };
-    // Where the first two CPUs have none, none has.
+    // If the first two CPUs have none, no CPU has.
     if online.iter().take(2).all(|cpu| capacity(cpu).is_none()) {
         return;
     }
@@ -95,10 +95,10 @@ fn from_midr(root: &Root, online: &CpuList) -> Kinds {
     }
     let mut midrs = midrs_in_cpuinfo(&root.text("/proc/cpuinfo").unwrap_or_default());
     midrs.retain(|cpu, _| online.contains(*cpu));
-    // Some kernels tell what the last CPU is, once for all.
+    // Some kernels report only the last CPU, once for all.
     if midrs.len() < online.len() {
         let register = |cpu: u32| Midr::of_cpu(root, cpu).map(|midr| (cpu, (midr.implementer, midr.part)));
-        // Where the first CPU has no such file, none has.
+        // If the first CPU has no such file, no CPU has.
         register(online.first()?)?;
         midrs = online.iter().filter_map(register).collect();
     }
@@ -139,7 +139,7 @@ fn midrs_in_cpuinfo(text: &str) -> BTreeMap<u32, (u32, u32)> {
     midrs
 }
 
-/// Classes of capacities of which the next is far above the one before.
+/// Classes of capacities, each far above the previous one.
 fn from_capacities(machine: &Machine, online: &CpuList) -> Kinds {
     let mut capacities: Vec<u32> =
         machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.capacity).collect::<Option<_>>()?;
@@ -179,8 +179,8 @@ fn from_clocks(machine: &Machine, online: &CpuList) -> Kinds {
     name_by_speed(machine, online, |cpu| cpu.max_hz.map(|hz| hz > middle))
 }
 
-/// Names classes of CPUs from the fastest on: by the kernel's capacities, where there are none by the highest clock.
-/// Nothing where there is one class, or where nothing tells which is the fast one.
+/// Names classes of CPUs from the fastest on: by the kernel's capacities, else by the highest clock. `None` with a
+/// single class, or if it is unknown which one is fast.
 fn name_by_speed<C: Ord>(machine: &Machine, online: &CpuList, class: impl Fn(&Cpu) -> Option<C>) -> Kinds {
     let mut classes: BTreeMap<C, ((u32, u64), CpuList)> = BTreeMap::new();
     for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {

@@ -24,7 +24,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
 
     let listed = |key: &str| field(&status, key).and_then(|text| text.parse::<CpuList>().ok());
     let affinity = if root.is_live() { os::pin::allowed() } else { None };
-    // The kernel lists CPUs that are possible, online or not.
+    // The kernel lists possible CPUs, online or not.
     let affinity = affinity.or_else(|| listed("Cpus_allowed_list")).map(|list| list.intersection(&online));
     limits.affinity = affinity.filter(|list| !list.is_empty()).unwrap_or_default();
     let cpuset = effective(root, &cgroups, "cpus");
@@ -62,7 +62,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
         Some(Soft::At(priority)) => Some(u32::try_from(priority).unwrap_or(MAX_PRIORITY).min(MAX_PRIORITY)),
         None => None,
     };
-    // Nobody can lock more than there is.
+    // Nobody can lock more than the available memory.
     limits.locked_bytes = match soft_limit(&rlimits, "Max locked memory") {
         _ if capable(CAP_IPC_LOCK) => machine.memory_bytes,
         Some(Soft::Unlimited) => machine.memory_bytes,
@@ -182,7 +182,7 @@ fn tightest_memory(root: &Root, cgroups: &Cgroups) -> Option<Memory> {
     tightest
 }
 
-/// Bytes of a limit. `max` is none, nor are the 2^63 less a page that version 1 writes for none.
+/// Bytes of a limit. `max` means unlimited, and so do the 2^63 less a page that version 1 writes.
 fn limit_of(text: &str) -> Option<u64> {
     text.trim().parse::<u64>().ok().filter(|bytes| *bytes < 1 << 60)
 }

@@ -1,9 +1,8 @@
-//! Which channel, and which package or node, a memory slot belongs to, read from the two free texts that the
-//! firmware gives each slot.
+//! Which channel, and which package or node, a memory slot belongs to, read from the two free texts that firmware has for each slot.
 //!
-//! No two board makers write them alike, and the same text means different things (`DIMM_A1` is channel A on a
-//! desktop and processor A on a PowerEdge). So a part is believed only if every slot of the machine tells it in the
-//! same text, and a letter alone only where nothing else can be meant. Unknown parts stay `None`.
+//! Every board vendor writes them differently, and the same text has different meanings (`DIMM_A1` is channel A on a desktop and processor
+//! A on a PowerEdge). So a part only counts if every slot of the machine has it in the same text, and a letter alone only if it is
+//! unambiguous. Unknown parts stay `None`.
 
 /// What was read for one slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,7 +13,7 @@ pub(crate) struct Place {
     pub node: Option<u32>,
 }
 
-/// What one text tells.
+/// The parts found in one text.
 #[derive(Clone, Debug, Default)]
 struct Location {
     package: Option<u32>,
@@ -26,21 +25,21 @@ struct Location {
     letter: Option<(String, u32)>,
 }
 
-/// A channel with what its text says of node and controller.
+/// A channel with the node and controller in its text.
 type NamedChannel = (Option<u32>, Option<u32>, String);
 
-/// Highest number believed to be a package, node or channel.
+/// The highest plausible number of a package, node or channel.
 const MAX_NUMBER: u32 = 1023;
 
-/// The places of the slots whose (locator, bank locator) these are, in the same order.
+/// The places of the slots with these (locator, bank locator) texts, in the same order.
 pub(crate) fn places(slots: &[(Option<&str>, Option<&str>)]) -> Vec<Place> {
     let read = |text: Option<&str>| text.map(read_locator).unwrap_or_default();
     let locators: Vec<Location> = slots.iter().map(|(locator, _)| read(*locator)).collect();
     let banks: Vec<Location> = slots.iter().map(|(_, bank)| read(*bank)).collect();
 
-    // The word node is no NUMA node: boards number packages, dies, memory controllers or slots by it, some of them anew
-    // in each package. It only tells channels of one number apart, and only in the text that tells the channel, as the
-    // controller does: elsewhere it may be another kind of number.
+    // The word node is not a NUMA node: boards number packages, dies, memory controllers or slots with it, some restarting in each package.
+    // It only distinguishes channels with the same number, and, like the controller, only in the text with the channel: elsewhere it may be
+    // another kind of number.
     let package = from_zero(
         all(&banks, |location| location.package).or_else(|| all(&locators, |location| location.package)),
     );
@@ -52,7 +51,7 @@ pub(crate) fn places(slots: &[(Option<&str>, Option<&str>)]) -> Vec<Place> {
         (None, Some(channels)) => (Some(channels), &banks),
         (None, None) => (by_letter(&locators, package.is_some()), &banks),
     };
-    // Without packages such a number in the other text may be one of them: then one channel's name may be two channels'.
+    // Without packages such a number in the other text may be a package: then one channel's name may stand for two channels.
     let doubtful = package.is_none() && other.iter().any(|location| location.node != other[0].node);
     let channel = channel.filter(|_| !doubtful);
 
@@ -74,20 +73,20 @@ pub(crate) fn places(slots: &[(Option<&str>, Option<&str>)]) -> Vec<Place> {
         .collect()
 }
 
-/// A part that every slot tells.
+/// A part that every slot has.
 fn all<T>(texts: &[Location], part: impl Fn(&Location) -> Option<T>) -> Option<Vec<T>> {
     if texts.is_empty() { None } else { texts.iter().map(part).collect() }
 }
 
-/// Numbers counted from 0, whether the maker counts from 0 or from 1; nothing where neither fits.
+/// Numbers counted from 0, whether the vendor counts from 0 or from 1; `None` if neither fits.
 fn from_zero(numbers: Option<Vec<u32>>) -> Option<Vec<u32>> {
     let numbers = numbers?;
     let first = *numbers.iter().min()?;
     (first <= 1).then(|| numbers.iter().map(|number| number - first).collect())
 }
 
-/// Channels by the letters beside DIMM: where the same text names the package too, or on boards with at most two
-/// slots a letter and more than one letter, as desktops have.
+/// Channels by the letters beside DIMM: if the same text also names the package, or on boards with more than one letter and at most two
+/// slots per letter, as on desktops.
 fn by_letter(locators: &[Location], with_package: bool) -> Option<Vec<NamedChannel>> {
     let letters = all(locators, |location| location.letter.clone())?;
     let package_beside = with_package && locators.iter().all(|location| location.package.is_some());
@@ -104,7 +103,7 @@ enum Token {
     Number(u32),
 }
 
-/// Letters (lower case) and numbers in order, each with whether it follows the one before without a gap.
+/// Letters (lower case) and numbers in order, each with whether it directly follows the previous one.
 fn tokens(text: &str) -> Vec<(Token, bool)> {
     let mut tokens = Vec::new();
     let mut glued = false;
@@ -119,7 +118,7 @@ fn tokens(text: &str) -> Vec<(Token, bool)> {
         if first.is_ascii_alphabetic() {
             tokens.push((Token::Word(run.to_ascii_lowercase()), glued));
         } else if first.is_ascii_digit() {
-            // A number too long to be one cannot be a package; it is kept as such.
+            // A number too long to parse cannot be a package; it is stored as such.
             tokens.push((Token::Number(run.parse().unwrap_or(u32::MAX)), glued));
         }
         glued = first.is_ascii_alphanumeric();
@@ -166,7 +165,7 @@ fn read_locator(text: &str) -> Location {
                 }
             }
             "dimm" => {
-                // DIMM_A1, DIMM A1. The letter of DIMM1A is no channel: ProLiants letter the order of population, and on
+                // DIMM_A1, DIMM A1. The letter of DIMM1A is not a channel: ProLiants use it for the order of population, and on
                 // Supermicro's older boards the number is the channel.
                 let beside = match (letter(at + 1), number(at + 2)) {
                     (Some(letter), Some((number, true))) => Some((letter, number)),
@@ -191,7 +190,7 @@ fn read_locator(text: &str) -> Location {
     location
 }
 
-/// One letter up to P: 16 channels are the most that any package has.
+/// One letter up to P: no package has more than 16 channels.
 fn is_channel_letter(word: &str) -> bool {
     matches!(word.as_bytes(), [b'a'..=b'p'])
 }

@@ -1,5 +1,4 @@
-//! Memory devices: from the firmware's SMBIOS table where this user may read it, or from what udev decoded of it
-//! and leaves for every user.
+//! Memory devices: from the firmware's SMBIOS table if this user may read it, or from udev's decoded copy, which every user may read.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +17,14 @@ const MAX_TABLE: usize = 1 << 20;
 const ENTRIES: &str = "/sys/firmware/dmi/entries";
 /// Longest structure read: 255 bytes and its strings.
 const MAX_ENTRY: usize = 1 << 16;
-/// Where udev keeps the properties of the DMI device: systemd 248 and later decode the memory devices (udev's
-/// `dmi_memory_id`), and everybody may read them.
+/// Where udev stores the properties of the DMI device: systemd 248 and later decode the memory devices (udev's `dmi_memory_id`), and
+/// everybody may read them.
 const UDEV: &str = "/run/udev/data/+dmi:id";
 /// The entry in the coverage.
 const WHAT: &str = "memory devices";
 
-/// Fills [`Machine::memory_devices`], and the processor's name and clock as the firmware tells them. Architecture and
-/// hypervisor must be known already.
+/// Fills [`Machine::memory_devices`], and the processor's name and clock as reported by the firmware. Architecture and hypervisor must
+/// already be known.
 pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let Some(table) = root.bytes(TABLE, MAX_TABLE).or_else(|| from_entries(root)) else {
         return without_table(root, machine, coverage);
@@ -38,11 +37,10 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
             table = TABLE
         ));
     }
-    // QEMU puts its board's version where the processor's name belongs.
+    // QEMU puts its board's version in place of the processor's name.
     let of_qemu = |name: &String| name.starts_with("pc-") || name.starts_with("virt-");
     machine.processor.firmware_name = tables.processor.filter(|name| !of_qemu(name));
-    // Virtual firmware makes the clock up: QEMU's says 2 GHz on any host. Where clocks are boosted, the clock at boot is
-    // not the nominal one.
+    // Virtual firmware invents the clock: QEMU's reports 2 GHz on any host. With boosted clocks, the clock at boot is not the nominal one.
     let is_bare = machine.virtualization.hypervisor.as_deref() == Some("none");
     if is_bare && machine.architecture == "aarch64" {
         machine.processor.base_hz = machine.processor.base_hz.or(tables.processor_hz);
@@ -55,7 +53,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     machine.memory_devices = tables.devices;
 }
 
-/// The table's structures for processors, memory arrays and devices, where they lie as single files
+/// The table's structures for processors, memory arrays and devices, if they exist as single files
 /// (Documentation/ABI/testing/sysfs-firmware-dmi-entries of the kernel).
 fn from_entries(root: &Root) -> Option<Vec<u8>> {
     let is_wanted = |name: &String| ["4-", "16-", "17-"].iter().any(|kind| name.starts_with(kind));
@@ -64,7 +62,7 @@ fn from_entries(root: &Root) -> Option<Vec<u8>> {
         .filter_map(|name| root.bytes(&format!("{ENTRIES}/{name}/raw"), MAX_ENTRY))
         .flatten()
         .collect();
-    // The end is a structure of type 127, too.
+    // The end is also a structure, of type 127.
     (!table.is_empty()).then(|| [table, vec![127, 4, 0xff, 0xff, 0, 0]].concat())
 }
 

@@ -56,7 +56,7 @@ fn parts(implementer: u32) -> impl Iterator<Item = &'static str> {
     below.take_while(|line| line.starts_with("  "))
 }
 
-/// What stands behind this number, in hexadecimal, at the beginning of a line.
+/// The text after this number, in hexadecimal, at the beginning of a line.
 fn named(lines: impl IntoIterator<Item = &'static str>, number: u32) -> Option<&'static str> {
     lines.into_iter().find_map(|line| {
         let (digits, name) = line.split_once(' ')?;
@@ -64,8 +64,8 @@ fn named(lines: impl IntoIterator<Item = &'static str>, number: u32) -> Option<&
     })
 }
 
-/// The name of the core's design, where that differs from [`name`] (`TaiShan v110` inside a Kunpeng 920), or
-/// [`name`] itself with the series' own spelling (`Neoverse N1`).
+/// The name of the core's design if it differs from [`name`] (`TaiShan v110` inside a Kunpeng 920), or [`name`] itself
+/// with the series' own spelling (`Neoverse N1`).
 pub fn microarchitecture(implementer: u32, part: u32) -> Option<String> {
     Some(match (implementer, part) {
         (0x48, 0xd01) => "TaiShan v110".to_owned(),

@@ -8,7 +8,7 @@ const FOLDER: &str = "/sys/devices/system/cpu/vulnerabilities";
 
 /// Most vulnerabilities read; Linux 6.18 lists twenty-odd.
 const MAX: usize = 128;
-/// Longest text kept, in characters; what it says of Spectre v2 has some 200.
+/// The longest text stored, in characters; that on Spectre v2 has some 200.
 const MAX_TEXT: usize = 1000;
 
 /// Fills the mitigations of [`Machine::kernel`].

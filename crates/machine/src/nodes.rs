@@ -17,7 +17,7 @@ const NODES: &str = "/sys/devices/system/node";
 const TIERS: &str = "/sys/devices/virtual/memory_tiering";
 /// The folder of the DAX devices (Documentation/ABI/testing/sysfs-bus-dax).
 const DAX: &str = "/sys/bus/dax/devices";
-/// DAX devices that are looked at.
+/// The most DAX devices read.
 const MOST_DAX: usize = 1024;
 /// No memory is larger (1 PiB).
 const MAX_MEMORY: u64 = 1 << 50;
@@ -84,8 +84,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     if let (Some(total), Some(nodes)) = (total, nodes_bytes)
         && total.abs_diff(nodes) > total / 8
     {
-        // Seen in guests whose memory was added after boot: what programs get is what /proc/meminfo counts. Which node has the
-        // rest nobody tells.
+        // Occurs in guests whose memory was added after boot: programs get what /proc/meminfo counts. Which node has the rest is unknown.
         notes.add("the nodes' memory does not add up to the machine's memory", NODES);
         let only = (machine.nodes.len() == 1).then_some(total);
         for node in machine.nodes.iter_mut().filter(|node| node.bytes != Some(0)) {
@@ -127,7 +126,7 @@ fn cpus_of(root: &Root, id: u32, online: &CpuList, taken: &mut CpuList, notes: &
     cpus
 }
 
-/// The memory of a node and what of it is free, in bytes.
+/// The memory of a node and its free part, in bytes.
 fn memory_of(root: &Root, id: u32, notes: &mut Notes) -> (Option<u64>, Option<u64>) {
     let path = format!("{NODES}/node{id}/meminfo");
     let Some(text) = root.text(&path) else {
@@ -146,7 +145,7 @@ fn memory_of(root: &Root, id: u32, notes: &mut Notes) -> (Option<u64>, Option<u6
     (total, free.filter(|free| total.is_none_or(|total| *free <= total)))
 }
 
-/// Bytes of the cache before a node's memory, of the outermost where there are several.
+/// Bytes of the cache in front of a node's memory, the outermost if there are several.
 fn memory_side_cache(root: &Root, id: u32) -> Option<u64> {
     let folder = format!("{NODES}/node{id}/memory_side_cache");
     let last = root.numbered(&folder, "index").iter().next_back()?;
@@ -159,8 +158,7 @@ fn tiers(root: &Root) -> Vec<(u32, CpuList)> {
     root.numbered(TIERS, "memory_tier").iter().filter_map(tier).collect()
 }
 
-/// Bytes of the DAX devices that the kernel uses as memory, by the node that they are. Others are programs' own, and no memory
-/// of the machine.
+/// Bytes of the DAX devices that the kernel uses as memory, by their node. Others belong to programs, and are no memory of the machine.
 fn dax(root: &Root) -> BTreeMap<u32, u64> {
     let mut bytes = BTreeMap::<u32, u64>::new();
     for device in root.list(DAX).iter().take(MOST_DAX) {
@@ -178,8 +176,8 @@ fn dax(root: &Root) -> BTreeMap<u32, u64> {
     bytes
 }
 
-/// What the firmware tells of a node's memory. Class 1 is the access from the nearest CPUs; class 0, which older kernels have
-/// alone, that from the nearest initiator of any kind.
+/// The firmware's data on a node's memory. Class 1 is the access from the nearest CPUs; class 0, the only one in older kernels, that from
+/// the nearest initiator of any kind.
 fn access(root: &Root, id: u32) -> Option<Access> {
     let class = |class: u32| {
         let folder = format!("{NODES}/node{id}/access{class}/initiators");
@@ -196,7 +194,7 @@ fn access(root: &Root, id: u32) -> Option<Access> {
     class(1).or_else(|| class(0))
 }
 
-/// The distances to all nodes in their order; empty where they are not told for each of them.
+/// The distances to all nodes in order; empty unless there is one for each of them.
 fn distances_of(root: &Root, id: u32, nodes: usize, notes: &mut Notes) -> Vec<u32> {
     let path = format!("{NODES}/node{id}/distance");
     notes.read(root, &path, |text| distances(text).filter(|row| row.len() == nodes)).unwrap_or_default()

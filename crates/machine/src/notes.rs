@@ -7,7 +7,7 @@ use crate::root::Root;
 /// Complaints about files, gathered while a part of the inventory is read.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    /// What is wrong, the first file of which that holds, and how many more there are.
+    /// The problem, the first file with it, and the number of others.
     kinds: Vec<(&'static str, String, usize)>,
 }
 
@@ -20,7 +20,7 @@ impl Notes {
         }
     }
 
-    /// What `parse` makes of a file; one that is there but cannot be read, or says nothing that it may, is noted.
+    /// The result of `parse` for a file; a file that cannot be read or has invalid contents is noted.
     pub(crate) fn read<T>(
         &mut self,
         root: &Root,
@@ -44,7 +44,7 @@ impl Notes {
         }
     }
 
-    /// A list of CPUs or nodes, read so; where a kernel has none, of the mask beside it.
+    /// A list of CPUs or nodes; if a kernel has no list, from the mask beside it.
     pub(crate) fn list(&mut self, root: &Root, path: &str) -> Option<CpuList> {
         let list = self.read(root, path, |text| text.parse().ok());
         let [of_caches, of_nodes] = [("cpu_list", "cpu_map"), ("cpulist", "cpumap")]

@@ -8,7 +8,7 @@ use crate::midr::{self, Midr};
 use crate::text::{self, field};
 use crate::{Root, cpuinfo, features, x86_names};
 
-/// Fills [`Machine::architecture`] and [`Machine::processor`]; of its clocks only what the CPU itself tells.
+/// Fills [`Machine::architecture`] and [`Machine::processor`]; of its clocks only those that the CPU itself reports.
 pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     let cpuinfo = match root.try_text("/proc/cpuinfo") {
         Ok(text) => text,
@@ -64,8 +64,8 @@ fn x86_64(block: &str) -> Processor {
     if !flags.is_empty() {
         let has = |name: &str| processor.features.iter().any(|feature| feature == name);
         processor.counter_invariant = Some(has("constant_tsc") && has("nonstop_tsc"));
-        // Where the CPU or the hypervisor told the kernel the TSC's rate, its delay loop is that rate; where the
-        // kernel had to calibrate it, the delay loop is the first and rough result.
+        // If the CPU or the hypervisor reported the TSC's rate to the kernel, its delay loop has that rate; if the kernel had to calibrate
+        // it, the delay loop is the first, rough result.
         if has("tsc_known_freq") {
             processor.counter_hz = field(block, "bogomips").and_then(counter_hz);
         }
@@ -131,9 +131,9 @@ fn aarch64(root: &Root, cpuinfo: &str) -> Processor {
     }
 }
 
-/// The cycle counter's rate from BogoMIPS: where the kernel does not calibrate its delay loop but takes a timer of
-/// known rate, as on all of arm64, BogoMIPS is the rate ÷ 500,000, cut to two places: 5 kHz at most are lost
-/// (`arch/arm64/kernel/time.c`, `arch/x86/kernel/tsc.c`, `init/calibrate.c`).
+/// The cycle counter's rate from BogoMIPS: if the kernel does not calibrate its delay loop but uses a timer of known rate, as on all of
+/// arm64, BogoMIPS is the rate ÷ 500,000, truncated to two decimals: at most 5 kHz are lost (`arch/arm64/kernel/time.c`,
+/// `arch/x86/kernel/tsc.c`, `init/calibrate.c`).
 fn counter_hz(bogomips: &str) -> Option<u64> {
     let value: f64 = bogomips.parse().ok()?;
     // Below 1 MHz and above 10 GHz no such counter exists.
@@ -141,22 +141,22 @@ fn counter_hz(bogomips: &str) -> Option<u64> {
     (1e6..=1e10).contains(&hz).then_some(hz as u64)
 }
 
-/// What only the running processor's registers tell.
+/// What only the registers of the running processor show.
 #[cfg(target_arch = "x86_64")]
 mod native {
     use record::machine::Processor;
 
     pub(super) fn complete(processor: &mut Processor) {
         let cpuid = raw_cpuid::CpuId::new();
-        // A hypervisor that knows the guest's rate tells it here, in kHz (VMware's and KVM's timing leaf); on bare
-        // metal leaf 0x15 gives crystal × ratio. A crystal of 0 means that the CPU does not tell.
+        // A hypervisor that knows the guest's rate reports it here, in kHz (VMware's and KVM's timing leaf); on bare metal leaf 0x15 gives
+        // crystal × ratio. A crystal of 0 means unknown.
         let reported = cpuid
             .get_hypervisor_info()
             .and_then(|info| info.tsc_frequency())
             .map(|khz| u64::from(khz) * 1000);
         let ratio = || cpuid.get_tsc_info().and_then(|info| info.tsc_frequency());
         processor.counter_hz = reported.filter(|hz| *hz > 0).or_else(ratio).or(processor.counter_hz);
-        // Leaf 0x16, all zero where a hypervisor hides it. What cpufreq tells of the same comes later and wins.
+        // Leaf 0x16, all zero if a hypervisor hides it. The values of cpufreq come later and take precedence.
         if let Some(clocks) = cpuid.get_processor_frequency_info() {
             let hz = |mhz: u16| (mhz > 0).then(|| u64::from(mhz) * 1_000_000);
             processor.base_hz = hz(clocks.processor_base_frequency());

@@ -70,7 +70,7 @@ impl Excerpt {
         self.folders.get(folder.trim_matches('/')).into_iter().flatten().cloned().collect()
     }
 
-    /// Whether there is a file or a folder.
+    /// Whether a file or a folder exists.
     pub(crate) fn exists(&self, path: &str) -> bool {
         let path = path.trim_matches('/');
         self.files.contains_key(path) || self.folders.contains_key(path)

@@ -18,7 +18,7 @@ pub const MAX_TEXT: usize = 1 << 20;
 /// Longest of the files that grow with the number of CPUs, some also with that of interrupts or scheduling domains.
 pub const MAX_LONG_TEXT: usize = 16 << 20;
 const LONG: [&str; 4] = ["proc/cpuinfo", "proc/interrupts", "proc/schedstat", "proc/stat"];
-/// Most entries of a folder that are looked at.
+/// The most entries of a folder that are read.
 const MAX_ENTRIES: usize = 100_000;
 /// Links followed in one path before it counts as a loop: the kernel's own limit (path_resolution(7)).
 const MAX_LINKS: usize = 40;
@@ -35,14 +35,14 @@ pub struct Root {
     /// Folders of a captured tree by the path asked for, with their links resolved, relative to `path`: the
     /// files of one folder then cost one look-up each.
     folders: Mutex<HashMap<String, Result<PathBuf, Why>>>,
-    /// The files, where they are not on a disk.
+    /// The files, if they are not on a disk.
     excerpt: Option<Excerpt>,
 }
 
 /// Why a folder cannot serve as the root of a captured tree.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
-    /// There is nothing at this path.
+    /// Nothing exists at this path.
     #[error("{0}: no such directory; give the directory that contains the captured sys and proc")]
     NotFound(PathBuf),
     /// It is not a folder.
@@ -59,7 +59,7 @@ pub enum RootError {
 /// Why a file could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Why {
-    /// There is no such file.
+    /// No such file exists.
     #[error("there is no such file")]
     Missing,
     /// This user may not read it.
@@ -114,7 +114,7 @@ impl Root {
         Self { path: PathBuf::from("/"), live: true, folders: Mutex::default(), excerpt: None }
     }
 
-    /// Some files of a machine by their paths, with what each holds. Others may be there that nobody quoted.
+    /// Some files of a machine by their paths, with their contents. Other files may exist that nobody quoted.
     pub fn excerpt<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let excerpt = Excerpt::new(files);
         Self { path: PathBuf::new(), live: false, folders: Mutex::default(), excerpt: Some(excerpt) }
@@ -161,7 +161,7 @@ impl Root {
         Ok(Self { path: tree, live: false, folders: Mutex::default(), excerpt: None })
     }
 
-    /// Whether this is the running machine, so that system calls may complete what files tell.
+    /// Whether this is the running machine, so that system calls may supplement the files.
     pub fn is_live(&self) -> bool {
         self.live
     }
@@ -236,7 +236,7 @@ impl Root {
         names
     }
 
-    /// Names of the folders in a folder, in any order; links are none. Empty if it cannot be read.
+    /// Names of the folders in a folder, in any order, without links. Empty if it cannot be read.
     pub fn folders(&self, folder: &str) -> Vec<String> {
         let Ok(real) = self.locate(folder).map(|(real, _)| real) else { return Vec::new() };
         let Ok(entries) = std::fs::read_dir(real) else { return Vec::new() };
@@ -255,7 +255,7 @@ impl Root {
         self.list(folder).iter().filter_map(number).collect()
     }
 
-    /// Whether there is anything at `path`.
+    /// Whether anything exists at `path`.
     pub fn exists(&self, path: &str) -> bool {
         self.excerpt.as_ref().map_or_else(|| self.locate(path).is_ok(), |excerpt| excerpt.exists(path))
     }
@@ -280,7 +280,7 @@ impl Root {
             }
             file
         } else {
-            // Looked at before it is opened: opening a device node may already do something.
+            // Checked before it is opened: opening a device node may already have an effect.
             let (real, metadata) = self.locate(path)?;
             if !metadata.is_file() {
                 return Err(Why::NotAFile);
@@ -292,12 +292,12 @@ impl Root {
         read_all(file, max, in_pieces)
     }
 
-    /// Where `path` (as on the machine) lies on this one, links resolved below a captured tree.
+    /// The real location of `path` (as on the machine), with links resolved below a captured tree.
     pub fn real_path(&self, path: &str) -> Result<PathBuf, Why> {
         self.locate(path).map(|(real, _)| real)
     }
 
-    /// Where `path` lies, links resolved, and what is there.
+    /// The real location of `path`, with links resolved, and its metadata.
     fn locate(&self, path: &str) -> Result<(PathBuf, Metadata), Why> {
         if self.excerpt.is_some() {
             return Err(Why::Missing);
@@ -392,7 +392,7 @@ impl Root {
     }
 }
 
-/// Whether there is a folder, and not merely a link to one, at `path`.
+/// Whether there is a folder, and not just a link to one, at `path`.
 fn is_real_folder(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
@@ -404,7 +404,7 @@ fn absolute(path: &str) -> PathBuf {
 
 /// The rest of `file`, at most `max` bytes.
 fn read_all(mut file: File, max: usize, in_pieces: bool) -> Result<Vec<u8>, Why> {
-    // A page and one byte: an attribute of sysfs fits, so one read tells all of it.
+    // A page and one byte: an attribute of sysfs fits, so that one read is enough.
     let mut bytes = Vec::with_capacity(4097);
     loop {
         let start = bytes.len();
@@ -431,7 +431,7 @@ fn natural(a: &str, b: &str) -> std::cmp::Ordering {
     parts(a).cmp(parts(b)).then_with(|| a.cmp(b))
 }
 
-/// The parts of a name: each a byte, or a number by its digits without zeros before it, of which fewer are less.
+/// The parts of a name: each a byte, or a number by its digits without leading zeros; fewer digits sort first.
 fn parts(name: &str) -> impl Iterator<Item = (u8, usize, &[u8])> {
     name.as_bytes().chunk_by(|a, b| a.is_ascii_digit() && b.is_ascii_digit()).map(|part| match part[0] {
         b'0'..=b'9' => {

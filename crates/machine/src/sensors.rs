@@ -6,10 +6,10 @@ use record::CpuList;
 
 use crate::{Root, text};
 
-/// Most temperatures kept, and most of one chip: a CPU with 64 cores has a sensor for each.
+/// The most temperatures stored, and the most per chip: a CPU with 64 cores has a sensor for each.
 const MAX_TEMPERATURES: usize = 64;
 const MAX_OF_A_CHIP: usize = 16;
-/// Most chips, zones and supplies looked at.
+/// The most chips, zones and supplies read.
 const MAX_DEVICES: usize = 64;
 
 /// Chips that say nothing about the processor and are slow to ask: a disk or a memory module answers over its own
@@ -17,8 +17,7 @@ const MAX_DEVICES: usize = 64;
 const SLOW_CHIPS: &str =
     "nvme drivetemp jc42 spd5118 iwlwifi mlx5 i350 ixgbe bnxt amdgpu nouveau ucsi BAT AC";
 
-/// Temperatures in °C by chip and label (`coretemp Package id 0`), from hwmon, and from the thermal zones where
-/// hwmon has none.
+/// Temperatures in °C by chip and label (`coretemp Package id 0`), from hwmon, and from the thermal zones if hwmon has none.
 pub(crate) fn temperatures(root: &Root) -> BTreeMap<String, f64> {
     let mut temperatures = BTreeMap::new();
     for chip in root.numbered("/sys/class/hwmon", "hwmon").iter().take(MAX_DEVICES) {
@@ -48,7 +47,7 @@ pub(crate) fn temperatures(root: &Root) -> BTreeMap<String, f64> {
     temperatures
 }
 
-/// Keeps a temperature under its name, or that name and a number where two sensors share it.
+/// Stores a temperature under its name, with a number added if two sensors share it.
 fn add(temperatures: &mut BTreeMap<String, f64>, name: String, celsius: f64) {
     if temperatures.len() >= MAX_TEMPERATURES {
         return;
@@ -78,13 +77,13 @@ pub struct Throttling {
     pub longest_ms: Option<u64>,
 }
 
-/// What heat took of the clocks of these CPUs' cores and packages, by `package 0` and `core 0.3`; empty where the kernel does not
-/// count. Every CPU keeps a copy of its package's counts, and siblings of their core's, which may lag: the largest counts once
-/// (Linux, drivers/thermal/intel/therm_throt.c).
+/// Thermal throttling of these CPUs' cores and packages, by `package 0` and `core 0.3`; empty if the kernel does not count it. Every CPU
+/// has a copy of its package's counts, and siblings of their core's, which may lag: the largest counts once (Linux,
+/// drivers/thermal/intel/therm_throt.c).
 pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
     let mut all: BTreeMap<String, Throttling> = BTreeMap::new();
     for (index, cpu) in cpus.iter().enumerate() {
-        // Where the first CPUs have no counts, none has.
+        // If the first CPUs have no counts, no CPU has.
         if index >= 4 && all.is_empty() {
             break;
         }
@@ -100,7 +99,7 @@ pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
             let file =
                 |name: &str| root.number::<u64>(&format!("{folder}/thermal_throttle/{of}_throttle_{name}"));
             let times = file("count");
-            // The other files need not be opened where it never happened.
+            // The other files need not be opened if it never happened.
             let time = |name: &str| if times == Some(0) { times } else { file(name) };
             let seen = Throttling { times, total_ms: time("total_time_ms"), longest_ms: time("max_time_ms") };
             if seen != Throttling::default() {
@@ -119,9 +118,9 @@ pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
 pub struct EnergyCounter {
     /// Its file.
     pub file: String,
-    /// Where it wraps, µJ.
+    /// Its wrap-around, µJ.
     pub range: u64,
-    /// What it counted, µJ; `None` where this process may not read it.
+    /// Its count, µJ; `None` if this process may not read it.
     pub uj: Option<u64>,
 }
 
@@ -146,7 +145,7 @@ pub fn energy_between(before: u64, after: u64, range: u64) -> u64 {
     if after >= before { after - before } else { range.saturating_sub(before).saturating_add(after) }
 }
 
-/// `mains` or `battery`; `None` where there is nothing to ask.
+/// `mains` or `battery`; `None` if unknown.
 pub(crate) fn power_supply(root: &Root) -> Option<String> {
     let folder = "/sys/class/power_supply";
     let mut on_battery = None;

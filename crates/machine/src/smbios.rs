@@ -1,10 +1,9 @@
-//! Memory devices and processors out of SMBIOS structures (DMTF DSP0134, versions 2.1 to 3.9).
+//! Reads memory devices and processors from SMBIOS structures (DMTF DSP0134, versions 2.1 to 3.9).
 //!
-//! The table is taken apart by smbios-lib, which hands out each field only if the structure is long enough to have
-//! it, so that the version in the entry point need not be known or believed. Of the two kept parsers it is the one
-//! that survives damaged tables: dmidecode 1.0.1 indexes past the end of a table that is shorter than its entry
-//! point says or that has a structure shorter than its own header, and refuses the memory devices of SMBIOS 2.3 to
-//! 2.6, which lack the fields that came with 2.7.
+//! smbios-lib parses the table. It returns each field only if the structure is long enough to have it, so that the version in the entry
+//! point does not matter. Of the two maintained parsers it is the one that survives damaged tables: dmidecode 1.0.1 indexes past the end of
+//! a table that is shorter than its entry point claims or has a structure shorter than its own header, and rejects the memory devices of
+//! SMBIOS 2.3 to 2.6, which lack the fields added in 2.7.
 
 use record::machine::{MemoryDevice, System};
 use smbioslib::{
@@ -16,7 +15,7 @@ use smbioslib::{
 
 use crate::{locators, system};
 
-/// Most memory devices kept: four times the slots of the largest machines (Superdome Flex, 384).
+/// The most memory devices read: four times the slots of the largest machines (Superdome Flex, 384).
 pub const MAX_DEVICES: usize = 1536;
 
 /// The contents of a table.
@@ -26,13 +25,13 @@ pub struct Tables {
     pub devices: Vec<MemoryDevice>,
     /// The first processor's name as given by the firmware (`Kunpeng 920-4826`).
     pub processor: Option<String>,
-    /// The clock that the first processor had at boot ("Current Speed"), Hz: boosted or throttled as it then was.
+    /// The clock of the first processor at boot ("Current Speed"), Hz: boosted or throttled as it was then.
     pub processor_hz: Option<u64>,
-    /// Populated sockets, with what they hold.
+    /// Populated sockets, and their processors.
     pub populated: Populated,
-    /// Maker, product, board and firmware.
+    /// Vendor, product, board and firmware.
     pub system: System,
-    /// Whether the table ends as it should: what follows a damaged structure cannot be found.
+    /// Whether the table ends properly: what follows a damaged structure cannot be found.
     pub complete: bool,
 }
 
@@ -48,7 +47,7 @@ pub struct Populated {
 }
 
 impl Populated {
-    /// With one more, of so many cores and threads.
+    /// Adds one processor with this many cores and threads.
     pub fn and(self, cores: Option<u32>, threads: Option<u32>) -> Self {
         let sum = |all: Option<u32>, own: Option<u32>| {
             let all = if self.sockets == 0 { Some(0) } else { all };
@@ -65,7 +64,7 @@ pub fn read(table: Vec<u8>) -> Tables {
     let complete =
         table.iter().any(|structure| structure.header.struct_type() == SMBiosEndOfTable::STRUCT_TYPE);
     let arrays: Vec<SMBiosPhysicalMemoryArray> = table.collect();
-    // Flash and video memory have devices too; a device whose array is missing is kept.
+    // Flash and video memory also have devices; a device whose array is missing is included.
     let of_system = |device: &SMBiosMemoryDevice| {
         let array = device.physical_memory_array_handle();
         let array = arrays.iter().find(|candidate| Some(candidate.parts().header.handle()) == array);
@@ -103,7 +102,7 @@ pub fn read(table: Vec<u8>) -> Tables {
     }
 }
 
-/// The least that each kind of memory can be set to, MT/s: firmware that writes half of what a device is rated for means the clock.
+/// The lowest setting of each kind of memory, MT/s: firmware that writes half of a device's rating means the clock.
 const LEAST_MT_S: [(&str, u32); 3] = [("DDR5", 2800), ("DDR4", 1400), ("DDR3", 700)];
 
 /// Fills the devices' channels and nodes from their locators.
@@ -125,11 +124,11 @@ pub fn place(devices: &mut [MemoryDevice]) {
     }
 }
 
-/// A table and its entry point out of the form that `dmidecode --dump-bin` writes: the entry point at 0, the table
-/// at the address that it names, 32. `None` where the file is too short or is none.
+/// Splits a table and its entry point from the format of `dmidecode --dump-bin`: the entry point at 0, the table at the address in it, 32.
+/// `None` if the file is too short or something else.
 pub fn split_dump(dump: &[u8]) -> Option<(&[u8], &[u8])> {
     let entry = dump.get(..32)?;
-    // Where each version's entry point keeps the table's address (DSP0134, 5.2).
+    // Where each version's entry point has the table's address (DSP0134, 5.2).
     let address = if entry.starts_with(b"_SM3_") {
         entry.get(0x10..0x18)?.try_into().ok().map(u64::from_le_bytes)?
     } else if entry.starts_with(b"_SM_") {
@@ -168,14 +167,13 @@ fn bytes(device: &SMBiosMemoryDevice) -> Option<u64> {
         MemorySize::Megabytes(mib) => Some(u64::from(mib) << 20),
         MemorySize::SeeExtendedSize => match device.extended_size()? {
             MemorySizeExtended::Megabytes(mib) => Some(u64::from(mib) << 20),
-            // The field says 32 GB − 1 MB itself where there is no other.
+            // Without the other field this one means 32 GB − 1 MB.
             MemorySizeExtended::SeeSize => Some(0x7fff << 20),
         },
     }
 }
 
-/// Before SMBIOS 2.7 there was one speed, and until 3.0 its unit was called MHz; the number was always the
-/// transfers'.
+/// Before SMBIOS 2.7 there was one speed, and until 3.0 its unit was called MHz; the number always meant transfers.
 fn mt_s(speed: MemorySpeed, extended: Option<MemorySpeedExtended>) -> Option<u32> {
     match speed {
         MemorySpeed::Unknown => None,
@@ -187,21 +185,21 @@ fn mt_s(speed: MemorySpeed, extended: Option<MemorySpeedExtended>) -> Option<u32
     }
 }
 
-/// The string that the field at `offset` names, cleaned. Bytes that are not UTF-8 are dropped: before SMBIOS 3.5
-/// any encoding was allowed.
+/// The string referenced by the field at `offset`, cleaned. Bytes that are not UTF-8 are dropped: before SMBIOS 3.5 any encoding was
+/// allowed.
 fn string(structure: &UndefinedStruct, offset: usize) -> Option<String> {
     let index = usize::from(structure.get_field_byte(offset)?).checked_sub(1)?;
     system::meaningful_name(&String::from_utf8_lossy(structure.strings.iter().nth(index)?))
 }
 
 fn is_central(processor: &SMBiosProcessorInformation) -> bool {
-    // Type 3 is a central processor; status bit 6 says that the socket is populated.
+    // Type 3 is a central processor; status bit 6 means that the socket is populated.
     let structure = processor.parts();
     structure.get_field_byte(0x05) == Some(3)
         && structure.get_field_byte(0x18).is_none_or(|bits| bits & 0x40 != 0)
 }
 
-/// A processor's count: a byte, and where that is 255 a word (SMBIOS 3.0). 0 is unknown.
+/// A processor's count: a byte, or if that is 255 a word (SMBIOS 3.0). 0 is unknown.
 fn count(processor: &UndefinedStruct, byte: usize, word: usize) -> Option<u32> {
     let count = match processor.get_field_byte(byte)? {
         255 => processor.get_field_word(word).map_or(255, u32::from),
@@ -215,7 +213,7 @@ fn mhz(mhz: u16) -> Option<u64> {
     (1..=20_000).contains(&mhz).then(|| u64::from(mhz) * 1_000_000)
 }
 
-/// As dmidecode writes it: most are abbreviations.
+/// In dmidecode's spelling: most are abbreviations.
 fn kind_name(kind: &MemoryDeviceType) -> Option<String> {
     use MemoryDeviceType as Kind;
     Some(match kind {

@@ -72,7 +72,7 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
     }
 }
 
-/// The SMT control's word, or what is active where a kernel has no control.
+/// The SMT control's word, or whether SMT is active if a kernel has no control.
 fn smt(root: &Root) -> Option<String> {
     let file = |name: &str| root.text(&format!("/sys/devices/system/cpu/smt/{name}"));
     file("control").as_deref().and_then(text::name).or_else(|| match file("active")?.as_str() {
@@ -93,7 +93,7 @@ fn split_words(text: Option<String>) -> Vec<String> {
     text.unwrap_or_default().split_ascii_whitespace().take(32).filter_map(text::name).collect()
 }
 
-/// A number of seconds that is one.
+/// A valid number of seconds.
 fn seconds(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
 }
@@ -134,7 +134,7 @@ fn pressure(root: &Root) -> BTreeMap<String, f64> {
             let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
             let percent = line.split(' ').find_map(|word| word.strip_prefix("avg10="))?;
             let percent = seconds(percent).filter(|percent| *percent <= 100.0)?;
-            // The kernel tells two places of a percent: four of a share.
+            // The kernel reports two decimals of a percentage: four of a share.
             Some((resource.to_owned(), (percent * 100.0).round() / 10_000.0))
         })
         .collect()
@@ -183,7 +183,7 @@ fn swapped_pages(vmstat: &str) -> Option<(u64, u64)> {
     Some((count_of(vmstat, "pswpin")?, count_of(vmstat, "pswpout")?))
 }
 
-/// Periods in which a quota held this process's cgroup, or one above it, back, and of how many: the most of any on the way up.
+/// Periods in which a quota throttled this process's cgroup, or one above it, and of how many: the most of any level.
 fn quota_throttled(root: &Root) -> Option<(u64, Option<u64>)> {
     let cgroups = Cgroups::read(root);
     let count = |folder: &str| {

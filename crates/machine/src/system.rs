@@ -9,7 +9,7 @@ use crate::text::{self, field};
 /// DMI strings as the kernel copies them for every user.
 pub(crate) const DMI: &str = "/sys/class/dmi/id";
 
-/// What firmware writers leave in a field that nobody filled.
+/// Firmware placeholders for unfilled fields.
 const PLACEHOLDERS: [&str; 9] = [
     "default string",
     "not specified",
@@ -29,7 +29,7 @@ const TO_BE_FILLED: &str = "to be filled";
 pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     let captured = || field(&root.text("/proc/hwloc-nofile-info")?, "HostName").and_then(text::name);
     let named = root.text("/proc/sys/kernel/hostname").as_deref().and_then(text::name);
-    // The kernel's word for a host that nobody named.
+    // The kernel's word for a host without a name.
     machine.hostname = named.filter(|name| name != "(none)").or_else(captured);
     // Hosts keep the folder under either path; a capture may have one only.
     let dmi = |name: &str| {

@@ -2,7 +2,7 @@
 
 use record::CpuList;
 
-/// Longest name kept, in characters.
+/// The longest name stored, in characters.
 const MAX_NAME: usize = 200;
 
 /// A name for people: without control characters (escape sequences included) and invisible or
@@ -35,7 +35,7 @@ pub fn clean_to(text: &str, max: usize) -> String {
     cleaned
 }
 
-/// A cleaned name, or nothing where nothing is left of it.
+/// A cleaned name, or `None` if it becomes empty.
 pub fn name(text: &str) -> Option<String> {
     Some(clean(text)).filter(|name| !name.is_empty())
 }

@@ -1,9 +1,8 @@
-//! How CPUs lie on packages, dies, clusters and cores: from the sibling lists of
-//! `/sys/devices/system/cpu/cpuN/topology` (Documentation/admin-guide/cputopology.rst of the kernel), or from
-//! `/proc/cpuinfo` where there are none.
+//! How CPUs are distributed over packages, dies, clusters and cores: from the sibling lists of `/sys/devices/system/cpu/cpuN/topology`
+//! (Documentation/admin-guide/cputopology.rst of the kernel), or from `/proc/cpuinfo` without them.
 //!
-//! The kernel's ids of packages and cores have gaps and repeat, so they serve only to tell "unknown"; groups are
-//! counted over the whole machine from 0 in order of their lowest CPU.
+//! The kernel's ids of packages and cores have gaps and repeat, so that they only serve to recognize "unknown"; groups are numbered over
+//! the whole machine from 0 in order of their lowest CPU.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,8 +14,8 @@ use crate::cpus::{CPUS, online_of, set_each};
 use crate::notes::Notes;
 use crate::root::Root;
 
-/// A level of the hierarchy: the files that list the CPUs of one group, the newer name first, and the file with the kernel's id
-/// of the group.
+/// A level of the hierarchy: the files that list the CPUs of one group, the newer name first, and the file with the kernel's id of the
+/// group.
 struct Level {
     lists: [&'static str; 2],
     id: Option<&'static str>,
@@ -78,7 +77,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     notes.finish(&mut machine.notes);
 }
 
-/// The coverage where `topology` folders are missing, or tell of packages alone.
+/// The coverage if `topology` folders are missing, or only have packages.
 fn missing(packages: &[CpuList], cores: &[CpuList]) -> Coverage {
     let coverage = if !packages.is_empty() && cores.is_empty() {
         let reason =
@@ -117,8 +116,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The groups of a level in order of their lowest CPU; CPUs without a word about it are in none. The list of
-    /// one CPU tells the whole group; with `verify` the others' lists are held against it.
+    /// The groups of a level in order of their lowest CPU, without CPUs of unknown place. The list of one CPU has the whole group; with
+    /// `verify` the others' lists are compared with it.
     fn groups(&mut self, level: &Level, verify: bool) -> Vec<CpuList> {
         let mut partition = Partition::default();
         let mut misses = 0;
@@ -154,8 +153,8 @@ impl Reader<'_> {
         partition.groups
     }
 
-    /// The packages. Where the kernel's id is -1, the siblings' lists tell them all the same (s390, SPARC, older POWER);
-    /// where these say nothing either, the CPUs concerned are one package. Nothing where no file speaks of packages.
+    /// The packages. If the kernel's id is -1, the siblings' lists still show them (s390, SPARC, older POWER); without those, the affected
+    /// CPUs are one package. Empty if no file has packages.
     fn packages(&mut self, cores: &[CpuList]) -> Vec<CpuList> {
         let mut packages = self.groups(&PACKAGE, false);
         let placed = packages.iter().fold(CpuList::new(), |all, package| all.union(package));
@@ -173,7 +172,7 @@ impl Reader<'_> {
     }
 
     /// Whether lists without an id are packages. Until a CPU's place is known, Arm's and RISC-V's kernels list it alone
-    /// (`reset_cpu_topology` in drivers/base/arch_topology.c); a package without all of a core is none.
+    /// (`reset_cpu_topology` in drivers/base/arch_topology.c); a package with only part of a core is not one.
     fn are_packages(&self, packages: &[CpuList], cores: &[CpuList]) -> bool {
         let crosses = |core: &CpuList| {
             packages.iter().any(|package| {
@@ -193,8 +192,8 @@ impl Reader<'_> {
         )
     }
 
-    /// Whether the kernel's id of a group says anything: -1 (Arm) and 65535 (x86) mean unknown. A missing id is an
-    /// older kernel and leaves the decision to the lists.
+    /// Whether the kernel's id of a group is valid: -1 (Arm) and 65535 (x86) mean unknown. A missing id means an older kernel: then the
+    /// lists decide.
     fn is_known(&self, cpu: u32, file: &str) -> bool {
         match self.root.text(&format!("{CPUS}/cpu{cpu}/topology/{file}")) {
             Some(text) => text.parse::<i64>().is_ok_and(|id| id >= 0 && id != 65_535),
@@ -211,7 +210,7 @@ impl Reader<'_> {
     }
 }
 
-/// Sets of CPUs of which no two share one.
+/// Disjoint sets of CPUs.
 #[derive(Debug, Default)]
 struct Partition {
     groups: Vec<CpuList>,
@@ -227,8 +226,7 @@ impl Partition {
         self.of.get(&cpu).and_then(|index| self.groups.get(*index))
     }
 
-    /// Adds what `cpu` says of its group, as far as the CPUs are online and in no group yet. The error says what
-    /// contradicts what was said before.
+    /// Adds the group of `cpu`, as far as its CPUs are online and in no group yet. The error is a contradiction to earlier groups.
     fn add(&mut self, cpu: u32, list: &CpuList, online: &CpuList) -> Result<(), &'static str> {
         let mut members = list.intersection(online);
         let mut complaint = if members.contains(cpu) { Ok(()) } else { Err("lacks its own CPU") };

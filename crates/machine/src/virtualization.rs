@@ -24,15 +24,14 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     }
 }
 
-/// The kernel parameter by which a machine of the lab says that it is emulated, whatever processor it imitates.
+/// The kernel parameter that marks a machine of the lab as emulated, whatever processor it imitates.
 const EMULATED_PARAMETER: &str = "linespeed.emulated";
-/// Arm reserves implementer 0 for software, but HiSilicon's Hi1910 has it, too: QEMU's own processor (`-cpu max`) is part
-/// `Q` of it.
+/// Arm reserves implementer 0 for software, but HiSilicon's Hi1910 also has it: QEMU's own processor (`-cpu max`) is part `Q` of it.
 const OF_QEMU: (u64, u64) = (0x00, 0x51);
 
-/// Whether something says that another program interprets this machine's instructions.
+/// Whether there is evidence that another program interprets this machine's instructions.
 fn emulated(root: &Root, hypervisor: Option<&str>) -> bool {
-    // CPUID's signature TCGTCGTCGTCG; firmware alone says no more than that the board is QEMU's.
+    // CPUID's signature TCGTCGTCGTCG; firmware alone only shows that the board is QEMU's.
     let signed =
         root.is_live() && hypervisor == Some("qemu") && native::hypervisor().as_deref() == Some("qemu");
     let parameters = root.text("/proc/cmdline").unwrap_or_default();
@@ -44,7 +43,7 @@ fn emulated(root: &Root, hypervisor: Option<&str>) -> bool {
         })
 }
 
-/// The hypervisor's word, `none`, or `unknown` where there is one that does not say which.
+/// The hypervisor's word, `none`, or `unknown` if an unidentified one is present.
 fn hypervisor(root: &Root, architecture: &str) -> Option<String> {
     if let Some(found) = native::hypervisor().filter(|_| root.is_live()) {
         return Some(found);
@@ -57,7 +56,7 @@ fn hypervisor(root: &Root, architecture: &str) -> Option<String> {
     let named = from_pci(root).or_else(|| from_firmware(root)).or_else(|| from_device_tree(root));
     let by_firmware = named.map(str::to_owned);
     if architecture == "x86_64" {
-        // The CPU itself says whether there is one.
+        // The CPU itself shows whether there is one.
         let cpuinfo = root.text("/proc/cpuinfo")?;
         let flags = field(&cpuinfo, "flags")?;
         if !flags.split_ascii_whitespace().any(|flag| flag == "hypervisor") {
@@ -68,7 +67,7 @@ fn hypervisor(root: &Root, architecture: &str) -> Option<String> {
     by_firmware
 }
 
-/// What virtual firmware calls itself. `none` where it is a real machine's.
+/// The name of virtual firmware. `none` on a physical machine.
 fn from_firmware(root: &Root) -> Option<&'static str> {
     const NAMES: [(&str, &str); 9] = [
         (
@@ -104,8 +103,8 @@ fn from_firmware(root: &Root) -> Option<&'static str> {
     Some(NAMES.iter().find(named).map_or("none", |(word, _)| word))
 }
 
-/// Devices that only a hypervisor gives, as they begin a line of `/proc/bus/pci/devices` after the place: vendor and
-/// device. Guests without the CPU's flag have them, too.
+/// Devices that only a hypervisor provides, as they begin a line of `/proc/bus/pci/devices` after the place: vendor and device. Guests
+/// without the CPU's flag also have them.
 fn from_pci(root: &Root) -> Option<&'static str> {
     const DEVICES: [(&str, &str); 4] =
         [("80eebeef", "virtualbox"), ("80eecafe", "virtualbox"), ("15ad0710", "vmware"), ("58530001", "xen")];
@@ -135,7 +134,7 @@ fn from_device_tree(root: &Root) -> Option<&'static str> {
 mod native {
     use raw_cpuid::{CpuId, Hypervisor};
 
-    /// The hypervisor's own signature; `None` where the CPU says that there is none, or it does not sign.
+    /// The hypervisor's own signature; `None` if the CPU reports none, or it has no signature.
     pub(super) fn hypervisor() -> Option<String> {
         let kind = CpuId::new().get_hypervisor_info()?.identify();
         Some(match kind {
@@ -184,7 +183,7 @@ mod native {
     }
 }
 
-/// The container's word, `none`, or `None` where nothing could tell.
+/// The container's word, `none`, or `None` if unknown.
 fn container(root: &Root) -> Option<&'static str> {
     let release = root.text("/proc/sys/kernel/osrelease").unwrap_or_default();
     let version = root.text("/proc/version").unwrap_or_default();

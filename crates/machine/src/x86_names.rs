@@ -1,6 +1,6 @@
 //! Names of x86-64 core designs by vendor, family and model, of the lines of `x86_designs.txt`.
 
-/// What of `/proc/cpuinfo` decides the name.
+/// The parts of `/proc/cpuinfo` that decide the name.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Identity<'a> {
     /// `GenuineIntel`, `AuthenticAMD`…
@@ -20,7 +20,7 @@ impl Identity<'_> {
         self.flags.split_ascii_whitespace().any(|f| f == flag)
     }
 
-    /// Whether all of this holds of it; `None` where that says nothing of a processor.
+    /// Whether all of this applies to it; `None` if the conditions are malformed.
     fn fits(&self, conditions: &str) -> Option<bool> {
         let mut words = conditions.split(' ');
         let vendor = if self.vendor.trim() == "Shanghai" { "CentaurHauls" } else { self.vendor };
@@ -40,8 +40,8 @@ const DESIGNS: &str = include_str!("x86_designs.txt");
 
 /// The design: `Skylake-X`, `Raptor Lake (Raptor Cove + Gracemont)`, `Zen 2`… `None` for an unknown one.
 ///
-/// A hypervisor may present any model number. Where the number names a design that lacks features the flags
-/// show, the name is what those features prove (`Sapphire Rapids or later`), because the number cannot be true.
+/// A hypervisor may present any model number. If the number's design lacks features that the flags show, the name is
+/// what those features prove (`Sapphire Rapids or later`), because the number cannot be true.
 pub fn microarchitecture(cpu: &Identity) -> Option<&'static str> {
     let name = DESIGNS.lines().find_map(|line| {
         let (conditions, name) = line.split_once(": ")?;

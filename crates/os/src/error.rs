@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Why something cannot be had, where the kernel itself has no error for it.
+/// Failures for which the kernel itself has no error.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OsError {
     /// A copy of this process could not go on, or would not outlive it.

@@ -2,8 +2,8 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Lets it have so many open beside what it has, as far as it may. Commands inherit it, which no program minds: it is what a larger
-/// `ulimit -n` is.
+/// Raises the limit of open files to this many beyond those already open, as far as allowed. Commands inherit it, which does not affect
+/// programs: it is the same as a larger `ulimit -n`.
 pub fn raise_file_limit(needed: u64) {
     let needed = needed.saturating_add(256);
     let limit = getrlimit(Resource::Nofile);

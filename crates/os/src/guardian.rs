@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 
 use crate::error::OsError;
 
-/// Said for a guardian that is not needed any more.
+/// Sent to a guardian that is no longer needed.
 const DISMISSED: i32 = i32::MIN;
 
 /// A guardian that waits. Dropped without [`Guardian::dismiss`], it acts as if this process had ended.
@@ -20,7 +20,7 @@ pub struct Guardian {
 /// What a guardian receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// A number of [`Guardian::tell`].
+    /// A number from [`Guardian::tell`].
     Number(i32),
     /// It is not needed any more.
     Dismissed,
@@ -54,13 +54,13 @@ impl Lifeline {
 }
 
 impl Guardian {
-    /// Posts a guardian of this `name` (at most 15 bytes, as the kernel has it) that does `work`. The descriptors of `keep`,
-    /// locks mostly, stay open in it, so that they are free only when it has ended.
+    /// Posts a guardian with this `name` (at most 15 bytes, a kernel limit) that does `work`. The descriptors in `keep`, mostly locks, stay
+    /// open in it, so that they are free only when it has ended.
     ///
     /// # Errors
     ///
-    /// This process has threads already, in whose middle a copy could not go on; or it is the init of its namespace, after
-    /// which nobody lives on; or the kernel's.
+    /// This process already has threads, in the middle of which a copy could not continue; or it is the init of its namespace, after which
+    /// nothing survives; or a kernel error.
     pub fn post(name: &'static CStr, keep: &[RawFd], work: impl FnOnce(&Lifeline)) -> io::Result<Self> {
         if !Self::is_possible()? {
             return Err(OsError::CannotFork.into());
@@ -70,24 +70,24 @@ impl Guardian {
         unsafe { Self::post_beside_threads(name, keep, work) }
     }
 
-    /// Whether this process is one that a guardian can be posted from: of one thread, and not the init of its namespace.
+    /// Whether a guardian can be posted from this process: it needs a single thread, and must not be the init of its namespace.
     ///
     /// # Errors
     ///
-    /// The kernel does not tell.
+    /// The kernel does not report it.
     pub fn is_possible() -> io::Result<bool> {
         Ok(std::process::id() != 1 && has_one_thread()?)
     }
 
-    /// As [`Guardian::post`], also where this process has threads.
+    /// As [`Guardian::post`], also if this process has threads.
     ///
     /// # Safety
     ///
-    /// Where there are threads, `work` makes system calls only: no memory is allocated and no lock taken.
+    /// If there are threads, `work` must only make system calls: it allocates no memory and takes no lock.
     ///
     /// # Errors
     ///
-    /// Whatever keeps a process from being made.
+    /// The process cannot be created.
     pub unsafe fn post_beside_threads(
         name: &'static CStr,
         keep: &[RawFd],
@@ -108,7 +108,7 @@ impl Guardian {
                 unsafe { libc::_exit(0) }
             }
             pid => {
-                // It closes what is not its own once it has its name, by which nobody takes it for a process to be ended.
+                // It closes foreign descriptors once it has its name, which protects it from being ended as another process.
                 drop(getting_ready);
                 let _ = ready.read(&mut [0]);
                 Ok(Self { lifeline, pid })
@@ -126,7 +126,7 @@ impl Guardian {
         tell(&self.lifeline, number);
     }
 
-    /// Sends it numbers from elsewhere; until it is dropped, the guardian does not hear of this one's end.
+    /// Sends it numbers from elsewhere; until it is dropped, the guardian does not notice this one's end.
     ///
     /// # Errors
     ///
@@ -151,8 +151,8 @@ impl Guardian {
 
 fn tell(lifeline: &OwnedFd, number: i32) {
     let bytes = number.to_ne_bytes();
-    // SAFETY: the bytes outlive the call. Four bytes go into a pipe whole or not at all. Should it be gone already
-    // there is nobody to tell; SIGPIPE is ignored in every Rust program.
+    // SAFETY: the bytes outlive the call. Four bytes go into a pipe whole or not at all. If it is gone already nobody needs them; SIGPIPE
+    // is ignored in every Rust program.
     unsafe { libc::write(lifeline.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
 }
 
@@ -165,8 +165,8 @@ fn has_one_thread() -> io::Result<bool> {
         || std::fs::read_dir(TASKS)?.count() == 1)
 }
 
-/// Makes this copy one that nobody's signals and terminals reach. Whoever reads what we print must see its end when the
-/// original ends, so nothing but the pipe and what is kept stays open. System calls alone.
+/// Detaches this copy from signals and terminals. Readers of our output must see its end when the original ends, so that only the pipe and
+/// the kept descriptors stay open. System calls only.
 fn detach(name: &CStr, watched: RawFd, keep: &[RawFd]) {
     let stays = |fd: RawFd| fd == watched || keep.contains(&fd);
     // SAFETY: numbers, and strings that live as long as the program; nothing here uses what is closed.
@@ -185,7 +185,7 @@ fn detach(name: &CStr, watched: RawFd, keep: &[RawFd]) {
         }
     }
     let mut from = 3;
-    // The next descriptor that stays, from the lowest on: an empty range lies between neighbours.
+    // The next descriptor that stays open, from the lowest on: neighbours have an empty range between them.
     while let Some(next) = keep.iter().copied().chain([watched]).filter(|fd| *fd >= from).min() {
         close_range(from, next - 1);
         from = next + 1;

@@ -1,4 +1,4 @@
-//! A key that stays: made on first use, in a file that its owner alone may read.
+//! A persistent key: created on first use, in a file that only its owner may read.
 
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
@@ -14,10 +14,10 @@ use crate::whole_file::Writer;
 pub const NAME: &str = "redaction.key";
 /// A key is a line.
 const MOST_BYTES: u64 = 1024;
-/// Who else may read or write a file.
+/// Permissions of others.
 const OTHERS: u32 = 0o077;
 
-/// What was drawn for one call.
+/// A key generated for one call only.
 pub const NOT_KEPT: Template = Template::new(
     "redaction-key-not-kept",
     "--redact: pseudonyms are valid for this call only, because their key cannot be saved in the state directory: {why}",
@@ -27,14 +27,13 @@ pub const DAMAGED: Template = Template::new(
     "redaction-key-damaged",
     "--redact: pseudonyms are valid for this call only: redaction.key in the state directory contains no key; delete it to create one",
 );
-/// A key that is no secret.
+/// A key that is not secret.
 pub const READABLE: Template = Template::new(
     "redaction-key-readable",
     "--redact: other users can read the pseudonym key: chmod 600 redaction.key in the state directory",
 );
 
-/// The key that lies in a folder, or a new one that is kept there; one for this call alone where that cannot be. What is to be
-/// known of it stands beside it.
+/// The key in a folder, or a new one stored there; if that is impossible, one for this call only. The text beside it is a warning.
 ///
 /// # Errors
 ///
@@ -53,7 +52,7 @@ pub fn kept_key(writer: &Writer, folder: Option<&Path>) -> io::Result<(Key, Opti
             Ok((None, remark)) => (key, remark),
             Err(why) => (key, Some(text!(NOT_KEPT, why = why.to_string()))),
         }),
-        // A key may lie where none can be written.
+        // A key may exist in a folder that is not writable.
         Err(error) => Ok(match read(writer, &path) {
             Ok((Some(known), remark)) => (known, remark),
             _ => (key, Some(text!(NOT_KEPT, why = error.to_string()))),
@@ -61,12 +60,12 @@ pub fn kept_key(writer: &Writer, folder: Option<&Path>) -> io::Result<(Key, Opti
     }
 }
 
-/// The key that lies in a folder; `None` where none does.
+/// The key in a folder; `None` if there is none.
 pub fn known_key(writer: &Writer, folder: &Path) -> Option<Key> {
     read(writer, &folder.join(NAME)).ok()?.0
 }
 
-/// The key in a file, and what is to be known of it.
+/// The key in a file, with a warning if needed.
 fn read(writer: &Writer, path: &Path) -> Result<(Option<Key>, Option<Text>), NotRead> {
     let _owner = writer.assume(path);
     let (text, data) = regular_file::read(path, MOST_BYTES)?;

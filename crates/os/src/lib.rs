@@ -1,5 +1,5 @@
-//! What the kernel is asked for: pinning, memory and where it lies, children started, observed and waited for, and
-//! the guardian that outlives this process; files written atomically. Nothing here measures or interprets.
+//! Kernel services: pinning, memory and its placement, children started, observed and waited for, the guardian that
+//! outlives this process, and atomically written files. Nothing here measures or interprets.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![warn(unreachable_pub)]

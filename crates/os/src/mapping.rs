@@ -14,9 +14,9 @@ pub const HUGE: usize = 2 << 20;
 pub enum Page {
     /// Base pages (4 KiB on x86-64; 4, 16 or 64 KiB on aarch64).
     Base,
-    /// Huge pages: transparent ones, or reserved ones where those are off.
+    /// Huge pages: transparent ones, or reserved ones if those are off.
     Huge,
-    /// Whatever the kernel gives, asked for as huge: for bandwidth, where it hardly matters.
+    /// Whatever the kernel gives, requested as huge: for bandwidth, which hardly depends on it.
     Any,
 }
 
@@ -30,7 +30,7 @@ impl Page {
         }
     }
 
-    /// Bytes of a page; the least that it can be where whatever the kernel gives will do.
+    /// Bytes of a page; the minimum if any page size will do.
     pub fn bytes(self) -> usize {
         match self {
             Page::Base | Page::Any => base_page() as usize,
@@ -60,7 +60,7 @@ pub struct Mapping {
     reserved: bool,
 }
 
-// SAFETY: a mapping is plain memory; who writes where is settled by those who split it among threads.
+// SAFETY: a mapping is plain memory; callers that split it among threads decide who writes where.
 unsafe impl Send for Mapping {}
 // SAFETY: shared access hands out the address only.
 unsafe impl Sync for Mapping {}
@@ -76,8 +76,8 @@ impl Mapping {
         let base = map_anonymous(whole, MapFlags::NORESERVE)?;
         let start = base.map_addr(|address| address.next_multiple_of(HUGE));
         let advice = if page == Page::Base { Advice::LinuxNoHugepage } else { Advice::LinuxHugepage };
-        // SAFETY: the range lies within the fresh mapping. A kernel built without huge pages refuses with EINVAL, and
-        // then there are none, which `huge_share` will tell.
+        // SAFETY: the range is within the fresh mapping. A kernel built without huge pages fails with EINVAL, and then there are none, as
+        // `huge_share` will show.
         let _ = unsafe { madvise(start.cast(), bytes, advice) };
         Ok(Self { start, bytes, base, whole, page, reserved: false })
     }
@@ -135,7 +135,7 @@ impl Mapping {
     pub fn touch(&self, bytes: usize) {
         let step = base_page() as usize;
         for offset in (0..bytes.min(self.bytes)).step_by(step) {
-            // SAFETY: the offset lies within the mapping; volatile so that the write is not dropped.
+            // SAFETY: the offset is within the mapping; volatile so that the write is not dropped.
             unsafe { self.start.add(offset).write_volatile(1) };
         }
     }
@@ -146,8 +146,7 @@ impl Mapping {
         let _ = unsafe { madvise(self.base.cast(), self.whole, Advice::LinuxDontFork) };
     }
 
-    /// The share of the touched memory that lies on huge pages, by /proc/self/smaps; `None` where that cannot be
-    /// read.
+    /// The share of the touched memory on huge pages, from /proc/self/smaps; `None` if that cannot be read.
     pub fn huge_share(&self) -> Option<f64> {
         let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
         huge_share_in(&smaps, self.start as u64, self.bytes as u64)
@@ -156,7 +155,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, whole, and nobody holds its address any longer.
+        // SAFETY: the whole mapping is ours, and nobody has its address any longer.
         let _ = unsafe { munmap(self.base.cast(), self.whole) };
     }
 }

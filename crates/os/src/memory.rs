@@ -1,4 +1,4 @@
-//! Where memory comes from: policies over nodes, the node of each page, and how much there is.
+//! Where memory comes from: policies over nodes, the node of each page, and the amount of memory.
 
 use std::io;
 
@@ -13,7 +13,7 @@ const MPOL_BIND: libc::c_long = 2;
 /// `set_mempolicy` mode: page by page over the given nodes.
 const MPOL_INTERLEAVE: libc::c_long = 3;
 
-/// The mode of a memory policy: over nodes in turn, or from them alone.
+/// The mode of a memory policy: interleaved over nodes, or from them alone.
 pub(crate) fn policy_mode(interleave: bool) -> libc::c_int {
     (if interleave { MPOL_INTERLEAVE } else { MPOL_BIND }) as libc::c_int
 }
@@ -33,13 +33,13 @@ pub fn bind_to_node(mapping: &Mapping, node: u32) -> io::Result<()> {
     .map(drop)
 }
 
-/// The node of each page that an address of `pages` lies in; a negative number is the kernel's error for that page
-/// (`-ENOENT`: not touched).
+/// The node of each page with an address in `pages`; a negative number is the kernel's error for that page (`-ENOENT`:
+/// not touched).
 pub fn nodes_of_pages(pages: &[*const u8]) -> io::Result<Vec<i32>> {
     nodes_of_pages_of(0, pages)
 }
 
-/// The node of the page that an address of a process lies in; `None` where it has none there, or the kernel does not tell.
+/// The node of the page at an address of a process; `None` if it has none there, or the kernel does not report it.
 pub fn node_of_page(pid: i32, address: u64) -> Option<u32> {
     let nodes = nodes_of_pages_of(pid, &[address as *const u8]).ok()?;
     nodes.first().and_then(|node| u32::try_from(*node).ok())
@@ -77,12 +77,12 @@ pub fn memory_used() -> Option<u64> {
     pages.checked_mul(base_page())
 }
 
-/// How large the stack of a process's first thread may grow, bytes; `None` where it has no limit.
+/// The stack limit of a process's first thread, bytes; `None` if unlimited.
 pub fn stack_limit() -> Option<u64> {
     getrlimit(Resource::Stack).current
 }
 
-/// Address space that this process may still take, bytes; `None` where it has no limit.
+/// The address space still available to this process, bytes; `None` if unlimited.
 pub fn address_space_left() -> Option<u64> {
     let limit = getrlimit(Resource::As).current?;
     let taken = std::fs::read_to_string("/proc/self/statm").ok()?;

@@ -34,7 +34,7 @@ fn read_affinity(thread: i32) -> io::Result<Vec<u64>> {
     Ok(mask)
 }
 
-/// The online CPUs on which the calling thread may run; `None` where the kernel does not tell.
+/// The online CPUs on which the calling thread may run; `None` if the kernel does not report them.
 pub fn allowed() -> Option<CpuList> {
     affinity(0)
 }
@@ -48,18 +48,18 @@ pub fn affinity(thread: i32) -> Option<CpuList> {
     Some(bits.collect())
 }
 
-/// Of the thread of this number; 0 is the calling one.
+/// For the thread with this TID; 0 is the calling one.
 fn set_affinity(thread: i32, mask: &[u64]) -> io::Result<()> {
     // SAFETY: the kernel reads the given number of bytes from a live slice.
     check_result(unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, mask.len() * 8, mask.as_ptr()) })
         .map(drop)
 }
 
-/// Binds another thread, by its number, to CPUs, for as long as it lives.
+/// Pins another thread, by its TID, to CPUs for its lifetime.
 ///
 /// # Errors
 ///
-/// The kernel's: no such thread, somebody else's, or no such CPU.
+/// A kernel error: no such thread, another user's, or no such CPU.
 pub fn bind_thread(thread: i32, cpus: &CpuList) -> io::Result<()> {
     set_affinity(thread, &bit_mask(cpus))
 }
@@ -84,7 +84,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // The CPUs of before may be gone offline since; the kernel then keeps the thread where it can run.
+        // The previous CPUs may be offline by now; the kernel then keeps the thread where it can run.
         let _ = set_affinity(0, &self.before);
     }
 }

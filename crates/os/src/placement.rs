@@ -1,4 +1,4 @@
-//! Proof that memory lies where it was meant to: page by page with move_pages.
+//! Checks that memory is on the intended node: page by page with move_pages.
 
 use std::io;
 
@@ -8,21 +8,21 @@ use record::{Text, text};
 use crate::mapping::Mapping;
 use crate::memory::nodes_of_pages;
 
-/// Pages asked about for one mapping at most: enough that a share of 99 % is told from 98 % (±0.3 %), few enough
-/// that a mapping of terabytes takes milliseconds.
+/// The most pages queried per mapping: enough to distinguish a share of 99 % from 98 % (±0.3 %), few enough that a mapping of terabytes
+/// takes milliseconds.
 const MOST_PAGES: usize = 8192;
 
-/// A cell with a smaller share of its pages in place is refused.
+/// A cell with a smaller share of pages in place is rejected.
 pub const LEAST_SHARE: f64 = 0.99;
 
-/// Where the pages of the first `bytes` of a mapping lie.
+/// Where the pages of the first `bytes` of a mapping are.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Placement {
-    /// This share of the pages asked about lies on the node.
+    /// This share of the queried pages is on the node.
     Share {
         /// Share, 0 to 1.
         on_node: f64,
-        /// Pages asked about.
+        /// Queried pages.
         pages: usize,
     },
     /// The kernel does not report it, with the reason.
@@ -30,27 +30,26 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// Asks where the touched pages of the first `bytes` lie.
+    /// Queries the touched pages of the first `bytes`.
     pub fn check(mapping: &Mapping, bytes: usize, node: u32) -> Self {
         Self::check_range(mapping, 0, bytes, node)
     }
 
-    /// Asks where the touched pages of `[from, from + bytes)` lie. Where the kernel may move pages (memory that is not
-    /// bound, with NUMA balancing on), the calling thread must run on a CPU of the node that they should be on: it may
-    /// have to read some of them.
+    /// Queries the touched pages of `[from, from + bytes)`. If the kernel may move pages (unbound memory with NUMA balancing), the calling
+    /// thread must run on a CPU of the intended node: it may have to read some of them.
     pub fn check_range(mapping: &Mapping, from: usize, bytes: usize, node: u32) -> Self {
         let base = crate::mapping::base_page() as usize;
         let bytes = bytes.min(mapping.len().saturating_sub(from));
         let step = (bytes / MOST_PAGES).next_multiple_of(base).max(base);
         let pages: Vec<*const u8> = (0..bytes)
             .step_by(step)
-            // Within the mapping, so the address is valid; it is only asked about, never read.
+            // Within the mapping, so the address is valid; it is only queried, never read.
             .map(|offset| mapping.start().wrapping_add(from + offset).cast_const())
             .collect();
-        // Only these: pages of the pool are never taken away for a while, and reading one that is missing may be fatal.
+        // Only these: pages of the pool are never temporarily removed, and reading a missing one may be fatal.
         let read = |page: *const u8| {
             if !mapping.reserved() {
-                // SAFETY: the address lies within the mapping, which may be read; a page that was never touched reads as 0.
+                // SAFETY: the address is within the readable mapping; an untouched page reads as 0.
                 std::hint::black_box(unsafe { page.read_volatile() });
             }
         };
@@ -88,11 +87,11 @@ impl Placement {
     }
 }
 
-/// The node of each page, by `ask`; pages of which it tells nothing are asked about a second time after a `read`.
+/// The node of each page, from `ask`; pages without an answer are queried again after a `read`.
 ///
-/// NUMA balancing makes pages inaccessible now and then, to see who reads them next, and moves some. Some kernels
-/// do not tell the node of such a page, and none tells it of one that is on its way; with the next read the page is
-/// back. A whole huge page at a time goes away like that, which may be all of a small part's memory.
+/// NUMA balancing occasionally makes pages inaccessible, to see which CPU reads them next, and moves some. Some kernels do not report the
+/// node of such a page, and none reports that of a page being moved; the next read brings it back. A whole huge page disappears at a time,
+/// which may be all of a small part's memory.
 fn nodes_of(
     pages: &[*const u8],
     ask: impl Fn(&[*const u8]) -> io::Result<Vec<i32>>,

@@ -1,10 +1,10 @@
-//! The folders that are the user's by the environment, also under sudo: of records and of settings.
+//! The user's folders from the environment, also under sudo: for records and for settings.
 
 use std::path::{Path, PathBuf};
 
 use crate::user::{Invoker, is_root, others_may_change};
 
-/// Where records lie below a home.
+/// The folder of records below a home.
 const BELOW_HOME: &str = ".local/state/linespeed";
 /// Root's folder for what ends with the boot.
 pub const RUNTIME: &str = "/run/linespeed";
@@ -20,8 +20,8 @@ fn home() -> Option<PathBuf> {
     Invoker::of_sudo().map(|invoker| invoker.home).or_else(|| absolute("HOME"))
 }
 
-/// The folder for records; root's own where root, without sudo, was given one that other users may change. `None` where the
-/// environment names none.
+/// The folder for records; root's own if root, without sudo, was given one that other users may change. `None` if the environment names
+/// none.
 pub fn state_folder() -> Option<PathBuf> {
     let named = named_state_folder()?;
     let exposed = is_root() && Invoker::of_sudo().is_none() && others_may_change(&named);
@@ -35,8 +35,7 @@ pub fn named_state_folder() -> Option<PathBuf> {
     named.or_else(|| home().map(|home| home.join(BELOW_HOME)))
 }
 
-/// The folders that records are looked for in: the one named, root's where nothing else was asked for, and where this user's
-/// go.
+/// The folders searched for records: the one named, root's by default, and this user's.
 pub fn state_folders() -> Vec<PathBuf> {
     let root = absolute("HOME").filter(|_| is_root()).unwrap_or_else(|| ROOT.into()).join(BELOW_HOME);
     let more = absolute("XDG_STATE_HOME").is_none().then_some(root);
@@ -49,7 +48,7 @@ pub fn state_folders() -> Vec<PathBuf> {
     folders
 }
 
-/// The folder for temporary files; for root /tmp where other users may change the one that the environment names.
+/// The folder for temporary files; for root /tmp if other users may change the one in the environment.
 pub fn temporary_folder() -> PathBuf {
     let named = std::env::temp_dir();
     if is_root() && others_may_change(&named) { "/tmp".into() } else { named }

@@ -1,28 +1,28 @@
-//! What the kernel's texts in /proc and in control groups say of processes, of CPUs and of waiting. Whoever reads them keeps the files
-//! as he likes; a captured tree's read the same.
+//! Parses the kernel's texts in /proc and in control groups about processes, CPUs and waiting. Callers open the files as they like; those
+//! of a captured tree read the same.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Ticks a second of the times in /proc, on every architecture, by promise to user space (proc(5)).
+/// Ticks per second of the times in /proc, guaranteed to user space on every architecture (proc(5)).
 pub const USER_HZ: f64 = 100.0;
 /// The length of a tick, ns.
 pub const TICK_NS: u64 = 10_000_000;
 
-/// The entries of a folder that are numbers: in /proc processes, in /proc/PID/task threads. None where it cannot be read.
+/// The numeric entries of a folder: processes in /proc, threads in /proc/PID/task. Empty if it cannot be read.
 pub fn numbers(folder: impl AsRef<Path>) -> impl Iterator<Item = i32> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// The contents of `/proc/PID/stat`, or that of a thread (proc_pid_stat(5)).
+/// The contents of `/proc/PID/stat`, or of a thread's (proc_pid_stat(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// As the kernel has it: at most 15 bytes, of any kind.
+    /// As the kernel stores it: at most 15 bytes, of any kind.
     pub name: String,
     /// R running or ready, S waiting, D waiting for a disk, T stopped, t by a debugger, Z and X ended.
     pub state: char,
-    /// The process that it is a child of.
+    /// Its parent process.
     pub parent: i32,
     /// Its process group.
     pub group: i32,
@@ -30,31 +30,31 @@ pub struct Stat {
     pub faults: (u64, u64),
     /// CPU time in user mode and in the kernel, ticks.
     pub ticks: (u64, u64),
-    /// The same of children that ended and were waited for.
+    /// The same for children that ended and were waited for.
     pub ended_ticks: (u64, u64),
     /// Its nice value.
     pub nice: i32,
     /// Threads of its process.
     pub threads: u64,
-    /// When it started, in ticks since boot: with its number, this identifies it uniquely.
+    /// When it started, in ticks since boot: with its PID this identifies it uniquely.
     pub started: u64,
-    /// The CPU on which it was last.
+    /// The CPU on which it last ran.
     pub cpu: Option<u32>,
-    /// Its scheduling policy (sched(7)), and its priority in it where that is a real-time one.
+    /// Its scheduling policy (sched(7)).
     pub policy: u64,
     /// The priority: 1 to 99, 0 without one.
     pub priority: u64,
-    /// Time that it waited for a disk, ticks, where the kernel accounts delays.
+    /// Time waiting for a disk, ticks, if the kernel accounts delays.
     pub disk_ticks: u64,
 }
 
 impl Stat {
-    /// That of the process of this number.
+    /// That of the process with this PID.
     pub fn read(pid: i32) -> Option<Self> {
         Self::read_file(&format!("/proc/{pid}/stat"))
     }
 
-    /// The same with the CPU time of its first thread alone: adding up 15,000 threads takes the kernel a millisecond.
+    /// The same with only the first thread's CPU time: summing 15,000 threads takes the kernel a millisecond.
     pub fn read_first_thread(pid: i32) -> Option<Self> {
         Self::read_file(&format!("/proc/{pid}/task/{pid}/stat"))
     }
@@ -63,12 +63,12 @@ impl Stat {
         Self::parse(&String::from_utf8_lossy(&std::fs::read(path).ok()?))
     }
 
-    /// Of the file's text.
+    /// From the file's text.
     pub fn parse(stat: &str) -> Option<Self> {
-        // A name may hold anything, parentheses and line breaks too: it ends at the last parenthesis.
+        // A name may contain anything, also parentheses and line breaks: it ends at the last parenthesis.
         let (head, rest) = stat.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        // By its number in the manual, where the first after the name is the third.
+        // By its number in the manual, in which the first after the name is the third.
         let field = |number: usize| fields.get(number - 3).copied();
         let number = |number: usize| field(number)?.parse::<u64>().ok();
         let of_child = |at: usize| field(at).and_then(|ticks| ticks.parse::<u64>().ok());
@@ -90,12 +90,12 @@ impl Stat {
         })
     }
 
-    /// CPU time that its threads have had, ticks.
+    /// CPU time of all its threads, ticks.
     pub fn all_ticks(&self) -> u64 {
         self.ticks.0.saturating_add(self.ticks.1)
     }
 
-    /// What it had since `before`, of one and the same process or of none, in user mode and in the kernel, s.
+    /// CPU time since `before` (the same process, or none), in user mode and in the kernel, s.
     pub fn seconds_since(&self, before: Option<&Self>) -> (f64, f64) {
         let (user, system) =
             before.filter(|before| before.started == self.started).map_or((0, 0), |before| before.ticks);
@@ -103,14 +103,14 @@ impl Stat {
         (seconds(self.ticks.0, user), seconds(self.ticks.1, system))
     }
 
-    /// Whether all its threads have ended. The state alone is that of the first one, which others can outlive.
+    /// Whether all its threads have ended. The state alone is that of the first thread, which others can outlive.
     pub fn has_ended(&self) -> bool {
         self.state == 'X' || self.state == 'Z' && self.threads <= 1
     }
 }
 
-/// What `schedstat` of a process or thread tells (Documentation/scheduler/sched-stats.rst): time on a CPU and time ready for one, ns; how
-/// often it was put on one.
+/// The `schedstat` of a process or thread (Documentation/scheduler/sched-stats.rst): time on a CPU and time ready for one, ns; how often it
+/// was scheduled.
 pub fn schedstat(text: &str) -> Option<(u64, u64, u64)> {
     let mut numbers = text.split_ascii_whitespace().map(|field| field.parse::<u64>().ok());
     Some((numbers.next()??, numbers.next()??, numbers.next().flatten().unwrap_or(0)))
@@ -125,7 +125,7 @@ pub struct CpuTicks {
     pub system: u64,
     /// Idle.
     pub idle: u64,
-    /// Idle while a task that ran there last waits for a disk.
+    /// Idle while a task that last ran there waits for a disk.
     pub iowait: u64,
     /// In interrupts.
     pub irq: u64,
@@ -136,16 +136,16 @@ pub struct CpuTicks {
 }
 
 impl CpuTicks {
-    /// Those that somebody on this machine had: all but idle, waiting for a disk, and stolen.
+    /// Busy on this machine: all but idle, waiting for a disk, and stolen.
     pub fn busy(&self) -> u64 {
         [self.system, self.irq, self.softirq].into_iter().fold(self.user, u64::saturating_add)
     }
 
-    /// Of a line `cpu0 1 2 3 …`.
+    /// From a line `cpu0 1 2 3 …`.
     pub fn parse(line: &str) -> Option<Self> {
         let ticks: Vec<u64> =
             line.split_ascii_whitespace().skip(1).map_while(|word| word.parse().ok()).collect();
-        // user, nice, system, idle, iowait, irq, softirq, steal; guests' time, which follows, is in user and nice, too.
+        // user, nice, system, idle, iowait, irq, softirq, steal; the following guest times are already included in user and nice.
         let &[user, nice, system, idle, ref rest @ ..] = &ticks[..] else { return None };
         let at = |index: usize| rest.get(index).copied();
         let [iowait, irq, softirq] = [0, 1, 2].map(|index| at(index).unwrap_or(0));
@@ -159,7 +159,7 @@ pub fn find_ticks(stat: &str, name: &str) -> Option<CpuTicks> {
     CpuTicks::parse(stat.lines().find(named)?)
 }
 
-/// The ticks of each CPU that is online.
+/// The ticks of each online CPU.
 pub fn ticks_of_each(stat: &str) -> BTreeMap<u32, CpuTicks> {
     let each = stat.lines().filter_map(|line| {
         let cpu = line.strip_prefix("cpu")?.split_ascii_whitespace().next()?;
@@ -169,19 +169,19 @@ pub fn ticks_of_each(stat: &str) -> BTreeMap<u32, CpuTicks> {
     each.collect()
 }
 
-/// The time for which some task waited, µs since boot: of the line `some … total=` (Documentation/accounting/psi.rst).
+/// The time in which some task waited, µs since boot: from the line `some … total=` (Documentation/accounting/psi.rst).
 pub fn some_waited_us(pressure: &str) -> Option<u64> {
     let line = pressure.lines().find(|line| line.starts_with("some "))?;
     line.split_ascii_whitespace().find_map(|field| field.strip_prefix("total="))?.parse().ok()
 }
 
-/// The number behind a name, of lines `name number`: vmstat, numastat, a control group's cpu.stat.
+/// The number after a name, in lines `name number`: vmstat, numastat, a control group's cpu.stat.
 pub fn count_of(text: &str, name: &str) -> Option<u64> {
     let mut words = text.lines().map(str::split_ascii_whitespace);
     words.find_map(|mut words| (words.next()? == name).then(|| words.next()?.parse().ok())?)
 }
 
-/// Seconds for which a quota held a cgroup back: `throttled_usec` of version 2, `throttled_time` (ns) of version 1.
+/// Seconds for which a quota throttled a cgroup: `throttled_usec` of version 2, `throttled_time` (ns) of version 1.
 pub fn throttled_seconds(stat: &str) -> Option<f64> {
     let (us, ns) = (count_of(stat, "throttled_usec"), count_of(stat, "throttled_time"));
     us.map(|us| us as f64 / 1e6).or(ns.map(|ns| ns as f64 / 1e9))

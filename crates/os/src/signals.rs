@@ -20,7 +20,7 @@ static COMMAND: AtomicI32 = AtomicI32::new(0);
 /// When the last signal came that was no repetition, ns of the monotonic clock; 0 for never.
 static LAST: AtomicI64 = AtomicI64::new(0);
 
-/// Signals that come this close together are one that was sent twice, ns: nobody presses Ctrl-C again within it on purpose.
+/// Signals this close together are one that was sent twice, ns: nobody presses Ctrl-C again that fast on purpose.
 const ONE_MOMENT: i64 = 200_000_000;
 
 /// Passes signals on to a command instead of heeding them, until [`keep`]. For after [`install`].
@@ -40,7 +40,7 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_vo
     }
     // SAFETY: the kernel hands a siginfo of its own; kill takes numbers and is async-signal-safe.
     unsafe {
-        // A terminal has told the command too; but when it goes it tells the leader of the session first.
+        // A terminal also signals the command; but when it closes it first signals the leader of the session.
         let from_terminal = !info.is_null() && (*info).si_code == libc::SI_KERNEL;
         if !from_terminal || signal == libc::SIGHUP {
             libc::kill(command, signal);
@@ -55,7 +55,7 @@ fn is_repeated() -> bool {
     let last = LAST.load(Ordering::Relaxed);
     let is_repeated = last != 0 && now.saturating_sub(last) < ONE_MOMENT;
     if !is_repeated {
-        // What a key repeats as long as it is held is a second signal after that moment.
+        // A held key's repetition after that moment is a second signal.
         LAST.store(now, Ordering::Relaxed);
     }
     is_repeated
@@ -65,7 +65,7 @@ fn heed(signal: i32) {
     if is_repeated() && STOP.signal().is_some() {
         return;
     }
-    // With children that are given time to end, the second signal ends them at once, and the third ends us.
+    // If children have a grace period, the second signal ends them at once, and the third ends us.
     if STOP.signal().is_some() && !crate::child::hurry() {
         // SAFETY: both calls are async-signal-safe; the default action ends the process.
         unsafe {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 pub struct Stop(AtomicI32);
 
 impl Stop {
-    /// Nobody has asked.
+    /// Nothing requested.
     pub const fn new() -> Self {
         Self(AtomicI32::new(0))
     }

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Two clocks that are read further apart than this were read by a thread that lost its CPU between them.
+/// If two clocks differ by more than this, the reading thread lost its CPU in between.
 const APART: Duration = Duration::from_millis(1);
 
 fn now(clock: ClockId) -> Duration {
     clock_gettime(clock).try_into().unwrap_or_default()
 }
 
-/// The time since boot in which the machine was suspended: the monotonic clock stands still then, the clock of the time since
-/// boot does not (clock_gettime(2)). To some milliseconds.
+/// How long the machine was suspended since boot: the monotonic clock stops then, the boot-time clock does not (clock_gettime(2)). Accurate
+/// to some milliseconds.
 pub fn suspended() -> Duration {
     let mut asleep = Duration::ZERO;
     for _ in 0..10 {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use rustix::termios::{Winsize, tcgetwinsize};
 
-/// What less does where `LESS` says nothing: leave at once what fits the screen, colours as they are, the screen as it was.
+/// The options of less if `LESS` is unset: exit at once if the text fits the screen, colours unchanged, no screen clearing.
 const LESS: &str = "FRX";
 
 /// Whether the terminal does no more than print: no colours, no signs but ASCII.
@@ -15,13 +15,13 @@ fn is_dumb() -> bool {
     var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// Whether colours are wanted on what this is open on: <https://no-color.org>, any value that is not empty.
+/// Whether colours are wanted on this file: <https://no-color.org>, any non-empty value.
 pub fn wants_colors(file: &impl IsTerminal) -> bool {
     file.is_terminal() && var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !is_dumb()
 }
 
-/// Whether UTF-8 may be written: by the locale's variables in the order of setlocale(3). What is no terminal gets it where none
-/// is set, as files and mails do.
+/// Whether UTF-8 may be written: from the locale's variables in the order of setlocale(3). If none is set, anything but a terminal gets it,
+/// as files and mails do.
 pub fn knows_utf8(file: &impl IsTerminal) -> bool {
     if is_dumb() && file.is_terminal() {
         return false;
@@ -54,8 +54,7 @@ pub struct Redrawn {
 }
 
 impl Redrawn {
-    /// What to print on `file` for this text: on a terminal as many lines of it as there is room for, else all of it below an
-    /// empty line.
+    /// What to print on `file` for this text: on a terminal as many of its lines as fit, else all of it after an empty line.
     pub fn over(&mut self, text: &str, file: &(impl IsTerminal + AsFd)) -> String {
         let before = self.lines;
         if !file.is_terminal() || is_dumb() {
@@ -69,7 +68,7 @@ impl Redrawn {
         let resized = std::mem::replace(&mut self.size, now) != now;
         let up = match before {
             0 => String::new(),
-            // Its lines may have been broken anew: nobody knows where they begin now.
+            // Its lines may have been wrapped again: their beginnings are now unknown.
             _ if resized => "\x1b[H\x1b[J".to_owned(),
             _ => format!("\x1b[{before}F"),
         };

@@ -1,5 +1,5 @@
-//! The calling thread as the kernel has it: its CPU, its switches and faults, its timer slack, its scheduling class. Each
-//! returns the kernel's error as [`std::io::Error`].
+//! The kernel's data on the calling thread: its CPU, its switches and faults, its timer slack, its scheduling class. Each function returns
+//! the kernel's error as [`std::io::Error`].
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -32,7 +32,7 @@ pub(crate) fn read_usage(who: libc::c_int) -> Option<libc::rusage> {
     (code == 0).then_some(usage)
 }
 
-/// Involuntary and voluntary context switches of the calling thread so far; `None` where the kernel does not tell.
+/// Involuntary and voluntary context switches of the calling thread until now; `None` if the kernel does not report them.
 pub fn switches() -> Option<(u64, u64)> {
     let usage = read_usage(libc::RUSAGE_THREAD)?;
     Some((usage.ru_nivcsw as u64, usage.ru_nvcsw as u64))
@@ -43,7 +43,7 @@ pub fn minor_faults() -> Option<u64> {
     Some(read_usage(libc::RUSAGE_THREAD)?.ru_minflt as u64)
 }
 
-/// Time that the calling thread has spent on a CPU so far, ns; `None` where the kernel does not tell.
+/// CPU time of the calling thread until now, ns; `None` if the kernel does not report it.
 pub fn thread_cpu_ns() -> Option<f64> {
     cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -80,8 +80,8 @@ pub fn set_fifo(priority: i32) -> io::Result<()> {
     check_result(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) }.into()).map(drop)
 }
 
-/// The way out where SCHED_FIFO is refused. With CONFIG_RT_GROUP_SCHED a cgroup of version 1 starts without any
-/// real-time time, and then the kernel refuses it to root, too (sched-rt-group.rst).
+/// The remedy if SCHED_FIFO is refused. With CONFIG_RT_GROUP_SCHED a version 1 cgroup starts without any real-time time, and then the
+/// kernel also refuses it to root (sched-rt-group.rst).
 pub fn fifo_remedy() -> Text {
     if crate::is_root() {
         text!(
@@ -99,8 +99,8 @@ pub fn set_highest_weight() -> io::Result<()> {
     check_result(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) }.into()).map(drop)
 }
 
-/// Holds off all idle states that take more than so many microseconds to leave, for as long as the file is open: closing it, even by
-/// dying, ends the request (Documentation/power/pm_qos_interface.rst).
+/// Disables all idle states with an exit latency of more than this many microseconds while the file is open: closing it, even by dying,
+/// ends the request (Documentation/power/pm_qos_interface.rst).
 pub fn hold_idle_states(us: i32) -> io::Result<File> {
     let mut file = File::options().write(true).open("/dev/cpu_dma_latency")?;
     file.write_all(&us.to_ne_bytes())?;

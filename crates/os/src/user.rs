@@ -19,8 +19,8 @@ pub fn is_ours(owner: u32) -> bool {
     [0, effective_user()].contains(&owner)
 }
 
-/// Whether somebody else than root and this user may change what lies at a path: a folder on the way, or a link, is theirs,
-/// or all may write there.
+/// Whether someone other than root and this user may change what is at a path: a folder on the way, or a link, is theirs, or everyone may
+/// write there.
 pub fn others_may_change(path: &Path) -> bool {
     // In a user namespace root has its user's powers alone, and most owners have no number.
     let users = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
@@ -51,7 +51,7 @@ pub struct Invoker {
 }
 
 impl Invoker {
-    /// The user who runs this as root by sudo; `None` where nobody does, or the user has no home.
+    /// The user who runs this as root through sudo; `None` without sudo, or if the user has no home.
     pub fn of_sudo() -> Option<Self> {
         let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
         let (user, group) = (number("SUDO_UID").filter(|user| *user != 0 && is_root())?, number("SUDO_GID")?);
@@ -85,8 +85,8 @@ fn set_file_owner(user: u32, group: u32) {
     }
 }
 
-/// The name of the user that we are; the number where /etc/passwd does not have it. The C library's own look-up would load other
-/// libraries into this static program.
+/// The name of the current user; the UID if /etc/passwd lacks it. The C library's own look-up would load other libraries into this static
+/// program.
 pub fn user_name() -> String {
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     name_of(effective_user(), &passwd).map_or_else(|| effective_user().to_string(), str::to_owned)
@@ -102,7 +102,7 @@ fn home_of(user: u32, passwd: &str) -> Option<PathBuf> {
     field_of(user, passwd, 5).map(PathBuf::from).filter(|home| home.is_dir())
 }
 
-/// A field of a user's line in /etc/passwd (passwd(5)), where it says something.
+/// A non-empty field of a user's line in /etc/passwd (passwd(5)).
 fn field_of(user: u32, passwd: &str, at: usize) -> Option<&str> {
     let is_theirs = |line: &&str| line.split(':').nth(2).is_some_and(|id| id.parse() == Ok(user));
     passwd.lines().find(is_theirs)?.split(':').nth(at).filter(|field| !field.is_empty())

@@ -12,36 +12,36 @@ use record::text;
 
 use crate::user::Invoker;
 
-/// Between two looks at whether somebody reads a pipe.
+/// How often to check whether somebody reads a pipe.
 const READER: Duration = Duration::from_millis(20);
 
 /// A file that cannot be written.
 #[derive(Debug)]
 pub struct CannotWrite {
-    /// Where it should be.
+    /// Where it should have been.
     pub path: PathBuf,
     /// The system's error.
     pub error: Error,
-    /// Where its text lies instead.
+    /// Where its text was saved instead.
     pub saved: Option<PathBuf>,
 }
 
-/// Writes files. A folder of the program's own is created when it is missing, and belongs to whoever ran sudo.
+/// Writes files. The program's own folder is created if it is missing, and belongs to the user who ran sudo.
 #[derive(Debug, Default)]
 pub struct Writer {
-    /// The folder of the program's own.
+    /// The program's own folder.
     pub own: Option<PathBuf>,
-    /// Whose it is, where not ours.
+    /// Its owner, if not us.
     pub owner: Option<Invoker>,
 }
 
 impl Writer {
-    /// Checks before a run that a file can be written at `path`, so that a minute of measuring is not lost.
+    /// Checks before a run that a file can be written at `path`, so that the measurement is not lost.
     pub fn check(&self, path: &Path) -> Result<(), CannotWrite> {
         let _owner = self.assume(path);
         let check = || {
             if self.is_written_to(path)? {
-                // The reader of a pipe that is opened and closed has read all.
+                // The reader of a pipe that is opened and closed has reached its end.
                 return if is_pipe(path) { Ok(()) } else { open_special(path).map(drop) };
             }
             in_the_way(path)?;
@@ -52,12 +52,12 @@ impl Writer {
         check().map_err(|error| cannot(path, error))
     }
 
-    /// Writes `text` to `path`: then there is the old file or the new one and never half of it.
+    /// Writes `text` to `path`: afterwards there is the old file or the new one, never half of it.
     pub fn write(&self, path: &Path, text: &str) -> Result<(), CannotWrite> {
         self.write_waiting(path, text, true)
     }
 
-    /// As [`Self::write`], for what is written anew again and again: neither a disk nor who might read a pipe is waited for.
+    /// As [`Self::write`], for repeatedly written files: it waits neither for a disk nor for a pipe's reader.
     pub fn refresh(&self, path: &Path, text: &str) -> Result<(), CannotWrite> {
         self.write_waiting(path, text, false)
     }
@@ -73,7 +73,7 @@ impl Writer {
             in_the_way(path)?;
             let target = self.target(path);
             let file = self.staged(folder_of(&target), text, waits)?;
-            // Who may read it stays as it was, as with a shell's redirection.
+            // Permissions stay as they were, as with a shell's redirection.
             if let Some(before) = target.symlink_metadata().ok().filter(Metadata::is_file) {
                 file.as_file().set_permissions(before.permissions())?;
             }
@@ -82,9 +82,8 @@ impl Writer {
         write().map_err(|error| cannot(path, error))
     }
 
-    /// Writes what was just measured and returns where it lies: at `path`, replacing what was there when the user `named` it. When
-    /// its place cannot be written any longer it goes to the temporary folder, which is still a failure, because nobody looks
-    /// for it there, but not a loss.
+    /// Writes a new measurement and returns its path: `path`, replacing an existing file if the user `named` it. If that is no longer
+    /// writable it goes to the temporary folder. That is still an error, because nobody looks for it there, but not a loss.
     pub fn write_or_rescue(&self, path: &Path, named: bool, text: &str) -> Result<PathBuf, CannotWrite> {
         let written = if named {
             self.write(path, text).map(|()| path.to_owned())
@@ -92,7 +91,7 @@ impl Writer {
             self.write_beside_others(path, text)
         };
         written.map_err(|failure| {
-            // A device's name says nothing of what it was to be given.
+            // The name of a device does not describe its contents.
             let own = || OsString::from("linespeed-record.json");
             let name =
                 path.file_name().filter(|_| !is_special(path)).map_or_else(own, |name| name.to_owned());
@@ -102,8 +101,7 @@ impl Writer {
         })
     }
 
-    /// Writes under a name of our own choosing, which another run of the same second may have taken: then a number is added.
-    /// Returns the name.
+    /// Writes under a name of our own, which another run in the same second may have taken: then a number is added. Returns the name.
     fn write_beside_others(&self, path: &Path, text: &str) -> Result<PathBuf, CannotWrite> {
         let _owner = self.assume(path);
         let failed = |error| cannot(path, error);
@@ -119,11 +117,11 @@ impl Writer {
         Err(failed(ErrorKind::AlreadyExists.into()))
     }
 
-    /// Writes what its owner alone may read.
+    /// Writes a file that only its owner may read.
     ///
     /// # Errors
     ///
-    /// Something lies there already, or the folder cannot be written.
+    /// The file already exists, or the folder is not writable.
     pub(crate) fn write_secret(&self, path: &Path, text: &str) -> std::io::Result<()> {
         if path.symlink_metadata().is_ok() {
             return Err(ErrorKind::AlreadyExists.into());
@@ -137,24 +135,22 @@ impl Writer {
         file.persist_noclobber(path).map(drop).map_err(|error| error.error)
     }
 
-    /// The file that is replaced: behind a link where the user named that; in our own folder the link itself, which somebody
-    /// laid there.
+    /// The file to replace: the target of a link if the user named it; in our own folder the link itself, which somebody else created.
     fn target(&self, path: &Path) -> PathBuf {
         if self.is_own(path) { path.to_owned() } else { behind_links(path) }
     }
 
-    /// Until this is dropped, files are made as the owner of the folder that `path` lies in.
+    /// Until this is dropped, files are created as the owner of the folder of `path`.
     pub fn assume(&self, path: &Path) -> Option<crate::user::Assumed> {
         self.owner.as_ref().filter(|_| self.is_own(path)).map(Invoker::assume)
     }
 
-    /// Whether it lies in the program's own folder.
+    /// Whether it is in the program's own folder.
     fn is_own(&self, path: &Path) -> bool {
         self.own.as_ref().is_some_and(|own| path.starts_with(own))
     }
 
-    /// Whether a device or a pipe lies there, which is written to, not replaced. In our own folder nobody wants one: a pipe would
-    /// be waited for.
+    /// Whether it is a device or a pipe, which is written to, not replaced. In our own folder none is expected: we would wait for a pipe.
     fn is_written_to(&self, path: &Path) -> std::io::Result<bool> {
         match is_special(path) {
             true if self.is_own(path) => Err(Error::other(text!("it is not a regular file").to_string())),
@@ -162,8 +158,7 @@ impl Writer {
         }
     }
 
-    /// Sees to it that a folder is there. Our own is created; one that the user named and that is missing is more likely
-    /// misspelt.
+    /// Makes sure that a folder exists. Our own is created; a missing one named by the user is more likely misspelt.
     fn have(&self, folder: &Path) -> std::io::Result<()> {
         if self.is_own(folder) {
             return std::fs::create_dir_all(folder);
@@ -177,11 +172,11 @@ impl Writer {
         ))
     }
 
-    /// A temporary file in `folder`, where it `waits` on disk.
+    /// A temporary file in `folder`; `waits` until it is on disk.
     fn staged(&self, folder: &Path, text: &str, waits: bool) -> std::io::Result<tempfile::NamedTempFile> {
         self.have(folder)?;
         let mut file = temporary(folder)?;
-        // The file's own error names no temporary file.
+        // The file's own error does not name the temporary file.
         file.as_file_mut().write_all(text.as_bytes())?;
         if waits {
             file.as_file().sync_all()?;
@@ -190,7 +185,7 @@ impl Writer {
     }
 }
 
-/// A name like `path` that no file has yet, so that what is said of it before it is written names the right one.
+/// A name like `path` that no file has yet, so that messages before writing have the right name.
 pub fn free_name(path: &Path) -> PathBuf {
     let mut names =
         (1..1000).map(|number| if number == 1 { path.to_owned() } else { numbered(path, number) });
@@ -201,17 +196,16 @@ fn cannot(path: &Path, error: Error) -> CannotWrite {
     CannotWrite { path: path.to_owned(), error, saved: None }
 }
 
-/// How the names of temporary files begin.
+/// The prefix of temporary files.
 const UNFINISHED: &str = ".linespeed-unfinished-";
 
-/// Removes the files and folders in a place whose names begin so and that runs left which were killed: who uses one holds its
-/// lock.
+/// Removes files and folders with this prefix that killed runs left behind: those in use are locked.
 pub fn clear_killed(place: &Path, prefix: &str) {
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
         if !entry.file_name().to_string_lossy().starts_with(prefix) {
             continue;
         }
-        // No link to somewhere else.
+        // Do not follow links.
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
         let opened = File::options().read(true).custom_flags(flags).open(entry.path());
         let Ok((file, data)) = opened.and_then(|file| file.metadata().map(|data| (file, data))) else {
@@ -228,20 +222,20 @@ pub fn clear_killed(place: &Path, prefix: &str) {
     }
 }
 
-/// Whether a file was not made in this moment, by one that has not come to lock it.
+/// Whether a file is not just being created by a run that has yet to lock it.
 fn is_old(data: &Metadata) -> bool {
     let age = data.modified().ok().and_then(|time| time.elapsed().ok());
     age.is_some_and(|age| age > Duration::from_secs(2))
 }
 
-/// An empty temporary file in `folder`, locked, as readable as the user's other files. The error is the system's own: the name of a
-/// temporary file in it would only confuse.
+/// An empty temporary file in `folder`, locked, as readable as the user's other files. The error is the system's own, since the name of a
+/// temporary file would only confuse.
 fn temporary(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     clear_killed(folder, UNFINISHED);
     let mut system = None;
     let made = tempfile::Builder::new().prefix(UNFINISHED).make_in(folder, |path| {
         let made = File::options().read(true).write(true).create_new(true).open(path);
-        // Where the file system has no locks, nobody removes what is unfinished.
+        // If the file system has no locks, nobody removes unfinished files.
         made.inspect(|file| drop(file.try_lock())).inspect_err(|error| system = error.raw_os_error())
     });
     made.map_err(|error| system.map_or(error, Error::from_raw_os_error))
@@ -254,10 +248,10 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
     path.with_file_name(format!("{stem}-{number}{ending}"))
 }
 
-/// The file behind a symbolic link: it is what gets replaced, as a shell's redirection would.
+/// The target of a symbolic link: it is replaced, as a shell's redirection would.
 fn behind_links(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
-    // The kernel follows 40 links at most.
+    // The kernel follows at most 40 links.
     for _ in 0..40 {
         match std::fs::read_link(&path) {
             Ok(target) => path = folder_of(&path).join(target),
@@ -267,7 +261,7 @@ fn behind_links(path: &Path) -> PathBuf {
     path
 }
 
-/// An error that says what stands in the way, where the system's words would not.
+/// An error that names the obstacle if the system's message would not.
 fn in_the_way(path: &Path) -> std::io::Result<()> {
     if path.is_dir() {
         return Err(Error::other(text!("it is a folder").to_string()));
@@ -282,12 +276,12 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Opens a device or a pipe for writing. Who might read a pipe is waited for until a signal asks to stop.
+/// Opens a device or a pipe for writing. Waits for the reader of a pipe until a signal asks to stop.
 fn open_special(path: &Path) -> std::io::Result<File> {
     let open = |flags| File::options().write(true).custom_flags(flags).open(path);
     while is_pipe(path) {
         match open(libc::O_NONBLOCK) {
-            // It stays open until the other is: a reader of a pipe that nobody writes to has come to its end.
+            // It stays open until the other is: the reader of a pipe without writers has reached its end.
             Ok(_first) => return open(0),
             Err(error) if error.raw_os_error() != Some(libc::ENXIO) => return Err(error),
             Err(_) if crate::signals::is_asked() => {

@@ -1,4 +1,4 @@
-//! Passes as figures: a sample is a pass in core cycles, with what happened beside it.
+//! Passes as results: a sample is a pass in core cycles, with what happened beside it.
 
 use kernels::primes;
 use record::DetailKey;
@@ -11,12 +11,12 @@ use record::{Coverage, Doubt, Labels, Mark, Measurement, SampleMark, metrics, te
 use crate::kvm_guest::Kind;
 use crate::{Disturbed, LayerPasses, Pass, Timings};
 
-/// Standard deviation ÷ mean that passes on an idle machine stay below: what the published comparison reached.
+/// The relative standard deviation that passes on an idle machine stay below, as in the published comparison.
 const STEADY: f64 = 0.003;
-/// A clock that differs by more before and after a portion has moved.
+/// A clock that differs by more before and after a portion has changed.
 const CLOCK_MOVED: f64 = 0.01;
 
-/// The figures of every layer that ran; those of guests with what KVM ran them.
+/// The results of every layer that ran; those of guests with the kind of KVM.
 pub(crate) fn measurements(timings: &Timings, kvm: Option<Kind>) -> Vec<Measurement> {
     let figure = |row: &LayerPasses| match kvm.filter(|_| row.name.is_guest()) {
         Some(kvm) => measurement(row).with_detail(detail::KVM, kvm.word()),
@@ -25,7 +25,7 @@ pub(crate) fn measurements(timings: &Timings, kvm: Option<Kind>) -> Vec<Measurem
     timings.layers.iter().map(figure).collect()
 }
 
-/// What could not be had, with its reason.
+/// What could not be measured, with its reason.
 pub(crate) fn coverage(timings: &Timings) -> Vec<Coverage> {
     let missing = timings.missing.iter().map(|(name, failure)| {
         let what = format!("overhead ({name})");
@@ -60,7 +60,7 @@ fn measurement(row: &LayerPasses) -> Measurement {
         values.sort_by(f64::total_cmp);
         record::statistics::median_of_sorted(&values)
     };
-    // Whole cycles: a portion has some tens of millions.
+    // Whole cycles: a portion has tens of millions.
     let portions: Vec<u64> = all.iter().map(|pass| cycles(pass).round() as u64).collect();
     measurement = measurement
         .with_detail(detail::PORTIONS, portions)
@@ -83,7 +83,7 @@ fn measurement(row: &LayerPasses) -> Measurement {
 
 type Count = fn(&Disturbed) -> Option<f64>;
 
-/// What is counted beside portions, by its name in the details: how often each second, of time the share.
+/// What is counted beside portions, by its name in the details: events per second, or for times the share.
 const COUNTS: [(DetailKey<f64>, Count); 6] = [
     (detail::INTERRUPTS_PER_S, |disturbed| disturbed.interrupts.map(|n| n as f64)),
     (detail::SOFTIRQS_PER_S, |disturbed| disturbed.softirqs.map(|n| n as f64)),
@@ -93,7 +93,7 @@ const COUNTS: [(DetailKey<f64>, Count); 6] = [
     (detail::STOLEN_SHARE, |disturbed| disturbed.stolen),
 ];
 
-/// How often something happened in a second of the portions in which it could be counted; `None` where it never could.
+/// The event rate, per second of the portions in which it could be counted; `None` if it never could.
 fn rate(all: &[&Pass], count: Count) -> Option<f64> {
     let (mut events, mut seconds) = (0.0, 0.0);
     for pass in all {
@@ -102,7 +102,7 @@ fn rate(all: &[&Pass], count: Count) -> Option<f64> {
             seconds += pass.seconds;
         }
     }
-    // Four digits: counts of a few seconds know no more.
+    // Four decimals: counts over a few seconds are not more precise.
     (seconds > 0.0).then(|| (events / seconds * 1e4).round() / 1e4)
 }
 
@@ -124,7 +124,7 @@ fn marks(row: &LayerPasses) -> Vec<SampleMark> {
     marks
 }
 
-/// Says "too noisy", and why, where passes scatter by more than an idle machine's do.
+/// Returns the doubt "too noisy", with the reason, if passes scatter more than on an idle machine.
 fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<Doubt> {
     let passes = measurement.summary.n;
     let Some(variation) = measurement.summary.variation else {

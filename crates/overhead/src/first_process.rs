@@ -1,5 +1,5 @@
-//! linespeed as the only program of a virtual machine, of the lab's or of `linespeed overhead`: as the first process it
-//! mounts what it needs, runs itself as the kernel's command line says, sends what came of it over a serial port, and
+//! linespeed as the only program of a virtual machine, the lab's or that of `linespeed overhead`. As the first process
+//! it mounts what it needs, runs itself as the kernel command line specifies, sends the results over a serial port, and
 //! powers the machine off.
 
 use std::fs::{self, File, OpenOptions};
@@ -19,7 +19,7 @@ use wire::{Kind, Orders};
 /// Where the kernel starts the program of an initramfs.
 const INIT: &str = "/init";
 
-/// What is mounted: type, folder, and whether the folder has to be made. The first is needed to know what to do.
+/// Mounts: type, folder, and whether the folder must be created. The first contains the instructions.
 const MOUNTS: [(&str, &str, bool); 6] = [
     ("proc", "/proc", false),
     ("sysfs", "/sys", false),
@@ -29,15 +29,15 @@ const MOUNTS: [(&str, &str, bool); 6] = [
     ("cgroup2", "/sys/fs/cgroup", false),
 ];
 
-/// Whether the kernel started this process as the machine's first one. A container's first process is not: its
-/// `/proc` is mounted already.
+/// Whether the kernel started this process as the machine's first one. A container's first process does not count: its
+/// `/proc` is already mounted.
 pub fn is_first_process() -> bool {
     std::process::id() == 1
         && std::env::args_os().next().is_some_and(|name| name == INIT)
         && !Path::new("/proc/self").exists()
 }
 
-/// Does everything and powers off. Without orders it only says so: then whatever this is, it is no machine of the lab.
+/// Runs everything and powers off. Without orders it only prints that: then this is not a machine of the lab.
 pub fn run() -> ! {
     let mut notes: Vec<String> = MOUNTS.iter().take(1).filter_map(mount).collect();
     let orders = match read_orders() {
@@ -51,7 +51,7 @@ pub fn run() -> ! {
     };
     notes.extend(MOUNTS.iter().skip(1).filter_map(mount));
     if let Err(error) = obey(&orders, notes) {
-        // The console is all that is left to speak to.
+        // Only the console is left for output.
         eprintln!("linespeed (PID 1): {error}");
     }
     power_off()
@@ -62,7 +62,7 @@ fn read_orders() -> io::Result<Orders> {
     Orders::read(&line).map_err(io::Error::other)
 }
 
-/// An error that says at what path.
+/// An error with its path.
 fn with_path(path: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{path}: {error}"))
 }
@@ -95,10 +95,10 @@ fn obey(orders: &Orders, mut notes: Vec<String>) -> io::Result<()> {
     Ok(())
 }
 
-/// Counts primes in the ranges that the host asks for, until it asks for no more.
+/// Counts primes in the ranges that the host requests, until it requests no more.
 fn count_primes(orders: &Orders, channel: &Channel) -> io::Result<()> {
     let path = format!("/dev/{}", orders.channel);
-    // The port's settings are those that the channel made.
+    // The channel has already configured the port.
     let asked = File::open(&path).map_err(|error| with_path(&path, &error))?;
     crate::whole_guest::serve(io::BufReader::new(asked), &mut |answer| {
         channel.send(Kind::Output, answer.as_bytes());
@@ -108,7 +108,7 @@ fn count_primes(orders: &Orders, channel: &Channel) -> io::Result<()> {
     Ok(())
 }
 
-/// Starts linespeed with these arguments; where the first is the path of another program that came along, that one.
+/// Starts linespeed with these arguments, or another included program if the first is its path.
 fn start(arguments: &[String]) -> io::Result<Child> {
     let (program, name, arguments) = match arguments.split_first() {
         Some((first, rest)) if first.starts_with('/') => (first.as_str(), first.as_str(), rest),
@@ -125,14 +125,14 @@ fn start(arguments: &[String]) -> io::Result<Child> {
         .spawn()
 }
 
-/// Passes on what the program prints until it has ended, and says how it did.
+/// Forwards the program's output until it ends, and returns how it ended.
 fn attend(mut child: Child, channel: &Channel) -> String {
     let (output, error) = (child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
         scope.spawn(|| pass_on(output, Kind::Output, channel));
         scope.spawn(|| pass_on(error, Kind::Error, channel));
         let ended = wait(child.id());
-        // What it has left behind would hold the pipes open.
+        // Processes it left behind would keep the pipes open.
         // SAFETY: the call touches no memory; -1 from the first process means all others.
         unsafe { libc::kill(-1, libc::SIGKILL) };
         ended
@@ -152,7 +152,7 @@ fn pass_on(from: Option<impl Read>, kind: Kind, channel: &Channel) {
     }
 }
 
-/// Waits for `child`, and for every orphan that the kernel hands to the first process.
+/// Waits for `child`, and for every orphan that the kernel reparents to the first process.
 fn wait(child: u32) -> String {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
@@ -186,7 +186,7 @@ impl Channel {
         opened().map(|port| Self(Mutex::new((port, 0)))).map_err(|error| with_path(path, &error))
     }
 
-    /// The host notices frames that are missing; there is nobody else to tell.
+    /// The host notices missing frames; there is nobody else to notify.
     fn send(&self, kind: Kind, payload: &[u8]) {
         let mut channel = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (port, number) = &mut *channel;
@@ -199,7 +199,7 @@ impl Channel {
     }
 }
 
-/// Mounts one file system; what went wrong otherwise.
+/// Mounts one file system; returns the error, if any.
 fn mount((kind, at, make): &(&str, &str, bool)) -> Option<String> {
     let done = || -> io::Result<()> {
         if *make {
@@ -210,7 +210,7 @@ fn mount((kind, at, make): &(&str, &str, bool)) -> Option<String> {
     done().err().map(|error| format!("{kind} on {at}: {error}"))
 }
 
-/// Takes a CPU offline; what went wrong otherwise.
+/// Takes a CPU offline; returns the error, if any.
 fn take_offline(cpu: u32) -> Option<String> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/online");
     fs::write(&path, "0").err().map(|error| format!("offline: {path}: {error}"))

@@ -7,20 +7,20 @@ use std::path::Path;
 /// Bytes in which all magic numbers lie.
 const HEAD: u64 = 0x210;
 
-/// Refuses what is no kernel image that QEMU may boot: what it is, and a way out.
+/// Rejects files that are not kernel images QEMU may boot, with what it is and the remedy.
 ///
 /// # Errors
 ///
-/// It cannot be read, or by its first bytes is none.
+/// It cannot be read, or its first bytes are not those of an image.
 pub fn check_kernel(path: &Path, flag: &str) -> Result<(), String> {
     check(path, flag, is_kernel, ["is not a kernel image", "for instance /boot/vmlinuz-RELEASE"])
 }
 
-/// Refuses what is no kernel module of this architecture: what it is, and a way out.
+/// Rejects files that are not kernel modules of this architecture, with what it is and the remedy.
 ///
 /// # Errors
 ///
-/// It cannot be read, or by its first bytes is none.
+/// It cannot be read, or its first bytes are not those of a module.
 pub fn check_module(path: &Path, flag: &str) -> Result<(), String> {
     let what = "is not an uncompressed kernel module (a relocatable ELF file, .ko)";
     check(path, flag, is_module, [what, "or leave it out: --kernel builds one"])

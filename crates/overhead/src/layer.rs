@@ -1,4 +1,4 @@
-//! What a layer is: its place, a pass over the routine, and why it cannot be had.
+//! What a layer is: its place, a pass over the routine, and why it is unavailable.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,14 +6,14 @@ use std::ops::Range;
 use record::Unavailable;
 use serde::{Deserialize, Serialize};
 
-/// The layer that is the user program once more: what differs from it is noise.
+/// The layer that repeats the user program: its difference is noise.
 pub const AGAIN: &str = "user again";
-/// What the names of a guest's layers begin with.
+/// The prefix of a guest's layers.
 const GUEST: &str = "guest";
 /// The user program with real-time priority.
 pub const REAL_TIME: &str = "user real-time";
 
-/// Where in its page an address lies; pages of 4 KiB, the least that any machine has.
+/// The offset of an address in its page; pages of 4 KiB, the smallest on any machine.
 pub fn page_offset(address: u64) -> u16 {
     (address % 4096) as u16
 }
@@ -21,19 +21,19 @@ pub fn page_offset(address: u64) -> u16 {
 /// One portion of the routine, as a layer ran it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pass {
-    /// Primes in the range that was asked for.
+    /// Primes in the requested range.
     pub primes: u64,
     /// How long it took, by the invariant counter ([`crate::Ticks`]): the same clock for all layers.
     pub seconds: f64,
-    /// The core's clock by dependent adds on the CPU that ran it, right before and after: their mean, Hz.
+    /// The core's clock, from dependent adds on the same CPU just before and after: their mean, Hz.
     pub clock: f64,
-    /// How far those two lie apart: a share of their mean.
+    /// The difference of those two, as a share of their mean.
     pub clock_moved: f64,
     /// CRC-32 ([`crate::crc32`]) of the routine's bytes where they ran.
     pub crc: u32,
-    /// Where in its page the routine began.
+    /// The routine's offset in its page.
     pub page_offset: u16,
-    /// The CPU at the start. A guest's own is none of the host's.
+    /// The CPU at the start. A guest's CPU is none of the host's.
     #[serde(skip)]
     pub cpu_from: Option<u32>,
     /// The CPU at the end.
@@ -46,35 +46,35 @@ pub struct Pass {
 /// What happened during a portion; `None` where it cannot be counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Disturbed {
-    /// Interrupts of its CPU, the timer's among them.
+    /// Interrupts of its CPU, including the timer's.
     pub interrupts: Option<u64>,
     /// Softirqs of its CPU.
     pub softirqs: Option<u64>,
-    /// Context switches that the thread did not ask for.
+    /// Involuntary context switches.
     pub involuntary: Option<u64>,
-    /// Context switches that it asked for.
+    /// Voluntary context switches.
     pub voluntary: Option<u64>,
-    /// Moves from CPU to CPU.
+    /// Migrations between CPUs.
     pub migrations: Option<u64>,
-    /// Time that the hypervisor took from its CPU, seconds; the kernel counts it in steps of 10 ms.
+    /// Time that the hypervisor stole from its CPU, seconds; the kernel counts it in steps of 10 ms.
     #[serde(skip)]
     pub stolen: Option<f64>,
 }
 
-/// A layer's place: the keys of `layer.time`.
+/// A layer's place: the labels of `layer.time`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerName {
     /// `user`, `user again` (the same once more, for the noise floor), `user real-time`, `kernel`, `guest user`,
     /// `guest kernel`, `guest OS user`.
     pub layer: &'static str,
-    /// The CPU that it is bound to; `None` where the scheduler places it.
+    /// The CPU that it is pinned to; `None` if the scheduler places it.
     pub bound: Option<u32>,
     /// Whether interrupts reach it.
     pub interrupts: bool,
 }
 
 impl LayerName {
-    /// Whether it is one of a guest.
+    /// Whether it belongs to a guest.
     pub fn is_guest(&self) -> bool {
         self.layer.starts_with(GUEST)
     }
@@ -91,31 +91,31 @@ impl fmt::Display for LayerName {
     }
 }
 
-/// A place where the routine can run. Everything that it set up is put back when it is dropped.
+/// A place where the routine can run. All its setup is reverted when it is dropped.
 pub trait Layer {
     /// Its place.
     fn name(&self) -> LayerName;
 
-    /// Counts the primes of a range there, some milliseconds to some tenths of a second of work. The caller sleeps
-    /// while the layer's own thread works.
+    /// Counts the primes of a range there, taking from milliseconds to tenths of a second. The caller sleeps while the
+    /// layer's own thread works.
     ///
     /// # Errors
     ///
-    /// Whatever keeps it from running; the layer is then left out, with this reason.
+    /// The reason it cannot run; the layer is then left out with this reason.
     fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable>;
 }
 
-/// Layers that were tried: those that run, and those that cannot be had.
+/// The layers tried: the running ones, and the unavailable ones.
 #[derive(Default)]
 pub struct Layers {
-    /// Those that run.
+    /// The running ones.
     pub running: Vec<Box<dyn Layer>>,
-    /// Those that cannot be had, each with its reason.
+    /// The unavailable ones, each with its reason.
     pub missing: Vec<(LayerName, Unavailable)>,
 }
 
 impl Layers {
-    /// Adds a layer, or why it cannot be had.
+    /// Adds a layer, or why it is unavailable.
     pub fn push(&mut self, name: LayerName, layer: Result<Box<dyn Layer>, Unavailable>) {
         match layer {
             Ok(layer) => self.running.push(layer),

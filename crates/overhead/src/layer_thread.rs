@@ -11,9 +11,9 @@ use record::{Template, text};
 
 use super::Unavailable;
 
-/// How long a thread that was told to leave its work may take.
+/// How long a thread may take to leave its work after a request.
 const GRACE: Duration = Duration::from_secs(1);
-/// Between two looks whether a signal asks us to stop.
+/// How often to check for a signal to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Something that a thread does with what it owns.
@@ -34,7 +34,7 @@ pub(crate) struct Patience {
     /// What is waited for, in words.
     pub(crate) what: String,
     pub(crate) limit: Duration,
-    /// A signal that asks to stop ends the waiting, too.
+    /// A signal to stop also ends the waiting.
     pub(crate) stop: &'static Stop,
     /// What takes the thread out of its work.
     pub(crate) interrupt: libc::c_int,
@@ -57,7 +57,7 @@ impl<S: 'static> LayerThread<S> {
                 Ok(own) => (Some(own), Ok(())),
                 Err(failure) => (None, Err(failure)),
             };
-            // Whoever asked may have given up.
+            // The caller may have given up.
             if let (true, Some(own)) = (ready.send(done).is_ok(), &mut own) {
                 received.into_iter().for_each(|order| order(own));
             }
@@ -70,11 +70,11 @@ impl<S: 'static> LayerThread<S> {
         Ok(started)
     }
 
-    /// Has the thread do something, and sleeps until it has. After a failure it does nothing any more.
+    /// Has the thread do something, and sleeps until it is done. After a failure it does nothing any more.
     ///
     /// # Errors
     ///
-    /// What the work says; that the thread has ended, or was given up.
+    /// The error of the work; or the thread has ended or was given up.
     pub(crate) fn run<R: Send + 'static>(
         &mut self,
         patience: Option<&Patience>,
@@ -87,7 +87,7 @@ impl<S: 'static> LayerThread<S> {
         let order: Order<S> = Box::new(move |own| {
             let _ = sender.send(work(own));
         });
-        // A thread that is gone drops the order, and with it the way for its answer.
+        // A thread that has ended drops the order, and with it the channel for its answer.
         if let Some(orders) = &self.orders {
             let _ = orders.send(order);
         }
@@ -119,11 +119,11 @@ impl<S: 'static> LayerThread<S> {
         result.inspect_err(|failure| self.over = Some(failure.clone()))
     }
 
-    /// Takes a thread out of its work that did not answer in time, or that nobody waits for any more.
+    /// Interrupts a thread that did not answer in time, or that nobody waits for any more.
     fn give_up<R>(&mut self, patience: &Patience, answer: &Receiver<R>) -> Unavailable {
         if let Some(thread) = &self.thread {
-            // SAFETY: the thread has not been joined, so its handle is a thread's. Everywhere but in its work it has the
-            // signal blocked, and where that fails it would be ignored.
+            // SAFETY: the thread has not been joined, so that its handle is valid. Everywhere but in its work it has the signal blocked,
+            // and if that fails it is ignored.
             unsafe { libc::pthread_kill(thread.as_pthread_t(), patience.interrupt) };
         }
         let end = if matches!(answer.recv_timeout(GRACE), Err(RecvTimeoutError::Timeout)) {
@@ -152,7 +152,7 @@ const THREAD_ENDED: Template = Template::new("overhead-thread-ended", "the layer
 
 impl<S> Drop for LayerThread<S> {
     fn drop(&mut self) {
-        // The thread ends when nobody can ask any more.
+        // The thread ends when no more requests are possible.
         self.orders = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -22,7 +22,7 @@ mod ticks;
 mod user;
 pub mod whole_guest;
 
-/// What would help where there is one CPU.
+/// The remedy if there is only one CPU.
 const MORE_CPUS: &str = "allow more than one CPU (taskset, --cpus, the container's cpuset)";
 
 pub use layer::{AGAIN, Disturbed, Layer, LayerName, Layers, Pass, REAL_TIME, page_offset};

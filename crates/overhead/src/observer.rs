@@ -1,4 +1,4 @@
-//! What is looked at beside a portion: the core's clock right before and after, and what disturbed the thread.
+//! Observes what happens beside a portion: the core's clock just before and after, and what disturbed the thread.
 
 use kernels::chain;
 
@@ -8,21 +8,22 @@ use measure::tasks::migrations;
 use measure::watch;
 use os::procfs::USER_HZ;
 
-/// Length of one look at the clock, seconds: long beside a reading of the counter (30 ns), short beside a timer's tick.
+/// Duration of one clock reading, seconds: long compared with a counter reading (30 ns), short compared with a timer
+/// tick.
 const LOOK: f64 = 100e-6;
-/// Looks of which the fastest counts: what cuts into one must not read as a slow clock.
+/// Readings of which the fastest counts: an interruption of one must not look like a slow clock.
 const LOOKS: usize = 4;
-/// A core that was asleep needs so long to be at its clock again.
+/// An idle core needs this long to reach its clock again.
 const WAKING: f64 = 500e-6;
 
-/// Watches portions that the calling thread runs.
+/// Observes portions that the calling thread runs.
 #[derive(Debug)]
 pub struct Observer {
     ticks: Ticks,
     counts: Option<CpuCounts>,
 }
 
-/// What one CPU counts.
+/// The counts of one CPU.
 #[derive(Debug)]
 pub(crate) struct CpuCounts {
     cpu: u32,
@@ -35,7 +36,7 @@ impl CpuCounts {
         Self { cpu, files: [Interrupts::of_cpu(cpu), Interrupts::softirqs_of_cpu(cpu)] }
     }
 
-    /// Interrupts, softirqs and stolen ticks so far.
+    /// Interrupts, softirqs and stolen ticks until now.
     pub(crate) fn read(&mut self) -> [Option<u64>; 3] {
         let read = |file: &mut Option<Interrupts>| file.as_mut().and_then(Interrupts::read);
         let [interrupts, softirqs] = self.files.each_mut().map(read);
@@ -43,7 +44,7 @@ impl CpuCounts {
     }
 }
 
-/// How much each count grew, where it is known and did not fall.
+/// How much each count grew, if it is known and did not fall.
 pub(crate) fn grown<const N: usize>(before: [Option<u64>; N], after: [Option<u64>; N]) -> [Option<u64>; N] {
     std::array::from_fn(|at| after[at]?.checked_sub(before[at]?))
 }
@@ -57,12 +58,12 @@ struct Now {
 }
 
 impl Observer {
-    /// A observer that tells time by `ticks`.
+    /// An observer with `ticks` as its clock.
     pub fn new(ticks: Ticks) -> Self {
         Self { ticks, counts: None }
     }
 
-    /// Runs `work` on the calling thread and looks at what goes on beside it. What ran the caller adds to the pass.
+    /// Runs `work` on the calling thread and observes it. The caller adds the results of `work` to the pass.
     pub fn observe<T>(&mut self, work: impl FnOnce() -> T) -> (T, Pass) {
         self.wake();
         let cpu_from = os::current_cpu();
@@ -71,7 +72,7 @@ impl Observer {
         let from = self.ticks.now();
         let result = work();
         let seconds = self.ticks.since(from);
-        // Before the second look at the clock, so that what it costs is not counted among the disturbances.
+        // Before the second clock reading, whose cost is then not counted as a disturbance.
         let cpu_to = os::current_cpu();
         let clock_after = self.clock();
         let after = self.read_counts(cpu_from);
@@ -88,7 +89,7 @@ impl Observer {
         (result, pass)
     }
 
-    /// Keeps the core busy until it is at its clock: the thread has slept until now.
+    /// Keeps the core busy until it reaches its clock: the thread has slept until now.
     fn wake(&self) {
         let from = self.ticks.now();
         while self.ticks.since(from) < WAKING {
@@ -96,10 +97,10 @@ impl Observer {
         }
     }
 
-    /// The core's clock now, Hz: the fastest of some looks.
+    /// The core's clock now, Hz: the fastest of some readings.
     fn clock(&self) -> f64 {
         let operations = u64::from(chain::ADD.work.operations);
-        // The length is set by a first, short look, which is not counted.
+        // A first, short reading, which does not count, sets the length.
         let rough = watch::look_at_clock();
         let iterations = ((LOOK * rough) as u64 / operations).max(1);
         let fastest = (0..LOOKS)
@@ -130,17 +131,17 @@ impl Observer {
     }
 }
 
-/// What happened from one look to the next, on a thread that was on these CPUs.
+/// What happened between two readings on a thread that was on these CPUs.
 fn between(before: Now, after: Now, cpu_from: Option<u32>, cpu_to: Option<u32>) -> Disturbed {
     let [interrupts, softirqs, stolen] = grown(before.of_cpu, after.of_cpu);
     let [involuntary, voluntary, migrations] = grown(before.of_thread, after.of_thread);
     let moved = u64::from(cpu_from.is_some() && cpu_to.is_some() && cpu_from != cpu_to);
     let migrations = match migrations {
         Some(counted) => Some(counted.max(moved)),
-        // Without the scheduler's count a thread that is where it was may have been elsewhere.
+        // Without the scheduler's count a thread that is back on its CPU may have been elsewhere.
         None => (moved > 0).then_some(moved),
     };
-    // A CPU's counts say little of a thread that was elsewhere for a part of the time.
+    // A CPU's counts mean little for a thread that was elsewhere part of the time.
     let here = migrations.unwrap_or(0) == 0;
     Disturbed {
         interrupts: interrupts.filter(|_| here),

@@ -1,4 +1,4 @@
-//! Layers alternately: portion by portion, forwards and backwards, with everything checked that makes them comparable.
+//! Runs layers alternately: portion by portion, forwards and backwards, with checks of everything that makes them comparable.
 
 use record::text;
 use std::ops::Range;
@@ -11,19 +11,19 @@ use measure::there_and_back;
 use super::{Layer, LayerName, Pass, Unavailable, crc32, page_offset};
 use os::Stop;
 
-/// Portions of a pass. Each is some 20 ms: several ticks of the kernel's timer, and short beside what drifts.
+/// Portions of a pass. Each takes some 20 ms: several ticks of the kernel's timer, and short compared with drift.
 pub const PORTIONS: usize = 16;
-/// Passes at most: nobody waits for more.
+/// The most passes: nobody waits for more.
 pub const MOST_ROUNDS: usize = 1_000;
-/// Passes that are made even where they take longer than the time that was given: fewer say nothing of their spread.
+/// The fewest passes, even beyond the given time: fewer do not show their spread.
 const LEAST_ROUNDS: usize = 3;
 
-/// How long to go on.
+/// How long to continue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effort {
-    /// So many passes of each layer.
+    /// This many passes of each layer.
     Rounds(usize),
-    /// As many as go into so many seconds, a first one included that only warms up.
+    /// As many as fit into this many seconds, including a first one for warm-up.
     Seconds(f64),
 }
 
@@ -36,18 +36,18 @@ pub struct LayerPasses {
     pub passes: Vec<Vec<Pass>>,
 }
 
-/// What came of it.
+/// The results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timings {
     /// Layers that made at least one pass, in their order.
     pub layers: Vec<LayerPasses>,
-    /// Layers that could not be had, or that ended early.
+    /// Layers that were unavailable or ended early.
     pub missing: Vec<(LayerName, Unavailable)>,
-    /// The signal that ended it.
+    /// The signal that interrupted it.
     pub interrupted: Option<i32>,
 }
 
-/// The ranges of a pass. Divisions grow as n to the power of three halves, so that all take about as long.
+/// The ranges of a pass. Divisions grow as n to the power of 3/2, so that all take about as long.
 pub fn portions() -> Vec<Range<u64>> {
     let end = |part: usize| match part {
         PORTIONS => primes::LIMIT,
@@ -56,23 +56,23 @@ pub fn portions() -> Vec<Range<u64>> {
     (0..PORTIONS).map(|part| end(part)..end(part + 1)).collect()
 }
 
-/// One layer under way.
+/// One running layer.
 struct Runner {
     layer: Box<dyn Layer>,
     row: LayerPasses,
-    /// Primes of each portion, as the first pass found them.
+    /// Primes of each portion, from the first pass.
     known: Vec<u64>,
     current: Vec<Pass>,
-    /// Why it does nothing any more.
+    /// Why it has stopped.
     failure: Option<Unavailable>,
 }
 
-/// Runs the layers alternately. `at` hears how many portions each has done, and of how many.
+/// Runs the layers alternately. `at` is called with the number of portions each has done, and of how many.
 ///
 /// # Errors
 ///
-/// A layer ran other bytes than the others, at another place in its page, or counted other primes: a line that says so.
-/// No figure of the run may be shown then.
+/// A layer ran other bytes than the others, at another offset in its page, or counted other primes: one line with the reason. No result of
+/// the run may be shown then.
 pub fn run_rounds(
     layers: Vec<Box<dyn Layer>>,
     effort: Effort,
@@ -85,7 +85,7 @@ pub fn run_rounds(
     for layer in layers {
         let mut runner = Runner::new(layer);
         let from = Instant::now();
-        // What a signal cuts short is none.
+        // An interrupted pass does not count.
         if runner.first_pass(&portions, stop)? {
             one += if runner.failure.is_none() { from.elapsed().as_secs_f64() } else { 0.0 };
             runners.push(runner);
@@ -98,7 +98,7 @@ pub fn run_rounds(
         }
         for (part, range) in portions.iter().enumerate() {
             let turn = round * PORTIONS + part;
-            // There and back: what drifts steadily is on both sides of each pair alike.
+            // Forth and back: steady drift affects both sides of each pair alike.
             for index in there_and_back(turn, runners.len()) {
                 if !runners[index].take_turn(range, part, stop)? {
                     break 'rounds;
@@ -122,7 +122,7 @@ pub fn run_rounds(
 }
 
 impl Effort {
-    /// Passes, when one of every layer takes so many seconds together.
+    /// The number of passes if one of every layer takes this many seconds in total.
     fn rounds(self, one: f64) -> usize {
         match self {
             Effort::Rounds(rounds) => rounds,
@@ -133,12 +133,12 @@ impl Effort {
         }
     }
 
-    /// Whether the time is over after so many passes that took so many seconds in all: others may have slowed them.
+    /// Whether the time is over after this many passes with this total duration: others may have slowed them.
     fn is_over(self, rounds: usize, elapsed: f64) -> bool {
         match self {
             Effort::Rounds(_) => false,
             Effort::Seconds(seconds) => {
-                // Another round would take as long as those before did, the first pass among them.
+                // Another round would take as long as the previous ones, including the first pass.
                 let one = elapsed / (rounds + 1) as f64;
                 rounds >= LEAST_ROUNDS && elapsed + one / 2.0 > seconds
             }
@@ -146,13 +146,13 @@ impl Effort {
     }
 }
 
-/// A layer that did not do the work of the others: no figure of the run may be shown.
+/// A layer that did not do the same work as the others: no result of the run may be shown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{layer} {did}")]
 pub struct Mismatch {
     /// The layer.
     pub layer: LayerName,
-    /// What it did in place of the work of the others, in words.
+    /// What it did instead, in words.
     pub did: String,
 }
 
@@ -162,8 +162,7 @@ impl Runner {
         Self { layer, row, known: Vec::new(), current: Vec::new(), failure: None }
     }
 
-    /// A whole pass that warms up, finds out how long one takes, and shows that it is the same routine. `false` where a signal
-    /// came.
+    /// A whole pass that warms up, measures the duration of one, and checks that it is the same routine. `false` if a signal came.
     fn first_pass(&mut self, portions: &[Range<u64>], stop: &Stop) -> Result<bool, Mismatch> {
         for (part, range) in portions.iter().enumerate() {
             if !self.take_turn(range, part, stop)? {
@@ -182,7 +181,7 @@ impl Runner {
         )))
     }
 
-    /// Makes a portion, unless one failed before. `false` where a signal came, which ends what a layer does, too.
+    /// Runs a portion, unless one failed before. `false` if a signal came, which also ends a layer's work.
     fn take_turn(&mut self, range: &Range<u64>, part: usize, stop: &Stop) -> Result<bool, Mismatch> {
         if stop.signal().is_some() {
             return Ok(false);
@@ -201,7 +200,7 @@ impl Runner {
         Mismatch { layer: self.row.name, did }
     }
 
-    /// A portion, or why the layer goes no further.
+    /// A portion, or why the layer stops.
     fn portion(&mut self, range: &Range<u64>, part: usize) -> Result<Result<Pass, Unavailable>, Mismatch> {
         let pass = match self.layer.pass(range.clone()) {
             Ok(pass) => pass,

@@ -1,4 +1,4 @@
-//! The layers that are asked for, set up, run in rounds, and put back.
+//! Sets up the requested layers, runs them in rounds, and reverts the setup.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,73 +21,73 @@ use crate::whole_guest::{self, WholeGuest};
 pub enum Guests<'a> {
     /// None.
     None,
-    /// Of raw KVM, with no other software.
+    /// Under raw KVM, without other software.
     Kvm,
     /// Those, and a whole one under QEMU.
     Whole {
-        /// Its kernel, or the one that runs here.
+        /// Its kernel, or the running one.
         kernel: Option<&'a Path>,
-        /// The module for its kernel; without, it is built where the running kernel's is asked for, too.
+        /// The module for its kernel; without it, it is built if the running kernel's is also requested.
         module: Option<&'a Path>,
     },
 }
 
-/// What is asked for.
+/// What is requested.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// This machine.
     pub machine: &'a Machine,
-    /// The CPUs on which a program that is not bound may run.
+    /// The CPUs on which an unpinned program may run.
     pub cpus: &'a CpuList,
-    /// The CPU that layers are bound to.
+    /// The CPU that layers are pinned to.
     pub cpu: u32,
-    /// Where the kernel module comes from, if kernel threads are asked for.
+    /// Where the kernel module comes from, if kernel threads are requested.
     pub kernel: Option<Source<'a>>,
-    /// Whether a module is built for the whole guest's kernel, if none is named.
+    /// Whether to build a module for the whole guest's kernel if none is given.
     pub build_for_guest: bool,
     /// Guests.
     pub guests: Guests<'a>,
-    /// How long to go on.
+    /// How long to continue.
     pub effort: Effort,
     /// What ends it.
     pub stop: &'static Stop,
 }
 
-/// CPUs of a quota in whose period, of 100 ms unless somebody sets another, a portion has room.
+/// The smallest quota, in CPUs, whose period (by default 100 ms) leaves room for a portion.
 const LEAST_QUOTA: f64 = 0.2;
 
-/// How far it is.
+/// Progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The kernel module is built and loaded.
     LoadingModule,
-    /// The whole guest boots.
+    /// The whole guest is booting.
     BootingGuest,
     /// All layers are set up, and the rounds begin.
     RoundsBegin,
-    /// So many portions of so many are done.
+    /// This many portions of this many are done.
     Portions(usize, usize),
 }
 
-/// What came of it.
+/// The outcome.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The figures of every layer that ran.
+    /// The results of every layer that ran.
     pub measurements: Vec<Measurement>,
-    /// What could not be had, or was not asked for, with its reason.
+    /// What was unavailable or not requested, with its reason.
     pub coverage: Vec<Coverage>,
-    /// The signal that ended it.
+    /// The signal that interrupted it.
     pub interrupted: Option<i32>,
-    /// Layers that could not be had, each with its reason.
+    /// Unavailable layers, each with its reason.
     pub missing: Vec<(LayerName, Unavailable)>,
     thread_time: ThreadTime,
 }
 
-/// Sets the layers up, runs them in rounds, and puts everything back.
+/// Sets the layers up, runs them in rounds, and reverts everything.
 ///
 /// # Errors
 ///
-/// A layer did not do the work of the others.
+/// A layer did not do the same work as the others.
 pub fn run(request: &Request, hear: &mut dyn FnMut(Event)) -> Result<Outcome, Mismatch> {
     let ticks = Ticks::calibrate();
     let mut layers = start_user_layers(request, ticks);
@@ -136,21 +136,21 @@ pub fn run(request: &Request, hear: &mut dyn FnMut(Event)) -> Result<Outcome, Mi
 }
 
 impl Outcome {
-    /// The threads of the kernel module are no process's: what they used is counted as this one's own, not as others'.
+    /// The threads of the kernel module belong to no process: their time counts as this one's own, not as others'.
     pub fn add_thread_time(&self, after: &mut Snapshot) {
         if let Some(own) = &mut after.own_cpu_seconds {
-            // A hundredth, as the kernel's own counts have it.
+            // Two decimals, as in the kernel's own counts.
             *own = ((*own + self.thread_time.time().as_secs_f64()) * 100.0).round() / 100.0;
         }
     }
 }
 
-/// Why no layer can be timed on this machine: a quota that stops every portion in its middle, so that whoever asks for seconds
-/// would wait for minutes, and learn how long the kernel had stopped it.
+/// Why no layer can be timed on this machine: a quota that stops every portion in its middle. A request for seconds would then take
+/// minutes, and only measure how long the kernel stopped it.
 ///
 /// # Errors
 ///
-/// The quota, and the way out.
+/// The quota, and the remedy.
 pub fn check_quota(machine: &Machine) -> Result<(), Unavailable> {
     match machine.limits.cpu_quota.filter(|quota| *quota < LEAST_QUOTA) {
         None => Ok(()),
@@ -166,7 +166,7 @@ pub fn check_quota(machine: &Machine) -> Result<(), Unavailable> {
     }
 }
 
-/// The ways in which a user program can run here, and those in which it cannot.
+/// The ways in which a user program can run here, and those that are unavailable.
 fn start_user_layers(request: &Request, ticks: Ticks) -> Layers {
     let cpu = request.cpu;
     let mut modes = vec![UserMode::Unbound(request.cpus.clone()), UserMode::Bound(cpu), UserMode::Again(cpu)];
@@ -183,8 +183,8 @@ fn start_user_layers(request: &Request, ticks: Ticks) -> Layers {
     layers
 }
 
-/// Another CPU than the one that layers are bound to: the first, which mostly has the most interrupts. One of another kind
-/// would differ in more than them.
+/// Another CPU than the one that layers are pinned to: the first, which usually has the most interrupts. It must be of the same kind, so
+/// that interrupts are the only difference.
 fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
     let cpu = request.cpu;
     let kind = |id: u32| request.machine.cpu(id).map(|cpu| (cpu.kind.clone(), cpu.capacity));
@@ -204,7 +204,7 @@ fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
     })
 }
 
-/// What kernel rows would need, where they were not asked for. Where the kernel takes no modules, who asks would be told that.
+/// What kernel rows would need, if they were not requested. If the kernel accepts no modules, a request would report that.
 fn kernel_not_asked_for() -> Coverage {
     let why = kernel_module::find_missing_support(Path::new("/")).unwrap_or_else(|| {
         text!("not asked for: --kernel loads a kernel module and requires root")

@@ -9,7 +9,7 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// Finds the rate out, in 50 ms where the architecture does not tell.
+    /// Determines the rate, in 50 ms if the architecture does not report it.
     pub fn calibrate() -> Self {
         Self { hz: measure::watch::ticks_a_second() }
     }

@@ -1,4 +1,4 @@
-//! The routine in user mode: placed by the scheduler, bound to a CPU, and bound with real-time priority, so that no
+//! The routine in user mode: placed by the scheduler, pinned to a CPU, and pinned with real-time priority, so that no
 //! other task takes its place.
 
 use std::ops::Range;
@@ -10,19 +10,19 @@ use super::layer_thread::LayerThread;
 use super::{Layer, LayerName, Observer, Pass, Ticks, Unavailable, crc32, page_offset};
 use os::pin::Pinned;
 
-/// The least real-time priority: above every other task of the usual kind.
+/// The lowest real-time priority: above every ordinary task.
 const PRIORITY: i32 = 1;
 
 /// How a user program is run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum UserMode {
-    /// On these CPUs, as the scheduler places it.
+    /// On these CPUs, placed by the scheduler.
     Unbound(CpuList),
-    /// Bound to this CPU.
+    /// Pinned to this CPU.
     Bound(u32),
-    /// The same once more: what differs from the first is noise.
+    /// The same again: its difference from the first is noise.
     Again(u32),
-    /// Bound, with real-time priority.
+    /// Pinned, with real-time priority.
     RealTime(u32),
 }
 
@@ -39,7 +39,7 @@ impl UserMode {
     }
 }
 
-/// The program in its thread, whose CPUs stay as they are for as long as it lives.
+/// The program in its thread, whose CPUs stay unchanged while it lives.
 #[derive(Debug)]
 struct Running {
     cpus: CpuList,
@@ -56,11 +56,11 @@ pub struct User {
 }
 
 impl User {
-    /// A user program that is run like this.
+    /// A user program run in this way.
     ///
     /// # Errors
     ///
-    /// The CPU cannot be bound to, or real-time priority is not allowed.
+    /// Pinning to the CPU failed, or real-time priority is not allowed.
     pub fn start(how: UserMode, ticks: Ticks) -> Result<Self, Unavailable> {
         let name = how.name();
         let thread = LayerThread::start(None, move || Running::prepare(&how, ticks))?;

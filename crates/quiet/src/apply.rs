@@ -7,7 +7,7 @@ use crate::journal::{Error, Journal, JournalContents, Step};
 /// How one value fared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriteOutcome {
-    /// It stands as planned.
+    /// It has the planned value.
     Set,
     /// The kernel took it and keeps another one, which is put back.
     NotKept(String),
@@ -35,12 +35,12 @@ pub enum RestoreOutcome {
 }
 
 impl RestoreOutcome {
-    /// Whether nothing of ours stands there any more, and nothing of somebody else's.
+    /// Whether nothing of ours applies any more, and nothing of somebody else's.
     pub fn is_back(&self) -> bool {
         matches!(self, RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone)
     }
 
-    /// Whether something of ours still stands.
+    /// Whether something of ours still applies.
     pub fn is_refused(&self) -> bool {
         matches!(self, RestoreOutcome::Refused(_))
     }
@@ -104,7 +104,7 @@ fn write_change(
         return Ok(WriteOutcome::Set);
     }
     if !change.syntax.are_equal(&now, &change.old) {
-        // What nobody asked for must not stand. Where it stays all the same, it is still ours to put back.
+        // An unrequested value must not remain. If it remains nevertheless, it is still ours to restore.
         let _ = files.write(&change.path, &change.old);
         if !change.read_current(files).is_ok_and(|now| change.syntax.are_equal(&now, &change.old)) {
             return Ok(WriteOutcome::NotKept(now));
@@ -114,7 +114,7 @@ fn write_change(
     Ok(WriteOutcome::NotKept(now))
 }
 
-/// What is said of a value that the kernel takes and does not keep.
+/// The message about a value that the kernel accepts but does not store.
 fn stays_at(now: &str) -> String {
     format!("it stays at {now}")
 }
@@ -150,10 +150,10 @@ pub fn restore(
     Ok(all)
 }
 
-/// Where one value stands by the journal.
+/// The state of one value by the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
-    /// It was begun to be written, or put back, and nothing tells the end.
+    /// Writing or restoring it has begun, and its end is not recorded.
     incomplete: bool,
     /// What stood there after our write.
     stands: Option<String>,
@@ -215,7 +215,7 @@ fn write_old_value(
     at: usize,
     change: &Change,
 ) -> Result<RestoreOutcome, Error> {
-    // A full disk must not keep anything from being put back: the plan says enough.
+    // A full disk must not prevent restoring: the plan is sufficient.
     let _ = journal.note(&Step::PuttingBack(at));
     if let Err(refusal) = files.write(&change.path, &change.old) {
         return Ok(refusal.into());

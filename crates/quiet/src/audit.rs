@@ -11,17 +11,17 @@ use crate::knobs::{self, KNOBS, NOT_A_GUESTS};
 use crate::process_settings::dma_latency;
 use crate::value_syntax::name_cpus;
 
-/// One knob as it stands.
+/// The present state of one knob.
 pub struct AuditRow {
     /// The knob.
     pub knob: &'static Knob,
     /// What was seen.
     pub inspection: Inspection,
-    /// What stands in the way of setting it here; `None` where nothing does, or nothing is to be set.
+    /// What prevents setting it here; `None` if nothing does, or nothing is to be set.
     pub needs: Option<Need>,
 }
 
-/// Looks at all knobs, or at those named.
+/// Inspects all knobs, or those named.
 pub fn audit(context: &KnobContext, names: &[&str]) -> Vec<AuditRow> {
     let wanted = |knob: &&'static Knob| names.is_empty() || names.contains(&knob.name);
     KNOBS
@@ -33,7 +33,7 @@ pub fn audit(context: &KnobContext, names: &[&str]) -> Vec<AuditRow> {
                 && !context.live
                 && !why.is(&NOT_A_GUESTS)
             {
-                // Why a running machine lacks it says nothing of one of which some files were copied.
+                // The reason why a running machine lacks it does not apply to a partial copy of files.
                 *why = text!("quiet-not-captured", "not in this captured tree");
             }
             AuditRow::new(context, knob, inspection)
@@ -41,8 +41,7 @@ pub fn audit(context: &KnobContext, names: &[&str]) -> Vec<AuditRow> {
         .collect()
 }
 
-/// The knob that a finding names as it stands, and what brings it to the value that it is to have; `None` where no knob has
-/// the name.
+/// The present state of the knob in a finding, and the changes to its new value; `None` if no knob has the name.
 pub fn audit_value(context: &KnobContext, wanted: &KnobValue) -> Option<AuditRow> {
     let knob = knobs::find(wanted.knob.name())?;
     Some(AuditRow::new(context, knob, knob.set_to(context, wanted)))
@@ -68,7 +67,7 @@ pub fn is_quiet(rows: &[AuditRow]) -> bool {
     !rows.iter().any(AuditRow::disturbs)
 }
 
-/// What stands in the way of setting a knob.
+/// What prevents setting a knob.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Need {
     /// The running machine: this one was captured.
@@ -79,7 +78,7 @@ pub enum Need {
     RootOutside,
     /// A capability that root lacks.
     SysNice,
-    /// A file that is not here.
+    /// A missing file.
     File(&'static str),
     /// The next boot.
     Reboot,
@@ -156,7 +155,7 @@ fn compound_need(compound: &CompoundChange) -> Option<Need> {
     (!may).then(missing_rights)
 }
 
-/// Why a list of CPUs cannot be made quiet; `None` where it can.
+/// Why a list of CPUs cannot be made quiet; `None` if it can.
 pub fn refuse_cpus(quiet: &CpuList, online: &CpuList, allowed: &CpuList) -> Option<String> {
     let says = |cpus: &CpuList, is, are| format!("{} {}", name_cpus(cpus), agree(cpus.len(), is, are));
     let (unknown, forbidden) = (quiet.difference(online), quiet.difference(allowed));

@@ -22,7 +22,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// The change of a file to a value, `None` where it has it already.
+    /// The change of a file to a value, `None` if it already has it.
     pub fn plan(
         files: &dyn Files,
         knob: &str,
@@ -40,13 +40,13 @@ impl Change {
         Ok((!syntax.are_equal(&change.old, new)).then_some(change))
     }
 
-    /// A value that is to stay as it is while something else is changed that moves it.
+    /// A value that must remain unchanged while something that affects it is changed.
     pub fn watch(files: &dyn Files, knob: &str, path: &str, syntax: ValueSyntax) -> Option<Self> {
         let old = syntax.parse(&files.read(path).ok()?)?;
         Some(Self { knob: knob.to_owned(), path: path.to_owned(), syntax, new: old.clone(), old })
     }
 
-    /// Whether it is one that is to stay.
+    /// Whether it is such a value.
     pub fn is_watched(&self) -> bool {
         self.syntax.are_equal(&self.old, &self.new)
     }

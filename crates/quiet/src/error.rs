@@ -37,7 +37,7 @@ pub enum Error {
     /// Something compound cannot be done.
     #[error(transparent)]
     Compound(#[from] CompoundError),
-    /// A list of quiet CPUs without a CPU.
+    /// An empty list of quiet CPUs.
     #[error("--cpus: the list is empty; write for instance --cpus 2,3")]
     NoCpus,
     /// These CPUs cannot be made quiet.

@@ -8,7 +8,7 @@ use crate::change::Change;
 use crate::error::Error;
 use crate::journal::JournalContents;
 
-/// Something that whoever sets knobs should hear of.
+/// Something that the caller should know while knobs are set.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// No process could be started that puts everything back should this one be killed.

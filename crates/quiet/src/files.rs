@@ -12,7 +12,7 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 pub struct Refusal {
     /// The path as on the machine: `/sys/…`.
     pub path: String,
-    /// The system's error number, where there is one.
+    /// The system's error number, if any.
     pub errno: Option<i32>,
     /// Why, in words.
     pub why: String,
@@ -42,7 +42,7 @@ impl Refusal {
     }
 }
 
-/// Whether this user may write what lies at a path.
+/// Whether this user may write to a path.
 pub(crate) fn may_write(path: &Path) -> bool {
     accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
 }
@@ -51,13 +51,13 @@ pub(crate) fn may_write(path: &Path) -> bool {
 pub trait Files: Sync {
     /// The text of a file, without white space at its ends.
     fn read(&self, path: &str) -> Result<String, Refusal>;
-    /// Writes a value into a file that is there. One `write` call: sysfs takes a value whole.
+    /// Writes a value to an existing file. One `write` call: sysfs expects the whole value at once.
     fn write(&self, path: &str, value: &str) -> Result<(), Refusal>;
     /// Names in a folder, `cpu2` before `cpu10`; empty if it cannot be read.
     fn list(&self, folder: &str) -> Vec<String>;
     /// Whether this user may write the file.
     fn writable(&self, path: &str) -> bool;
-    /// Whether the kernel takes a value there from nobody, root included: its mode says so.
+    /// Whether the kernel accepts a value there from nobody, including root: shown by the file's mode.
     fn is_fixed(&self, _path: &str) -> bool {
         false
     }

@@ -1,8 +1,8 @@
-//! What is changed stands on disk before the first write, so that whoever comes after can put it back.
+//! Changes are recorded on disk before the first write, so that a later process can revert them.
 //!
-//! A file of lines of JSON. The first, the header, holds every value to be changed with what it was; it is on disk before
-//! anything is written. The others are appended around each write, so that a value which stands as neither old nor new is
-//! known to be ours where we were in the middle of writing it, and another's where not.
+//! A file of JSON lines. The first one, the header, contains every value to be changed with its old value; it is on disk before anything is
+//! written. The others are appended around each write. So a value that is neither the old nor the new one is known to be ours if we were
+//! just writing it, and somebody else's if not.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -17,9 +17,9 @@ use crate::change::Change;
 use crate::compound_change::CompoundChange;
 use crate::state_directory::{self, JOURNAL};
 
-/// The version of the layout that this version writes.
+/// The version of the layout that this program writes.
 const VERSION: u32 = 1;
-/// A journal longer than this is none: some ten thousand values on the largest machines.
+/// A longer file is not a journal: some ten thousand values on the largest machines.
 const LONGEST: u64 = 64 << 20;
 
 /// The first line.
@@ -27,17 +27,17 @@ const LONGEST: u64 = 64 << 20;
 pub struct JournalHeader {
     /// The version of the layout.
     pub version: u32,
-    /// The boot in which the values stand; after another boot they are gone by themselves.
+    /// The boot in which the values apply; a reboot resets them.
     pub boot: String,
-    /// The process that writes.
+    /// The writing process.
     pub pid: u32,
-    /// What it was called with, for the one who asks who it was.
+    /// Its command line, for people who want to know who it was.
     pub command: String,
     /// When, as in a record.
     pub date: String,
-    /// Whether the values are to stay when the process has ended.
+    /// Whether the values persist after the process ends.
     pub stays: bool,
-    /// The values in the order of their writing.
+    /// The values in writing order.
     pub changes: Vec<Change>,
 }
 
@@ -47,25 +47,25 @@ pub struct JournalHeader {
 pub enum Step {
     /// A value is about to be written.
     Writing(usize),
-    /// It was written, and this is what stands there: the kernel may keep another.
+    /// It was written, and this is the value now: the kernel may store another.
     Stands(usize, String),
-    /// It was refused, with the reason; the file is as it was.
+    /// It was refused, with the reason; the file is unchanged.
     Refused(usize, String),
-    /// It is about to be put back.
+    /// It is about to be restored.
     PuttingBack(usize),
-    /// It is back.
+    /// It is restored.
     Back(usize),
-    /// All is written.
+    /// Everything is written.
     Applied,
-    /// This is about to be done, beside the values.
+    /// This is about to be done, in addition to the values.
     #[serde(rename = "undertaking")]
     Compound(CompoundChange),
-    /// Nothing of it stands any more, and it is about to be removed.
+    /// Nothing of it applies any more, and the journal is about to be removed.
     #[serde(rename = "over")]
     Finished,
 }
 
-/// A journal as it stands on disk.
+/// A journal as it is on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalContents {
     /// The first line.
@@ -74,41 +74,41 @@ pub struct JournalContents {
     pub steps: Vec<Step>,
 }
 
-/// Why a journal is not read or written.
+/// Why a journal cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The system refuses.
+    /// The system reports an error.
     #[error("{0}: {1}")]
     System(PathBuf, io::Error),
-    /// What lies there must not be believed.
+    /// The file must not be trusted.
     #[error("{0}: {1}, so it is ignored; check it, then remove it")]
     Untrusted(PathBuf, &'static str),
-    /// The values of an earlier start stand.
+    /// Values of an earlier start still apply.
     #[error("{0}: values from an earlier session are still set; first run linespeed quiet --restore")]
     EarlierStands(PathBuf),
-    /// What lies there is no journal.
+    /// The file is not a journal.
     #[error("{0}: {1}; check it, restore its values manually, then remove it")]
     Corrupt(PathBuf, String),
 }
 
-/// An open journal that steps are appended to.
+/// An open journal for appending steps.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// What was written, whole lines only: a file that somebody damages is written anew from it.
+    /// What was written, whole lines only: a damaged file is rewritten from it.
     text: Vec<u8>,
-    /// Whether the steps came after this copy was made, so that it has the header alone.
+    /// Whether the steps came after this copy was made, so that it has only the header.
     without_steps: bool,
 }
 
 impl Journal {
-    /// Writes the header, on disk when this returns. Nothing is left behind where that fails.
+    /// Writes the header, which is on disk when this returns. On failure nothing is left behind.
     pub fn begin(folder: &Path, header: &JournalHeader) -> Result<Self, Error> {
         let path = folder.join(JOURNAL);
         let text = line(header).map_err(|error| Error::System(path.clone(), error))?;
         if path.symlink_metadata().is_ok_and(|there| there.is_file() && there.len() == 0) {
-            // Journals are renamed into place when they are whole: of an empty one nothing was ever set.
+            // Journals are renamed into place when complete: with an empty one nothing was ever set.
             let _ = std::fs::remove_file(&path);
         }
         if path.symlink_metadata().is_ok() {
@@ -118,14 +118,14 @@ impl Journal {
         match write_new(folder, &path, text.as_bytes()) {
             Ok(file) => Ok(Self { path, file, text: text.into_bytes(), without_steps: false }),
             Err(error) => {
-                // Nothing is changed yet: a journal that may not be on disk is none.
+                // Nothing is changed yet: a journal that may not be on disk does not count.
                 let _ = std::fs::remove_file(&path);
                 Err(Error::System(path, error))
             }
         }
     }
 
-    /// Another hand on the same file, for a process that does not hear of later steps.
+    /// Another handle on the same file, for a process that does not learn of later steps.
     pub fn duplicate(&self) -> io::Result<Self> {
         let file = self.another_descriptor()?;
         Ok(Self { path: self.path.clone(), file, text: self.text.clone(), without_steps: true })
@@ -136,7 +136,7 @@ impl Journal {
         self.file.try_clone()
     }
 
-    /// What it says, whatever lies at its path: from what is open where that is whole, else from what was written.
+    /// Its contents, whatever is at its path: from the open file if that is complete, else from what was written.
     pub fn own_contents(&self) -> Option<JournalContents> {
         let text = match self.read_open() {
             Ok(open) if open.starts_with(&self.text) => open,
@@ -151,13 +151,13 @@ impl Journal {
         Ok(open)
     }
 
-    /// Its descriptor, which a guardian keeps open.
+    /// The descriptor that a guardian keeps open.
     pub fn descriptor(&self) -> i32 {
         self.file.as_raw_fd()
     }
 
-    /// Writes it again where somebody removed it, its folder perhaps too, or cut it while its values stand: what is open is
-    /// still whole then, or what was written is remembered.
+    /// Writes it again if somebody removed it, perhaps with its folder, or truncated it while its values apply: the open file is still
+    /// complete then, or its text is in memory.
     pub fn rewrite_if_missing(&self) -> Result<(), Error> {
         let system = |error: io::Error| Error::System(self.path.clone(), error);
         let own = self.file.metadata().map_err(system)?;
@@ -182,8 +182,7 @@ impl Journal {
         write_new(folder, &self.path, &text).map(drop).map_err(system)
     }
 
-    /// What was written. A copy that knows the header alone takes every value that is not as it was for one that was being
-    /// written.
+    /// What was written. A copy with only the header assumes that every changed value was being written.
     fn remembered(&self) -> io::Result<Vec<u8>> {
         let mut text = self.text.clone();
         if self.without_steps
@@ -196,8 +195,8 @@ impl Journal {
         Ok(text)
     }
 
-    /// Opens the journal that is there, to go on in it. A last line that a kill left without its end is cut off, so that the
-    /// next one does not run into it.
+    /// Opens the existing journal to continue it. An incomplete last line, left by a kill, is cut off so that the next one does not run
+    /// into it.
     pub fn resume(folder: &Path) -> Result<Option<(Self, JournalContents)>, Error> {
         clear_unfinished(folder);
         let Some((contents, text)) = read_whole(folder, os::effective_user())? else { return Ok(None) };
@@ -212,7 +211,7 @@ impl Journal {
         Ok(Some((Self { path, file, text, without_steps: false }, contents)))
     }
 
-    /// Appends a step. After a kill in the middle of it the line lacks its end; on a full disk none of it stays.
+    /// Appends a step. A kill in the middle leaves an incomplete line; a full disk leaves nothing of it.
     pub fn note(&mut self, step: &Step) -> Result<(), Error> {
         let text = line(step).map_err(|error| Error::System(self.path.clone(), error))?;
         match self.file.write_all(text.as_bytes()) {
@@ -227,18 +226,18 @@ impl Journal {
         }
     }
 
-    /// Removes it: everything is as it was.
+    /// Removes it: everything is restored.
     pub fn end(mut self) -> Result<(), Error> {
-        // For a guardian that holds it open: not to be written again. On a full disk it is, and found to be done.
+        // For a guardian that holds it open: not to be written again. On a full disk it is written again, and found to be finished.
         let _ = self.note(&Step::Finished);
         if !self.is_at_its_path() {
-            // Somebody else's, who may remove it.
+            // It belongs to somebody else, who may remove it.
             return Ok(());
         }
         std::fs::remove_file(&self.path).map_err(|error| Error::System(self.path.clone(), error))
     }
 
-    /// Whether what lies at its path is what is open, as far as can be told.
+    /// Whether the file at its path is the open one, as far as this can be determined.
     fn is_at_its_path(&self) -> bool {
         match (self.file.metadata(), self.path.symlink_metadata()) {
             (Ok(own), Ok(there)) => (own.dev(), own.ino()) == (there.dev(), there.ino()),
@@ -247,7 +246,7 @@ impl Journal {
     }
 }
 
-/// Writes a file beside and renames it, on disk when this returns; nothing of it is left beside where that fails.
+/// Writes a new file and renames it; it is on disk when this returns. On failure nothing is left behind.
 fn write_new(folder: &Path, path: &Path, text: &[u8]) -> io::Result<File> {
     let new = folder.join(format!("{JOURNAL}.{}", std::process::id()));
     let written = (|| {
@@ -259,8 +258,8 @@ fn write_new(folder: &Path, path: &Path, text: &[u8]) -> io::Result<File> {
             .custom_flags(libc::O_NOFOLLOW)
             .open(&new)?;
         if os::effective_user() == 0 {
-            // Whoever uses the machine may know what root has set there, whatever root's mask is. Values of the kernel's files
-            // are no secret, and of a command its name alone is told.
+            // All users may know what root has set, whatever root's umask. Values of kernel files are not secret, and only the name of a
+            // command is shown.
             file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
         }
         file.write_all(text)?;
@@ -275,7 +274,7 @@ fn write_new(folder: &Path, path: &Path, text: &[u8]) -> io::Result<File> {
     written
 }
 
-/// Removes what processes left that died while they wrote: who holds the lock may.
+/// Removes files of processes that died while writing: only if their lock is free.
 fn clear_unfinished(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -292,23 +291,23 @@ fn line(value: &impl Serialize) -> io::Result<String> {
     Ok(text)
 }
 
-/// The journal in a folder, if there is one that may be believed: this user's own.
+/// The journal in a folder, if there is a trusted one: this user's own.
 pub fn read(folder: &Path) -> Result<Option<JournalContents>, Error> {
     Ok(read_whole(folder, os::effective_user())?.map(|(contents, _)| contents))
 }
 
-/// The journal in one of root's folders, which others may read and nobody but root may write.
+/// The journal in one of root's folders, readable by others and writable only by root.
 pub fn read_of_root(folder: &Path) -> Result<Option<JournalContents>, Error> {
     match std::fs::symlink_metadata(folder) {
         Ok(there) if there.is_dir() && there.uid() == 0 && there.mode() & 0o022 == 0 => {
             Ok(read_whole(folder, 0)?.map(|(contents, _)| contents))
         }
-        // Whatever lies there, it is not root's.
+        // Whatever it is, it is not root's.
         _ => Ok(None),
     }
 }
 
-/// As [`read`], of this owner, with the text of its whole lines. An empty one is none: nothing was ever set by it.
+/// As [`read`], for this owner, with the text of its whole lines. An empty one does not count: it never set anything.
 fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<u8>)>, Error> {
     let path = folder.join(JOURNAL);
     let system = |error: io::Error| Error::System(path.clone(), error);
@@ -342,7 +341,7 @@ fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<
     Ok(Some((contents, text)))
 }
 
-/// The journal in a text, or why it is none.
+/// The journal in a text, or why it is invalid.
 fn parse(text: &[u8]) -> Result<JournalContents, String> {
     let text = std::str::from_utf8(text).map_err(|_| "it is no text")?;
     let mut lines = text.split_inclusive('\n');
@@ -356,7 +355,7 @@ fn parse(text: &[u8]) -> Result<JournalContents, String> {
         return foreign(&bad.path);
     }
     let mut steps = Vec::new();
-    // The last line may lack its end: a kill came while it was written, and what it announces has not begun.
+    // The last line may be incomplete: a kill interrupted it, and the announced step has not begun.
     for (number, line) in (2..).zip(lines.take_while(|line| line.ends_with('\n'))) {
         let step: Step = serde_json::from_str(line).map_err(|error| format!("line {number}: {error}"))?;
         if step.change_index().is_some_and(|at| at >= header.changes.len()) {
@@ -373,7 +372,7 @@ fn parse(text: &[u8]) -> Result<JournalContents, String> {
 }
 
 impl Step {
-    /// The change that it is about.
+    /// The change it refers to.
     pub fn change_index(&self) -> Option<usize> {
         match self {
             Step::Writing(at)
@@ -401,7 +400,7 @@ impl JournalContents {
         format!("{self} before the last boot, which ended them; the settings made at boot are in force")
     }
 
-    /// Compound changes beside the values, the last first: the order in which it is undone.
+    /// Compound changes beside the values, the last first: the order for undoing them.
     pub fn compound_changes(&self) -> impl Iterator<Item = &CompoundChange> {
         self.steps.iter().rev().filter_map(|step| match step {
             Step::Compound(compound) => Some(compound),

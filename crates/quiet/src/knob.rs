@@ -13,7 +13,7 @@ use crate::files::{Files, Refusal};
 use crate::process_settings::process::{ProcessAttributes, read_attributes};
 use crate::value_syntax::ValueSyntax;
 
-/// One thing that makes measurements differ from run to run.
+/// One setting that makes results vary from run to run.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Knob {
@@ -25,35 +25,35 @@ pub struct Knob {
     /// When it is set.
     #[serde(default)]
     pub set: SetWhen,
-    /// What it is known to do to measurements, one sentence.
+    /// Its known effect on measurements, one sentence.
     pub effect: &'static str,
-    /// Why some would not set it; `None` where nobody disagrees.
+    /// Why some would not set it; `None` without controversy.
     pub disputed: Option<&'static str>,
     /// What a machine without it lacks.
     pub absent: &'static str,
-    /// How it is looked at.
+    /// How it is inspected.
     #[serde(default)]
     pub inspect: Inspect,
 }
 
-/// Its state, and what brings it to this value, of these CPUs where some are named.
+/// Its state, and the changes to this value, for these CPUs if any are named.
 pub type SetTo = fn(&Knob, &KnobContext, &str, Option<&CpuList>) -> Seen;
 
-/// Its state, and what would be steadier: `None` where this machine lacks it, an error where it cannot be seen.
+/// Its state, and the steadier value: `None` if this machine lacks it, an error if it cannot be read.
 pub type Seen = Result<Option<Inspection>, Refusal>;
 
-/// How a knob is looked at.
+/// How a knob is inspected.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "kebab-case", bound = "'de: 'static")]
 pub enum Inspect {
     /// One file with one value.
     File(FileValue),
-    /// Several files with one word.
+    /// Several files with the same word.
     Words(WordFiles),
-    /// In its own way; how it is brought to a value that is named, where it has another than the steadier one.
+    /// By a function of its own; and how it is set to a given value, if it has others than the steadier one.
     #[serde(skip)]
     With(fn(&Knob, &KnobContext) -> Seen, Option<SetTo>),
-    /// In no way: no machine has it.
+    /// Not at all: no machine has it.
     #[default]
     Unknown,
 }
@@ -64,11 +64,11 @@ pub enum Inspect {
 pub struct WordFiles {
     /// What each file is of.
     pub of: FileOf,
-    /// The file, below the folder of what it is of.
+    /// The file, below its own folder.
     pub file: &'static str,
     /// The file beside each that lists the accepted values, if any.
     pub choices: Option<&'static str>,
-    /// What is steadier.
+    /// The steadier word.
     pub steadier: &'static str,
 }
 
@@ -78,11 +78,11 @@ pub struct WordFiles {
 pub enum FileOf {
     /// Each CPU.
     Cpu,
-    /// Each policy of cpufreq.
+    /// Each cpufreq policy.
     Policy,
 }
 
-/// A file with a value, and the one that is steadier.
+/// A file with a value, and the steadier value.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileValue {
@@ -91,11 +91,11 @@ pub struct FileValue {
     /// How it is spelled.
     #[serde(default)]
     pub syntax: ValueSyntax,
-    /// What is steadier.
+    /// The steadier value.
     pub steadier: &'static str,
-    /// Another value that is as steady.
+    /// Another value that is equally steady.
     pub as_steady: Option<&'static str>,
-    /// Numbers from this one on are as steady.
+    /// Numbers from this one on are equally steady.
     pub as_steady_from: Option<u32>,
 }
 
@@ -106,9 +106,9 @@ pub enum SetWhen {
     /// With all others.
     #[default]
     Always,
-    /// Only when it is named: it takes something from the machine that others may need.
+    /// Only when named: it takes something from the machine that others may need.
     Named,
-    /// When CPUs are named that are to be quiet: without them there is nothing to set.
+    /// Only if quiet CPUs are named: without them there is nothing to set.
     CpusNamed,
 }
 
@@ -120,12 +120,12 @@ impl FileValue {
 }
 
 impl Knob {
-    /// Whether it is set only when it is named.
+    /// Whether it is only set when named.
     pub fn only_when_named(&self) -> bool {
         self.set == SetWhen::Named
     }
 
-    /// Its state, and what would be steadier.
+    /// Its state, and the steadier value.
     pub fn inspect(&self, context: &KnobContext) -> Inspection {
         let inspection = self.conclude(match &self.inspect {
             Inspect::File(file) => self.file_towards(context, file, file.steadier).map(|seen| {
@@ -138,15 +138,14 @@ impl Knob {
             Inspect::With(inspect, _) => inspect(self, context),
             Inspect::Unknown => Ok(None),
         });
-        // What speaks against setting it concerns nobody where it is not to be set.
+        // Objections to setting it do not matter if it need not be set.
         match self.disputed.filter(|_| inspection.steadier.is_some()) {
             Some(disputed) => inspection.note(disputed),
             None => inspection,
         }
     }
 
-    /// Its state, and what brings it to the value that a finding names, which need not be the steadier one: boost on, huge pages
-    /// always.
+    /// Its state, and the changes to the value in a finding, which need not be the steadier one: boost on, huge pages always.
     pub fn set_to(&self, context: &KnobContext, wanted: &KnobValue) -> Inspection {
         let Some(value) = &wanted.value else { return self.inspect(context) };
         let cpus = wanted.cpus.as_ref();
@@ -154,12 +153,12 @@ impl Knob {
             Inspect::File(file) => self.file_towards(context, file, value),
             Inspect::Words(words) => self.words_towards(context, words, value, cpus),
             Inspect::With(_, Some(set_to)) => set_to(self, context, value, cpus),
-            // These have no other value than the steadier one.
+            // These only have the steadier value.
             Inspect::With(_, None) | Inspect::Unknown => return self.inspect(context),
         })
     }
 
-    /// What was seen, or why nothing was.
+    /// The state, or why it is unknown.
     fn conclude(&self, seen: Seen) -> Inspection {
         match seen {
             Ok(Some(inspection)) => inspection,
@@ -175,7 +174,7 @@ impl Knob {
         Ok(Some(Inspection::towards(now, value, change.into_iter().collect())))
     }
 
-    /// The change of a file to a value, `None` where it has it already.
+    /// The change of a file to a value, `None` if it already has it.
     pub fn plan(
         &self,
         context: &KnobContext,
@@ -186,7 +185,7 @@ impl Knob {
         Change::plan(context.files, self.name, path, syntax, new)
     }
 
-    /// The changes of all these files to one word. Those that are not there are passed over.
+    /// The changes of all these files to one word. Missing files are skipped.
     pub fn plan_words(
         &self,
         context: &KnobContext,
@@ -207,7 +206,7 @@ impl Knob {
         Ok(planned)
     }
 
-    /// A word that all these files are to have.
+    /// The word that all these files should have.
     fn words_towards(
         &self,
         context: &KnobContext,
@@ -244,12 +243,12 @@ impl Knob {
     }
 }
 
-/// What files hold that are all to have one word.
+/// The contents of files that should all have one word.
 #[derive(Debug, Default)]
 pub struct PlannedWords {
     /// The current value of each.
     pub now: Vec<String>,
-    /// Those that are to be changed.
+    /// The changes needed.
     pub changes: Vec<Change>,
 }
 
@@ -259,9 +258,9 @@ pub struct PlannedWords {
 pub enum KnobClass {
     /// The core clock.
     Clock,
-    /// Other tasks take time from a program, or are kept from it.
+    /// Other tasks take time from a program, or are kept off its CPUs.
     OtherTasks,
-    /// The kernel itself takes time: what other tasks take says nothing of it.
+    /// Overhead of the kernel itself: time used by other tasks does not show it.
     Kernel,
     /// The hypervisor or the firmware takes time.
     Hypervisor,
@@ -278,24 +277,24 @@ const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
 pub struct KnobContext<'a> {
     /// The machine's files.
     pub files: &'a dyn Files,
-    /// CPUs that are online.
+    /// Online CPUs.
     pub online: CpuList,
-    /// CPUs that are to be quiet; empty where none were named.
+    /// The CPUs to keep quiet; empty if none were named.
     pub quiet: CpuList,
     /// Whether this is the running machine.
     pub live: bool,
     /// CPUs that the quota of this process's cgroup allows; `None` without a quota.
     pub quota: Option<f64>,
-    /// What this process has for itself; `None` for a captured tree.
+    /// This process's own attributes; `None` for a captured tree.
     pub own: Option<ProcessAttributes>,
-    /// The shield that could be made for the quiet CPUs, or why there is none; `None` where no CPU was named.
+    /// The possible shield for the quiet CPUs, or why there is none; `None` if no CPU was named.
     pub shield: Option<Result<Shield, String>>,
-    /// Whether the values are to stay when this process has ended, so that nothing can be held by it.
+    /// Whether the values persist after this process ends, so that it cannot hold any.
     pub stays: bool,
 }
 
 impl<'a> KnobContext<'a> {
-    /// What there is below a root; `files` are the files of the same root.
+    /// The context below a root; `files` are the files of the same root.
     pub fn new(root: &Root, files: &'a dyn Files, quiet: CpuList) -> Self {
         let online = root.cpu_list("/sys/devices/system/cpu/online");
         let online = online.unwrap_or_else(|| root.numbered("/sys/devices/system/cpu", "cpu"));
@@ -316,27 +315,27 @@ impl<'a> KnobContext<'a> {
         context
     }
 
-    /// CPUs that carry what the quiet ones do not: all others that are online; empty where no CPU was named.
+    /// The other online CPUs, which take over the work of the quiet ones; empty if no CPU was named.
     pub fn rest(&self) -> CpuList {
         if self.quiet.is_empty() { CpuList::new() } else { self.online.difference(&self.quiet) }
     }
 
-    /// Whether a mask has none of the CPUs that are to be quiet.
+    /// Whether a mask has none of the quiet CPUs.
     pub fn is_clear(&self, mask: &str) -> bool {
         CpuList::from_mask(mask).is_ok_and(|cpus| cpus.intersection(&self.quiet).is_empty())
     }
 
-    /// CPUs that are to be changed: the quiet ones, or all where none was named.
+    /// The CPUs to change: the quiet ones, or all if none was named.
     pub fn targets(&self) -> &CpuList {
         if self.quiet.is_empty() { &self.online } else { &self.quiet }
     }
 
-    /// The text of a file, `None` where it is not there or cannot be read.
+    /// The text of a file, `None` if it is missing or unreadable.
     pub fn text(&self, path: &str) -> Option<String> {
         self.files.read(path).ok()
     }
 
-    /// A file of each policy; of those alone that one of these CPUs belongs to, where some are named.
+    /// A file of each policy; if CPUs are given, only of policies with one of them.
     pub fn policy_files(&self, cpus: Option<&CpuList>, file: &str) -> Vec<String> {
         let concerns = |policy: &&String| {
             policy.strip_prefix("policy").is_some_and(|number| number.parse::<u32>().is_ok())
@@ -356,55 +355,55 @@ impl<'a> KnobContext<'a> {
     }
 }
 
-/// A knob as it stands.
+/// The present state of a knob.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inspection {
-    /// Its value now, in a person's words.
+    /// Its value now, in words.
     pub now: Text,
-    /// The value that would be steadier; absent where it is steady, or where there is none.
+    /// The steadier value; absent if it is steady, or if there is none.
     pub steadier: Option<Text>,
-    /// How it is.
+    /// Its state.
     pub state: State,
     /// How it can be set.
     pub adjustment: Adjustment,
-    /// What else should be known: where experts disagree, why.
+    /// Other remarks: if experts disagree, why.
     pub notes: Vec<Text>,
 }
 
-/// How a knob stands.
+/// The state of a knob.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// As steady as it gets.
     Steady,
     /// It adds noise.
     Noisy,
-    /// This machine does not have it, with what that means.
+    /// This machine does not have it, and what that means.
     Absent(Text),
-    /// It could not be seen, and why.
+    /// It could not be read, and why.
     Unseen(Text),
 }
 
 /// How a knob is set.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Adjustment {
-    /// Nothing is to be done.
+    /// Nothing to do.
     None,
-    /// Files are written and put back.
+    /// Files are written and restored.
     Write(Vec<Change>),
-    /// Something that lasts as long as a process that holds it.
+    /// A setting that lasts as long as a process holds it.
     ProcessSetting(ProcessSetting),
     /// More than a value, undone afterwards.
     Compound(CompoundChange),
     /// Only at boot, with the exact parameters.
     BootParameters(String),
-    /// Only by hand, with the command or the thing to do.
+    /// Only manually, with the command or the action.
     Manual(Text),
 }
 
-/// A setting that lasts as long as a process: for itself or for the machine.
+/// A setting that lasts as long as a process: for the process itself or for the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProcessSetting {
-    /// `/dev/cpu_dma_latency` open with this many microseconds in it.
+    /// `/dev/cpu_dma_latency` held open with this many microseconds.
     DmaLatency(u32),
     /// The command on these CPUs.
     Affinity(CpuList),
@@ -419,7 +418,7 @@ pub enum ProcessSetting {
 }
 
 impl ProcessSetting {
-    /// The name of the knob that it belongs to.
+    /// The name of its knob.
     pub fn knob(&self) -> &'static str {
         match self {
             ProcessSetting::DmaLatency(_) => "idle-states",
@@ -431,7 +430,7 @@ impl ProcessSetting {
         }
     }
 
-    /// Whether it concerns a command alone, and nothing else on the machine.
+    /// Whether it only concerns a command, and nothing else on the machine.
     pub fn is_the_commands(&self) -> bool {
         !matches!(self, ProcessSetting::DmaLatency(_))
     }
@@ -449,12 +448,12 @@ impl Inspection {
         }
     }
 
-    /// It adds noise; this would be steadier, and this is the way there.
+    /// It adds noise; with the steadier value, and how to set it.
     pub fn noisy(now: impl Into<Text>, steadier: impl Into<Text>, adjustment: Adjustment) -> Self {
         Self { steadier: Some(steadier.into()), state: State::Noisy, adjustment, ..Self::steady(now) }
     }
 
-    /// These changes lead from what it is now to a value; where there are none, it has that.
+    /// The changes from the present state to a value; without any it already has that value.
     pub(crate) fn towards(now: impl Into<Text>, value: &str, changes: Vec<Change>) -> Self {
         match changes.is_empty() {
             true => Self::steady(value.to_owned()),
@@ -467,12 +466,12 @@ impl Inspection {
         Self { state: State::Absent(why.into()), ..Self::steady("-") }
     }
 
-    /// It could not be seen.
+    /// It could not be read.
     pub fn unseen(refusal: &Refusal) -> Self {
         Self { state: State::Unseen(refusal.to_string().into()), ..Self::steady("?") }
     }
 
-    /// With something else that should be known.
+    /// Adds a remark.
     pub fn note(mut self, note: impl Into<Text>) -> Self {
         self.notes.push(note.into());
         self

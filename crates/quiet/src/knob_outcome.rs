@@ -19,9 +19,9 @@ pub struct KnobOutcome {
     pub new: String,
     /// How many values were set to that; 0 for what a process holds.
     pub values: usize,
-    /// Why it is not so; `None` where it is.
+    /// Why it is not set; `None` if it is.
     pub why_not: Option<Text>,
-    /// Whether it is somebody else's to set: at boot, or by hand.
+    /// Whether the user must set it: at boot, or manually.
     pub advice: bool,
     /// What should be known of it though it is done.
     pub note: Option<Text>,
@@ -53,7 +53,7 @@ pub(crate) fn describe_knob(rows: &[AuditRow], name: &'static str, why_not: Opti
     }
 }
 
-/// Knobs that are not set though they were to be, and those that are not linespeed's to set.
+/// Knobs that should have been set but are not, and those that linespeed cannot set.
 pub(crate) fn describe_unset<'a>(
     rows: &'a [AuditRow],
     plan: &'a TuningPlan,
@@ -67,7 +67,7 @@ pub(crate) fn describe_unset<'a>(
     plan.not_set.iter().map(one(false)).chain(plan.advice.iter().map(one(true)))
 }
 
-/// Values that stand since before, of those that an earlier session wrote.
+/// Values written by an earlier session that still apply.
 pub(crate) fn find_standing(changes: &[Change], files: &dyn Files) -> Vec<KnobOutcome> {
     let stands = |change: &&Change| {
         change.read_current(files).is_ok_and(|now| change.syntax.are_equal(&now, &change.new))

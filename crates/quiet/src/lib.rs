@@ -1,9 +1,9 @@
-//! The knobs that make a machine steady for measuring: read, set, put back.
+//! The knobs that make a machine steady for measurements: read, set, restored.
 //!
-//! Nothing here measures. `value_syntax` knows how files spell their values, [`files`] reads and writes them below any
-//! root, [`change`] is one value from old to new, [`journal`] keeps what was old on disk, [`apply`] writes and puts back.
-//! [`process_settings`] live with a process, a [`compound_change`] is more than a value. [`audit`] inspects all [`knobs`], a
-//! [`tuning_plan`] is what of them is to be changed, and a [`session`] is the way from the lock to the values and back.
+//! Nothing here measures. `value_syntax` knows how files spell their values; [`files`] reads and writes them below any root; [`change`] is
+//! one value from old to new; [`journal`] records old values on disk; [`apply`] writes and restores them. [`process_settings`] live with a
+//! process; a [`compound_change`] is more than a value. [`audit`] inspects all [`knobs`]; a [`tuning_plan`] lists the planned changes; and
+//! a [`session`] leads from the lock to the values and back.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![warn(unreachable_pub)]

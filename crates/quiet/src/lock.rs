@@ -1,4 +1,4 @@
-//! The lock over the state directory: one process may change knobs, and who that is.
+//! The lock on the state directory: one process may change knobs, and which one that is.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -11,10 +11,10 @@ use crate::error::Error;
 use crate::lock_holder::{Holder, LOCK};
 use crate::state_directory::DirectoryError;
 
-/// A look at who holds the lock is over by then, on a busy machine too.
+/// A check of the lock's holder takes at most this long, also on a busy machine.
 const A_LOOK: Duration = Duration::from_millis(50);
 
-/// The right to change knobs: one process has it, and passes it on to the guardian that it leaves behind.
+/// The right to change knobs: one process has it, and passes it on to its guardian.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
@@ -26,7 +26,7 @@ impl Lock {
         Self::take_within(A_LOOK, folder, command)
     }
 
-    /// Who asks whether it is held shares it for a moment, which is waited for.
+    /// A check for the holder shares the lock for a moment, which is waited for.
     fn take_within(patience: Duration, folder: &Path, command: &str) -> Result<Self, Error> {
         let path = folder.join(LOCK);
         let system = |error: io::Error| Error::Directory(DirectoryError::Unwritable(path.clone(), error));

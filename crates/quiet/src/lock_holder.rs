@@ -15,7 +15,7 @@ use crate::journal::JournalHeader;
 pub(crate) const LOCK: &str = "quiet.lock";
 /// Putting back takes no longer, on the largest machines too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
-/// Between two looks at whether it is done.
+/// The pause between two checks whether it is done.
 const BETWEEN: Duration = Duration::from_millis(10);
 /// More than processes are ever nested; this bounds what numbers that change meanwhile cost.
 const MOST_NESTED: usize = 10_000;
@@ -23,17 +23,16 @@ const MOST_NESTED: usize = 10_000;
 /// Who holds the lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The session's process, and what stands in the lock of it; `None` where nothing does. Where it has ended, its guardian holds
-    /// the lock.
+    /// The session's process, and its text in the lock; `None` if it is empty. After its end its guardian holds the lock.
     session: Option<(u32, String)>,
 }
 
 impl Holder {
-    /// Who holds it now; `None` where nobody does, or this user may not know.
+    /// The current holder; `None` if there is none, or this user may not know it.
     pub fn find(folder: &Path) -> Option<Self> {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
         let mut file = OpenOptions::new().read(true).custom_flags(flags).open(folder.join(LOCK)).ok()?;
-        // The lock that is tried ends with the descriptor.
+        // The trial lock ends with the descriptor.
         if file.try_lock_shared().is_ok() {
             return None;
         }
@@ -52,7 +51,7 @@ impl Holder {
         }
     }
 
-    /// What stands in the lock, and who has it.
+    /// The text in the lock, and its holder.
     pub(crate) fn read(file: &mut File) -> Self {
         let mut text = String::new();
         let _ = file.take(4096).read_to_string(&mut text);
@@ -71,17 +70,17 @@ impl Holder {
         self.session.as_ref().map(|(pid, _)| *pid)
     }
 
-    /// The session's process, where this one was started below it.
+    /// The session's process if this one was started below it.
     pub fn ancestor(&self) -> Option<u32> {
         self.pid().filter(|pid| is_ancestor(*pid))
     }
 
-    /// Whether the session's process lives; taken so where it is not known.
+    /// Whether the session's process is alive; assumed if unknown.
     fn lives(&self) -> bool {
         self.pid().is_none_or(is_alive)
     }
 
-    /// What has to be done before somebody else may change knobs.
+    /// What must be done before somebody else may change knobs.
     pub(crate) fn way_out(&self) -> &'static str {
         if self.lives() { "wait for it, or end it" } else { "wait until it has restored them" }
     }
@@ -99,7 +98,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Whether there is a process with this number that has not ended, as far as this user may see.
+/// Whether a process with this PID is alive, as far as this user may see.
 fn is_alive(pid: u32) -> bool {
     let here = || Path::new("/proc").join(pid.to_string()).exists();
     i32::try_from(pid).ok().and_then(Stat::read).map_or_else(here, |stat| !stat.has_ended())

@@ -27,8 +27,8 @@ pub struct Request {
     pub folder: PathBuf,
     /// This boot, from `/proc/sys/kernel/random/boot_id`.
     pub boot: String,
-    /// The command line, for those who ask who it was: whole in the lock, which is its owner's alone, and in the journal, which
-    /// all may read where it is root's, without the arguments of the command that it runs.
+    /// The command line, to identify the session: complete in the lock, which only its owner can read; in the journal, which everyone can
+    /// read if it is root's, without the arguments of the command it runs.
     pub command: String,
     /// When.
     pub date: String,
@@ -41,13 +41,13 @@ pub struct Request {
 pub struct Session {
     journal: Journal,
     guardian: Option<Guardian>,
-    /// What putting back opens, so that there is room for it however many files are open by then.
+    /// Descriptors for restoring, reserved so that it works however many files are open by then.
     spare: Vec<File>,
     folder: PathBuf,
     _lock: Lock,
 }
 
-/// A command line up to the program that it runs: arguments may be nobody else's business.
+/// A command line up to the program that it runs: arguments may be private.
 fn for_everybody(command: &str) -> String {
     let Some((ours, theirs)) = command.split_once(" -- ") else { return command.to_owned() };
     match theirs.split_once(' ') {
@@ -76,7 +76,7 @@ fn put_back(
     mut journal: Journal,
     contents: JournalContents,
 ) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
-    // CPUs are given back before those of them that are offline come online again.
+    // CPUs are returned before the offline ones among them come online again.
     let undo = |compound: &CompoundChange| {
         let refused = |error: CompoundError| RestoreOutcome::Refused(error.to_string());
         (compound.as_change(), compound.undo().map_or_else(refused, |()| RestoreOutcome::Back))
@@ -98,8 +98,8 @@ pub fn forget(folder: &Path) -> Result<(), Error> {
     Ok(resumed.map_or(Ok(()), |(journal, _)| journal.end())?)
 }
 
-/// Puts back what this process has set, or the one that posted this guardian, whatever became of the journal on disk
-/// meanwhile: where something lies in its place that must not be believed, what is open and remembered tells.
+/// Restores what this process, or the one that posted this guardian, has set, whatever happened to the journal on disk meanwhile: if an
+/// untrusted file is in its place, the open file and memory count.
 fn restore_own(
     files: &dyn Files,
     folder: &Path,
@@ -118,12 +118,12 @@ fn restore_own(
 /// Descriptors that putting back has open at once: the journal, its folder, a file of the kernel's and what leads there.
 const SPARE: usize = 4;
 
-/// The guardian's name as the kernel has it.
+/// The guardian's name in the kernel.
 const NAME: &CStr = c"linespeed-quiet";
 
-/// The process that puts everything back when this one is gone, however that ended, and the descriptors that are kept free for
-/// putting back. There is no guardian where this process has threads already, in whose middle a copy could not go on, or is the
-/// init of its namespace, which nobody outlives.
+/// The process that restores everything when this one is gone, however that ended, and the descriptors reserved for restoring. There is no
+/// guardian if this process already has threads, in the middle of which a copy could not continue, or is the init of its namespace, which
+/// nothing survives.
 fn guard(
     files: &dyn Files,
     lock: &Lock,
@@ -144,7 +144,7 @@ fn guard(
     Ok((Some(Guardian::post(NAME, &keep, watch)?), spare))
 }
 
-/// Lets a guardian go, and waits for its end: whoever comes next finds the lock free.
+/// Dismisses a guardian, and waits for its end, so that the next session finds the lock free.
 fn dismiss(guardian: Option<Guardian>) {
     if let Some(guardian) = guardian {
         guardian.dismiss();
@@ -195,18 +195,17 @@ impl Session {
         Ok((Self { journal, guardian, spare, folder: request.folder.clone(), _lock: lock }, written))
     }
 
-    /// Does something that is more than a value; it is undone with them. What should be known of it; after an error nothing of
-    /// it stands.
+    /// Applies a compound change, which is undone with the values. Returns remarks; after an error nothing of it remains.
     pub fn apply_compound(&mut self, compound: &CompoundChange) -> Result<Vec<Text>, Error> {
         let compound = compound.prepared();
         self.journal.note(&journal::Step::Compound(compound.clone()))?;
         Ok(compound.begin().inspect_err(|_| {
-            // What cannot be undone now stands in the journal.
+            // What cannot be undone now is recorded in the journal.
             let _ = compound.undo();
         })?)
     }
 
-    /// The guardian's process; `None` where none watches.
+    /// The guardian's process; `None` without one.
     pub fn guardian(&self) -> Option<i32> {
         self.guardian.as_ref().map(|guardian| guardian.pid())
     }
@@ -216,7 +215,7 @@ impl Session {
         drop(self.spare);
         let restored = restore_own(files, &self.folder, self.journal);
         match self.guardian {
-            // What this process cannot do, that one may, which finds nobody here any more.
+            // What this process cannot do, the guardian may, once this one is gone.
             Some(guardian) if restored.is_err() => guardian.wait(),
             guardian => dismiss(guardian),
         }

@@ -1,5 +1,5 @@
-//! What linespeed has set on this machine already, and who holds it: this user's, as journal and lock tell, or root's, whose
-//! journal all may read. There is one session at a time, so what stands decides what another one may do.
+//! What linespeed has already set on this machine, and who holds it: this user's, from journal and lock, or root's, whose journal everyone
+//! may read. Only one session exists at a time, so that present values decide what another one may do.
 
 use std::fmt;
 use std::path::Path;
@@ -24,14 +24,13 @@ pub enum Leftover {
     Nothing,
     /// Values of another boot, gone by themselves.
     OtherBoot(JournalContents),
-    /// Values that stand, because somebody asked for that.
+    /// Values that persist on request.
     Standing(JournalContents),
     /// Values of a process that has not put them back: it runs, or has died.
     Orphaned(JournalContents),
 }
 
-/// Looks at what stands in the journal; takes no lock and changes nothing. In somebody else's folder nothing of this user's
-/// stands.
+/// Examines the values in the journal; takes no lock and changes nothing. Another user's folder has no values of this user.
 pub fn find_leftover(folder: &Path, boot: &str) -> Result<Leftover, Error> {
     if state_directory::is_foreign(folder) {
         return Ok(Leftover::Nothing);
@@ -62,7 +61,7 @@ impl Leftover {
     }
 }
 
-/// What stands, and who holds it.
+/// The present values, and their holder.
 #[derive(Debug)]
 pub struct Standing {
     left: Result<Leftover, Error>,
@@ -77,13 +76,13 @@ impl Standing {
         Self { left: find_leftover(folder, boot), holder, is_roots: false }
     }
 
-    /// What stands of this user's.
+    /// This user's present values.
     pub fn find(folder: &Path, boot: &str) -> Result<Self, Error> {
         let found = Self::look(folder, boot);
         found.left.map(|left| Self { left: Ok(left), ..found })
     }
 
-    /// What root has set, for another user who asks; `None` for root, and where nothing of it stands.
+    /// What root has set, for another user; `None` for root, and if nothing of it remains.
     pub fn of_root(boot: &str) -> Option<Self> {
         if os::is_root() {
             return None;
@@ -101,7 +100,7 @@ impl Standing {
         Some(Self { left, holder, is_roots: true })
     }
 
-    /// What stands in this boot.
+    /// The values in this boot.
     pub fn contents(&self) -> Option<&JournalContents> {
         match self.left.as_ref().ok()? {
             Leftover::Standing(contents) | Leftover::Orphaned(contents) => Some(contents),
@@ -176,19 +175,19 @@ impl fmt::Display for Standing {
     }
 }
 
-/// What an earlier session left, this user's or root's, in one line; `None` where nothing is left. An error is what stands in
-/// the way of setting anything, with the way out.
+/// What an earlier session left, this user's or root's, in one line; `None` if nothing is left. An error is the obstacle to setting
+/// anything, with its remedy.
 pub fn describe_leftover(folder: &Path, boot: &str) -> Result<Option<String>, Error> {
     let own = Standing::find(folder, boot)?;
     let standing = if own.contents().is_some() { Some(own) } else { Standing::of_root(boot) };
     Ok(standing.map(|standing| standing.to_string()))
 }
 
-/// Knobs that are set by a process under which this one runs, or by an earlier `--apply`: another session sets nothing more on
-/// the machine, and gives its command what is the command's own.
+/// Knobs set by a parent process of this one, or by an earlier `--apply`: another session sets nothing more on the machine, and only
+/// applies its command's own settings.
 impl Standing {
-    /// What stands beside a session of this purpose; `None` where nothing does. What belongs to somebody else is an error, and
-    /// so is what stays while this one is to stay, too.
+    /// Present values beside a session with this purpose; `None` without any. Values of another user are an error, and so are persistent
+    /// ones if this session is also to persist.
     pub(crate) fn beside(folder: &Path, boot: &str, purpose: Purpose) -> Result<Option<Self>, Error> {
         let found = Self::look(folder, boot);
         if let Some(holder) = &found.holder {
@@ -205,7 +204,7 @@ impl Standing {
         }
     }
 
-    /// The process under which this one runs, where it is that one's.
+    /// The parent process, if the session is that one's.
     fn parent(&self) -> Option<u32> {
         self.holder.as_ref()?.ancestor()
     }
@@ -219,8 +218,8 @@ impl Standing {
         }
     }
 
-    /// Takes from what is to be done all that is not the command's own: the knobs that this leaves open. What was named, or CPUs
-    /// that are not quiet now, are refused.
+    /// Removes from the plan everything but the command's own settings, and returns the knobs left open. Named knobs, or CPUs that are not
+    /// quiet now, are refused.
     pub(crate) fn keep_to_the_commands(
         &self,
         plan: &mut TuningPlan,
@@ -252,7 +251,7 @@ impl Standing {
         }
     }
 
-    /// What is left to do beside it: nothing more is set but what is held meanwhile, and these knobs stay open.
+    /// What remains to be done beside it: nothing more is set except what is held meanwhile, and these knobs stay open.
     pub(crate) fn describe_beside(&self, held: &[&str], open: &[&str]) -> String {
         let is_parents = self.parent().is_some();
         let already = if is_parents { "already quiet by" } else { "already set is" };
@@ -268,7 +267,7 @@ impl Standing {
     }
 }
 
-/// CPUs that this process was not given for itself: where it may run on all, none was.
+/// CPUs not reserved for this process: if it may run on all, none was reserved.
 fn not_quiet(wanted: &CpuList, context: &KnobContext) -> Option<CpuList> {
     let own = context.own.as_ref().map(|own| own.affinity.clone()).unwrap_or_default();
     let given = if context.online.is_subset(&own) { CpuList::new() } else { own };

@@ -1,4 +1,4 @@
-//! The state directory: where journal and lock are, which only their owner can write.
+//! The state directory with journal and lock, which only its owner can write.
 
 use std::fmt;
 use std::fs::DirBuilder;
@@ -12,16 +12,16 @@ use crate::files::may_write;
 pub const JOURNAL: &str = "quiet.journal";
 /// The folder of root, which lives through a power loss.
 pub const SYSTEM: &str = "/var/lib/linespeed";
-/// Root's where that one cannot be written: it ends with the boot, as the values do.
+/// Root's if the other one is not writable: it ends with the boot, as the values do.
 pub const RUNTIME: &str = os::places::RUNTIME;
 
-/// The folder for this user: root's is the machine's, another user's lies in the state folder given.
+/// The folder for this user: root's is the machine's, another user's is in the given state folder.
 pub fn locate(state: Option<&Path>) -> Option<PathBuf> {
     if !os::is_root() {
         return state.map(Path::to_owned);
     }
     let [lasting, runtime] = [SYSTEM, RUNTIME].map(PathBuf::from);
-    // A journal is where it was begun, whatever was mounted since.
+    // A journal stays where it was begun, whatever was mounted since.
     let elsewhere = has_journal(&runtime) || !can_be_written(&lasting) && can_be_written(&runtime);
     Some(if elsewhere && !has_journal(&lasting) { runtime } else { lasting })
 }
@@ -35,7 +35,7 @@ fn can_be_written(folder: &Path) -> bool {
     folder.ancestors().find(|folder| folder.symlink_metadata().is_ok()).is_some_and(may_write)
 }
 
-/// Whether a folder is somebody else's, as after `su` without `-`: nothing that this user wrote lies there.
+/// Whether a folder belongs to somebody else, as after `su` without `-`: it has no files of this user.
 pub fn is_foreign(folder: &Path) -> bool {
     let me = os::effective_user();
     match std::fs::symlink_metadata(folder) {
@@ -80,7 +80,7 @@ impl fmt::Display for Unwritable<'_> {
     }
 }
 
-/// Makes the folder where it is not there, and checks whether it may be trusted.
+/// Creates the folder if it is missing, and checks whether it can be trusted.
 pub fn prepare(folder: &Path) -> Result<(), DirectoryError> {
     let refused = |error: io::Error| DirectoryError::Unwritable(folder.to_owned(), error);
     DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(refused)?;

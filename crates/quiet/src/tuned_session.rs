@@ -29,7 +29,7 @@ use crate::tuning_plan::{Planned, Purpose, TuningPlan, Wanted};
 /// Who sets knobs.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// The user's folder for state; `None` where neither XDG_STATE_HOME nor HOME names one.
+    /// The user's state folder; `None` if neither XDG_STATE_HOME nor HOME is set.
     pub state: Option<PathBuf>,
     /// The command line as it was typed.
     pub command: String,
@@ -40,7 +40,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Where journal and lock are.
+    /// The folder of journal and lock.
     pub fn state_directory(&self) -> Result<PathBuf, Error> {
         state_directory::locate(self.state.as_deref()).ok_or(Error::NoStateDirectory)
     }
@@ -79,7 +79,7 @@ pub struct TunedSession {
     /// `/dev/cpu_dma_latency`, which is in force while it is open.
     latency: Option<File>,
     outcomes: Vec<KnobOutcome>,
-    /// Whether a compound change stands.
+    /// Whether a compound change applies.
     compound_applied: bool,
     /// What a command is to be given.
     pub settings: Vec<ProcessSetting>,
@@ -137,7 +137,7 @@ impl TunedSession {
         tuned.or_refuse(named)
     }
 
-    /// Sets what stands on the machine.
+    /// Applies machine-wide settings.
     fn start(
         &mut self,
         caller: &Caller,
@@ -195,7 +195,7 @@ impl TunedSession {
         tuned
     }
 
-    /// Puts everything back where something that was named could not be set.
+    /// Restores everything if a named knob could not be set.
     fn or_refuse(self, named: bool) -> Result<Self, Error> {
         let missing: Vec<(&'static str, Text)> = self
             .outcomes
@@ -214,7 +214,7 @@ impl TunedSession {
         &self.outcomes
     }
 
-    /// Starts a command up to its gate, with all that it is to have; what of it could not be had stands in the outcomes.
+    /// Starts a command up to its gate, with all its settings; those that failed are in the outcomes.
     ///
     /// # Errors
     ///
@@ -264,7 +264,7 @@ impl TunedSession {
         self.outcomes.iter().filter(|outcome| !outcome.advice).map(knob).collect()
     }
 
-    /// Leaves the values as they are. Whether any stands.
+    /// Leaves the values as they are. Returns whether there are any.
     pub fn leave(mut self) -> bool {
         let Some(session) = self.session.take() else { return false };
         let stands = self.compound_applied
@@ -313,8 +313,8 @@ fn refuse_unset(plan: &TuningPlan, named: bool) -> Result<(), Error> {
     Err(Error::NotSet { knobs: plan.not_set.clone(), restored: false })
 }
 
-/// Puts back what a dead process left, forgets another boot's; whether values may have changed by that. What somebody wants to
-/// stand is not touched: then nothing begins.
+/// Restores what a dead process left, and discards that of another boot; returns whether values may have changed. Values that persist on
+/// request are not touched: then nothing begins.
 fn clean_up(caller: &Caller, folder: &Path, boot: &str, tree: &Tree) -> Result<bool, Error> {
     match find_leftover(folder, boot)? {
         Leftover::Nothing => Ok(false),
@@ -336,7 +336,7 @@ fn clean_up(caller: &Caller, folder: &Path, boot: &str, tree: &Tree) -> Result<b
     }
 }
 
-/// What came of putting back by hand.
+/// The outcome of restoring by command.
 #[derive(Debug)]
 pub struct Restored {
     /// What became of each value.

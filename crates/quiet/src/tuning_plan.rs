@@ -24,11 +24,11 @@ pub enum Purpose {
 /// What is to be set.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// Knobs by name; empty for all that nobody disputes.
+    /// Knobs by name; empty for all undisputed ones.
     pub names: &'a [&'static str],
     /// For what.
     pub purpose: Purpose,
-    /// CPUs that are to be quiet.
+    /// The CPUs to keep quiet.
     pub cpus: Option<&'a CpuList>,
     /// The value for the one named knob, if it is not the steadier value.
     pub value: Option<&'a KnobValue>,
@@ -142,8 +142,8 @@ impl TuningPlan {
         }
     }
 
-    /// Leaves everything as it is but what the command itself is given: somebody else's session stands, and there is one at a
-    /// time. The knobs that would have been set.
+    /// Leaves everything unchanged except the command's own settings: another session is active, and there is one at a time. Returns the
+    /// knobs that would have been set.
     pub fn keep_to_the_commands(&mut self) -> Vec<&'static str> {
         let mut names: Vec<&'static str> = Vec::new();
         let tuned = self
@@ -158,18 +158,18 @@ impl TuningPlan {
         names
     }
 
-    /// Where it is told that somebody else has to do it: who named it wants it done.
+    /// Where to report that somebody else has to do it: if it was named, the user wants it done.
     fn not_by_us(&mut self, named: bool) -> &mut Vec<(&'static str, Text)> {
         if named { &mut self.not_set } else { &mut self.advice }
     }
 
-    /// Whether there is anything that must be put back.
+    /// Whether anything must be restored.
     pub fn leaves_traces(&self) -> bool {
         !self.changes.is_empty() || !self.compound_changes.is_empty()
     }
 }
 
-/// The machine as the knobs see it, with the CPUs that are to be quiet, which are refused where they cannot be.
+/// The machine for the knobs, with the quiet CPUs, which are refused if they cannot be quiet.
 pub fn prepare_context<'a>(
     root: &Root,
     files: &'a dyn Files,
@@ -177,7 +177,7 @@ pub fn prepare_context<'a>(
     purpose: Purpose,
 ) -> Result<KnobContext<'a>, Error> {
     let mut wanted = cpus.cloned();
-    // Who measures all CPUs wants none of them cleared; and what cannot be measured the measuring tells.
+    // A measurement of all CPUs wants none of them cleared; it reports itself what it cannot measure.
     if purpose == Purpose::Measuring {
         let online = root.cpu_list("/sys/devices/system/cpu/online").unwrap_or_default();
         wanted = wanted.filter(|cpus| cpus.is_subset(&online) && !online.is_subset(cpus));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ValueSyntax {
-    /// One word or number, as it stands.
+    /// One word or number, unchanged.
     #[default]
     Word,
     /// All choices, the one in force in brackets: `always [madvise] never`.

@@ -1,22 +1,22 @@
-//! Threads that meet at one lock: how long those of one process waited for it between their runs, and how long they ran.
+//! Threads contending for one lock: how long those of one process waited for it between their runs, and how long they ran.
 //!
-//! Threads that never ran are a pool's without work, and what unrelated processes wait for is no lock: both are left out where
-//! threads are looked at (`measure/src/tasks/spells.rs`).
+//! Threads that never ran belong to a pool without work, and waits of unrelated processes are no lock: the thread samples exclude both
+//! (`measure/src/tasks/spells.rs`).
 
 use record::command_run::LockWaits;
 
 use super::Facts;
 
-/// From so many looks on it is told whether more than one thread ever wanted to run.
+/// From this many samples on it is known whether more than one thread ever wanted to run.
 pub(super) const FEW_LOOKS: f64 = 5.0;
 /// Threads that wait for a lock between their runs, on average: fewer are no convoy.
 const LEAST_WAITERS: f64 = 0.3;
-/// Threads of their process that run or want to, on average. At a lock that holds a program back, whoever has it is one of them.
+/// Threads of the process that run or are ready, on average. At a lock that limits a program its holder is one of them.
 const LEAST_ACTIVE: f64 = 0.25;
 /// The share of its CPUs from which all are at work: threads that wait then are what a pool does that has enough to do, unless it
 /// is a mutex that they wait for.
 const ALL_AT_WORK: f64 = 0.9;
-/// A thread that is on a CPU for so much of the time never waits.
+/// A thread with this share of its time on a CPU never waits.
 const NEVER_WAITS: f64 = 0.85;
 /// The share of their waits from which it is a mutex that they wait for.
 const IN_MUTEX: f64 = 0.5;
@@ -53,7 +53,7 @@ impl Convoy {
         {
             return None;
         }
-        // A thread that never waits is held up by no lock, whatever others of its process wait for: a runtime's own threads.
+        // A thread that never waits is not held up by a lock, whatever other threads of its process, such as a runtime's own, wait for.
         let never_waits = facts.threads.first().is_some_and(|(_, on)| *on >= NEVER_WAITS * facts.wall);
         if never_waits && !in_mutex {
             return None;

@@ -51,7 +51,7 @@ pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
 }
 
 pub(super) fn latency(facts: &Facts) -> Option<Cause> {
-    // Where requests queue, more of them at once make nothing faster.
+    // If requests queue, more of them at once speed nothing up.
     if bandwidth(facts).is_some_and(|cause| cause.share > 0.0) {
         return None;
     }
@@ -62,7 +62,7 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
         .latency_ns
         .filter(|value| *value > 0.0)
         .map(|ns| misses.value() * ns / 1e9 / facts.cpu().max(1e-9));
-    // Loads overlap, so misses times latency is the most that it can be; what the core says is exact.
+    // Loads overlap, so that misses times latency is the upper limit; the core's own count is exact.
     let share = match (back_end.map(Measurement::value), modelled) {
         (Some(share), Some(modelled)) => share.min(modelled),
         (Some(share), None) => share,
@@ -112,10 +112,10 @@ pub(super) fn branches(facts: &Facts) -> Option<Cause> {
 /// CPUs that others used from which on they are named.
 const LEAST_OTHERS: f64 = 0.1;
 
-/// When nothing stands out: it computes, as far as counters show that it does not wait for memory.
+/// If nothing stands out: it computes, as far as counters show that it does not wait for memory.
 pub(super) fn compute(facts: &Facts) -> Cause {
     let used = facts.used();
-    // Whoever asks why not more of them were has the answer here.
+    // This explains why it did not use more CPUs.
     let others = reported_of_others(facts).filter(|others| *others >= LEAST_OTHERS);
     let busy = if facts.cpus < 1.5 {
         text!(

@@ -1,4 +1,4 @@
-//! What changes of its surroundings did to a command: what slows it says what it needs.
+//! What changes in its environment did to a command: what slows it shows what it needs.
 
 use record::command_run::{Probe, ProbeKind};
 use record::diagnosis::BoundBy;
@@ -7,12 +7,12 @@ use record::{Template, Text, text};
 
 use super::{Cause, Facts, detail, sampled};
 
-/// A change that matters: a program that needs what another takes loses more than what any two runs differ by.
+/// A change that matters: a program that needs what another takes loses more than two runs differ by.
 const SLOWER: f64 = 1.05;
 const FASTER: f64 = 0.95;
-/// The same of two threads and more that cost each other their CPU time.
+/// The same for two or more threads that cost each other CPU time.
 const MUCH_FASTER: f64 = 0.8;
-/// What an experiment shows goes before what is only seen from outside: from a twentieth slower on, as a share.
+/// An experiment's result precedes observations from outside: the share from which on it does, from 5 % slower on.
 const LEAST_SHOWN: f64 = 0.65;
 
 const SLOWED: Template = Template {
@@ -24,18 +24,18 @@ fn find(facts: &Facts, kind: ProbeKind) -> Option<Probe> {
     facts.probes().into_iter().find(|probe| probe.kind == kind)
 }
 
-/// A change that certainly made it slower.
+/// A change that certainly slowed it.
 fn slower(facts: &Facts, kind: ProbeKind) -> Option<Probe> {
     find(facts, kind).filter(|probe| probe.interval.is_some_and(|(low, _)| low > 1.0) && probe.ratio > SLOWER)
 }
 
-/// One that certainly made it faster, by so much.
+/// A change that certainly made it faster, by this factor.
 fn faster(facts: &Facts, kind: ProbeKind, by: f64) -> Option<Probe> {
     find(facts, kind).filter(|probe| probe.interval.is_some_and(|(_, high)| high < 1.0) && probe.ratio < by)
 }
 
-/// Bandwidth and last cache taken from it, where both slow it and their intervals meet: which of them it lacks is not resolved, and what
-/// goes beyond the caches lacks both.
+/// Loss of bandwidth and of the last-level cache, if both slow it and their intervals overlap: it is unresolved which of them it lacks, and
+/// a working set beyond the caches lacks both.
 fn alike(facts: &Facts) -> Option<(Probe, Probe)> {
     let is_slower = |kind| slower(facts, kind).is_some();
     if !is_slower(ProbeKind::Bandwidth) && !is_slower(ProbeKind::Cache) {
@@ -60,7 +60,7 @@ fn share(ratio: f64) -> f64 {
     (LEAST_SHOWN + ratio - SLOWER).clamp(LEAST_SHOWN, 1.0)
 }
 
-/// What a program that is slowed by others at the memory needs of it: by samples of its instructions, where they tell.
+/// What a program slowed by others needs of memory: from samples of its instructions if they decide.
 fn kind(facts: &Facts, ratio: f64, slowed: Text) -> Cause {
     match sampled::at_memory(facts) {
         Some(seen) => {
@@ -72,7 +72,7 @@ fn kind(facts: &Facts, ratio: f64, slowed: Text) -> Cause {
     }
 }
 
-/// Memory: bandwidth that is taken from it, or huge pages that spare it page walks.
+/// Memory: bandwidth taken from it, or huge pages that save it page walks.
 pub(super) fn memory(facts: &Facts) -> Option<Cause> {
     let spared = faster(facts, ProbeKind::HugePages, FASTER);
     let slowed = match alike(facts) {
@@ -92,7 +92,7 @@ pub(super) fn memory(facts: &Facts) -> Option<Cause> {
     };
     let cause = match (slowed, spared) {
         (None, None) => return None,
-        // Whoever gains by huge pages goes to and fro in memory.
+        // A program that gains from huge pages accesses memory at random.
         (slowed, Some(spared)) => {
             let helped = text!(
                 "bound-probe-huge-pages",
@@ -109,7 +109,7 @@ pub(super) fn memory(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(describe(facts), detail("probes")))
 }
 
-/// The last cache that is taken from it, where bandwidth is not what it lacks.
+/// The last-level cache taken from it, if it does not lack bandwidth.
 pub(super) fn cache(facts: &Facts) -> Option<Cause> {
     let probe = slower(facts, ProbeKind::Cache)?;
     let bandwidth = slower(facts, ProbeKind::Bandwidth);
@@ -127,7 +127,7 @@ pub(super) fn cache(facts: &Facts) -> Option<Cause> {
     )
 }
 
-/// Its own threads: on fewer CPUs they cost each other less.
+/// Its own threads: on fewer CPUs they slow each other less.
 pub(super) fn own_threads(facts: &Facts) -> Option<Cause> {
     let probe = faster(facts, ProbeKind::FewerCpusTime, MUCH_FASTER)?;
     if facts.looks().most_active < 2 {
@@ -144,10 +144,10 @@ pub(super) fn own_threads(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(describe(facts), detail("probes")))
 }
 
-/// Intervals this near to 1 show that it needs nothing of what was changed.
+/// Intervals this close to 1 show that it does not need what was changed.
 const CLOSE: f64 = 0.1;
 
-/// What the probes of memory say where none of them shows a need: that there is none, or that they cannot tell.
+/// What the memory probes show if none finds a need: no need, or no answer.
 pub(super) fn without_need(facts: &Facts) -> Option<Text> {
     if memory(facts).is_some() || cache(facts).is_some() {
         return None;

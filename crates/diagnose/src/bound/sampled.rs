@@ -8,11 +8,11 @@ use record::{Measurement, Template, Text, detail as place, text};
 use super::{Cause, FIRST, Facts, WORDS, detail, share, threads};
 use crate::tables::{sentences, word};
 
-/// Samples that were decoded, from which on they tell.
+/// The fewest decoded samples for a conclusion.
 const ENOUGH: u64 = 30;
 /// From this part on memory is gone through in order: its bandwidth bounds that, not its latency.
 const IN_ORDER: f64 = 0.5;
-/// From this share of accesses on whose addresses are not known, the rest tells nothing.
+/// From this share of accesses with unknown addresses on, the rest is inconclusive.
 const HIDDEN: f64 = 0.25;
 /// Loops that spin for less are those of any lock.
 const SPINNING: f64 = 0.2;
@@ -28,10 +28,10 @@ const AT_LOADS: Template = Template {
     words: "{who}, bound by memory latency ({level}{size}): {time}{share} of user time.",
 };
 
-/// Less memory than this is not told, bytes.
+/// Smaller memory sizes are not reported, bytes.
 const LEAST_BYTES: f64 = 4096.0;
 
-/// Samples that tell something.
+/// Samples, if they are enough for a conclusion.
 fn enough(facts: &Facts) -> Option<Sampled> {
     let sampled = facts.time.detail.get(place::SAMPLED)?;
     (sampled.decoded() >= ENOUGH).then_some(sampled)
@@ -52,20 +52,20 @@ pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     causes.extend(more.map(|cause| cause.cite(seen.clone(), detail("sampled"))));
 }
 
-/// What its samples in user mode say of memory, where that is much of them.
+/// What its user-mode samples show about memory, if memory has a large share of them.
 pub(super) fn at_memory(facts: &Facts) -> Option<Cause> {
     let sampled = enough(facts).filter(|sampled| sampled.far.share >= FIRST)?;
     memory(&sampled, facts, facts.user / facts.cpu().max(1e-9) * facts.on_cpu())
 }
 
-/// The part of its CPU time, at least, in which two of its threads ran at once: only those take lines from each other. While any
-/// of them can run, so many do on average; of one and a half, two run together half the time, which is two thirds of what all use.
+/// The least share of its CPU time in which two of its threads ran at once: only those take lines from each other. While any of them can
+/// run, this many do on average; with one and a half, two run together half the time, which is two thirds of their CPU time.
 fn run_together(facts: &Facts) -> f64 {
     let at_once = facts.cpu() / (facts.wall - facts.off_cpu).max(1e-9);
     (2.0 * (at_once - 1.0) / at_once.max(1e-9)).clamp(0.0, 1.0)
 }
 
-/// What they leave open where nothing else stands out; `None` where they tell too little.
+/// What samples leave open if nothing else stands out; `None` if they are too few.
 pub(super) fn computes(facts: &Facts) -> Option<Text> {
     let sampled = enough(facts)?;
     if sampled.hidden.share >= HIDDEN {
@@ -107,7 +107,7 @@ fn who(facts: &Facts) -> Text {
     if threads::is_one_at_a_time(facts) { text!("One thread") } else { text!("All running threads") }
 }
 
-/// Loads that nothing but memory or a cache answers, where these take much of the time.
+/// Loads served only by memory or a cache, if they take much of the time.
 fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     if sampled.far.count > 0 && sampled.sequential.share >= IN_ORDER * sampled.far.share {
         let says = text!(AT_STREAMS, who = who(facts), share = share(sampled.far));
@@ -136,7 +136,7 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     // No process goes through more memory than it had at the most.
     let most = facts.time.detail.get(place::MAX_RSS_BYTES).map_or(f64::INFINITY, |bytes| bytes as f64);
     let bytes = sampled.working_set.filter(|bytes| bytes.is_finite()).unwrap_or(0.0).min(most);
-    // Lines that are taken out of the caches are as far, however few they are.
+    // Lines taken out of the caches are as far away, however few they are.
     let size = (bytes >= LEAST_BYTES)
         .then(|| text!(", about {bytes}", bytes = Value::Figure(first_digit(bytes), "B")));
     let time = sampled
@@ -156,8 +156,8 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     })
 }
 
-/// Samples count where they met in time, within a window that threads in turns at a lock may meet in too: no more of them than
-/// there was time with two at once.
+/// Samples count if they coincide within a window, in which threads alternating at a lock may also coincide: at most for the time with two
+/// at once.
 fn lines(sampled: &Sampled, user: f64, together: f64) -> Option<Cause> {
     // A loop that spins is at such a line by its nature, and what to do is another.
     if sampled.spinning.share >= SPINNING {

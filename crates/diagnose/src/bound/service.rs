@@ -1,4 +1,4 @@
-//! What some processes of a machine that is watched are bound by: the rules of `stat`, and what is heard of the machine.
+//! What bounds some processes of a recorded machine: the rules of `stat`, and the machine's probe.
 
 use record::diagnosis::{Bound, BoundBy};
 use record::live::{Interval, Process};
@@ -9,7 +9,7 @@ use super::advice;
 use super::machine::{Reference, counted, name, watched};
 use crate::record_index::RecordIndex;
 
-/// What processes are bound by whose figures are those of a command, beside what the whole machine did meanwhile.
+/// What bounds processes with a command's results, beside what the whole machine did meanwhile.
 pub fn watched_service(
     measurements: Vec<Measurement>,
     interval: &Interval,
@@ -24,7 +24,7 @@ pub fn watched_service(
     }
     record.measurements.extend(interval.cores_of_group.iter().flat_map(counted));
     let mut own = super::bound(&RecordIndex::new(&record))?;
-    // What ran until it was stopped is bound by what it did.
+    // A program that ran until it was stopped is bound by what it did.
     let stopped = !interval.threads.is_empty() && interval.threads.iter().all(|thread| thread.state == "T");
     if own.by == BoundBy::Waiting && stopped {
         own.says = text!("bound-stopped", "Stopped (state T): it does not run until it is continued.");
@@ -33,16 +33,16 @@ pub fn watched_service(
     }
     say_who(&mut own, interval);
     say_of_memory(&mut own, interval);
-    // A program that has the CPU may wait on it for memory, and the machine's probe hears that.
+    // A program with a CPU may wait on it for memory; the machine's probe shows that.
     let shared = [BoundBy::MemoryBandwidth, BoundBy::MemoryLatency, BoundBy::Clock];
     let heard = watched(interval, reference).filter(|machine| shared.contains(&machine.by));
     Some(heard.filter(|_| [BoundBy::Cpu, BoundBy::OneThread].contains(&own.by)).unwrap_or(own))
 }
 
-/// A process with less of one CPU keeps nobody waiting.
+/// A process that uses less of one CPU delays nobody.
 const MUCH: f64 = 0.1;
 
-/// Who had the CPUs that it lacks.
+/// Which processes had the CPUs it lacks.
 fn say_who(own: &mut Bound, interval: &Interval) {
     let is_its = |process: &&Process| interval.threads.iter().any(|thread| thread.pid == process.pid);
     let seconds = interval.processes_seconds.unwrap_or(interval.seconds).max(1e-9);
@@ -58,10 +58,10 @@ fn say_who(own: &mut Bound, interval: &Interval) {
     });
 }
 
-/// From this part of the time on in which tasks waited for memory, a limit or too little of it shows in what it waits for.
+/// From this share of time with tasks waiting for memory on, a limit or a lack of memory shows in its waits.
 const PRESSED: f64 = 0.1;
 
-/// Tasks that wait for pages which were taken from them look as if they waited for a disk, or worked in the kernel.
+/// Tasks that wait for reclaimed pages look as if they waited for a disk or worked in the kernel.
 fn say_of_memory(own: &mut Bound, interval: &Interval) {
     let pressure = interval.pressure.get("memory").copied().unwrap_or(0.0);
     if pressure < PRESSED || ![BoundBy::Waiting, BoundBy::Kernel].contains(&own.by) {

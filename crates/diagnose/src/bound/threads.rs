@@ -9,17 +9,17 @@ use super::convoy::{Convoy, FEW_LOOKS, locks};
 use super::time::used_by_others;
 use super::{Cause, Facts, detail};
 
-/// Where the time of each thread on a CPU stands.
+/// The place of each thread's CPU time.
 const ON_CPU: &str = "workload.cpu_time workload=command state=on-cpu";
 /// CPUs without work from which on they could have worked for it.
 const LEAST_IDLE: f64 = 0.2;
-/// Share of the time that a program may wait for CPUs while it is said that more of them do not help.
+/// Up to this share of time waiting for CPUs, more CPUs are said not to help.
 const MOST_WAITED: f64 = 0.1;
-/// One thread is the answer only where nothing tells more of what it did: the most that it explains.
+/// One thread is the answer only if nothing explains more of it: the upper limit of its share.
 const MOST_EXPLAINED: f64 = 0.6;
 
-/// How much of a program's CPU time was one thread's, or that of one at a time: by the looks at its threads, whatever other
-/// programs did; in records that do not tell, by how many CPUs it used.
+/// How much of a program's CPU time was one thread's, or that of one thread at a time: from samples of its threads, independent of other
+/// programs; in records without them, from the CPUs it used.
 pub(super) fn is_one_at_a_time(facts: &Facts) -> bool {
     let looks = facts.looks();
     if looks.most_active > 0 && looks.all as f64 >= FEW_LOOKS {
@@ -114,17 +114,17 @@ pub(super) fn lock(facts: &Facts) -> Option<Cause> {
         waiters = significant(convoy.waiters),
         active = significant(convoy.active)
     );
-    // In the kernel they take and give locks, too.
+    // Kernel time also includes taking and releasing locks.
     let share = waited + (1.0 - waited) * kernel;
     Some(Cause::new(BoundBy::Lock, share, says, "locks").cite(seen, detail("waits")))
 }
 
 /// The most of one CPU's time that a program uses whose threads wait for each other in a circle.
 const STUCK: f64 = 0.01;
-/// What cannot be told from nothing: a thread that looks at the clock once a second.
+/// Negligible activity: a thread that reads the clock once per second.
 const NOT_AT_ALL: f64 = 1e-4;
 
-/// Threads in a mutex that nobody gives free: they never ran, and hardly anything else of the program did.
+/// Threads in a mutex that is never released: they never ran, and hardly anything else of the program did.
 pub(super) fn stuck(facts: &Facts) -> Option<Cause> {
     let (stuck, looks) = (locks(facts)?.stuck, facts.looks());
     if stuck == 0 || facts.used() > STUCK || looks.active > 0 {
@@ -146,7 +146,7 @@ pub(super) fn stuck(facts: &Facts) -> Option<Cause> {
 }
 
 pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
-    // Threads that only wait for the others are none of those that share the work.
+    // Threads that only wait for the others do not share the work.
     let busiest = facts.threads.first()?.1;
     let working: Vec<f64> =
         facts.threads.iter().map(|(_, on)| *on).filter(|on| *on >= busiest * 0.1).collect();

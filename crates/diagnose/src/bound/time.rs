@@ -1,4 +1,4 @@
-//! Where a command's time went: held back, waiting, in the kernel, on too few CPUs.
+//! Where a command's time went: stopped from outside, waiting, in the kernel, on too few CPUs.
 
 use record::diagnosis::{BoundBy, BoundKind};
 use record::live::KernelTime;
@@ -46,7 +46,7 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
     Some(Cause::new(BoundBy::Stolen, share, says, "stolen").cite(seen, detail("around")))
 }
 
-/// The same of a command: while nothing of it wants a CPU, it loses none.
+/// The same for a command: while it wants no CPU, it loses none.
 pub(super) fn stolen_from(facts: &Facts) -> Option<Cause> {
     let mut cause = stolen(facts)?;
     cause.share *= 1.0 - (facts.off_cpu / facts.wall).min(1.0);
@@ -72,7 +72,7 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     let most = kinds.first().filter(|(_, count)| *count >= all / 3.0).map(|(word, _)| *word);
     let known = most.map(|word| sentences(WORDS, "waits", word)).unwrap_or_default();
     let (says, advice) = match known.as_slice() {
-        // Threads that ended before they were looked at may have been ready all that time.
+        // Threads that ended before they were sampled may have been ready all that time.
         _ if facts.hardly_seen() => (UNSAMPLED, super::advice("unsampled")),
         [says, advice] => (*says, Text::from(*advice)),
         _ => (ON_SOMETHING, super::advice("waiting")),
@@ -90,18 +90,18 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(text!("sampled while blocked: {kinds}", kinds), detail("waiting")))
 }
 
-/// CPUs that other programs used meanwhile, which decides what is said even where it is not known well enough to be told.
+/// CPUs that other programs used meanwhile. It affects the verdict even if it is too uncertain to be shown.
 pub(super) fn used_by_others(facts: &Facts) -> Option<f64> {
     cpu_accounting::beside(&facts.around(), facts.used())
 }
 
-/// The same to be told, as a report tells it wherever it does.
+/// The same for display, as in all reports.
 pub(super) fn reported_of_others(facts: &Facts) -> Option<f64> {
     cpu_accounting::reported_beside(&facts.around(), facts.used())
 }
 
 pub(super) fn contention(facts: &Facts) -> Option<Cause> {
-    // While nothing of it wants a CPU, the want of one costs nothing.
+    // While it wants no CPU, a lack of CPUs costs nothing.
     let wanted = (1.0 - (facts.off_cpu / facts.wall).min(1.0)) * (1.0 - waited_for_locks(facts));
     let runnable = facts.without_a_cpu();
     let share = runnable / (runnable + facts.cpu()).max(1e-9);
@@ -154,18 +154,17 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(seen, detail("around")))
 }
 
-/// What a page fault and a context switch cost the kernel at least, s: half a microsecond to two (in a guest), and one to
-/// three, fifteen where it wakes a halted virtual CPU.
+/// The least kernel time of a page fault and of a context switch, s: 0.5 to 2 µs (in a guest), and 1 to 3 µs, 15 if it wakes a halted vCPU.
 const FAULT: f64 = 0.5e-6;
 const SWITCH: f64 = 3e-6;
-/// What a process costs it at least that is started and ends, s: 100 to 500 µs with an exec.
+/// The least kernel time of a process that is started and ends, s: 100 to 500 µs with an exec.
 const FORK: f64 = 100e-6;
-/// From this share of the kernel's time on that is what it does.
+/// From this share of the kernel's time on it counts as its main work.
 const BEGINS: f64 = 0.25;
 /// From this share of the kernel's time on they are named.
 const NAMED: f64 = 0.1;
 
-/// Samples of the kernel from which on they tell.
+/// The fewest kernel samples for a conclusion.
 const ENOUGH: u64 = 30;
 /// From this part on a kind is named; the less of a kind that brings others with it.
 const MOSTLY: f64 = 0.4;
@@ -176,7 +175,7 @@ fn of_kind(kind: &BoundKind) -> Vec<Template> {
     sentences(WORDS, "kernel", &word(kind))
 }
 
-/// What most of the kernel's time is for, by samples of it, with its share; `None` where these tell too little.
+/// The main purpose of the kernel's time, from its samples, with its share; `None` if they are too few.
 fn kernel_kind(facts: &Facts) -> Option<(KernelTime, Template)> {
     let sampled =
         facts.time.detail.get(record::detail::SAMPLED).filter(|sampled| sampled.in_kernel >= ENOUGH)?;
@@ -190,7 +189,7 @@ fn kernel_kind(facts: &Facts) -> Option<(KernelTime, Template)> {
 }
 
 pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
-    // Samples see more than accounts by ticks do, which count processes that are shorter than one for user mode.
+    // Samples show more than tick accounting, which counts processes shorter than a tick as user time.
     let sampled =
         facts.time.detail.get(record::detail::SAMPLED).filter(|sampled| sampled.in_kernel >= ENOUGH);
     let share = match sampled {
@@ -214,7 +213,7 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
             part = super::share(most.share),
             what = Text::from(what)
         );
-        // What threads do to each other at a lock burns this time, too.
+        // Contention of threads at a lock uses this time as well.
         let by = if most.kind == BoundKind::Futex { BoundBy::Lock } else { BoundBy::Kernel };
         let cause = with_kind(Some(most.kind), Cause::new(by, share_of_time, says, ""));
         return Some(

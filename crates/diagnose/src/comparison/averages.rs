@@ -1,4 +1,4 @@
-//! Wake-up latency's average, which is all that other tools tell, beside the mean that linespeed's own records hold.
+//! The average wake-up latency, the only value in other tools' output, compared with the mean in linespeed's records.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub(super) fn add_averages(record: &Record, rows: &mut Rows) {
         }
     }
     for (key, (place, mut all)) in found {
-        // A figure over all CPUs stands for those of each.
+        // A result over all CPUs stands for those of each.
         if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
             all.retain(|m| m.labels.get(Label::Cpu).is_none());
         }
@@ -61,7 +61,7 @@ fn average(all: &[&Measurement]) -> Option<Datum> {
     datum.is_some().then_some(datum)
 }
 
-/// By what the averages of a row differ besides the machines; `None` where there is no such row, or they differ by nothing.
+/// How the averages of a row differ apart from the machines; `None` without such a row or difference.
 pub(super) fn note_sampling(known: &[Known], rows: &[TableRow]) -> Option<Text> {
     let row = rows.iter().find(|row| row.key.metric == AVERAGE)?;
     let setting = row.row.labels.word(Label::Setting);

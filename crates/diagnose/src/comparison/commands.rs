@@ -8,11 +8,11 @@ use record::{Record, detail};
 
 use super::work::name_long_number;
 
-/// Characters of a command that are shown.
+/// The most characters of a command that are shown.
 const LONGEST: usize = 60;
 
-/// The program, without its folder, and its arguments, on one line; `None` of a record that ran no command, and of one that ran
-/// several in turn, whose figures are each labelled with their own.
+/// The program, without its folder, and its arguments, on one line; `None` for a record without a command, or with several run alternately,
+/// whose results are each labelled with their own.
 pub(super) fn find_command(record: &Record) -> Option<String> {
     if !times(record).is_empty() {
         return None;
@@ -22,8 +22,7 @@ pub(super) fn find_command(record: &Record) -> Option<String> {
     Some(name_long_number(&name).unwrap_or(name))
 }
 
-/// What a record's commands were run under, outermost first; empty where they were run as they are, `None` where that is not
-/// told.
+/// What a record's commands were run under, outermost first; empty if nothing, `None` if unknown.
 pub(super) fn find_conditions(record: &Record) -> Option<String> {
     let all = record.measurements.iter();
     let Some(words) = all.clone().find_map(|m| m.detail.get(detail::COMMAND)) else {
@@ -33,7 +32,7 @@ pub(super) fn find_conditions(record: &Record) -> Option<String> {
     Some(CommandLine::from_words(words.iter().map(|word| word.as_ref())).conditions.join(" "))
 }
 
-/// The command on a line, cut where it is long.
+/// The command on one line, truncated if it is long.
 pub(super) fn describe(line: &str) -> String {
     match line.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{} …", &line[..at]),

@@ -1,4 +1,4 @@
-//! One figure of one record, as a comparison needs it: its value, what it was taken from, and what stands against it.
+//! One result of one record, as a comparison needs it: its value, its sources, and its doubt.
 
 use record::metrics::{Definition, Metric, Whole};
 use record::statistics::{Summary, is_unknown};
@@ -7,45 +7,45 @@ use record::{Doubt, Label, Measurement, Text, detail, text};
 use super::method;
 use crate::figures::locate_figure;
 
-/// Samples up to which a comparison draws from them; of more the interval is kept instead.
+/// The most samples that a comparison draws from; beyond that only the interval is kept.
 pub(crate) const MOST_SAMPLES: usize = 24;
 /// The z of 95 %.
 const Z: f64 = 1.959_964;
-/// Measurements from which their medians are the samples: below, the samples themselves are taken together.
+/// From this many measurements on their medians are the samples; below, all samples are pooled.
 const MANY: usize = 5;
 
-/// One figure.
+/// One result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Datum {
-    /// What stands for it: the median, or the mean of what adds up.
+    /// Its value: the median, or the mean of what adds up.
     pub value: f64,
-    /// The samples behind it, or the medians over places, up to [`MOST_SAMPLES`]; of more the interval is kept instead.
+    /// The samples behind it, or the medians over places, up to [`MOST_SAMPLES`]; beyond that only the interval is kept.
     pub samples: Vec<f64>,
-    /// The interval of the median, where it is known otherwise than by the samples.
+    /// The interval of the median, if it comes from something other than the samples.
     pub interval: Option<(f64, f64)>,
     /// How many samples.
     pub n: u64,
-    /// What it was taken from, where that is more than one figure.
+    /// What it was taken over, if that is more than one result.
     pub over: Option<Text>,
     /// Its place in the record.
     pub from: String,
-    /// Why it should not be leaned on.
+    /// Why it is unreliable.
     pub doubt: Option<Doubt>,
-    /// How another tool measured it; `None` for linespeed's own way, or one that is defined alike.
+    /// How another tool measured it; `None` for linespeed's own method or an equivalent one.
     pub method: Option<String>,
     /// Unit.
     pub unit: String,
-    /// Why it is comparable with nothing.
+    /// Why it is not comparable with anything.
     pub unfit: Option<Text>,
-    /// The settings of the recipe that it is a run of: with others it is other work.
+    /// The settings of its recipe: other settings make it different work.
     pub settings: Option<String>,
-    /// The command that it is of: another one is other work.
+    /// Its command: another one is different work.
     pub command: Option<String>,
-    /// Working set relative to the last-level caches, where that decides what was measured.
+    /// Working set relative to the last-level caches, if that decides what was measured.
     pub size: Option<Size>,
-    /// Whether it follows from what was declared of a program and from its time, and was not counted.
+    /// Whether it was calculated from a program's declared work and its time, not counted.
     pub declared: bool,
-    /// Whether it is a share of time taken.
+    /// Whether it is a share of time.
     share: bool,
 }
 
@@ -61,7 +61,7 @@ pub(crate) enum Size {
 }
 
 impl Size {
-    /// Where a working set of so many bytes lies with so large caches; `None` where either is unknown.
+    /// Where a working set of this size lies with caches of this size; `None` if either is unknown.
     pub(crate) fn classify(bytes: u64, caches: u64) -> Option<Self> {
         (bytes > 0 && caches > 0).then(|| match bytes as f64 / caches as f64 {
             share if share <= 1.0 => Size::Cached,
@@ -103,7 +103,7 @@ impl Datum {
         }
     }
 
-    /// The mean over places of what adds up, as shares of time do, between the means of the ends of their intervals. `None` for none.
+    /// The mean over places of values that add up, such as shares of time, between the means of their interval ends. `None` without any.
     pub(crate) fn mean_of(all: &[&Measurement]) -> Option<Self> {
         let mut datum = Self::from_several(all, "CPUs")?;
         if all.len() < 2 {
@@ -118,13 +118,13 @@ impl Datum {
             let end = |of: fn(&(f64, f64)) -> f64| own.iter().map(of).sum::<f64>() / own.len() as f64;
             (end(|interval| interval.0), end(|interval| interval.1))
         });
-        // Their scatter over places is no noise of the mean.
+        // Their scatter over places is not noise of the mean.
         datum.samples = Vec::new();
         datum.from = locate_all(all);
         Some(datum)
     }
 
-    /// Several measurements of the same thing at different places, which `over` names: `CPUs`. `None` for none.
+    /// Several measurements of the same thing at different places; `over` names them: `CPUs`. `None` without any.
     pub(crate) fn from_several(all: &[&Measurement], over: &str) -> Option<Self> {
         let (first, rest) = all.split_first()?;
         let mut datum = Self::from_measurement(first);
@@ -132,7 +132,7 @@ impl Datum {
             return Some(datum);
         }
         let medians = || all.iter().map(|m| m.value()).filter(|value| value.is_finite());
-        // Beyond any figure that was measured, sums overflow.
+        // Values beyond any possible result overflow in sums.
         datum.value = crate::figures::median(medians()).filter(|value| value.is_finite())?;
         let is_pooled = |m: &&Measurement| !m.samples.is_empty() && !m.is_mean();
         let pooled: Vec<f64> = if all.len() < MANY && all.iter().all(is_pooled) {
@@ -140,12 +140,12 @@ impl Datum {
         } else {
             medians().collect()
         };
-        // The place of the figure itself.
+        // The place of the result itself.
         let nearest = all.iter().min_by(|a, b| {
             let far = |m: &Measurement| (m.value() - datum.value).abs();
             far(a).total_cmp(&far(b))
         });
-        // A middle of two stands at neither.
+        // A median of two lies at neither place.
         let held = nearest.filter(|m| m.value() == datum.value);
         datum.from = held.map_or_else(|| locate_all(all), |m| locate_figure(m));
         datum.n = pooled.len() as u64;
@@ -153,12 +153,12 @@ impl Datum {
         let own: Vec<(f64, f64)> = all.iter().filter_map(|m| m.interval()).collect();
         datum.interval = match (few, own.len() == all.len() && all.len() < MANY && pooled.len() == all.len())
         {
-            // Too few medians for an interval of their own: as wide as those of all together.
+            // Too few medians for an interval of their own: take the union of their intervals.
             (_, true) => own.into_iter().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))),
             (true, false) => None,
             (false, false) => Summary::from_samples(&pooled).interval,
         };
-        // The middle of the medians may lie beside that of all samples together.
+        // The median of the medians may lie outside the interval of all samples.
         datum.interval = datum.interval.map(|(low, high)| (low.min(datum.value), high.max(datum.value)));
         datum.samples = if few { pooled } else { Vec::new() };
         datum.over = Some(format!("median of {} {over}", all.len()).into());
@@ -175,7 +175,7 @@ impl Datum {
         Some(datum)
     }
 
-    /// A figure that follows from others, with a standard deviation on the scale of logarithms where it is known.
+    /// A result derived from others, with a standard deviation on the logarithmic scale if it is known.
     pub(crate) fn derived(value: f64, deviation: Option<f64>, unit: &str, from: impl Into<String>) -> Self {
         Self {
             value,
@@ -187,7 +187,7 @@ impl Datum {
         }
     }
 
-    /// This over another, so many times, with the deviation of both; what stands against one of them stands against it.
+    /// This divided by another, times a factor, with the deviation of both; a doubt about one is a doubt about the quotient.
     pub(crate) fn over_another(&self, other: &Datum, times: f64, unit: &str) -> Self {
         let deviation =
             self.log_deviation().zip(other.log_deviation()).map(|(this, other)| this.hypot(other));
@@ -207,7 +207,7 @@ impl Datum {
         Self { value: summary.median, n: summary.n, interval: summary.interval, samples, ..Self::default() }
     }
 
-    /// The same over a number of equal parts.
+    /// The same divided by a number of equal parts.
     pub(crate) fn divided_by(&self, parts: f64) -> Self {
         let mut datum = self.clone();
         datum.value /= parts;
@@ -216,12 +216,12 @@ impl Datum {
         datum
     }
 
-    /// Whether it is a share of time taken.
+    /// Whether it is a share of time.
     pub(crate) fn is_share(&self) -> bool {
         self.share && (0.0..=1.0).contains(&self.value)
     }
 
-    /// What a share leaves.
+    /// The rest of a share.
     pub(crate) fn complement(&self) -> Self {
         let mut datum = self.clone();
         datum.value = 1.0 - datum.value;
@@ -230,29 +230,29 @@ impl Datum {
         datum
     }
 
-    /// The 95 % interval of the median, by order statistics where nothing else is known.
+    /// The 95 % interval of the median, from order statistics if nothing else is known.
     pub(crate) fn own_interval(&self) -> Option<(f64, f64)> {
         self.interval.or_else(|| Summary::from_samples(&self.samples).interval)
     }
 
-    /// Whether it is known to no better than its own size; shares of time, which lie about 0, are told however small.
+    /// Whether its uncertainty is as large as itself; shares of time, which lie about 0, are always shown.
     pub(crate) fn is_withheld(&self) -> bool {
         !self.share && self.own_interval().is_some_and(|interval| is_unknown(self.value, interval))
     }
 
-    /// The half width of the median's interval on the scale of logarithms as a standard deviation, for figures made of several.
+    /// The half width of the median's interval on the logarithmic scale as a standard deviation, for derived results.
     pub(crate) fn log_deviation(&self) -> Option<f64> {
         let (low, high) = self.own_interval()?;
         (low > 0.0).then(|| (high / low).ln() / (2.0 * Z)).filter(|deviation| deviation.is_finite())
     }
 
-    /// Whether there is a figure.
+    /// Whether there is a result.
     pub(crate) fn is_some(&self) -> bool {
         self.value.is_finite() && self.n > 0
     }
 }
 
-/// What the places of several figures have in common.
+/// What the places of several results have in common.
 fn locate_all(all: &[&Measurement]) -> String {
     let Some((first, rest)) = all.split_first() else { return String::new() };
     let mut shared = (*first).clone();
@@ -260,13 +260,13 @@ fn locate_all(all: &[&Measurement]) -> String {
     locate_figure(&shared)
 }
 
-/// The unit: of work that is bytes, bytes.
+/// The unit: bytes if the work is bytes.
 fn find_unit(m: &Measurement) -> String {
     let bytes = m.unit == "work/s" && m.detail.get(detail::WORK) == Some("B");
     if bytes { "B/s".to_owned() } else { m.unit.to_string() }
 }
 
-/// Whether it is a share of a time, of which a difference in points tells more than a ratio.
+/// Whether it is a share of time, for which a difference in percentage points is more useful than a ratio.
 fn is_share(metric: Metric, unit: &str) -> bool {
     let share = metric.definition().and_then(Definition::share_of);
     unit == "ratio" && share == Some(Whole::Time)

@@ -1,4 +1,4 @@
-//! Rows that follow from others: how well workloads scale to all CPUs, loads in flight, and latency under load.
+//! Rows derived from others: scaling of workloads to all CPUs, loads in flight, and latency under load.
 
 use record::text::Value;
 use record::{Label, Record, detail, metrics, text};
@@ -7,10 +7,10 @@ use super::datum::Datum;
 use super::rows::{RowKey, RowKind, Rows, add_row};
 use crate::scaling::POOR;
 
-/// Where the shares of misses stand behind the counts.
+/// Order of miss shares, after the counts.
 const MISS_SHARES: u32 = 20;
 
-/// Adds throughput of all CPUs over that of as many single threads.
+/// Adds throughput of all CPUs divided by that of as many single threads.
 pub(super) fn add_efficiency(rows: &mut Rows) {
     let mut found = Vec::new();
     let is_of_all = |key: &RowKey| key.metric == metrics::WORKLOAD_THROUGHPUT && key.kind == RowKind::AllCpus;
@@ -30,7 +30,7 @@ pub(super) fn add_efficiency(rows: &mut Rows) {
         if datum.value > 1.0 + POOR {
             let why = text!(
                 "comparison-superlinear",
-                "{share} of linear scaling: one of the two figures was disturbed",
+                "{share} of linear scaling: one of the two results was disturbed",
                 share = Value::Share(datum.value)
             );
             datum.unfit.get_or_insert(why);
@@ -43,7 +43,7 @@ pub(super) fn add_efficiency(rows: &mut Rows) {
     }
 }
 
-/// Adds how many of a program's accesses and branches missed, where both were counted, as perf prints it beside its counts.
+/// Adds the share of a program's accesses and branches that missed, if both were counted, as perf prints it beside its counts.
 pub(super) fn add_miss_shares(rows: &mut Rows) {
     let counted: Vec<(&str, &str, &Datum)> = rows
         .iter()

@@ -1,4 +1,4 @@
-//! The inventory and conditions of records as facts that can matter for speed, and in which of them records differ.
+//! Facts from the inventory and conditions of records that can affect speed, and which of them differ.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -16,32 +16,32 @@ use crate::memory_channels::{channels, populated};
 use crate::shape::facts as seen;
 use crate::tables::rows;
 
-/// What others took of the CPUs while a record was measured.
+/// The CPU time of others while a record was measured.
 pub(super) const OTHER_WORK: Template =
     Template { code: "comparison-fact-other-work", words: "Other work during the run" };
 /// How many memory devices there are, of which size and kind.
 pub const MEMORY_DEVICES: Template =
     Template { code: "comparison-fact-memory-devices", words: "Memory devices" };
-/// Facts by kind, with the order in which those that differ are told, and which follow from others.
+/// Facts by kind, the order in which differences are listed, and which follow from others.
 pub(crate) const FACTS: &str = include_str!("facts.txt");
 
-/// The place of where the CPUs were, as the host sets it up. How often is another figure each time.
+/// The key of CPU placement as the host sets it. How often each occurred differs each time.
 pub(crate) const SHAPE: &str = "diagnosis.shape.";
 
-/// How a record tells a fact.
+/// How a record holds a fact.
 enum Source {
-    /// By the values at its place, shown so, each once.
+    /// The values at its place, formatted like this, each once.
     At(fn(&Json) -> Option<String>),
-    /// By the number at its place, in this unit.
+    /// The number at its place, in this unit.
     With(&'static str),
-    /// By more than one value.
+    /// From more than one value.
     Of(fn(&Record) -> Option<String>),
-    /// By the caches of a level, of data alone or not.
+    /// The caches of a level, of data only or not.
     Caches(u32, bool),
 }
 use Source::{At, Caches, Of, With};
 
-/// How a record tells a fact, by the table's word for it, which else is a unit.
+/// How a record holds a fact, by the table's keyword, otherwise a unit.
 fn source(word: &'static str) -> Source {
     if let Some((kind, level)) = word.split_once(' ') {
         return Caches(level.parse().unwrap_or_default(), kind == "data");
@@ -51,7 +51,7 @@ fn source(word: &'static str) -> Source {
         "hertz" => At(hertz),
         "size" => At(size),
         "on-or-off" => At(on_or_off),
-        // As the records' own reports have it.
+        // As in the records' own reports.
         "share" => At(|share| share.as_f64().map(|share| percent_to(share, 2))),
         "system" => Of(system),
         "processor" => Of(processor),
@@ -98,24 +98,24 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// Whether the table marks it so.
+    /// Whether the table has this mark for it.
     pub(crate) fn is(&self, mark: &str) -> bool {
         self.marks.split(' ').any(|own| own == mark)
     }
 
-    /// Whether machines that differ in it are of two kinds. Everything else can fail or be set on a machine of its kind: a
-    /// memory device that is missing, SMT, a core that is offline.
+    /// Whether machines that differ in it are of two kinds. Everything else can fail or be set on a machine of its kind: a missing memory
+    /// device, SMT, an offline core.
     pub fn is_of_kind(&self) -> bool {
         self.is("kind")
     }
 
-    /// Whether a machine that tells none has none: what is no limit is not told.
+    /// Whether a machine without this fact has no such limit.
     pub fn is_limit(&self) -> bool {
         self.is("limit")
     }
 }
 
-/// Every fact, hardware first.
+/// All facts, hardware first.
 pub fn facts() -> &'static [Fact] {
     static ALL: LazyLock<Vec<Fact>> = LazyLock::new(|| {
         let kinds = [FactKind::Hardware, FactKind::Setting, FactKind::State];
@@ -132,7 +132,7 @@ pub fn facts() -> &'static [Fact] {
     &ALL
 }
 
-/// What a record says of each of [`facts`]; `None` where it does not tell.
+/// The value of each of [`facts`] in a record; `None` if it is unknown.
 pub fn tell_facts(record: &Record) -> Vec<Option<String>> {
     let inventory = inventory(record);
     let tell = |fact: &Fact| {
@@ -149,17 +149,16 @@ pub fn tell_facts(record: &Record) -> Vec<Option<String>> {
     facts().iter().map(tell).collect()
 }
 
-/// Facts that at least one record tells otherwise than another, hardware first. One that only some tell is no difference
-/// by itself.
+/// Facts that differ between at least two records, hardware first. A fact known only to some is not a difference.
 pub(super) fn find_differences(records: &[&Record]) -> Vec<Difference> {
     let all: Vec<Vec<Option<String>>> = records.iter().map(|record| tell_facts(record)).collect();
     let mut found: Vec<Difference> = (0..facts().len()).filter_map(|at| difference(at, &all)).collect();
-    // What the first record tells stands before what only later ones do.
+    // Facts of the first record precede those that only later records have.
     found.sort_by_key(|difference| (difference.kind, difference.values.iter().position(Option::is_some)));
     found
 }
 
-/// The fact with this index, where records tell it in more than one way.
+/// The fact with this index, if records disagree about it.
 pub(crate) fn difference(at: usize, all: &[Vec<Option<String>>]) -> Option<Difference> {
     let fact = facts().get(at)?;
     let values: Vec<Option<String>> = all.iter().map(|record| record.get(at).cloned().flatten()).collect();
@@ -174,7 +173,7 @@ pub(crate) fn difference(at: usize, all: &[Vec<Option<String>>]) -> Option<Diffe
     })
 }
 
-/// What of a record facts are taken from, as JSON.
+/// The parts of a record that facts come from, as JSON.
 fn inventory(record: &Record) -> Json {
     let parts = [
         ("machine", serde_json::to_value(&record.machine)),
@@ -328,7 +327,7 @@ fn huge_pages(record: &Record) -> Option<String> {
     Some(each.collect::<Vec<_>>().join(", "))
 }
 
-/// Of other tools' texts alone: between two moments of one machine clocks always differ, and linespeed measures them.
+/// Only from other tools' texts: clocks always differ between two moments on one machine, and linespeed measures them.
 fn clock_then(record: &Record) -> Option<String> {
     record.import.as_ref()?;
     Some(figure(clock_at_import(record)? as f64, "Hz"))
@@ -338,7 +337,7 @@ fn load_averages(record: &Record) -> Option<String> {
     record.conditions.before.load.map(|[one, five, fifteen]| format!("{one:.2}, {five:.2}, {fifteen:.2}"))
 }
 
-/// To a tenth: less differs from run to run on every machine.
+/// To one decimal: smaller differences occur from run to run on every machine.
 fn other_work(record: &Record) -> Option<String> {
     used_by_others(record).map(|cpus| format!("{cpus:.1} CPUs"))
 }

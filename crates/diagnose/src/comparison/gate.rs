@@ -1,4 +1,4 @@
-//! Checks a comparison for losses beyond a bound: the gate of a test of changes.
+//! Checks a comparison for losses beyond a bound: the regression gate.
 
 use record::comparison::{Cell, Comparison, Row};
 use record::difference::{Verdict, WORTH_TELLING};
@@ -11,38 +11,38 @@ use record::{Metric, Template, Text, metrics, text};
 /// The least bound: smaller losses are not resolved.
 pub const LEAST_BOUND: f64 = WORTH_TELLING;
 
-/// The comparison counts these figures, too.
+/// The comparison also includes these results.
 const LEFT_OUT: Template =
     Template { code: "gate-left-out", words: "Not compared: {figures} of time used by others." };
 
 /// The metric of a command's time.
 const TIME: Metric = metrics::WORKLOAD_TIME;
 
-/// Why a gate has nothing to hold.
+/// Why a gate has nothing to compare.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ungated {
     /// Both are the very same record.
     SameRecord,
-    /// The records share no figure that has a better direction, or none of the metrics asked for.
+    /// The records share no result with a better direction, or none of the requested metrics.
     NothingShared {
-        /// Why most of what they share cannot be compared, where that is so.
+        /// Why most shared results cannot be compared, if so.
         why: Option<Text>,
     },
-    /// No shared figure has enough samples on both sides for an interval.
+    /// No shared result has enough samples on both sides for an interval.
     NoInterval {
         /// How many have none.
         figures: usize,
     },
 }
 
-/// Compares each shared figure of each record but the baseline with `terms`.
+/// Compares each shared result of each record except the baseline with `terms`.
 ///
-/// A figure fails only where the whole 95 % interval of its loss does. The figures of one CPU, core or package are the same once
-/// more and are left out; so is the time that others took, unless a metric of it is named: it is no speed of what is tested.
+/// A result fails only if the whole 95 % interval of its loss does. Results of one CPU, core or package repeat the same and are left out.
+/// So is time lost to others, unless one of its metrics is named: it is not the speed of what is tested.
 ///
 /// # Errors
 ///
-/// [`Ungated`] where nothing was held: a gate that compared nothing has not passed.
+/// [`Ungated`] if nothing was compared: such a gate has not passed.
 pub fn gate(comparison: &Comparison, terms: Terms) -> Result<Gate, Ungated> {
     if comparison.relation == record::comparison::Relation::SameRecord {
         return Err(Ungated::SameRecord);
@@ -77,7 +77,7 @@ pub fn gate(comparison: &Comparison, terms: Terms) -> Result<Gate, Ungated> {
     Ok(gate)
 }
 
-/// What came of all that was held; `why`: why most could not be.
+/// The overall outcome; `why`: why most could not be compared.
 fn summarize_held(mut held: Vec<Held>, terms: Terms, why: Option<Text>) -> Result<Gate, Ungated> {
     if held.is_empty() {
         return Err(Ungated::NothingShared { why });
@@ -92,13 +92,13 @@ fn summarize_held(mut held: Vec<Held>, terms: Terms, why: Option<Text>) -> Resul
     Ok(Gate { terms, passed, says, held })
 }
 
-/// Holds the time of each command but the first, of those that were run alternately, against `terms`, whose metrics it ignores.
+/// Compares the time of each command except the first, run alternately, with `terms`, whose metrics it ignores.
 ///
-/// A figure fails only where the difference is resolved also beyond what noise alone makes.
+/// A result fails only if the difference is also resolved beyond noise.
 ///
 /// # Errors
 ///
-/// [`Ungated`] where no round had two of the commands, or too few had.
+/// [`Ungated`] if no round had two of the commands, or too few had.
 pub fn gate_turns(turns: &Turns, terms: Terms) -> Result<Gate, Ungated> {
     let compared = turns.commands.iter().enumerate();
     let compared =
@@ -132,19 +132,19 @@ fn is_held(row: &Row, metrics: &[String]) -> bool {
         && !is_of_others(row, metrics)
 }
 
-/// Whether a row would be held, were it not of the time that others took, of which no metric is named.
+/// Whether a row is only skipped because it is time lost to others and none of its metrics is named.
 fn is_of_others(row: &Row, metrics: &[String]) -> bool {
     metrics.is_empty() && row.per.is_none() && row.better.is_some() && row.metric.family() == "stolen"
 }
 
-/// The loss of speed and its interval. Of a share of time the verdict alone has them.
+/// The loss of speed and its interval. For a share of time only the verdict has them.
 fn find_loss(row: &Row, cell: &Cell, verdict: &Verdict) -> Option<(f64, Option<(f64, f64)>)> {
     if let Some((speed, interval)) = row.speed(cell) {
         return Some((1.0 - speed, interval.map(|(low, high)| (1.0 - high, 1.0 - low))));
     }
     match (verdict, cell.slower) {
         (Verdict::Costs { share, interval }, Some(true)) => Some((*share, Some(*interval))),
-        // What the baseline loses against it, told the other way round.
+        // What the baseline loses against it, reversed.
         (Verdict::Costs { share, interval: (low, high) }, _) => {
             let gain = |lost: f64| 1.0 - 1.0 / (1.0 - lost);
             Some((gain(*share), Some((gain(*high), gain(*low)))))
@@ -154,7 +154,7 @@ fn find_loss(row: &Row, cell: &Cell, verdict: &Verdict) -> Option<(f64, Option<(
     }
 }
 
-/// Where a figure is in doubt its interval is too narrow: there a verdict that is resolved counts, and nothing else.
+/// If a result is in doubt its interval is too narrow: then only a resolved verdict counts.
 fn judge(interval: Option<(f64, f64)>, verdict: &Verdict, bound: f64, doubtful: bool) -> Outcome {
     let Some((least, most)) = interval else { return Outcome::Noisy };
     if doubtful && !matches!(verdict, Verdict::Costs { .. }) {

@@ -8,12 +8,12 @@ use super::rows::{RowEntry, RowKey, RowKind, Rows, add_row};
 use crate::RecordIndex;
 use crate::resources::{MEMORY, memory_pages};
 
-/// Working sets of a level whose latency lies this near to the level's are its plateau.
+/// Working sets of a level with a latency this near to the level's form its plateau.
 const ON_PLATEAU: f64 = 0.08;
 /// Working sets from which their medians are samples.
 const ENOUGH: usize = 5;
 
-/// Adds the rows of a record's latency curve, or of its single points where it has no curve.
+/// Adds the rows of a record's latency curve, or of single points without a curve.
 pub(super) fn add_level_rows(index: &RecordIndex, rows: &mut Rows) {
     let (record, levels) = (index.record, index.levels());
     let points: Vec<&Measurement> = record
@@ -47,13 +47,13 @@ pub(super) fn add_level_rows(index: &RecordIndex, rows: &mut Rows) {
     add_headlines(index, rows);
 }
 
-/// Memory as the record's headline has it, on ordinary pages and on the large ones that it is compared with, in place of the medians over
-/// working sets.
+/// Memory as in the record's headline, on ordinary pages and on the large ones it is compared with, instead of the medians over working
+/// sets.
 fn add_headlines(index: &RecordIndex, rows: &mut Rows) {
     let Some((small, huge)) = memory_pages(index) else { return };
     for (order, kind, m) in [(30, RowKind::Memory, huge), (40, RowKind::MemoryOnBasePages, small)] {
         let Some(page) = m.labels.word(Label::Page).map(str::to_owned) else { continue };
-        // Other tools do not tell the pages of a level: its row is the same.
+        // Other tools do not report the pages of a level: its row is the same.
         let pages = if kind == RowKind::Memory { String::new() } else { format!(", {page} pages") };
         let name = format!("load from {MEMORY}{pages}");
         let key = RowKey::new(metrics::LOAD_LATENCY, order, name).of_kind(kind, MEMORY);
@@ -92,7 +92,7 @@ fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> D
         of_plateau.or_else(|| near.map(|near| Datum::from_measurement(near))).unwrap_or_else(|| {
             Datum::derived(level.latency_ns, None, "ns", format!("diagnosis.levels {}", level.name))
         });
-    // The record's report tells the level's latency, so the plateau gives its spread alone.
+    // The record's report has the level's latency, so that the plateau only provides its spread.
     let factor = level.latency_ns / datum.value;
     if factor.is_finite() && factor > 0.0 {
         datum.value = level.latency_ns;
@@ -100,13 +100,13 @@ fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> D
         datum.samples.iter_mut().for_each(|sample| *sample *= factor);
         datum.interval = datum.interval.map(|(low, high)| (low * factor, high * factor));
     }
-    // A clock that moved during the curve is told by the row of the clock.
+    // A clock that changed during the curve is covered by the row of the clock.
     datum.doubt = datum.doubt.filter(|_| on.len() < ENOUGH);
     datum
 }
 
-/// Points without a curve: each size has its row, its own node's memory; where it lies with this machine's caches decides
-/// what it may be compared with.
+/// Points without a curve: each size has its row for local memory; where it lies relative to this machine's caches decides what it is
+/// comparable with.
 fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) {
     let (nodes, (_, cache)) = (Nodes::from_record(record), last_level_cache(&record.machine));
     let mut sizes: Vec<u64> = points.iter().filter_map(|m| m.labels.count(Label::Bytes)).collect();
@@ -115,7 +115,7 @@ fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) 
     for (order, bytes) in sizes.into_iter().enumerate() {
         let here = |m: &&&Measurement| m.labels.count(Label::Bytes) == Some(bytes);
         for (number, own) in [true, false].into_iter().enumerate() {
-            // What lies on no known node is taken for the own one's.
+            // Memory on an unknown node is assumed to be local.
             let is = |m: &&&Measurement| nodes.is_own(m).unwrap_or(true) == own;
             let all: Vec<&Measurement> = points.iter().filter(here).filter(is).copied().collect();
             if let Some(mut datum) = Datum::from_several(&all, "places") {

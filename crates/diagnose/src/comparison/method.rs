@@ -1,36 +1,35 @@
-//! Which ways of measuring give the same figure, and which figures are comparable with none.
+//! Which methods give the same result, and which results are not comparable with any.
 
 use record::{Label, Measurement, Metric, Template, Text, metrics, text};
 
-/// Tools whose figure is by its definition the one that linespeed measures under the same name. Matched on the
-/// beginning of the method, in lower case.
+/// Tools whose result is by definition the one that linespeed measures under the same name. Matched on the beginning of the method, in
+/// lower case.
 const ALIKE: &[(&str, &str)] = &[
-    // linespeed prints cyclictest's own line: absolute timers, one thread a CPU.
+    // linespeed prints cyclictest's own line: absolute timers, one thread per CPU.
     ("wakeup", "cyclictest"),
-    // The metric is lmbench's figure.
+    // The metric is lmbench's result.
     (metrics::STREAM_NS_PER_ELEMENT.name(), "lmbench stream"),
     (metrics::STREAM_NS_PER_ELEMENT.name(), "stream"),
     (metrics::MEMORY_BANDWIDTH.name(), "stream"),
-    // A chase through lines in random order on huge pages; reads by all CPUs, of memory that each touched first.
+    // A chase through lines in random order on huge pages; reads by all CPUs of memory that each touched first.
     (metrics::LOAD_LATENCY.name(), "asct latency-sweep"),
     (metrics::NUMA_LATENCY.name(), "asct idle-latency"),
     (metrics::MEMORY_BANDWIDTH.name(), "asct peak-bandwidth"),
     // Compare-and-swap on one line by two pinned threads, half the round trip.
     (metrics::CORE_TO_CORE_LATENCY.name(), "core-to-core-latency"),
-    // wtarreau's, which sbc-bench runs: the time of dependent exclusive-ors, one a cycle, the loop around them taken off.
+    // wtarreau's, which sbc-bench runs: the time of dependent exclusive-ors, one per cycle, minus the loop overhead.
     (metrics::CORE_CLOCK.name(), "mhz"),
-    // Time on the wall and counts of hardware are the same whoever reads them.
+    // Wall-clock time and hardware counts do not depend on the reader.
     (metrics::WORKLOAD_TIME.name(), "time"),
     (metrics::WORKLOAD_TIME.name(), "perf stat"),
     (metrics::CORE_IPC.name(), "perf stat"),
-    // Rates are of work that is known by its name; the versions are told beside them.
+    // Rates are of work with a known name; the versions are listed beside them.
     (metrics::WORKLOAD_THROUGHPUT.name(), "sysbench"),
     (metrics::WORKLOAD_THROUGHPUT.name(), "openssl speed"),
     ("counter", "perf stat"),
 ];
 
-/// The method where it is another than linespeed's own or one that is defined alike; without the tool's version, with
-/// which a method does not change.
+/// The method if it differs from linespeed's own and its equivalents. It omits the tool's version, with which a method does not change.
 pub(super) fn find_foreign(metric: Metric, method: &str) -> Option<String> {
     let name = tool_name(method);
     let folded = name.to_lowercase();
@@ -61,27 +60,27 @@ pub(super) fn describe_method(method: Option<&str>) -> String {
     method.unwrap_or("linespeed").to_owned()
 }
 
-/// Whether a figure was counted over the whole system and not of one program.
+/// Whether a result was counted over the whole system and not for one program.
 pub(super) fn is_system_wide(m: &Measurement) -> bool {
     m.labels.word(Label::Scope).is_some_and(|scope| scope.starts_with("system"))
 }
 
-/// Why a figure that was counted over the whole system beside a program, and looks like the program's, is comparable with no other.
+/// Why a system-wide count that looks like a program's result is not comparable with any other.
 pub fn remark_scope(m: &Measurement) -> Option<Text> {
     let of_program = m.labels.get(Label::Workload).is_some() || m.metric == metrics::CORE_IPC;
     (is_system_wide(m) && of_program).then(|| text!(SYSTEM_WIDE))
 }
 
-/// Figures of the whole system, not of the program.
+/// Results of the whole system, not of the program.
 pub(super) const SYSTEM_WIDE: Template = Template {
     code: "comparison-system-wide",
     words: "counted system-wide (-a): includes other programs and idle CPUs",
 };
 
-/// Tools that take every CPU of the machine by themselves, so that their figures need not name threads; as in [`ALIKE`].
+/// Tools that use every CPU of the machine by themselves, so that their results need not name threads; as in [`ALIKE`].
 const TAKES_ALL: &[&str] = &["intel mlc"];
 
-/// Whether a tool takes every CPU of the machine by itself.
+/// Whether a tool uses every CPU of the machine by itself.
 pub(super) fn takes_all(m: &Measurement) -> bool {
     let method = m.method.as_deref().map(|method| tool_name(method).to_lowercase());
     method.is_some_and(|method| TAKES_ALL.contains(&method.as_str()))

@@ -1,5 +1,5 @@
-//! Records side by side: what differs, by how much, which differences explain it, and what each would do with another's
-//! best setting. Pure functions of records.
+//! Records side by side: what differs, by how much, which differences explain it, and what each machine would gain from
+//! another's best setting. Pure functions of records.
 
 mod averages;
 mod commands;
@@ -42,37 +42,37 @@ pub use suggestions::suggest;
 pub use table::OTHER_COMMAND;
 pub use uncompared::{drop_uncompared, ignore_commands};
 
-/// Records up to which what each says of itself is told.
+/// The most records for which individual notes are listed.
 const FEW: usize = 6;
 
-/// One record that is compared.
+/// A record in a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
-    /// What it is called; where several would be called alike, a number is added.
+    /// Its name; names used more than once get a number.
     pub name: &'a str,
-    /// Where it came from.
+    /// Its source.
     pub source: &'a str,
     /// The record.
     pub record: &'a Record,
 }
 
-/// How much is wanted.
+/// How much detail is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// What people read: figures summed up.
+    /// What people read: summarized results.
     Summary,
-    /// Every figure that two records share as well.
+    /// Also every result that two records share.
     All,
 }
 
-/// What is known of one side: its record's meaning, looked up once.
+/// What is known of one side: its record, analysed once.
 pub(crate) struct Known<'a> {
     pub(crate) name: String,
     pub(crate) record: &'a Record,
     pub(crate) rows: Rows,
 }
 
-/// Compares records with the one with index `baseline` (the last, where there is none of that number).
+/// Compares records with the one at index `baseline` (the last if out of range).
 pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> Comparison {
     let baseline = baseline.min(sides.len().saturating_sub(1));
     let mut comparison = begin(sides, baseline, tool);
@@ -142,7 +142,7 @@ fn begin(sides: &[Side], baseline: usize, tool: Tool) -> Comparison {
     }
 }
 
-/// Names that no two share, and what is to be known of each.
+/// Unique names, and a note about each.
 fn describe_subjects(sides: &[Side]) -> Vec<Subject> {
     let mut taken: HashMap<&str, usize> = HashMap::new();
     let subjects = sides.iter().enumerate().map(|(index, side)| {
@@ -223,11 +223,11 @@ fn relate(sides: &[Side], subjects: &[Subject]) -> Relation {
     }
 }
 
-/// What two records of one machine have in common; `None` where nothing tells which machine it is.
+/// What identifies the machine of two records as the same; `None` if it is unknown.
 fn identify_machine(record: &Record) -> Option<impl PartialEq> {
     let machine = &record.machine;
     let p = &machine.processor;
-    // A kernel whose host nobody named calls it (none).
+    // A kernel without a host name calls it (none).
     let host = machine.hostname.as_deref().filter(|name| !matches!(*name, "" | "(none)"))?;
     let processor = (&p.vendor, &p.model_name, p.family, p.model, p.implementer);
     Some((host, &machine.architecture, &machine.system.vendor, &machine.system.product, processor))
@@ -265,7 +265,7 @@ fn note_whole(comparison: &Comparison) -> Vec<Text> {
         notes.extend(of_commands);
     } else if comparison.rows.is_empty() {
         let all_have_figures = subjects.iter().all(|subject| subject.figures > 0);
-        // The reason of most figures stands first.
+        // The reason for most results stands first.
         notes.push(match (comparison.refused.first(), all_have_figures) {
             (Some(refusal), _) => text!(
                 "comparison-nothing-comparable",

@@ -1,5 +1,5 @@
-//! What nodes cost, from matrices or from single figures that name a CPU and a node: own memory, other nodes' memory, and
-//! what a program sees that ignores nodes.
+//! What nodes cost, from matrices or single results with a CPU and a node: local memory, other nodes' memory, and the average for a program
+//! that ignores nodes.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use super::rows::{RowKey, RowKind, Rows, add_row};
 use crate::figures::cite_fact;
 use crate::node_costs::nodes_of_cpus;
 
-/// Memory that takes this much longer than the own node's is told.
+/// Memory slower than the local node's by this factor is mentioned.
 const WORTH_TELLING: f64 = 1.1;
 
 /// Operations of lmbench's stream, the best known first.
 const OPS: &[&str] = &["copy", "triad", "scale", "add"];
 
-/// Which node a CPU is on, as far as a record tells.
+/// Which node a CPU is on, as far as a record has it.
 pub(crate) struct Nodes<'a> {
     record: &'a Record,
     of_cpu: BTreeMap<u32, u32>,
@@ -33,7 +33,7 @@ impl<'a> Nodes<'a> {
         Self { record, of_cpu }
     }
 
-    /// Whether a figure is of the CPU's own node's memory; `None` where the record does not tell.
+    /// Whether a result is of the CPU's local memory; `None` if the record does not say.
     pub(crate) fn is_own(&self, m: &Measurement) -> Option<bool> {
         match m.labels.word(Label::Node) {
             Some("local" | "own") => Some(true),
@@ -46,7 +46,7 @@ impl<'a> Nodes<'a> {
         }
     }
 
-    /// The node of the CPU that asked, or of the CPUs where all are on one.
+    /// The node of the requesting CPU, or of the CPUs if all are on one.
     fn find_own(&self, m: &Measurement) -> Option<u32> {
         if let Some(cpu) = m.labels.count(Label::Cpu).or_else(|| m.labels.count(Label::Cpus)) {
             return self.of_cpu.get(&u32::try_from(cpu).ok()?).copied();
@@ -57,7 +57,7 @@ impl<'a> Nodes<'a> {
         nodes.all(|node| node == Some(first)).then_some(first)
     }
 
-    /// Whether a figure is of another package's memory; `None` where the record does not tell.
+    /// Whether a result is of another package's memory; `None` if the record does not say.
     pub(crate) fn is_other_package(&self, m: &Measurement) -> Option<bool> {
         let machine = &self.record.machine;
         let own =
@@ -66,7 +66,7 @@ impl<'a> Nodes<'a> {
         let packages = machine.counts.packages.filter(|packages| *packages > 0)?;
         let package = |node: u32| {
             let reported = machine.cpus.iter().find(|cpu| cpu.node == Some(node)).and_then(|cpu| cpu.package);
-            // Firmware numbers nodes package by package; where CPUs do not tell their package that stands in.
+            // Firmware numbers nodes package by package; this substitutes for CPUs without a known package.
             let nodes = self.count();
             reported.or_else(|| {
                 (nodes.is_multiple_of(packages) && node < nodes).then(|| node / (nodes / packages))
@@ -75,7 +75,7 @@ impl<'a> Nodes<'a> {
         Some(package(own)? != package(to)?)
     }
 
-    /// Nodes with memory; 1 where the record tells of none.
+    /// Nodes with memory; 1 if the record has none.
     pub(crate) fn count(&self) -> u32 {
         let machine = &self.record.machine;
         let with_memory = machine.nodes.iter().filter(|node| node.bytes != Some(0)).count() as u32;
@@ -91,8 +91,7 @@ impl<'a> Nodes<'a> {
     }
 }
 
-/// The last level of caches, and the bytes of it that one CPU has. Each cache of a level counts once; a virtual machine may
-/// list one for each CPU.
+/// The last cache level, and its bytes per CPU. Each cache of a level counts once; a virtual machine may list one per CPU.
 pub(crate) fn last_level_cache(machine: &Machine) -> (u32, u64) {
     let level = machine.last_level();
     (level, machine.data_caches(level).filter_map(|cache| cache.bytes).max().unwrap_or(0))
@@ -103,13 +102,13 @@ const OTHER_SOCKETS: Template = Template {
     code: "comparison-other-sockets",
     words: "{who}, {what}: memory of other sockets takes {factor} as long as local memory ({far} against {own}).",
 };
-/// What other nodes' memory costs, where nothing tells packages apart.
+/// What other nodes' memory costs, if packages cannot be distinguished.
 const OTHER_NODES: Template = Template {
     code: "comparison-other-nodes",
     words: "{who}, {what}: memory of other NUMA nodes takes {factor} as long as local memory ({far} against {own}).",
 };
 
-/// What a record says of its own nodes, a sentence each: how much longer other packages' memory takes.
+/// A record's own nodes, one sentence each: how much longer other packages' memory takes.
 pub(crate) fn describe_nodes(known: &Known) -> Vec<Text> {
     let said = |reach: &Reach| {
         let far = reach.far.as_ref().or(reach.other.as_ref())?;
@@ -123,7 +122,7 @@ pub(crate) fn describe_nodes(known: &Known) -> Vec<Text> {
         let (who, own, far) = (&known.name, shown(&reach.own), shown(far));
         Some(text!(template, who, what, factor, far, own))
     };
-    // The best known figure is enough.
+    // The best known result is enough.
     find_reaches(known.record).iter().find_map(said).into_iter().collect()
 }
 
@@ -134,58 +133,57 @@ pub(crate) enum Timed {
     Matrix,
     /// Loads of a large working set.
     Loads,
-    /// An element of a loop of lmbench: its number in [`OPS`], the number of those where it is not told.
+    /// An element of an lmbench loop: its index in [`OPS`], or the length of that list if unknown.
     Stream(usize),
 }
 
-/// Latency of a record's memory by where it lies.
+/// Latency of a record's memory by its location.
 #[derive(Clone, Debug)]
 pub(crate) struct Reach {
     /// What was timed.
     pub timed: Timed,
     /// What was timed, in words: `load latency`, `lmbench copy`.
     pub what: Text,
-    /// Own node's memory.
+    /// The local node's memory.
     pub own: Datum,
-    /// Other nodes' memory; absent on one node, or where it was not measured.
+    /// Other nodes' memory; absent on one node or if it was not measured.
     pub other: Option<Datum>,
-    /// Other packages' memory, where the record tells which that is; it is also in `other`.
+    /// Other packages' memory, if the record shows which that is; it is also in `other`.
     pub far: Option<Datum>,
-    /// Other nodes' memory on average over all of them: latencies add up over accesses.
+    /// Mean latency of other nodes' memory: latencies add up over accesses.
     pub mean_other: Option<f64>,
     /// Share of accesses that go to other nodes in a program that ignores nodes.
     pub remote_share: f64,
     /// Nodes.
     pub nodes: u32,
-    /// Whether the own node was taken to be the fastest, because the record does not tell which CPU is on which node.
+    /// Whether the fastest node was taken as the local one, because the record does not show which CPU is on which node.
     pub guessed: bool,
 }
 
 impl Reach {
-    /// Other nodes' memory over the own node's, on average.
+    /// Latency of other nodes' memory over the local node's, on average.
     pub(crate) fn factor(&self) -> f64 {
         self.mean_other.map_or(1.0, |other| other / self.own.value)
     }
 
-    /// What a program sees that ignores nodes, over what it would see on its own node's memory.
+    /// Latency for a program that ignores nodes, over that on the local node's memory.
     pub(crate) fn ignoring(&self) -> f64 {
         1.0 + self.remote_share * (self.factor() - 1.0)
     }
 
-    /// The figures behind it.
+    /// The results behind it.
     pub(crate) fn evidence(&self) -> Vec<Evidence> {
         let figures = [Some(&self.own), self.other.as_ref()].into_iter().flatten();
         figures.map(|datum| cite_fact(figure(datum.value, &datum.unit), datum.from.clone())).collect()
     }
 
-    /// What a program sees that ignores nodes.
+    /// Latency for a program that ignores nodes.
     pub(crate) fn average(&self) -> f64 {
         self.own.value * self.ignoring()
     }
 }
 
-/// How a record's memory answers: by the node matrix, by single loads of large working sets, or by lmbench's loops, the
-/// best known first.
+/// A record's memory latency: from the node matrix, from single loads of large working sets, or from lmbench's loops, the best known first.
 pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
     let nodes = Nodes::from_record(record);
     let mut all = Vec::new();
@@ -233,15 +231,14 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
     all
 }
 
-/// Of figures of other nodes those of other packages.
+/// Those results of other nodes that are of other packages.
 fn find_far(nodes: &Nodes, other: &[&Measurement]) -> Option<Datum> {
     let far: Vec<&Measurement> =
         other.iter().filter(|m| nodes.is_other_package(m) == Some(true)).copied().collect();
     Datum::from_several(&far, "places")
 }
 
-/// The mean over all other nodes, of which not each need have been measured: nodes of the own package and of other ones
-/// count by how many there are.
+/// The mean over all other nodes, not all of which need be measured: nodes of the same package and of others are weighted by their number.
 fn mean_other(nodes: &Nodes, other: &[&Measurement]) -> Option<f64> {
     let mean = |all: &[f64]| (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64);
     let of = |far: bool| -> Vec<f64> {
@@ -274,7 +271,7 @@ fn find_reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: Text) -> 
         (false, true) => guess_own(all),
         (false, false) => (all.to_vec(), Vec::new()),
     };
-    // What other nodes cost is told by CPUs that were measured with both.
+    // The cost of other nodes comes from CPUs measured with both.
     let both =
         |m: &&Measurement| other.iter().any(|far| far.labels.get(Label::Cpu) == m.labels.get(Label::Cpu));
     if own.iter().any(both) {
@@ -283,7 +280,7 @@ fn find_reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: Text) -> 
     build_reach(nodes, timed, what, &own, &other).map(|reach| Reach { guessed, ..reach })
 }
 
-/// Own and other nodes' figures where nothing says which node is the CPU's own: of one CPU's figures the least is.
+/// Local and remote results if the CPU's node is unknown: the smallest result of each CPU counts as local.
 fn guess_own<'a>(all: &[&'a Measurement]) -> (Vec<&'a Measurement>, Vec<&'a Measurement>) {
     let mut by_cpu: BTreeMap<Option<u64>, Vec<&Measurement>> = BTreeMap::new();
     for m in all {
@@ -295,7 +292,7 @@ fn guess_own<'a>(all: &[&'a Measurement]) -> (Vec<&'a Measurement>, Vec<&'a Meas
     (own.copied().collect(), other.copied().collect())
 }
 
-/// How memory answers by figures of own and of other nodes' memory.
+/// Memory latency from results of local and remote memory.
 fn build_reach(
     nodes: &Nodes,
     timed: Timed,
@@ -321,10 +318,10 @@ fn build_reach(
 /// Adds the rows about nodes.
 pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
     for reach in find_reaches(record) {
-        // A row has the same place in every record, whatever else that has.
+        // A row has the same place in every record, whatever else that contains.
         let (metric, order) = match reach.timed {
             Timed::Matrix => (metrics::NUMA_LATENCY, 0),
-            // A curve's own level says it already.
+            // The level from a curve covers it already.
             Timed::Loads => continue,
             Timed::Stream(op) => (metrics::STREAM_NS_PER_ELEMENT, (op as u32 + 1) * 10),
         };
@@ -363,7 +360,7 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
     }
 }
 
-/// Of a matrix of nodes: whether a figure is of a node's own memory.
+/// Whether a result of a node matrix is of a node's local memory.
 fn is_within_node(m: &Measurement) -> bool {
     m.labels.get(Label::From) == m.labels.get(Label::To)
 }

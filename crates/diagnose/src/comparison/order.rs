@@ -1,4 +1,4 @@
-//! Many records in the order of their results, who lies far from the others, and which facts fall in the same order.
+//! Ranks many records by their results, and finds outliers and facts with the same ranking.
 
 use record::comparison::{Order, Rank};
 use record::difference::{MUCH, WORTH_TELLING};
@@ -12,16 +12,16 @@ use super::rows::RowKind;
 use super::table::TableRow;
 use crate::figures::median;
 
-/// Records from which there is an order to speak of.
+/// The fewest records for a ranking.
 const LEAST: usize = 3;
 /// Records from which one can lie far from the others.
 const FOR_OUTLIERS: usize = 8;
-/// Scaled median absolute deviations beyond which a figure is far from the others (Iglewicz and Hoaglin, 1993).
+/// Scaled median absolute deviations beyond which a result is far from the others (Iglewicz and Hoaglin, 1993).
 const FAR: f64 = 3.5;
 /// Records up to which pairs are counted.
 const MOST_PAIRS: usize = 64;
 
-/// The orders of the rows that are results, and of those in which somebody lies far from the others.
+/// The rankings of the rows that are results, and of those with outliers.
 pub(super) fn build_orders(rows: &[TableRow], known: &[Known]) -> Vec<Order> {
     if known.len() < LEAST {
         return Vec::new();
@@ -83,16 +83,16 @@ fn mark_outliers(ranks: &mut [Rank], better: Better) {
     }
 }
 
-/// The row of a wake-up latency outside its group, which says itself what it is about.
+/// The row of a wake-up latency outside its group, with its full name.
 pub(super) fn name_wakeup(row: &str) -> Text {
     text!("comparison-result-wakeup", "wake-up, {row}")
 }
 
 /// How many CPUs there are, for which one thread has no use.
 const CPUS: Template = Template { code: "comparison-order-cpus", words: "number of CPUs" };
-/// The load average, of which less is faster.
+/// The load average: less is faster.
 const LOAD: Template = Template { code: "comparison-order-load", words: "load average" };
-/// A record's figure of a fact, of which more is faster.
+/// A record's value of a fact: more is faster.
 type Figure = fn(&Known) -> Option<f64>;
 /// Facts that might make faster.
 const FACTS: [(Template, Figure); 5] = [

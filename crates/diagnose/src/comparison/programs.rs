@@ -1,5 +1,5 @@
-//! By which programs the same work was done: what a figure of linespeed's own loop and one of another program, or of two
-//! versions of one, differ by besides the machines.
+//! Which programs did the same work: how results of linespeed's own loop and of another program, or of two versions of one, differ apart
+//! from the machines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::Known;
 use super::table::TableRow;
 use super::work::{Program, Work, Works};
 
-/// By what programs work was done that not the same one did on all sides.
+/// Notes work that was done by different programs on the sides.
 pub(super) fn note_programs(known: &[Known], rows: &[TableRow]) -> Vec<Text> {
     let works: Vec<Works> = known.iter().map(|known| Works::of(known.record, false)).collect();
     let mut notes = BTreeMap::new();

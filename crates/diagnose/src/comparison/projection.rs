@@ -1,4 +1,4 @@
-//! What each would do with another's best setting: modelled from its own figures where they tell, else from the other's.
+//! What each machine would do with another's best setting: modelled from its own results if possible, else from the other's.
 
 use record::comparison::{Explanation, WhatIf};
 use record::diagnosis::Evidence;
@@ -16,7 +16,7 @@ use super::rows::{RowEntry, RowKey, RowKind, find_clock, find_row, find_wakeups}
 use crate::figures::cite_fact;
 use crate::observed::{Observed, find_observed};
 
-/// Gains below this are not worth telling.
+/// Smaller gains are not mentioned.
 const WORTH: f64 = 1.02;
 /// Faster memory devices.
 pub(super) const DEVICES: Template =
@@ -24,22 +24,22 @@ pub(super) const DEVICES: Template =
 /// Processes that each use one node.
 pub(super) const BINDING: Template =
     Template { code: "comparison-set-node-binding", words: "processes bound to nodes" };
-/// Idle states held off.
+/// Idle states disabled.
 const IDLE_STATES: Template = Template { code: "comparison-set-idle-states", words: "idle states" };
 /// Transparent huge pages as on another machine.
 const HUGE_PAGES: Template = Template { code: "comparison-set-huge-pages", words: "transparent huge pages" };
-/// What devices are made for.
+/// The speed that devices are rated for.
 pub(super) const RATED: Template = Template {
     code: "comparison-devices-rated",
     words: "The devices are rated for {rated}; {who} runs at {best}.",
 };
 
-/// Whether both figures of a setting were measured on the machine that would gain; else the gain is modelled.
+/// Whether both results of a setting were measured on the machine that would gain; else the gain is modelled.
 pub(super) fn is_measured(what: &WhatIf) -> bool {
     [IDLE_STATES, HUGE_PAGES].iter().any(|setting| what.setting.is(setting))
 }
 
-/// Every setting of every subject that another has better, or that its own figures show to be better.
+/// Every setting of each subject that is better on another, or that its own results show to be better.
 pub(super) fn project_settings(
     known: &[Known],
     baseline: usize,
@@ -80,7 +80,7 @@ pub(super) fn project_settings(
     all
 }
 
-/// A setting, what it is now and then, what it acts on and by how much, and what follows.
+/// A setting, its present and new value, what it affects and by how much, and the conclusion.
 fn what_if(setting: Text, [now, then]: [Text; 2], acts_on: Text, gain: f64, says: Text) -> WhatIf {
     let code = setting.code().unwrap_or_default().to_owned();
     WhatIf { code, setting, now, then, acts_on, gain, says, ..WhatIf::default() }
@@ -91,15 +91,15 @@ fn find_first<'a, T>(known: &'a [Known], find: impl Fn(&Record) -> Option<T>) ->
     known.iter().find_map(|known| Some((&known.name, find(known.record)?)))
 }
 
-/// The record that has most of something, and how much; of several the last.
+/// The record with the most of something, and how much; of equals the last.
 fn find_most<'a>(known: &'a [Known], figure: impl Fn(&Record) -> Option<f64>) -> Option<(&'a String, f64)> {
     let all = known.iter().filter_map(|known| Some((&known.name, figure(known.record)?)));
     all.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// All settings of memory at once, for a machine that is held back by it: what its cores would do if memory answered each
-/// of them as the other's answers its own. From cores alone and their own node's latency as it is, up to cores at their clock
-/// with the other's latency, where faster devices may bring that.
+/// All memory settings at once, for a machine limited by memory: the speed of its cores if memory had the other's latency for each of them.
+/// The range is from cores alone with the present local latency, up to cores at their clock with the other's latency if faster devices may
+/// reach that.
 fn project_all_memory(
     held: &Explanation,
     settings: &[WhatIf],
@@ -111,7 +111,7 @@ fn project_all_memory(
         return None;
     }
     let cause = |name: &Template| held.causes.iter().find(|cause| cause.name.is(name));
-    // Factors of the explanation are of its subject against the baseline.
+    // Factors of the explanation are relative to the baseline.
     let oriented = |factor: f64| if held.subject == subject { factor } else { 1.0 / factor };
     let cores = oriented(cause(&CORES).or_else(|| cause(&CPUS))?.factor);
     let clock = cause(&CORE_CLOCK).map_or(1.0, |cause| oriented(cause.factor));
@@ -161,7 +161,7 @@ fn name_switch(on: bool) -> Text {
     if on { text!("comparison-on", "on") } else { text!("off") }
 }
 
-/// A figure that may be compared with others.
+/// A result that may be compared with others.
 fn filter_usable(datum: Option<&Datum>) -> Option<&Datum> {
     datum.filter(|datum| datum.unfit.is_none() && datum.value > 0.0)
 }
@@ -170,7 +170,7 @@ fn cite_datum(datum: &Datum) -> Evidence {
     cite_fact(figure(datum.value, &datum.unit), datum.from.clone())
 }
 
-/// Memory devices at the fastest other's speed, so far as they allow it.
+/// Memory devices at the speed of the fastest other machine, within their rating.
 fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let (who, best) = find_most(known, |record| device_speed(record).map(f64::from))?;
     let best = best as u32;
@@ -207,7 +207,7 @@ fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
     Some(WhatIf { at_most: true, evidence, ..what })
 }
 
-/// Each process on one node, with that node's memory.
+/// Each process on one node with that node's memory.
 fn project_binding(this: &Known) -> Option<WhatIf> {
     let reach = find_reaches(this.record)
         .into_iter()
@@ -256,7 +256,7 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
     Some(WhatIf { evidence: vec![evidence], ..what })
 }
 
-/// A setting that may bring the clock of a core up to the highest that the processor advertises, where another has it best.
+/// A setting that may raise the clock of a core to the highest that the processor advertises, if another machine has a better one.
 fn project_highest_clock(
     this: &Known,
     known: &[Known],
@@ -278,7 +278,7 @@ fn project_highest_clock(
     Some(WhatIf { at_most: true, evidence, ..what })
 }
 
-/// Transparent huge pages: by its own latencies on small and on huge pages.
+/// Transparent huge pages: from its own latencies on small and on huge pages.
 fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let pages = |record: &Record| record.conditions.before.thp.clone();
     let now = pages(this.record).filter(|thp| thp == "never")?;
@@ -300,8 +300,8 @@ fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
     Some(WhatIf { at_most: true, evidence, ..what })
 }
 
-/// Idle states held off, as measured here: of real-time threads, as the headline has it, or of ordinary ones that keep their timer
-/// slack, which is Linux's default and no loss of the machine.
+/// Idle states disabled, as measured here: for real-time threads as in the headline, or for ordinary ones with their timer slack, which is
+/// Linux's default and no loss of the machine.
 fn project_idle_states(this: &Known) -> Option<WhatIf> {
     let median =
         |policy, setting| filter_usable(find_wakeups(&this.rows, metrics::WAKEUP_LATENCY, policy, setting));
@@ -322,11 +322,11 @@ fn project_idle_states(this: &Known) -> Option<WhatIf> {
     Some(WhatIf { evidence: vec![cite_datum(now), cite_datum(then)], ..what })
 }
 
-/// Another's clock source, where its reads are cheaper.
+/// Another machine's clock source, if its reads are cheaper.
 fn project_clock_source(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let now = this.record.conditions.before.clocksource.as_ref()?;
     let mine = filter_usable(find_row(&this.rows, metrics::COST_CLOCK_READ, RowKind::Other))?;
-    // Only what this machine has can be set.
+    // Only sources that this machine offers can be set.
     let offered = |source: &&String| this.record.conditions.before.clocksources.contains(source);
     let cheaper = known.iter().filter_map(|other| {
         let then = other.record.conditions.before.clocksource.as_ref().filter(|source| *source != now)?;

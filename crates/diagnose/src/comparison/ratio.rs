@@ -1,4 +1,4 @@
-//! The ratio of two figures with its interval, and what can be said of the difference.
+//! The ratio of two results with its interval, and what the difference means.
 
 use record::comparison::Cell;
 use record::difference::{LEAST_SAMPLES, Verdict, join_ratio, judge_ratio, resample_ratio};
@@ -6,14 +6,14 @@ use record::{Better, text};
 
 use super::datum::Datum;
 
-/// Figures in doubt differ when their interval does not reach nearer to 1 than this: their samples lie further apart than
-/// an interval of the median tells.
+/// Results in doubt differ if their interval stays further from 1 than this: their samples scatter more than an interval of the median
+/// shows.
 const DOUBTFUL: f64 = 1.5;
 
-/// Holds one figure against the baseline's: the ratio and what can be said of it.
+/// Compares one result with the baseline's: the ratio and what it means.
 pub(super) fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Cell {
-    // Of a share of time that is taken, what is left decides: 0.2 % against 0.1 % is not half the speed. Its ratio is not that of
-    // the shares, so there is none.
+    // For a share of lost time the rest decides: 0.2 % compared with 0.1 % is not half the speed. The ratio of the shares would mislead, so
+    // there is none.
     if this.is_share() && base.is_share() {
         let better = better.map(|_| Better::Higher);
         let left = compare_values(&this.complement(), &base.complement(), better);
@@ -24,7 +24,7 @@ pub(super) fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Cel
 
 fn compare_values(this: &Datum, base: &Datum, better: Option<Better>) -> Cell {
     if !(this.value > 0.0 && base.value > 0.0 && this.value.is_finite() && base.value.is_finite()) {
-        let reason = text!("no ratio: one figure is 0");
+        let reason = text!("no ratio: one result is 0");
         let verdict = better.map(|_| Verdict::NotMeasurable { reason });
         return Cell { verdict, ..Cell::default() };
     }
@@ -51,12 +51,12 @@ fn judge_difference(
                 let missing = (LEAST_SAMPLES as u64).saturating_sub(samples).max(1);
                 return (Verdict::TooNoisy { rounds_needed: Some(missing) }, None);
             }
-            (true, true) => text!("single figures"),
-            _ => text!("comparison-single-figure", "single figure on one side"),
+            (true, true) => text!("single results"),
+            _ => text!("comparison-single-figure", "single result on one side"),
         };
         return (Verdict::NotMeasurable { reason }, None);
     };
-    // As times: above 1 this one is the slower.
+    // As times: above 1 this one is slower.
     let (ratio, low, high) = match better {
         Better::Higher => (1.0 / ratio, 1.0 / high, 1.0 / low),
         Better::Lower => (ratio, low, high),
@@ -69,7 +69,7 @@ fn judge_difference(
     verdict.of_slower()
 }
 
-/// The 95 % interval of the ratio; `None` where a side has too few samples and no interval of its own.
+/// The 95 % interval of the ratio; `None` if a side has too few samples and no interval of its own.
 fn find_interval(this: &Datum, base: &Datum) -> Option<(f64, f64)> {
     let exact = match (this.interval, base.interval) {
         (None, None) => resample_ratio(&this.samples, &base.samples),
@@ -79,7 +79,7 @@ fn find_interval(this: &Datum, base: &Datum) -> Option<(f64, f64)> {
     exact.or_else(|| join_ratio((this.value, this.own_interval()?), (base.value, base.own_interval()?)))
 }
 
-/// Whether samples tell the ratio of two figures from 1; single figures, which have no interval, are taken as they are.
+/// Whether samples show that the ratio differs from 1; single results, which have no interval, are taken as they are.
 pub(super) fn differs_from_1(this: &Datum, base: &Datum) -> bool {
     find_interval(this, base).is_none_or(|(low, high)| !(low..=high).contains(&1.0))
 }
@@ -150,7 +150,7 @@ mod tests {
     fn one_figure_each_has_a_ratio_and_no_interval() {
         let said = compare(&datum_of(&[55.0]), &datum_of(&[11.0]), Some(Better::Lower));
         assert_eq!((said.ratio, said.interval, said.slower), (Some(5.0), None, None));
-        assert_eq!(said.verdict, Some(Verdict::NotMeasurable { reason: "single figures".into() }));
+        assert_eq!(said.verdict, Some(Verdict::NotMeasurable { reason: "single results".into() }));
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
         assert!(!differs_from_1(&near, &wide) && differs_from_1(&far, &wide));
         assert!(
             differs_from_1(&datum_of(&[101.0]), &datum_of(&[100.0])),
-            "single figures are taken as they are"
+            "single results are taken as they are"
         );
         let cost = |factor: f64| wide.divided_by(1.0 / factor).over_another(&wide, 1.0, "");
         assert!(!differs_from_1(&cost(1.05), &cost(1.0)) && differs_from_1(&cost(2.0), &cost(1.0)));

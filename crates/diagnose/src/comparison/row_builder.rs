@@ -1,5 +1,5 @@
-//! The figures of one record that people read first: each resource and workload once, summed up over CPUs, pairs of
-//! CPUs and working sets, so that machines of other shapes have the same rows.
+//! The results of one record that people read first: each resource and workload once, summarized over CPUs, CPU pairs and working sets, so
+//! that different machines have the same rows.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,13 +14,12 @@ use super::rows::{Divisors, RowEntry, RowKey, RowKind, Rows};
 use super::work::OnlySizes;
 use crate::RecordIndex;
 
-/// Figures of one place further apart than this are not of one thing.
+/// Results at one place that differ by more than this factor are not of one thing.
 const ONE_THING: f64 = 1.5;
-/// Operations of bandwidth that also stand per core, CPU and package.
+/// Bandwidth operations also shown per core, CPU and package.
 const DIVIDED: &[&str] = &["read", "triad"];
 
-/// The rows of a record. `commands`: whether all that is compared are records of commands; `only`: the sizes of blocks of which one of
-/// them has no other.
+/// The rows of a record. `commands`: whether all compared records are of commands; `only`: block sizes of which one record has no other.
 pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) -> Rows {
     let record = index.record;
     let mut rows = measured_rows(record, commands, only);
@@ -40,7 +39,7 @@ pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) 
 fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
     let names = RowNames::new(record, commands, only);
     let settings = recipe_settings(record);
-    // Elsewhere a row's name is the command's.
+    // Otherwise a row's name is the command's.
     let command = find_command(record).filter(|_| commands);
     let mut all: BTreeMap<RowKey, (Labels, Vec<&Measurement>)> = BTreeMap::new();
     for m in record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
@@ -72,7 +71,7 @@ fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
             let arrays = first.detail.get(detail::ARRAYS).unwrap_or(1);
             datum.size = Size::classify(bytes.saturating_mul(arrays), caches);
         }
-        // What was counted beside a command is of that command, too.
+        // Events counted beside a command also belong to that command.
         datum.command = command.clone().filter(|_| first.labels.get(Label::Workload).is_some());
         datum.settings = first.labels.word(Label::Workload).and_then(|name| settings.get(name).cloned());
         let parts = find_divisors(&key, first, record);
@@ -95,11 +94,11 @@ fn recipe_settings(record: &Record) -> HashMap<&str, String> {
     settings
 }
 
-/// Keeps those figures of a row that stand for it, and says what they are taken over.
+/// Keeps the results that represent a row, and returns what they are taken over.
 fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
     match key.metric {
         metrics::CORE_IPC => {
-            // The program's own counts before those of the whole system, declared ones before counted ones.
+            // The program's own counts precede those of the whole system; declared ones precede counted ones.
             let rank = |m: &&Measurement| {
                 let scope = method::is_system_wide(m);
                 (scope, m.labels.word(Label::Source) == Some("pmu"))
@@ -110,7 +109,7 @@ fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
         }
         metrics::CORE_TO_CORE_LATENCY => "pairs of CPUs",
         metrics::SMT_YIELD => "cores",
-        // Figures over all CPUs stand for those of each.
+        // Results over all CPUs represent those of each.
         metric if metric.family() == "wakeup" => {
             if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
                 all.retain(|m| m.labels.get(Label::Cpu).is_none());
@@ -121,7 +120,7 @@ fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
     }
 }
 
-/// Why figures of one place are no repetitions of each other: something that nothing tells differs.
+/// Why results at one place are not repetitions: something unrecorded differs.
 fn find_spread(all: &[&Measurement], unit: &str) -> Option<Text> {
     let values = || all.iter().map(|m| m.value()).filter(|value| value.is_finite());
     let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
@@ -129,7 +128,7 @@ fn find_spread(all: &[&Measurement], unit: &str) -> Option<Text> {
     (least > 0.0 && most / least > ONE_THING).then(|| {
         text!(
             "comparison-no-repetitions",
-            "one record has {figures} different figures of it, from {least} to {most}",
+            "one record has {figures} different results for it, from {least} to {most}",
             figures = all.len(),
             least = shown(least),
             most = shown(most)

@@ -1,4 +1,4 @@
-//! The rows of one record as plain figures, for comparing thousands of records.
+//! The rows of one record as plain results, for comparing thousands of records.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use record::{Better, Label, Labels, Measurement, Metric, Record, Text, metrics, 
 
 use super::{row_builder, work};
 
-/// A figure that records have, whatever its value in each.
+/// A result that records have, independent of its value in each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What it shares its causes with.
+    /// The family with which it shares its causes.
     pub family: Family,
-    /// The figure in words: `triad, all CPUs`.
+    /// The result in words: `triad, all CPUs`.
     pub what: Text,
     /// The metric.
     pub metric: Metric,
@@ -20,28 +20,28 @@ pub struct Figure {
     pub unit: String,
     /// Which direction is better.
     pub better: Option<Better>,
-    /// Its place, without what names a place on one machine.
+    /// Its place, without keys that name a place on one machine.
     pub labels: Labels,
 }
 
-/// A figure of a record as a comparison's row has it.
+/// A result of a record as in a comparison's row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowFigure {
     /// What it is.
     pub figure: Figure,
-    /// The figure.
+    /// The value.
     pub value: f64,
-    /// Its 95 % interval, where it has one.
+    /// Its 95 % interval, if it has one.
     pub interval: Option<(f64, f64)>,
-    /// Whether something stands against it.
+    /// Whether it is in doubt.
     pub in_doubt: bool,
-    /// What must be the same for two to be of one thing: the method of another tool, a recipe's settings, a command.
+    /// What must match for two to be of one thing: another tool's method, a recipe's settings, a command.
     pub method: String,
-    /// The CPU that it is of, where it is of the slowest one.
+    /// Its CPU, if it is of the slowest one.
     pub cpu: Option<u32>,
 }
 
-/// A row's name for who does not see its group: `median, fifo` of wake-up latency says no metric.
+/// A row's name for readers who do not see its group: `median, fifo` of wake-up latency lacks the metric.
 pub(crate) fn name_alone(metric: Metric, row: &str) -> Text {
     match metric.family() {
         "core_to_core" => format!("core to core, {row}").into(),
@@ -50,7 +50,7 @@ pub(crate) fn name_alone(metric: Metric, row: &str) -> Text {
     }
 }
 
-/// The figures of a record that people read first, each as `compare` has it; those that are comparable with none are left out.
+/// The results of a record that people read first, as in `compare`; results not comparable with any are left out.
 pub fn row_figures(record: &Record) -> Vec<RowFigure> {
     let index = crate::RecordIndex::new(record);
     let only = work::OnlySizes::default();
@@ -81,10 +81,10 @@ pub fn row_figures(record: &Record) -> Vec<RowFigure> {
     figures
 }
 
-/// CPUs from which one of them can be told from the others.
+/// From this many CPUs on one of them can be distinguished from the others.
 const ENOUGH_CPUS: usize = 3;
 
-/// The clock of the slowest CPU over that of the median one: a row has the median of all, which one bad core does not move.
+/// The clock of the slowest CPU over that of the median one: a row has the median of all, which one bad core does not change.
 fn slowest_cpu(record: &Record) -> Option<RowFigure> {
     let mut clocks: BTreeMap<u64, &Measurement> = BTreeMap::new();
     let plain = |m: &&Measurement| {

@@ -1,4 +1,4 @@
-//! Which row a figure of a record belongs to: its metric, and those of its labels that machines share, in words.
+//! Which row a result belongs to: its metric and its labels shared between machines, in words.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,10 +10,10 @@ use super::rows::{RowKey, RowKind};
 use super::work::{OnlySizes, Program, Works};
 use crate::block_sizes::BlockSizes;
 
-/// Keys that name a place on one machine and not what was measured there.
+/// Keys that name a place on one machine, not what was measured there.
 const ON_MACHINE: &[&str] =
     &["cpu", "cpus", "core", "to_cpu", "node", "home", "from", "to", "clocksource", "priority"];
-/// Curves and matrices, which have rows of their own, and what is told by the figures one by one.
+/// Curves and matrices, which have rows of their own, and metrics only listed result by result.
 const WITHOUT_ROW: &[Metric] = &[
     metrics::LOAD_LATENCY,
     metrics::LOAD_LATENCY_CYCLES,
@@ -27,12 +27,12 @@ const WITHOUT_ROW: &[Metric] = &[
     metrics::PROBE_LATENCY,
 ];
 const CORE_TO_CORE: Metric = metrics::CORE_TO_CORE_LATENCY;
-/// Workloads of no more than so many thread counts have a row for each.
+/// Workloads with at most this many thread counts have a row for each.
 const FEW_STEPS: usize = 4;
 /// Operations of bandwidth that have a row.
 const REPORTED: &[&str] = &["read", "write", "copy", "triad"];
 
-/// What of a record decides which of its figures have a row.
+/// The parts of a record that decide which results have a row.
 pub(super) struct RowNames<'a> {
     record: &'a Record,
     nodes: Nodes<'a>,
@@ -42,13 +42,13 @@ pub(super) struct RowNames<'a> {
     works: Works<'a>,
     only: &'a OnlySizes,
     most_bandwidth: u64,
-    /// Whether bandwidth is there as STREAM counts bytes.
+    /// Whether there is bandwidth with bytes counted as in STREAM.
     streamed: bool,
     package: Option<u64>,
 }
 
 impl<'a> RowNames<'a> {
-    /// Of a record; `only`: the sizes of blocks that another one has alone.
+    /// From a record; `only`: block sizes that another record has alone.
     pub(super) fn new(record: &'a Record, commands: bool, only: &'a OnlySizes) -> Self {
         let mut workloads: HashMap<&str, BTreeSet<u64>> = HashMap::new();
         let (mut most_bandwidth, mut streamed) = (0, false);
@@ -77,17 +77,17 @@ impl<'a> RowNames<'a> {
         Self { record, nodes, workloads, works, only, sizes, most_bandwidth, streamed, package }
     }
 
-    /// The row of a figure; `None` where it has none.
+    /// The row of a result; `None` if it has none.
     pub(super) fn find_row(&self, m: &Measurement) -> Option<RowKey> {
         let key = self.name(m)?;
         let family = || self.works.find(m).map(|work| work.family().to_owned());
-        // Counts of two events are no two ways of counting one.
+        // Counts of two events are not two ways to count one.
         let loosely =
             (m.metric != metrics::COUNTER_COUNT).then(|| family().or_else(|| describe_loosely(m))).flatten();
         Some(RowKey { loosely, ..key })
     }
 
-    /// The place that all figures of a row have.
+    /// The place that all results of a row share.
     pub(super) fn place(m: &Measurement) -> Labels {
         let place = shared_labels(&m.labels);
         match Handover::of_measurement(m).filter(|_| m.metric == CORE_TO_CORE) {
@@ -98,7 +98,7 @@ impl<'a> RowNames<'a> {
 
     fn name(&self, m: &Measurement) -> Option<RowKey> {
         let metric = m.metric;
-        // Corrected for missed periods they differ in their tails, which the figures one by one have.
+        // Results corrected for missed periods differ in their tails, which are listed result by result.
         if WITHOUT_ROW.contains(&metric) || m.labels.switch(Label::Corrected) == Some(true) {
             return None;
         }
@@ -136,7 +136,7 @@ impl<'a> RowNames<'a> {
             }
             ("core_to_core", _) => {
                 let class = m.detail.get(detail::CLASS)?;
-                // Never one way of handing over against the other; a record of before there were two has one of them.
+                // Never compares one kind of handover with the other; an older record, without the label, has one of them.
                 let how = Handover::of_measurement(m);
                 let order = 2 * class_order(class) + u32::from(how == Some(Handover::Store));
                 row(
@@ -173,7 +173,7 @@ impl<'a> RowNames<'a> {
         })
     }
 
-    /// What ran, under the name by which its times are compared; a loop of linespeed's by its own, since it has other instructions.
+    /// What ran, under the name by which its times are compared; a linespeed loop under its own, since its instructions differ.
     fn name_program<'b>(&'b self, m: &'b Measurement) -> Option<&'b str> {
         let label = m.labels.word(Label::Workload)?;
         let work = self.works.named(label).filter(|work| matches!(work.program, Program::Other(_)));
@@ -193,7 +193,7 @@ impl<'a> RowNames<'a> {
             Some(bytes) => format!("{} ({})", known.name, units::bytes(bytes)),
             None => known.name.clone(),
         };
-        // A version of a program decides how much it does before it ends.
+        // The version of a program affects how much work it does.
         if let Some((rest, version)) =
             subject.strip_prefix("sysbench ").zip(known.version.as_ref()).filter(|_| timed)
         {
@@ -204,7 +204,7 @@ impl<'a> RowNames<'a> {
         let all = counts.cpus_allowed.or(counts.cpus_online).or(counts.cores);
         let most = steps.last().copied().unwrap_or(0);
         let kind = match threads_kind(threads, most, all) {
-            // How long a command takes is the command's own doing, whatever its threads.
+            // A command's time is its own, whatever its threads.
             RowKind::ThreadsNotReported if timed => RowKind::Other,
             kind => kind,
         };
@@ -218,7 +218,7 @@ impl<'a> RowNames<'a> {
                     20
                 }
             }
-            // Of steps only the few that someone chose; the many of a scaling run are in the figures one by one.
+            // Only a few chosen steps have rows; the many of a scaling run are listed result by result.
             _ if steps.len() > FEW_STEPS => return None,
             (_, Some(threads)) => 1 + u32::try_from(threads.min(9999)).unwrap_or(0),
         };
@@ -231,14 +231,14 @@ impl<'a> RowNames<'a> {
     }
 
     fn name_bandwidth(&self, m: &Measurement) -> Option<RowKey> {
-        // The others, and bytes with write-allocates, are among the figures one by one.
+        // The others, and bytes with write-allocates, are listed result by result.
         let on_bus = m.labels.word(Label::BytesCounted) == Some("bus");
         let op = m.labels.word(Label::Op);
         let reported = op.is_none_or(|op| REPORTED.contains(&op));
         if self.nodes.is_own(m) == Some(false) || !reported || self.streamed && on_bus {
             return None;
         }
-        // Linespeed's own run on all CPUs, or one a core, as the group's name says; another tool's on as many as it was given.
+        // Linespeed's own run on all CPUs, or one per core, as the group's name says; another tool's on as many as it was given.
         let counts = &self.record.machine.counts;
         let cpus = match self.record.import {
             Some(_) => counts.cpus_allowed.or(counts.cpus_online).or(counts.cores),
@@ -260,8 +260,7 @@ impl<'a> RowNames<'a> {
     }
 }
 
-/// Whether a figure is of one thread or of all CPUs, where the most threads are so many; of what number of CPUs nobody tells,
-/// no number of threads is all.
+/// Whether a result is of one thread or of all CPUs, given the most threads. If the number of CPUs is unknown, no thread count is all.
 fn threads_kind(threads: Option<u64>, most: u64, cpus: Option<u32>) -> RowKind {
     match threads {
         None => RowKind::ThreadsNotReported,
@@ -282,13 +281,13 @@ fn name_threads(kind: RowKind, threads: Option<u64>) -> String {
     }
 }
 
-/// A row's name: what it begins with, and the words that these labels add.
+/// A row's name: its beginning, and the words that these labels add.
 fn describe(m: &Measurement, head: &str, labels: &[Label]) -> String {
     let said = labels.iter().filter_map(|label| say(*label, &m.labels.get(*label)?.to_string()));
     join([head.to_owned()].into_iter().chain(said))
 }
 
-/// What a label's value adds to a row's name; `None` where it goes without saying.
+/// What a label's value adds to a row's name; `None` if nothing.
 fn say(label: Label, value: &str) -> Option<String> {
     Some(match (label, value) {
         (Label::Vector, "scalar")
@@ -314,7 +313,7 @@ fn join(names: impl Iterator<Item = String>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Threads that made a figure: as many as it says, or one for each CPU that it names; `None` where the record does not tell.
+/// The threads behind a result: its thread count, or one per CPU it names; `None` if the record does not say.
 pub(super) fn count_threads(m: &Measurement) -> Option<u64> {
     let cpus = || match m.labels.get(Label::Cpus)? {
         record::Key::Word(list) => list.parse::<record::CpuList>().ok().map(|cpus| cpus.len() as u64),
@@ -323,13 +322,13 @@ pub(super) fn count_threads(m: &Measurement) -> Option<u64> {
     m.labels.count(Label::Threads).or_else(|| m.labels.get(Label::Cpu).map(|_| 1)).or_else(cpus)
 }
 
-/// A place without what names a place on one machine.
+/// A place without keys that name a place on one machine.
 fn shared_labels(place: &Labels) -> Labels {
     let kept = place.0.iter().filter(|(name, _)| !ON_MACHINE.contains(&name.as_str()));
     Labels(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
-/// What two figures must have in common to be taken for the same thing measured in two ways.
+/// What two results must share to count as two measurements of the same thing.
 fn describe_loosely(m: &Measurement) -> Option<String> {
     if m.metric.family() == "wakeup" {
         return Some("wake-up".to_owned());

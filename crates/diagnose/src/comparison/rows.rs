@@ -1,4 +1,4 @@
-//! The rows of one record in a comparison: a figure that people read, and which rows of two records are the same.
+//! The rows of one record in a comparison: a result that people read, and which rows of two records are the same.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use record::{Better, Label, Labels, Metric, metrics};
 
 use super::datum::Datum;
 
-/// What belongs together, in the order in which it is told: the families or names of its metrics, the words for people and JSON, and with what
-/// its figures share their causes.
+/// Groups of rows in display order: the families or names of their metrics, the words for people and JSON, and the family with which
+/// results share their causes.
 const GROUPS: [(&[&str], &str, Family); 11] = [
     (&["core"], "core", Family::Core),
     (&["workload", "smt"], "workloads", Family::AllCpus),
@@ -24,23 +24,23 @@ const GROUPS: [(&[&str], &str, Family); 11] = [
     (&[], "others", Family::Others),
 ];
 
-/// What a row is of, as far as something is decided by it.
+/// What a row is of, as far as decisions depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum RowKind {
-    /// Nothing is decided by it.
+    /// No decision depends on it.
     #[default]
     Other,
     /// The clock of one core with plain work.
     ClockOfOne,
     /// Instructions per cycle of a workload.
     InstructionsPerCycle,
-    /// What one thread does.
+    /// The speed of one thread.
     OneThread,
-    /// What all CPUs do together.
+    /// The speed of all CPUs together.
     AllCpus,
-    /// What a number of threads does that the record does not tell.
+    /// The speed of an unrecorded number of threads.
     ThreadsNotReported,
-    /// What all CPUs do together over what one thread does.
+    /// The speed of all CPUs together over that of one thread.
     Efficiency,
     /// How many of a program's accesses or branches missed.
     MissShare,
@@ -52,11 +52,11 @@ pub(crate) enum RowKind {
     OtherNodes,
     /// Memory of other packages.
     OtherPackages,
-    /// Memory as a program sees it that ignores nodes.
+    /// Memory latency for a program that ignores nodes.
     IgnoringNodes,
 }
 
-/// Which row a figure belongs to.
+/// Which row a result belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RowKey {
     /// Its place in [`GROUPS`].
@@ -65,19 +65,18 @@ pub(crate) struct RowKey {
     pub metric: Metric,
     /// Order within the metric.
     pub order: u32,
-    /// The row's name as people read it, by which rows that are alike otherwise are ordered; with the metric it is unique.
+    /// The row's name as people read it, which orders otherwise equal rows; with the metric it is unique.
     pub name: String,
-    /// What would have to be alike for two measured rows to be of the same thing; rows alike in this alone are refused with a
-    /// reason.
+    /// What must match for two measured rows to be of the same thing; rows that match only in this are refused with a reason.
     pub loosely: Option<String>,
     /// What it is of.
     pub kind: RowKind,
-    /// The thing itself, without how many threads or which nodes: a workload with its size, a loop.
+    /// The subject itself, without thread count or nodes: a workload with its size, a loop.
     pub subject: String,
 }
 
 impl RowKey {
-    /// A row of which nothing is decided.
+    /// A row on which no decision depends.
     pub(super) fn new(metric: Metric, order: u32, name: impl Into<String>) -> Self {
         Self {
             group: GROUPS
@@ -93,28 +92,28 @@ impl RowKey {
         }
     }
 
-    /// The same of a kind and a thing.
+    /// The same with a kind and a subject.
     pub(super) fn of_kind(self, kind: RowKind, subject: &str) -> Self {
         Self { kind, subject: subject.to_owned(), ..self }
     }
 
-    /// What it is told with.
+    /// The group it is listed in.
     pub(super) fn group(&self) -> &'static str {
         GROUPS[self.group].1
     }
 
-    /// What it shares its causes with.
+    /// The family with which it shares its causes.
     pub(super) fn family(&self) -> Family {
         let of_core = match self.kind {
             RowKind::OneThread => self.metric.family() == "workload",
-            // The caches of a core run at its clock.
+            // A core's caches run at its clock.
             RowKind::Other => self.metric == metrics::LOAD_LATENCY && matches!(self.order, 2..=5),
             _ => false,
         };
         if of_core { Family::Core } else { GROUPS[self.group].2 }
     }
 
-    /// Which direction is better: the metric's, or that of what follows from it.
+    /// Which direction is better: the metric's, or the derived row's.
     pub(super) fn better(&self) -> Option<Better> {
         match self.kind {
             RowKind::Efficiency => Some(Better::Higher),
@@ -127,15 +126,15 @@ impl RowKey {
 /// A row of one record.
 #[derive(Clone, Debug)]
 pub(crate) struct RowEntry {
-    /// The figure.
+    /// The result.
     pub datum: Datum,
-    /// The place without what names a place on one machine.
+    /// The place without keys that name a place on one machine.
     pub place: Labels,
-    /// Cores, CPUs and packages that made it together, where it may be divided by them.
+    /// The cores, CPUs and packages that produced it together, if it may be divided by them.
     pub parts: Option<Divisors>,
 }
 
-/// What a throughput may be divided by; 0 where it is not known.
+/// What a throughput may be divided by; 0 if unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Divisors {
     /// Physical cores.
@@ -147,7 +146,7 @@ pub(crate) struct Divisors {
 }
 
 impl Divisors {
-    /// How many there are of these.
+    /// The number of these.
     pub(super) fn count(self, per: Per) -> u32 {
         match per {
             Per::Core => self.cores,
@@ -160,7 +159,7 @@ impl Divisors {
 /// The rows of one record.
 pub(super) type Rows = BTreeMap<RowKey, RowEntry>;
 
-/// Adds a row that follows from others, where there is a figure.
+/// Adds a derived row if there is a result.
 pub(super) fn add_row(rows: &mut Rows, key: RowKey, datum: Datum) {
     if datum.is_some() {
         rows.insert(key, RowEntry { datum, place: Labels::new(), parts: None });
@@ -201,12 +200,12 @@ pub(super) fn find_wakeups<'a>(
 }
 
 impl RowEntry {
-    /// Of wake-ups: the scheduling policy; where it is not told, the ordinary one.
+    /// For wake-ups: the scheduling policy, by default the ordinary one.
     pub(crate) fn policy(&self) -> &str {
         self.place.word(Label::Policy).unwrap_or("other")
     }
 
-    /// Of wake-ups: the setting; where it is not told, as the machine is.
+    /// For wake-ups: the setting, by default the machine as is.
     pub(crate) fn setting(&self) -> &str {
         self.place.word(Label::Setting).unwrap_or("as-is")
     }

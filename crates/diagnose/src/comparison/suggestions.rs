@@ -1,4 +1,4 @@
-//! What to run where records share no figure.
+//! What to run if records share no result.
 
 use record::document::Tool;
 use record::import::PUBLISHED_FIGURES;
@@ -10,16 +10,16 @@ use std::collections::BTreeSet;
 use super::work::{Works, is_own};
 use super::{Extent, Side};
 
-/// How the texts of machines that ship with linespeed are called.
+/// The prefix of reference machines that ship with linespeed.
 const REFERENCE: &str = "reference:";
-/// Commands of one imported text that are named.
+/// The most commands of one imported text that are named.
 const MOST_COMMANDS: usize = 3;
-/// Letters of a command that are shown.
+/// The most characters of a command that are shown.
 const LONGEST_COMMAND: usize = 100;
 
-/// What to run for more figures that all share, or which record to take: what was run already, as these sentences said, is not to
-/// be run again. `measurements`, as `suggest_runs` takes them, where nothing is shared. `here`: the side that stands for a
-/// machine's newest record, whose `newer` ones are read where there is something to say.
+/// What to run for more shared results, or which record to use: measurements already run must not be suggested again. `measurements`: as
+/// `suggest_runs` takes them if nothing is shared. `here`: the side with a machine's newest record, whose `newer` ones are read if there is
+/// something to suggest.
 pub fn suggest(
     sides: &[Side],
     measurements: Option<(impl Fn(&Record) -> Vec<&'static str>, impl Fn(&Record, &str) -> bool)>,
@@ -41,8 +41,8 @@ pub fn suggest(
     says
 }
 
-/// For each record that has figures, how the others get such. `measured_by` names the measurements that a record's figures
-/// are of, `can_measure` says whether a record's machine can run one.
+/// For each record with results, how the others get the same ones. `measured_by` names the measurements that produced a record's results;
+/// `can_measure` decides whether a record's machine can run one.
 pub(super) fn suggest_runs(
     sides: &[Side],
     measured_by: impl Fn(&Record) -> Vec<&'static str>,
@@ -50,7 +50,7 @@ pub(super) fn suggest_runs(
 ) -> Vec<Text> {
     let with_figures = sides.iter().filter(|side| !side.record.measurements.is_empty());
     let suggestions = with_figures.filter_map(|side| {
-        // On a machine that was published nobody can run anything.
+        // Nobody can run anything on a published machine.
         let others = sides.iter().filter(|other| !std::ptr::eq(*other, side) && !is_published(other.record));
         let others: Vec<&Side> = others.collect();
         others.first()?;
@@ -76,7 +76,7 @@ pub(super) fn suggest_runs(
                     "To compare with {record}, run on {on}: {commands}.")
             );
         }
-        // What none of the others can measure is no advice.
+        // A measurement that none of the others can run is no advice.
         let mut measured = measured_by(side.record);
         measured.retain(|name| others.iter().any(|other| can_measure(other.record, name)));
         (!measured.is_empty()).then(|| {
@@ -89,8 +89,8 @@ pub(super) fn suggest_runs(
     suggestions.collect()
 }
 
-/// Which newer record of its machine the side `here` is to be replaced by: the newest that has work of another side's which its
-/// own record lacks, or that `shares` any figure with the others. `newer` are those records with their names, the newest first.
+/// Which newer record of the same machine should replace the side `here`: the newest that has another side's work missing in the present
+/// record, or that `shares` any result with the others. `newer`: those records with their names, the newest first.
 pub(super) fn suggest_newer(
     sides: &[Side],
     here: usize,
@@ -123,9 +123,8 @@ pub(super) fn suggest_newer(
     })
 }
 
-/// For a record of published or imported figures of known work, how the others get the same: the recipe or the loop that does
-/// it. Only where they have none yet, nor has a record of `newer`, and none is a published machine, on which nobody can run
-/// anything.
+/// For a record of published or imported results of known work, how the others get the same: with the recipe or loop that does it. Only if
+/// they and the records in `newer` have none yet, and none is a published machine, on which nobody can run anything.
 pub(super) fn suggest_works(sides: &[Side], newer: &[(String, Record)]) -> Vec<Text> {
     let suggest = |side: &Side| {
         let others: Vec<&Side> = sides.iter().filter(|other| !std::ptr::eq(*other, side)).collect();
@@ -153,7 +152,7 @@ fn name_others<'a>(others: &[&Side<'a>]) -> &'a str {
     if let [other] = others { other.name } else { "the others" }
 }
 
-/// What makes a figure of this work; `None` where nothing of linespeed's does.
+/// The command for a result of this work; `None` if linespeed has none.
 fn find_maker(name: &str) -> Option<String> {
     let scale = |recipe: &str, settings: &[(&str, &str)]| {
         let settings: String =
@@ -185,7 +184,7 @@ fn is_published(record: &Record) -> bool {
     texts.into_iter().any(|text| text.name.starts_with(REFERENCE))
 }
 
-/// The recipes that made a record's figures.
+/// The recipes behind a record's results.
 fn list_recipes(record: &Record) -> Vec<&str> {
     let mut recipes = Vec::new();
     for m in record.measurements.iter().filter(|m| m.detail.get(detail::SETTINGS).is_some()) {
@@ -196,7 +195,7 @@ fn list_recipes(record: &Record) -> Vec<&str> {
     recipes
 }
 
-/// The tools whose output a record's figures were read from, each with its command where the text has it.
+/// The tools whose output a record was read from, each with its command if the text has it.
 fn list_tools(record: &Record) -> Vec<String> {
     let Some(import) = &record.import else { return Vec::new() };
     let mut tools: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! The figures of several records side by side, and those that are refused.
+//! The results of several records side by side, and the refused ones.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ use super::rows::{Divisors, RowEntry, RowKey, RowKind};
 pub const OTHER_COMMAND: Template =
     Template { code: "comparison-other-command", words: "different commands: {base} against {this}" };
 
-/// Why one figure cannot be compared with another; `None` where it can. A command, settings or a size that only one tells is none.
+/// Why one result cannot be compared with another; `None` if it can. A command, settings or a size known of only one is no reason.
 pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
         return Some(why.clone());
@@ -46,7 +46,7 @@ pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     ))
 }
 
-/// What is refused, by reason.
+/// Refused rows, by reason.
 #[derive(Default)]
 struct Refused(BTreeMap<String, Refusal>);
 
@@ -73,14 +73,14 @@ impl Refused {
     }
 }
 
-/// A row with what it is of.
+/// A row with its subject.
 pub(super) struct TableRow<'a> {
     pub key: &'a RowKey,
-    /// The figures.
+    /// The results.
     pub row: Row,
 }
 
-/// The rows that at least two subjects have, and what is refused.
+/// The rows that at least two subjects have, and the refused ones.
 pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableRow<'a>>, Vec<Refusal>) {
     let mut all: BTreeMap<&RowKey, Vec<Option<&RowEntry>>> = BTreeMap::new();
     for (index, side) in known.iter().enumerate() {
@@ -90,7 +90,7 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
     }
     let mut rows = Vec::new();
     let mut refused = Refused::default();
-    // Rows that only one record has, by what they have in common with others.
+    // Rows that only one record has, by what they share with others.
     let mut alone: HashMap<(Metric, &str), Vec<(&RowKey, usize)>> = HashMap::new();
     for (key, entries) in all {
         let mut having = entries.iter().enumerate().filter_map(|(i, entry)| entry.map(|entry| (i, entry)));
@@ -146,7 +146,7 @@ fn count_values(cells: &[Cell]) -> usize {
     cells.iter().filter(|cell| cell.value.is_some()).count()
 }
 
-/// Where each node is a package, other packages' memory is other nodes' memory.
+/// If each node is a package, other packages' memory equals other nodes' memory.
 fn drop_repeated(rows: &mut Vec<TableRow>) {
     let values = |row: &Row| -> Vec<Option<f64>> { row.cells.iter().map(|cell| cell.value).collect() };
     let of_nodes = rows.iter().filter(|row| row.key.kind == RowKind::OtherNodes);
@@ -158,7 +158,7 @@ fn drop_repeated(rows: &mut Vec<TableRow>) {
     });
 }
 
-/// Rows that two records have in two ways: bytes counted otherwise, another setting.
+/// Rows that two records have in two variants: different byte counting, another setting.
 fn refuse_differing(alone: &HashMap<(Metric, &str), Vec<(&RowKey, usize)>>, refused: &mut Refused) {
     let mut found: Vec<(&RowKey, &RowKey, usize, usize)> = Vec::new();
     for rows in alone.values() {
@@ -179,7 +179,7 @@ fn refuse_differing(alone: &HashMap<(Metric, &str), Vec<(&RowKey, usize)>>, refu
     }
 }
 
-/// Each subject's figure, compared with the baseline's.
+/// Each subject's result, compared with the baseline's.
 fn build_cells(
     metric: Metric,
     direction: Option<Better>,
@@ -213,7 +213,7 @@ fn build_cells(
     cells.collect()
 }
 
-/// The same divided by cores, CPUs or packages; `None` where nothing new would be told.
+/// The same divided by cores, CPUs or packages; `None` if that adds nothing.
 fn divide_figures(entries: &[Option<&RowEntry>], per: Per) -> Option<Vec<Option<Datum>>> {
     let known: Vec<Divisors> = entries.iter().flatten().filter_map(|entry| entry.parts).collect();
     let first = known.first().filter(|_| known.len() >= 2)?.count(per);
@@ -231,13 +231,13 @@ fn divide_figures(entries: &[Option<&RowEntry>], per: Per) -> Option<Vec<Option<
     Some(entries.iter().map(|entry| entry.and_then(divided)).collect())
 }
 
-/// Every figure that at least two subjects have at the very same place.
+/// Every result that at least two subjects have at the same place.
 pub(super) fn build_figures(known: &[Known], baseline: usize) -> Vec<Row> {
     let mut order: Vec<String> = Vec::new();
     let mut all: HashMap<String, Vec<Option<&Measurement>>> = HashMap::new();
     for (index, side) in known.iter().enumerate() {
         for m in side.record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
-            // A record of before there were two ways of handing a line over says by its silence which it is.
+            // An older record lacks this label, which identifies its kind of handover.
             let pair = m.metric == metrics::CORE_TO_CORE_LATENCY;
             let how = pair.then(|| Handover::of_measurement(m)).flatten().map_or("", Handover::word);
             let key = format!("{} {}{how}", m.metric, crate::figures::labels_without(m, Label::Handover));

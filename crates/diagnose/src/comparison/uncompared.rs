@@ -1,4 +1,4 @@
-//! What of a record no comparison looks at: dropped where many records are held at once.
+//! The parts of a record that no comparison reads: dropped if many records are in memory at once.
 
 use record::{Record, detail};
 

@@ -1,5 +1,5 @@
-//! The answer in a few sentences: who is how much faster, what explains it, what to try, what to expect. It says nothing
-//! that the explanations, what-ifs, orders and rows do not hold.
+//! The answer in a few sentences: which machine is faster and by how much, what explains it, what to try, what to expect. It only contains
+//! what the explanations, what-ifs, orders and rows contain.
 
 use record::comparison::{
     Cell, Claim, Comparison, Difference, Explanation, FactKind, Order, Rank, Relation, Row, Support, WhatIf,
@@ -14,24 +14,24 @@ use super::explain::{NEIGHBOURS, Speed, words};
 use super::facts::OTHER_WORK;
 use super::projection::is_measured;
 
-/// The share of figures that did not change and whose 95 % interval says that they did.
+/// The share of unchanged results whose 95 % interval shows a change.
 const BY_CHANCE: f64 = 0.05;
-/// Changes larger than the width of their 95 % interval, which is four times the deviation, are no work of chance among
-/// any number of figures that a record has.
+/// Changes larger than the width of their 95 % interval, four times the deviation, are not due to chance in any number of results that a
+/// record has.
 const SURE: f64 = 1.0;
-/// Causes of a result that are told.
+/// The most causes listed for a result.
 const MOST_CAUSES: usize = 3;
-/// Figures, settings and records that are told of a longer list.
+/// The most results, settings and records shown of a longer list.
 const MOST_LISTED: usize = 3;
 
-/// What became slower most, by what of it is certain: the near end of its interval.
+/// What became slower most, by the near end of its interval, which is certain.
 pub(super) const SLOWER_MOST: Template =
     Template { code: "comparison-slower-most", words: "Slower most: {changes}." };
 /// The same of what became faster.
 pub(super) const FASTER_MOST: Template =
     Template { code: "comparison-faster-most", words: "Faster most: {changes}." };
 
-/// The answer, a paragraph a result; empty where the records are the same one.
+/// The answer, one paragraph per result; empty if the records are the same one.
 pub(super) fn state_verdict(c: &Comparison) -> Vec<Text> {
     let other = (0..c.subjects.len()).find(|index| *index != c.baseline);
     match (c.relation, other) {
@@ -46,7 +46,7 @@ fn subject_name(c: &Comparison, subject: usize) -> &str {
     c.subjects.get(subject).map_or("", |subject| &subject.name)
 }
 
-/// The first of several, and how many more there are.
+/// The first of several, and the number of others.
 fn first_of(mut all: Vec<Text>) -> Vec<Text> {
     let more = all.len().saturating_sub(MOST_LISTED);
     all.truncate(MOST_LISTED);
@@ -56,7 +56,7 @@ fn first_of(mut all: Vec<Text>) -> Vec<Text> {
     all
 }
 
-/// Two machines: the greatest difference, the greatest the other way round, and what programs see that wait for memory.
+/// Two machines: the largest difference, the largest in the other direction, and the effect on programs that wait for memory.
 fn state_pair(c: &Comparison, other: usize) -> Vec<Text> {
     let reported = select_explanations(&c.explanations);
     let mut said: Vec<Text> = reported.iter().map(|e| state_result(c, e)).collect();
@@ -70,7 +70,7 @@ fn state_pair(c: &Comparison, other: usize) -> Vec<Text> {
     said
 }
 
-/// The explanations that the answer gives: of what holds one back, or a few of different kinds.
+/// The explanations in the answer: of what limits one of them, or a few of different kinds.
 fn select_explanations(all: &[Explanation]) -> Vec<&Explanation> {
     if let Some(held) = all.iter().find(|e| e.held_back.is_some()) {
         return vec![held];
@@ -83,14 +83,14 @@ fn select_explanations(all: &[Explanation]) -> Vec<&Explanation> {
     selected
 }
 
-/// Which of the two is the one to be helped: the slower one, or the one whose cores do no more.
+/// Which of the two needs help: the slower one, or the one whose cores do no more.
 fn find_slower(c: &Comparison, e: &Explanation) -> usize {
     let more_cores = e.causes.iter().any(|cause| cause.despite && cause.factor > 1.0);
     let this = if e.held_back.is_some() { more_cores } else { e.speed <= 1.0 };
     if this { e.subject } else { c.baseline }
 }
 
-/// One result with its causes, and what is held for a cause without being one.
+/// One result with its causes, and with supposed causes that do not hold.
 fn state_result(c: &Comparison, e: &Explanation) -> Text {
     let mut said = match &e.held_back {
         Some(held) => {
@@ -100,7 +100,7 @@ fn state_result(c: &Comparison, e: &Explanation) -> Text {
             said.push(words::state_limits_rest(e));
             said
         }
-        // Alike in the whole and not in its parts.
+        // Alike overall but not in its parts.
         None if e.speed.ln().abs() < MUCH && !e.adds_up => e.says.clone(),
         None => {
             let (this, base) = (&c.subjects[e.subject].name, &c.subjects[c.baseline].name);
@@ -119,7 +119,7 @@ fn state_result(c: &Comparison, e: &Explanation) -> Text {
     said
 }
 
-/// Claims by whether the figures carry them.
+/// Claims by whether the results support them.
 fn state_claims(claims: &[Claim]) -> Text {
     let mut claims: Vec<&Claim> = claims.iter().collect();
     claims.sort_by_key(|claim| claim.support);
@@ -144,7 +144,7 @@ fn state_what_to_try(c: &Comparison, subject: usize) -> Option<Text> {
     (!said.is_empty()).then_some(said)
 }
 
-/// What gains, by how much, and by which setting: what a screen cuts is the setting's end.
+/// What gains, by how much, and from which setting: a narrow screen cuts off the setting.
 fn describe_gain(what: &WhatIf) -> Text {
     let (setting, then, now, acts_on) = (&what.setting, &what.then, &what.now, &what.acts_on);
     let most = if what.at_most { "at most " } else { "" };
@@ -155,26 +155,26 @@ fn describe_gain(what: &WhatIf) -> Text {
     )
 }
 
-/// The figures that are not divided by anything, with the other subject's cell.
+/// The undivided results, with the other subject's cell.
 fn find_whole_rows(c: &Comparison, other: usize) -> impl Iterator<Item = (&Row, &Cell)> {
     let whole = c.rows.iter().filter(|row| row.per.is_none());
     whole.filter_map(move |row| Some((row, row.cells.get(other)?)))
 }
 
-/// How far a ratio is from 1, on the scale of logarithms.
+/// How far a ratio is from 1, on the logarithmic scale.
 fn effect(cell: &Cell) -> f64 {
     cell.ratio.map_or(0.0, |ratio| ratio.ln().abs())
 }
 
-/// Whether one of a row's figures is unreliable.
+/// Whether one of a row's results is unreliable.
 fn is_doubtful(row: &Row) -> bool {
     row.cells.iter().any(|cell| cell.doubt.is_some())
 }
 
-/// Smaller differences, on the scale of logarithms, are none beside one that is resolved beyond its doubt.
+/// Smaller differences, on the logarithmic scale, do not count beside one that is resolved without doubt.
 const NOTED: f64 = 0.02;
 
-/// Figures of the machine itself that differ by more than any result that is explained, beyond doubt.
+/// Results of the machine itself that differ, without doubt, by more than any explained result.
 fn state_larger_differences(c: &Comparison, other: usize, explained: f64) -> Option<Text> {
     let is_of_machine = |row: &Row| !matches!(row.metric.family(), "workload" | "counter");
     let is_sure = |cell: &Cell| matches!(cell.verdict, Some(Verdict::Costs { .. }));
@@ -190,14 +190,14 @@ fn state_larger_differences(c: &Comparison, other: usize, explained: f64) -> Opt
     (!rows.is_empty()).then(|| text!("Larger differences, unexplained: {rows}."))
 }
 
-/// Without a result to explain: the figures that differ most.
+/// Without a result to explain: the results that differ most.
 fn state_largest_differences(c: &Comparison, other: usize) -> Option<Text> {
     let has_ratio = |cell: &Cell| cell.ratio.is_some_and(|ratio| ratio.is_finite() && ratio > 0.0);
     let rows: Vec<(&Row, &Cell)> = find_whole_rows(c, other).filter(|(_, cell)| has_ratio(cell)).collect();
-    // Counts, of which nobody says that fewer make a program faster, where there is nothing else.
+    // Counts, for which fewer is not known to be faster, if there is nothing else.
     let (judged, counts): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(row, _)| row.better.is_some());
     let mut rows = if judged.is_empty() { counts } else { judged };
-    // A difference in doubt is no headline where there is a sure one; next to none is none.
+    // A difference in doubt is no headline beside a certain one; a negligible one never is.
     let rank = |(row, cell): &(&Row, &Cell)| match is_doubtful(row) {
         false if effect(cell) >= NOTED => 0,
         true if matches!(cell.verdict, Some(Verdict::Costs { .. })) => 1,
@@ -220,7 +220,7 @@ fn describe_row(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
     let (here, there) = (row.cells.get(other)?, row.cells.get(c.baseline)?);
     let (this, base) = (figure(here.value?, &row.unit), figure(there.value?, &row.unit));
     let (ratio, mark) = (here.ratio?, if is_doubtful(row) { "?" } else { "" });
-    // The speed, which the plot shows too: above 1 the first is the faster.
+    // The speed, as in the plot: above 1 the first is faster.
     let ratio = match row.better {
         None => format!("{}{mark}", Value::Factor(ratio)),
         Some(Better::Higher) => format!("{}{mark} as fast", Value::Factor(ratio)),
@@ -229,7 +229,7 @@ fn describe_row(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
     Some(text!("{row} {this} against {base} ({ratio})", row = &row.what))
 }
 
-/// Two records of one machine: what its figures and its settings did meanwhile.
+/// Two records of one machine: how its results and settings changed.
 fn state_changes_since(c: &Comparison, other: usize) -> Vec<Text> {
     let rows: Vec<(&Row, &Cell)> =
         find_whole_rows(c, other).filter(|(_, cell)| cell.verdict.is_some()).collect();
@@ -246,7 +246,7 @@ fn state_changes_since(c: &Comparison, other: usize) -> Vec<Text> {
     vec![said, settings]
 }
 
-/// Figures that changed beyond noise.
+/// Results that changed beyond noise.
 fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -> Text {
     let figures = count_noun(rows.len(), "figure");
     let mut changed: Vec<&(&Row, &Cell)> =
@@ -254,13 +254,13 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     if changed.is_empty() {
         return text!("No change beyond noise in {figures}.");
     }
-    // Those that changed most first, by the end of the interval that is nearer to no change.
+    // Sorted by the change at the near end of the interval, the largest first.
     let resolved = |cell: &Cell| match cell.interval {
         Some((low, high)) if low > 1.0 || high < 1.0 => low.ln().abs().min(high.ln().abs()),
         Some(_) => 0.0,
         None => effect(cell),
     };
-    // How sure it is: far from 1 for the width of its interval.
+    // How certain it is: its distance from 1 relative to the width of its interval.
     let sureness = |cell: &Cell| {
         let width = cell.interval.map_or(f64::INFINITY, |(low, high)| (high / low).ln());
         effect(cell) / width.max(f64::MIN_POSITIVE)
@@ -277,10 +277,10 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     if changed.len() <= by_chance && changed.iter().all(|(_, cell)| sureness(cell) < SURE) {
         said.push(text!("comparison-by-chance", "That is no more than the {by_chance} expected by chance."));
     }
-    // By how much figures in doubt changed is not told.
+    // For results in doubt the size of the change is not shown.
     let (unreliable, sure): (Vec<&(&Row, &Cell)>, Vec<_>) =
         changed.iter().partition(|(row, _)| is_doubtful(row));
-    // What costs comes first.
+    // Slower results come first.
     for (slower, template) in [(true, SLOWER_MOST), (false, FASTER_MOST)] {
         let of_these = sure.iter().filter(|(_, cell)| cell.slower == Some(slower));
         let most = of_these.filter_map(|(row, _)| describe_row(c, row, other));
@@ -296,7 +296,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     said
 }
 
-/// Settings that changed, hardware first, and other work, which changes figures as a setting does.
+/// Changed settings, hardware first, and other work, which affects results as a setting does.
 fn state_changed_settings(c: &Comparison, other: usize) -> Text {
     let change = |difference: &Difference| {
         let value = |at: usize| difference.values.get(at).cloned().flatten();
@@ -317,14 +317,14 @@ fn state_changed_settings(c: &Comparison, other: usize) -> Text {
     said
 }
 
-/// Many records: who lies far from the others, the order of the result that most of them have, and what was refused.
+/// Many records: which ones are far from the others, the ranking by the result that most of them have, and what was refused.
 fn state_many(c: &Comparison) -> Vec<Text> {
     let mut said = Vec::new();
     let results: Vec<Text> = c.orders.iter().filter_map(|order| describe_outliers(c, order)).collect();
     if !results.is_empty() {
         said.push(text!("Outliers: {results}.", results = first_of(results)));
     }
-    // Of orders with as many records the first.
+    // Of rankings with equally many records the first.
     let most = c.orders.iter().map(|order| order.ranks.len()).max().unwrap_or(0);
     let order = c.orders.iter().find(|order| order.ranks.len() == most);
     said.extend(order.and_then(|order| state_order(c, order)));
@@ -334,7 +334,7 @@ fn state_many(c: &Comparison) -> Vec<Text> {
         && of_neighbours.iter().all(|claim| claim.support == Support::NotSupported)
     {
         said.push(text!(
-            "Not supported by the figures: time taken by {neighbours}.",
+            "Not supported by the results: time taken by {neighbours}.",
             neighbours = text!(NEIGHBOURS)
         ));
     }
@@ -350,7 +350,7 @@ fn state_many(c: &Comparison) -> Vec<Text> {
     said
 }
 
-/// A record with its figure.
+/// A record with its result.
 fn describe_rank(c: &Comparison, order: &Order, rank: &Rank) -> Text {
     let value = figure(rank.value, &order.unit);
     text!("{who} ({value})", who = subject_name(c, rank.subject).to_owned())
@@ -370,7 +370,7 @@ fn describe_outliers(c: &Comparison, order: &Order) -> Option<Text> {
     })
 }
 
-/// The best, the others in their order, and how far the last is behind.
+/// The best, the others in order, and how far the last is behind.
 fn state_order(c: &Comparison, order: &Order) -> Option<Text> {
     let (first, last) = (order.ranks.first()?, order.ranks.last()?);
     let row = c.rows.iter().find(|row| row.metric == order.metric && row.per.is_none());

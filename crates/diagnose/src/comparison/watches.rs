@@ -14,17 +14,17 @@ use record::{Label, Labels, Metric, Text, Watch, text};
 
 use super::Side;
 
-/// Rows that are told together: about so many has a table.
+/// About how many rows fit one table.
 const TOGETHER: usize = 16;
-/// What nobody had for more than this has no row.
+/// Rows in which every value is at most this are omitted.
 const LEAST: f64 = 0.002;
 /// Changes that the answer names.
 const NAMED: usize = 3;
 
-/// A figure of a moment and its weight; `None` where the moment does not tell it.
+/// A moment's value and its weight; `None` if the moment has none.
 type Of<'a> = Box<dyn Fn(&Moment) -> Option<(f64, f64)> + 'a>;
 
-/// A figure that both may have.
+/// A value that both may have.
 struct Figure<'a> {
     group: &'static str,
     what: Text,
@@ -35,7 +35,7 @@ struct Figure<'a> {
 }
 
 impl Figure<'_> {
-    /// Whether two values are compared with each other by their ratio rather than by what lies between.
+    /// Whether two values are compared by their ratio rather than by their difference.
     fn is_ratio(&self) -> bool {
         ["ns", "Hz"].contains(&self.unit)
     }
@@ -52,7 +52,7 @@ fn reading(of: fn(&Interval) -> Option<f64>) -> Of<'static> {
     Box::new(move |moment| Some((of(&moment.interval)?, moment.interval.seconds)))
 }
 
-/// Every figure that one of the watches may have.
+/// Every value that one of the recordings may have.
 fn figures<'a>(watches: &[&'a Watch]) -> Vec<Figure<'a>> {
     let mut all: Vec<Figure> = Vec::new();
     let mut add = |group, what, metric, unit, label: Option<(Label, String)>, of| {
@@ -137,7 +137,7 @@ fn of_services<'a>(
     }
 }
 
-/// Holds the watches of these records against the baseline's.
+/// Compares the recordings in these records with the baseline's.
 pub(super) fn compare(comparison: &mut Comparison, sides: &[Side]) {
     let watches: Vec<&Watch> = sides.iter().filter_map(|side| side.record.watch.as_ref()).collect();
     let rows = figures(&watches).into_iter().filter_map(|figure| {
@@ -211,7 +211,7 @@ fn rank(row: &Row, cell: &Cell) -> (u8, f64) {
     }
 }
 
-/// What changed most, in a sentence: of the first that is not the baseline.
+/// What changed most, in one sentence, for the first that is not the baseline.
 fn answer(rows: &[Row], subjects: &[record::comparison::Subject], baseline: usize) -> Text {
     let index = usize::from(baseline == 0);
     let name = |index: usize| subjects.get(index).map(|subject| subject.name.clone()).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! What work a figure is of. What really ran is its name: a program and its arguments, however it was started; work that is
-//! published under a name has that, whether `stat`, `scale`, another tool or linespeed's own loop made the figure.
+//! What work a result is of. Work is named by what really ran: a program and its arguments, however it was started. Published work has its
+//! published name, whether `stat`, `scale`, another tool or linespeed's own loop measured it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use record::command_line::CommandLine;
 use record::label::name_workload;
 use record::{Label, Measurement, Record, detail, metrics};
 
-/// The workload of a command that has no other name.
+/// The workload of a command without another name.
 const COMMAND: &str = "command";
 
 /// Linespeed's own loops that do published work: the workload, the work, and the bytes of a block.
@@ -17,11 +17,11 @@ const OWN: [(&str, &str, Option<u64>); 5] = [
     // Its message: `MESSAGE` in measure's workload.
     ("aes-256-ige", "openssl speed aes-256-ige", Some(1 << 10)),
     ("cpu-bound", "cpu_bound", None),
-    // The published loop has no barrier between flush and load, and does not wait for what it loaded: other work.
+    // The published loop has no barrier between flush and load and does not wait for the load: different work.
     ("memory-bound", "memory_bound with a barrier", None),
 ];
 
-/// Options of `openssl speed` and `sysbench` that say how long, with how many copies and through what, but not what is done.
+/// Options of `openssl speed` and `sysbench` that set duration, number of copies and interface, but not the work.
 const HOW: [&str; 12] = [
     "-multi",
     "-seconds",
@@ -42,15 +42,15 @@ const HOW: [&str; 12] = [
 pub(super) struct Work {
     /// The name under which it is compared.
     pub name: String,
-    /// Bytes of a block, where the workload's name has them.
+    /// Bytes per block, if the workload's name has them.
     pub bytes: Option<u64>,
-    /// Whether it runs on one CPU whatever there is.
+    /// Whether it runs on one CPU on every machine.
     pub serial: bool,
-    /// The version of the program, where it is recorded.
+    /// The version of the program, if it is recorded.
     pub version: Option<String>,
-    /// Whether figures of it are published under its name.
+    /// Whether results of it are published under its name.
     published: bool,
-    /// What does it.
+    /// The program that does it.
     pub program: Program,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Work {
 pub(super) enum Program {
     /// A loop of linespeed's.
     Own(&'static str),
-    /// Another program, as far as it is named.
+    /// Another program, as far as its name is known.
     Other(String),
 }
 
@@ -67,7 +67,7 @@ pub(super) enum Program {
 pub(super) struct Works<'a>(HashMap<&'a str, Work>);
 
 impl<'a> Works<'a> {
-    /// Of a record. `commands`: whether all that is compared are records of commands, whose figures meet under that word.
+    /// From a record. `commands`: whether all compared records are of commands, whose results are then compared under that word.
     pub(super) fn of(record: &'a Record, commands: bool) -> Self {
         let mut works = HashMap::new();
         let labelled =
@@ -75,7 +75,7 @@ impl<'a> Works<'a> {
         for (label, m) in labelled() {
             if let Some(words) = m.detail.get(detail::COMMAND) {
                 let work = Work::of_command(words.iter().map(|word| word.as_ref()), m);
-                // A recipe's work that nobody publishes has the recipe's name.
+                // A recipe's unpublished work has the recipe's name.
                 let own = if label == COMMAND { commands } else { !work.published };
                 let name = if own { label.to_owned() } else { work.name.clone() };
                 works.entry(label).or_insert(Work { name, ..work });
@@ -98,7 +98,7 @@ impl<'a> Works<'a> {
         Self(works)
     }
 
-    /// The same, where linespeed's loops whose work no other program did have their own names: that program never ran.
+    /// The same, except that linespeed loops whose work no other program did have their own names: that program never ran.
     pub(super) fn beside(mut self, all: &OnlySizes) -> Self {
         for work in self.0.values_mut() {
             if let Program::Own(own) = work.program
@@ -125,15 +125,14 @@ impl<'a> Works<'a> {
         self.0.get(label)
     }
 
-    /// What a figure is of.
+    /// The work of a result.
     pub(super) fn find(&self, m: &Measurement) -> Option<&Work> {
         self.0.get(m.labels.word(Label::Workload)?)
     }
 }
 
-/// Works of which a record has blocks of one size alone, where others' figures of that size stand beside it, also where their own
-/// rates are not level there; and families of works that
-/// another program than linespeed's loop did.
+/// Works of which a record has only one block size, so that others' results of that size are compared with it, even if their own rates are
+/// not level there; and families of works done by another program than linespeed's loop.
 #[derive(Default)]
 pub(super) struct OnlySizes {
     sizes: HashSet<(String, u64)>,
@@ -141,7 +140,7 @@ pub(super) struct OnlySizes {
 }
 
 impl OnlySizes {
-    /// Of all that is compared.
+    /// From all compared records.
     pub(super) fn of<'a>(records: impl Iterator<Item = &'a Record>, commands: bool) -> Self {
         let mut only = Self::default();
         for record in records {
@@ -164,23 +163,23 @@ impl OnlySizes {
         only
     }
 
-    /// Whether a record has this work with blocks of this size alone.
+    /// Whether a record has this work with only this block size.
     pub(super) fn has(&self, work: &Work, bytes: u64) -> bool {
         self.sizes.contains(&(work.name.clone(), bytes))
     }
 }
 
-/// Whether this is a loop of linespeed's.
+/// Whether this is one of linespeed's loops.
 pub(super) fn is_loop(label: &str) -> bool {
     OWN.iter().any(|own| own.0 == label)
 }
 
-/// Whether a loop of linespeed's does this work.
+/// Whether one of linespeed's loops does this work.
 pub(super) fn is_own(name: &str) -> bool {
     OWN.iter().any(|own| own.1 == name)
 }
 
-/// Whether a record is of a command that has no other name.
+/// Whether a record is of a command without another name.
 pub(super) fn is_of_command(record: &Record) -> bool {
     record.measurements.iter().any(|m| m.labels.word(Label::Workload) == Some(COMMAND))
 }
@@ -200,7 +199,7 @@ impl Work {
         Self { name, bytes: None, serial, version: None, published: serial, program: Program::Other(program) }
     }
 
-    /// What works of other sizes have in common with it: figures of two of them are refused with a reason.
+    /// What it shares with works of other sizes: comparing results of two of them is refused with a reason.
     pub(super) fn family(&self) -> &str {
         let first = self.name.split(' ').next().unwrap_or_default();
         match first {
@@ -216,7 +215,7 @@ impl Work {
         }
     }
 
-    /// By the command that was run.
+    /// From the command that ran.
     fn of_command<'b>(words: impl Iterator<Item = &'b str>, m: &Measurement) -> Self {
         let line = CommandLine::from_words(words);
         let mut work = Self::named(&line.name);
@@ -237,7 +236,7 @@ impl Work {
                     name.push_str(&format!(" {option}"));
                 }
             }
-            // A script of sysbench's counts two things.
+            // A sysbench script counts two things.
             if let Some(unit) =
                 m.detail.get(detail::WORK).filter(|unit| matches!(*unit, "queries" | "transactions"))
             {
@@ -249,7 +248,7 @@ impl Work {
     }
 }
 
-/// The version of a program, of what recorded it: `sysbench 0.5`, `sysbench 1.0.20`.
+/// The version of a program, from its recorded name: `sysbench 0.5`, `sysbench 1.0.20`.
 fn find_version(m: &Measurement, program: &Program) -> Option<String> {
     let Program::Other(program) = program else { return None };
     let recorded = m.detail.get(detail::PROGRAM).or(m.method.as_deref())?;
@@ -262,7 +261,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// `echo "7^999999" | bc` is the power, `echo "scale=5000; 4*a(1)" | bc -l` digits of pi.
+/// `echo "7^999999" | bc` is the power; `echo "scale=5000; 4*a(1)" | bc -l` computes digits of pi.
 pub(super) fn name_long_number(name: &str) -> Option<String> {
     let (script, bc) = name.strip_prefix("echo ")?.rsplit_once(" | bc")?;
     if !bc.split_whitespace().all(|option| matches!(option, "-l" | "-q" | "-lq" | "-ql")) {

@@ -1,5 +1,5 @@
-//! What processors can do, from published figures: a file a microarchitecture in `reference/cores/`, and a file a group of them
-//! for what was published of its members together. A machine is known by CPUID or MIDR, else by a name that its maker gave it.
+//! What processors can do, from published results: one file per microarchitecture in `reference/cores/`, and one per group for results of
+//! its members together. A machine is identified by CPUID or MIDR, else by a name from its vendor.
 
 mod range;
 #[cfg(test)]

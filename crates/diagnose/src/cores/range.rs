@@ -1,4 +1,4 @@
-//! Between which figures the published ones of a design lie.
+//! The range of a design's published results.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use record::Machine;
 use super::{Core, Figure, all, has, names};
 use crate::tables::rows;
 
-/// What was published of one quantity of a design, in Hz, B/s, ns, cycles or what else its unit is.
+/// The published results for one quantity of a design, in Hz, B/s, ns, cycles or another unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
     /// The least.
@@ -16,15 +16,15 @@ pub struct Range {
     pub high: f64,
     /// The unit.
     pub unit: &'static str,
-    /// Who published it, each once.
+    /// Each publisher once.
     pub sources: Vec<String>,
-    /// Whose figures these are: the design's name, the group's, a part's.
+    /// Whose results these are: the design's name, the group's, a part's.
     pub of: String,
     /// Whether they are of guests.
     pub guest: bool,
 }
 
-/// The record's unit for one that people or the data write, and what one is of the other.
+/// The record's unit for one used by people or in the data, and the conversion factor.
 pub(crate) fn unit_of(written: &str) -> Option<(&'static str, f64)> {
     static UNITS: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| rows(include_str!("units.txt"), "units"));
     let row = UNITS.iter().find(|row| row.first().is_some_and(|own| own.eq_ignore_ascii_case(written)))?;
@@ -32,20 +32,20 @@ pub(crate) fn unit_of(written: &str) -> Option<(&'static str, f64)> {
 }
 
 impl Figure {
-    /// Its ends, in the record's unit.
+    /// Both ends, in the record's unit.
     pub(super) fn ends(&self) -> Option<(f64, f64, &'static str)> {
         let (unit, factor) = unit_of(&self.unit)?;
         let low = self.value.or(self.low)?;
         let high = self.value.or(self.high)?;
-        // Of 4.1 GHz 4,100,000,000 Hz.
+        // 4.1 GHz must become exactly 4,100,000,000 Hz.
         let exact = |figure: f64| (figure * factor * 1e3).round() / 1e3;
         Some((exact(low), exact(high), unit))
     }
 }
 
 impl Core {
-    /// What was published of a quantity of it. A part's own figures stand before the design's, which else are all that are of no
-    /// one part; a guest's before bare metal's.
+    /// The published results for one of its quantities. A part's own results precede the design's, which otherwise include only results
+    /// without a part; a guest's precede those of bare metal.
     pub fn range<'a>(
         &self,
         what: &str,
@@ -80,7 +80,7 @@ impl Core {
     }
 }
 
-/// What was published of a quantity of a design, else of its group.
+/// The published results for a quantity of a design, else of its group.
 pub fn range_of(core: &Core, what: &str, machine: &Machine) -> Option<Range> {
     let (names, is_guest) = (names(&machine.processor).collect::<Vec<_>>(), machine.is_virtual());
     let range = |core: &Core| core.range(what, names.iter().copied(), is_guest);
@@ -92,7 +92,7 @@ pub(super) fn group(name: &str) -> Option<&'static Core> {
     all().iter().find(|core| core.id.strip_prefix("group-") == Some(name))
 }
 
-/// What was published of Linux on whatever processor.
+/// The published results of Linux on any processor.
 pub(crate) fn of_linux(what: &str, machine: &Machine) -> Option<Range> {
     group("linux")?.range(what, std::iter::empty(), machine.is_virtual())
 }

@@ -5,7 +5,7 @@ use super::clock_limit::{Below, below, hz_reported};
 use super::prelude::*;
 use crate::resources::CORE;
 
-/// All cores together against the base clock; where that is not told, against the clock of one core alone.
+/// All cores together compared with the base clock, or, if that is unknown, with the clock of one core alone.
 pub(super) const RULE: Rule = Rule {
     name: "all-core-clock",
     resource: Some(CORE),
@@ -16,8 +16,8 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-/// What turbo gives up at most when all cores work, as a share of one core's clock, in published figures of servers: a
-/// tenth to a third. Between that and the base clock it is as it was sold.
+/// The most that turbo loses when all cores work, as a share of one core's clock, in published results of servers: a
+/// tenth to a third. Between that and the base clock it is as sold.
 const TURBO: f64 = 1.0 / 3.0;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -41,7 +41,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![finding.undo(cause.undo)])
 }
 
-/// The CPUs that are too slow, what they are compared with, and what that says.
+/// The CPUs that are too slow, what they are compared with, and the result.
 type TooSlow<'a> = (Vec<Below<'a>>, Evidence, Text);
 
 fn below_base<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {

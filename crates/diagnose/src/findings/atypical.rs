@@ -1,4 +1,4 @@
-//! A headline that is worse than all that was published of machines like this one.
+//! A headline worse than all published results of similar machines.
 
 use record::diagnosis::{Position, Typical};
 
@@ -7,7 +7,7 @@ use crate::cores;
 use crate::memory_channels;
 use crate::resources::{CORE, MEMORY_BANDWIDTH, MEMORY_LATENCY, OutOfRange, WAKE_UP, out_of_range};
 
-/// Each headline against the range of published figures of its like, with what the record tells of the causes.
+/// Compares each headline with the range of published results, and lists the causes that the record supports.
 pub(super) const RULE: Rule = Rule {
     name: "atypical",
     resource: None,
@@ -50,7 +50,7 @@ fn report(case: &Case, out: &OutOfRange) -> Option<Finding> {
     let mut finding = RULE.report_loss(loss, what);
     finding.resource = Some(resource.name.clone());
     finding.confidence = Confidence::Medium;
-    // What a hypervisor adds to bare metal's figures is no fault of this guest.
+    // What a hypervisor adds to bare-metal results is not this guest's fault.
     if typical.of_bare_metal {
         finding.severity = finding.severity.min(Severity::Warning);
         finding.confidence = Confidence::Low;
@@ -69,13 +69,13 @@ fn count_sources(typical: &Typical) -> Text {
     }
 }
 
-/// The share that a rate is below all published ones, as [`cost_above`] has it of costs.
+/// The share by which a rate is below all published ones; the counterpart of [`cost_above`] for costs.
 fn rate_below(rate: &record::Summary, (least, most): (f64, f64)) -> Verdict {
     let (low, high) = spread(rate);
     verdict(1.0 - rate.median / (least * most).sqrt(), (1.0 - high / least, 1.0 - low / most))
 }
 
-/// By what the processor is known, as a place in the record.
+/// What identifies the processor, as a place in the record.
 fn processor(case: &Case) -> &'static str {
     let processor = &case.record.machine.processor;
     match (&processor.model_name, processor.model) {
@@ -85,7 +85,7 @@ fn processor(case: &Case) -> &'static str {
     }
 }
 
-/// What the record tells of the causes that such a headline may have: those that are possible first, then those that it excludes.
+/// What the record shows of possible causes of such a headline: first those it supports, then those it excludes.
 fn causes(case: &Case, resource: &str, figure: &Measurement) -> Vec<Evidence> {
     let known: [fn(&Case, &Measurement) -> Option<Cause>; 7] =
         [clock, channels, page_size, remote_memory, sharing, power, mitigations];
@@ -98,20 +98,20 @@ fn causes(case: &Case, resource: &str, figure: &Measurement) -> Vec<Evidence> {
     possible.into_iter().chain(excluded).map(|cause| cause.seen).collect()
 }
 
-/// A cause of which the record tells something.
+/// A cause on which the record has evidence.
 struct Cause {
     /// The resources that it may slow.
     of: &'static [&'static str],
-    /// Whether it may be one here; else it is excluded.
+    /// Whether it is possible here; else it is excluded.
     possible: bool,
-    /// What the record has.
+    /// The evidence in the record.
     seen: Evidence,
 }
 
 const MEMORY: &[&str] = &[MEMORY_BANDWIDTH, MEMORY_LATENCY];
 const LATENCY: &[&str] = &[MEMORY_LATENCY];
 
-/// The clock beside what the part reaches.
+/// The clock compared with what the part reaches.
 fn clock(case: &Case, _: &Measurement) -> Option<Cause> {
     let all = case.clocks("scalar", "all").chain(case.clocks("scalar", "one"));
     let own = middle(all)?;
@@ -125,7 +125,7 @@ fn clock(case: &Case, _: &Measurement) -> Option<Cause> {
     Some(Cause { of: &[CORE, MEMORY_LATENCY, WAKE_UP], possible, seen: cite_fact(says, own) })
 }
 
-/// Populated channels beside those of the family.
+/// Populated channels compared with those of the family.
 fn channels(case: &Case, _: &Measurement) -> Option<Cause> {
     let machine = &case.record.machine;
     let of_socket = cores::range_of(cores::of_machine(machine)?, "mem.channels", machine)?.high;
@@ -140,7 +140,7 @@ fn channels(case: &Case, _: &Measurement) -> Option<Cause> {
     Some(Cause { of: MEMORY, possible, seen: cite_fact(says, "machine.memory_devices[].channel") })
 }
 
-/// The pages that the figure was measured on.
+/// The page size that the result was measured with.
 fn page_size(_: &Case, figure: &Measurement) -> Option<Cause> {
     let page = figure.labels.word(Label::Page)?;
     let possible = page == "4KiB";
@@ -152,7 +152,7 @@ fn page_size(_: &Case, figure: &Measurement) -> Option<Cause> {
     Some(Cause { of: LATENCY, possible, seen: cite_fact(says, figure) })
 }
 
-/// Whether the memory is another node's.
+/// Whether the memory belongs to another node.
 fn remote_memory(case: &Case, figure: &Measurement) -> Option<Cause> {
     let node = figure.labels.count(Label::Node)?;
     let cpu = figure.labels.count(Label::Cpu)?;
@@ -192,7 +192,7 @@ fn power(case: &Case, _: &Measurement) -> Option<Cause> {
     })
 }
 
-/// What the kernel does at each entry against leaks.
+/// The kernel's mitigations at each entry.
 fn mitigations(case: &Case, _: &Measurement) -> Option<Cause> {
     let on = |state: &&String| state.starts_with("Mitigation");
     let count = case.record.machine.kernel.mitigations.values().filter(on).count();

@@ -4,7 +4,7 @@ use super::prelude::*;
 use crate::memory_channels;
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
-/// The best bandwidth measured with all CPUs against channels × MT/s × 8 B.
+/// The best bandwidth measured with all CPUs, compared with channels × MT/s × 8 B.
 pub(super) const RULE: Rule = Rule {
     name: "bandwidth-below-parts",
     resource: Some(MEMORY_BANDWIDTH),
@@ -17,8 +17,8 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-/// The lowest share of their channels that well set-up servers deliver in published figures: 70 % (dual EPYC with
-/// stacked cache, triad); two generations of dual Xeon reach 80 and 86 % reading.
+/// The lowest share of their channels that well-configured servers deliver in published results: 70 % (dual EPYC with stacked cache,
+/// triad); two generations of dual Xeon reach 80 and 86 % reading.
 const USUAL: f64 = 0.7;
 
 /// A part of the CPUs, of their time or of the nodes, or a virtual machine, has a part of the channels: the sum over all is
@@ -48,7 +48,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         // What memory carried beside the bytes of regular stores is not known.
         .filter(|m| has_labels(m, &[(Label::BytesCounted, "bus")]))
         .filter(|m| has_labels(m, &[(Label::Op, "read")]) || has_labels(m, &[(Label::Stores, "streaming")]))
-        // Arrays within the caches are no memory; of other tools' figures the arrays are often not told.
+        // Arrays within the caches do not measure memory; other tools' results often lack the array size.
         .filter(|m| walked(m) == 0 || walked(m) >= least)
         .filter(|m| m.labels.count(Label::Threads).is_some_and(|count| count >= threads))
         .max_by(|a, b| a.value().total_cmp(&b.value()))?;

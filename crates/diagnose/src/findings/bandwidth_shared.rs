@@ -4,12 +4,10 @@ use super::prelude::*;
 use super::steal_time;
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
-/// What others on the CPUs take of the bandwidth of all of them: measured where it could be, in turns with and without
-/// them.
+/// How much of the bandwidth of all CPUs others use: measured if possible, alternately with and without them.
 ///
-/// Else modelled from the time that they took: a thread moves no bytes while another task has its CPU, so the share of
-/// all CPUs' time is lost. Where fewer CPUs than there are fill the memory it is less, and where the others stream
-/// themselves more.
+/// Else modelled from their CPU time: a thread moves no bytes while another task has its CPU, so that the share of all
+/// CPUs' time is lost. The loss is smaller if fewer CPUs saturate memory, and larger if the others stream themselves.
 pub(crate) const RULE: Rule = Rule {
     name: "bandwidth-shared",
     resource: Some(MEMORY_BANDWIDTH),
@@ -21,13 +19,13 @@ pub(crate) const RULE: Rule = Rule {
     find,
 };
 
-/// Where the figure is of a moment at which the others were not there.
+/// If the result comes from a moment without the others.
 pub(crate) const AT_TIMES: Template = Template {
     code: "bandwidth-shared-at-times",
     words: "other tasks at times take {lost} of the memory bandwidth of triad ({stores} stores)",
 };
 
-/// So many times what the turns with others gave, and the figure shows that others did not take as much all the time.
+/// If the result is this many times that of the turns with others, the others did not use as much all the time.
 const UNDISTURBED: f64 = 1.25;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -61,14 +59,14 @@ fn remedy(case: &Case) -> Vec<Remedy> {
 
 fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
     let loss = costs(loss)?;
-    // Not the place of one figure: that is in doubt because of the others, and what they use was measured in turns.
+    // Not the place of one result, which is in doubt because of the others: their use was measured alternately.
     let keys = [Label::Op, Label::Stores, Label::Threads]
         .map(|key| m.labels.get(key).map(|value| format!(" {key}={value}")));
     let from = format!("{}{}", m.metric, keys.into_iter().flatten().collect::<String>());
     let stores = m.labels.word(Label::Stores).unwrap_or("regular").to_owned();
     let share = share_of(&loss);
     let lost = lost_share(&loss);
-    // The figure is from another moment of the run than the turns.
+    // The result comes from another moment of the run than the turns.
     let beside = m.detail.get(detail::ALONE_BYTES_PER_SECOND).map(|alone| alone * (1.0 - share));
     let at_times = beside.is_some_and(|beside| m.value() > beside * UNDISTURBED);
     let in_turns = text!(

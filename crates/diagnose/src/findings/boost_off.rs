@@ -1,19 +1,19 @@
-//! Boost switched off where no measured clock tells what that costs.
+//! Boost switched off, if no measured clock shows the cost.
 
 use super::clock_cause::no_boost;
 use super::clock_limit;
 use super::prelude::*;
 use crate::resources::CORE;
 
-/// Boost by the kernel's account. Where a core was measured below the clock that it advertises, `clock-limit` names it with
-/// what it costs; but drivers lower the advertised clock with boost, so that nothing is left to be measured against.
+/// Boost as the kernel reports it. If a core was measured below its advertised clock, `clock-limit` reports it with its cost. But drivers
+/// lower the advertised clock along with boost, so that there is nothing to compare with.
 ///
-/// Modelled, where the record tells both: 1 − base clock ÷ highest clock.
+/// Modelled if the record has both: 1 − base clock ÷ highest clock.
 pub(super) const RULE: Rule = Rule {
     name: "boost-off",
     resource: Some(CORE),
     needs: &[
-        // A guest's boost is its host's.
+        // A guest's boost is set by its host.
         Need::new("the boost setting", |case| {
             case.record.machine.is_virtual() || case.record.conditions.before.boost.is_some()
         }),
@@ -34,7 +34,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let most = processor.max_hz.map(|hz| hz as f64);
     let clocks = case.figures_of(metrics::CORE_CLOCK).filter(|m| has_labels(m, &[(Label::Vector, "scalar")]));
     let best = clocks.map(Measurement::value).filter(|hz| hz.is_finite()).fold(0.0, f64::max);
-    // It boosts all the same.
+    // It boosts nevertheless.
     if base.is_some_and(|base| best > base * (1.0 + RESOLUTION)) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! CPUs that are busy and get little done: they wait for memory or for each other, which the CPU time does not show.
+//! CPUs that are busy but get little done: they wait for memory or for each other, which CPU time does not show.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,7 @@ use super::{other_load, steal_time};
 use crate::cpu_accounting::{DISTURBED, used_by_others};
 use record::phrase::join_list;
 
-/// Instructions a cycle of the same work on many cores against one; and of a command, by the core's own account, the
-/// issue slots that waited.
+/// Instructions per cycle of the same work on many cores compared with one; for a command, the stalled issue slots by the core's own count.
 pub(super) const RULE: Rule = Rule {
     name: "busy-stalled",
     resource: None,
@@ -19,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-/// The workload whose figures `linespeed stat` writes.
+/// The workload of `linespeed stat`'s results.
 const COMMAND: &str = "command";
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -54,7 +53,7 @@ fn steps<'a>(case: &Case<'a>) -> Vec<Step<'a>> {
 }
 
 fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
-    // Declared instructions over time count what others took as cycles of the work, and a run that was disturbed tells nothing of it.
+    // Declared instructions over time count others' CPU time as cycles of the work, and a disturbed run shows nothing about it.
     let declared = many.labels.word(Label::Source) != Some("pmu");
     let beside = used_by_others(case.record).is_some_and(|used| used >= DISTURBED);
     if beside || (declared && [one, many].iter().any(|m| m.doubt.is_some())) {
@@ -72,7 +71,7 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
         many = Value::Figure(many.value(), ""),
         one = Value::Figure(one.value(), "")
     );
-    // One of our own loops shares nothing between its threads: what slows it is the machine. Another tool's figure is of a program.
+    // Our own loops share nothing between threads: what slows them is the machine. Another tool's result is of a program.
     let own = workload != COMMAND && many.origin.is_none();
     let finding = RULE
         .report_loss(loss, what)

@@ -5,7 +5,7 @@ use record::Level;
 use super::prelude::*;
 use crate::levels::MUCH_SMALLER;
 
-/// Where the latency curve leaves a level against its advertised size.
+/// Where the latency curve leaves a level, compared with its advertised size.
 pub(super) const RULE: Rule = Rule {
     name: "cache-smaller",
     resource: None,
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
 /// A point that may lie this little above a level's latency, by its interval, may still be of that level.
 const STILL_ON: f64 = 1.15;
 
-/// From one point in so many that is in doubt the curve is.
+/// If one point in this many is in doubt, so is the curve.
 const DOUBTFUL: usize = 4;
 
 fn size_of(m: &Measurement) -> u64 {
@@ -39,7 +39,7 @@ fn first_huge(case: &Case) -> Option<u64> {
 }
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    // What others took from a curve says nothing of the machine.
+    // A curve disturbed by others shows nothing about the machine.
     if is_disturbed(case) {
         return None;
     }
@@ -51,8 +51,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(found.collect())
 }
 
-/// A cache that the kernel advertises and of which the curve shows nothing: loads take memory's time from the end of the
-/// cache before it on.
+/// A cache that the kernel advertises but the curve does not show: loads take memory's time from the end of the previous cache on.
 fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Finding> {
     let before = case.levels().get(at.checked_sub(1)?)?.advertised_bytes?;
     let memory = case.levels().last().filter(|last| last.name == "memory")?;
@@ -100,17 +99,17 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     if at > 0 && first_huge(case).is_none_or(|first| measured < first) {
         return None;
     }
-    // The size lies between the last working set that the level held and the next one measured.
+    // The size is between the last working set that the level held and the next one measured.
     let sizes = case.figures_of(metrics::LOAD_LATENCY).filter_map(|m| m.labels.count(Label::Bytes));
     let next = sizes.filter(|size| *size > measured).min().unwrap_or(measured);
-    // Points that are known badly may belong to it too.
+    // Uncertain points may also belong to it.
     let may_be_on = |m: &&Measurement| spread(&m.summary).0 <= level.latency_ns * STILL_ON;
     let next = case.figures_of(metrics::LOAD_LATENCY).filter(may_be_on).map(size_of).fold(next, u64::max);
     let (least, most) = (measured as f64 / size as f64, next as f64 / size as f64);
     if most >= MUCH_SMALLER || !is_confirmed(case, level, size) {
         return None;
     }
-    // Whether size is missing at all; that is no share of speed.
+    // Whether size is missing at all; that is not a share of speed.
     costs(verdict(1.0 - least, (1.0 - most, 1.0 - least)))?;
     let (name, seen) = (&level.name, Value::Bytes(measured));
     let says = text!(

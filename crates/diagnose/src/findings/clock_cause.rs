@@ -1,4 +1,4 @@
-//! What holds a clock down, as far as the settings tell.
+//! What limits a clock, as far as the settings show.
 
 use record::conditions::{ClockSetting, Snapshot};
 
@@ -21,7 +21,7 @@ impl Setting<'_> {
         KnobValue { cpus, ..KnobValue::new(knob, value) }
     }
 
-    /// The command that writes `file` of all CPUs with this setting; others have one that is not to be touched.
+    /// The command that writes `file` of all CPUs with this setting, leaving other CPUs untouched.
     fn write(&self, value: &str, file: &str) -> Remedy {
         if !self.only {
             return write_for_cpus(value, &self.setting.cpus, &format!("cpufreq/{file}"));
@@ -38,7 +38,7 @@ impl Setting<'_> {
         [self.write("performance", file).sets(self.knob(knob, "performance")), undo]
     }
 
-    /// The cause that stands in a field of this setting.
+    /// The cause shown by a field of this setting.
     fn explain(&self, what: Text, says: Text, field: &str, [remedy, undo]: [Remedy; 2]) -> Cause {
         let from = format!("conditions.before.clocks[{}].{field}", self.at);
         Cause {
@@ -127,7 +127,7 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     };
     let source = snapshot.boost_source.as_deref();
     if let Some(path) = source.and_then(pasteable).filter(|path| path.starts_with("/sys/")) {
-        // Intel's file says the opposite of all others.
+        // Intel's file has the opposite meaning of all others.
         let (on, off) = if path.ends_with("no_turbo") { ("0", "1") } else { ("1", "0") };
         let boost = KnobValue::new(KnobName::Boost, "on");
         cause.remedy.push(Remedy::command(write_command(on, path)).sets(boost));
@@ -138,7 +138,7 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     Some(cause)
 }
 
-/// The energy-performance preference, where there is one, since then the governor's name says little; else the governor.
+/// The energy-performance preference if there is one, since the governor's name then means little; else the governor.
 fn saving(setting: &Setting, _: f64) -> Option<Cause> {
     let (epp, governor) = (setting.setting.epp.as_ref(), setting.setting.governor.as_ref());
     if let Some(epp) = epp.filter(|epp| !matches!(epp.as_str(), "performance" | "default" | "0")) {

@@ -7,9 +7,9 @@ use super::clock_limit;
 use super::prelude::*;
 use crate::resources::CORE;
 
-/// Limits below what the package is rated for or another interface allows, firmware's limits, and what the processor, the kernel's
-/// cooling or the firmware's profile says holds the clock. Where a clock was measured too low, `clock-limit` and `all-core-clock`
-/// name these as causes, with what it costs.
+/// Limits below the package's rating or another interface's limit, firmware limits, and what the processor, the kernel's cooling or the
+/// firmware's profile reports as limiting the clock. If a clock was measured too low, `clock-limit` and `all-core-clock` name these as
+/// causes, with their cost.
 pub(super) const RULE: Rule = Rule {
     name: "clock-held",
     resource: Some(CORE),

@@ -1,4 +1,4 @@
-//! Who holds a clock down beside the settings of cpufreq, each as a cause.
+//! What limits a clock besides cpufreq settings, each as a cause.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use record::clock_holders::{ClockHolders, HeldBy, HwpRange, PowerLimit};
 
 use super::prelude::*;
 
-/// A cause with what speaks for it and what to do.
+/// A cause with its evidence and its remedy.
 #[derive(Default)]
 pub(super) struct Cause {
     /// In a few words: `a frequency limit is set`.
@@ -14,31 +14,31 @@ pub(super) struct Cause {
     pub evidence: Vec<Evidence>,
     pub remedy: Vec<Remedy>,
     pub undo: Vec<Remedy>,
-    /// Whether a setting says so; otherwise it is what is left.
+    /// Whether a setting shows it; otherwise it is what remains.
     pub is_set: bool,
 }
 
 pub(super) const HOLDERS: &str = "conditions.before.clock_holders";
-/// A package whose draw is this near to its limit is held by it.
+/// A package whose power is this close to its limit is limited by it.
 const AT_LIMIT: f64 = 0.95;
-/// Limits of two interfaces that differ by less are one.
+/// Limits of two interfaces that differ by less are the same.
 const ALIKE: f64 = 0.95;
 
-/// The long power limits of a package: the lowest, which holds it, and what it could have.
+/// The long-term power limits of a package: the lowest, which applies, and what it could have.
 pub(super) struct Held<'a> {
     at: usize,
     pub limit: &'a PowerLimit,
-    /// The highest that another interface allows or the package is rated for, W.
+    /// The highest that another interface allows or that the package is rated for, W.
     pub allowed: f64,
 }
 
-/// The long limit of the package that its limits hold down most.
+/// The long-term limit of the package that its limits restrict most.
 pub(super) fn power_limit(holders: &ClockHolders) -> Option<Held<'_>> {
     let long = || holders.power_limits.iter().enumerate().filter(|(_, limit)| limit.window == "long_term");
     let held = long().filter_map(|(at, limit)| {
         let of_zone = || long().map(|(_, other)| other).filter(|other| other.zone == limit.zone);
         let is_lowest = of_zone().all(|other| limit.watts <= other.watts);
-        // Rated power that some firmware gives as one watt, or as thousands, is none.
+        // Some firmware reports a rated power of one watt, or of thousands: ignored.
         let rated =
             of_zone().filter_map(|other| other.rated_watts).filter(|watts| (3.0..2000.0).contains(watts));
         let allowed = of_zone().map(|other| other.watts).chain(rated).fold(0.0, f64::max);
@@ -47,7 +47,7 @@ pub(super) fn power_limit(holders: &ClockHolders) -> Option<Held<'_>> {
     held.min_by(|a, b| (a.limit.watts / a.allowed).total_cmp(&(b.limit.watts / b.allowed)))
 }
 
-/// What a package drew at most under known work: the highest of all work, over packages.
+/// The highest power of a package under known work, over all work and packages.
 fn most_drawn<'a>(case: &Case<'a>) -> Option<(&'a Measurement, f64)> {
     let holders = &case.record.conditions.before.clock_holders;
     let zones: BTreeSet<&str> = holders.power_limits.iter().map(|l| l.zone.as_str()).collect();
@@ -58,7 +58,7 @@ fn most_drawn<'a>(case: &Case<'a>) -> Option<(&'a Measurement, f64)> {
 }
 
 impl Held<'_> {
-    /// The limit as a cause, with what was drawn; whether that reaches it.
+    /// The limit as a cause with the measured power, and whether that reaches it.
     pub(super) fn cause(&self, case: &Case) -> (Cause, bool) {
         let PowerLimit { interface, watts, zone, limit_file, .. } = self.limit;
         let limit = Value::Figure(*watts, "W");
@@ -85,20 +85,20 @@ impl Held<'_> {
         (Cause { what, evidence, remedy, undo, is_set: drawn.is_some() }, drawn.is_some())
     }
 
-    /// Whether it stands below what the package could have.
+    /// Whether it is below what the package could have.
     pub(super) fn is_lowered(&self) -> bool {
         self.limit.watts < self.allowed * ALIKE
     }
 }
 
-/// A file of powercap, whose names hold a colon.
+/// A powercap file, whose name contains a colon.
 fn pasteable_file(file: &str) -> Option<&str> {
     let rest = file.strip_prefix("/sys/class/powercap/")?;
     pasteable(&rest.replace(':', "_")).map(|_| file)
 }
 
-/// The holder that explains a clock below `promised` Hz: the firmware's limit, what the processor says now, a power limit that the
-/// package reaches, the kernel's cooling.
+/// The cause of a clock below `promised` Hz: the firmware's limit, the processor's current reason, a power limit that the package reaches,
+/// the kernel's cooling.
 pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Option<Cause> {
     let holders = &case.record.conditions.before.clock_holders;
     firmware_limit(case, |cpus| cpus.contains(cpu))
@@ -113,8 +113,7 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Option<Cause> {
         .or_else(|| by_cooling(holders))
 }
 
-/// A limit that stands below what the package could have, where nothing was drawn to show whether it holds; then what the processor
-/// logged.
+/// A limit below what the package could have, if no measured power shows whether it applies; then what the processor logged.
 pub(super) fn suspect(case: &Case) -> Option<Cause> {
     let holders = &case.record.conditions.before.clock_holders;
     let lowered = power_limit(holders).filter(Held::is_lowered).map(|held| held.cause(case).0);
@@ -161,7 +160,7 @@ pub(super) fn firmware_limit(case: &Case, concerns: impl Fn(&CpuList) -> bool) -
     Some((hz as f64, cause))
 }
 
-/// What the processor says holds it: heat, a pin, a regulator. That it is at a power limit is said with the limit.
+/// The processor's own reason: heat, a pin, a regulator. A power limit is reported with the limit.
 pub(super) fn by_processor(case: &Case) -> Option<Cause> {
     let conditions = &case.record.conditions;
     let snapshots =
@@ -184,7 +183,7 @@ pub(super) fn by_processor(case: &Case) -> Option<Cause> {
     })
 }
 
-/// Heat that lowered the clocks of a core or package during the run, by the kernel's count of how long.
+/// Heat that lowered the clocks of a core or package during the run, from the kernel's count of its duration.
 pub(super) fn by_heat(case: &Case) -> Option<Cause> {
     let conditions = &case.record.conditions;
     let (before, after) = (&conditions.before.clock_holders, &conditions.after.as_ref()?.clock_holders);
@@ -235,7 +234,7 @@ fn by_range(holders: &ClockHolders) -> Option<Cause> {
     })
 }
 
-/// Cooling of the kernel, the strongest.
+/// The strongest cooling by the kernel.
 pub(super) fn by_cooling(holders: &ClockHolders) -> Option<Cause> {
     let (at, cooling) = holders.cooling.iter().enumerate().max_by_key(|(_, cooling)| cooling.step)?;
     let (kind, step, most) = (&cooling.kind, u64::from(cooling.step), u64::from(cooling.highest_step));

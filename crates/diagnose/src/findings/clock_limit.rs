@@ -9,7 +9,7 @@ use super::clock_cause::cause;
 use super::prelude::*;
 use crate::resources::CORE;
 
-/// One core alone against its highest clock.
+/// One core alone compared with its highest clock.
 pub(super) const RULE: Rule = Rule {
     name: "clock-limit",
     resource: Some(CORE),
@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-/// Where the record tells a clock of a CPU: with itself, or once for all.
+/// Where the record has a clock of a CPU: with the CPU, or once for all.
 pub(super) fn hz_reported(case: &Case, cpu: u32, name: &str, hz: impl Fn(&Cpu) -> Option<u64>) -> String {
     let own = case.record.machine.cpus.iter().position(|known| known.id == cpu && hz(known).is_some());
     own.map_or_else(|| format!("machine.processor.{name}"), |at| format!("machine.cpus[{at}].{name}"))
@@ -95,12 +95,12 @@ fn find_slow(case: &Case) -> Option<Finding> {
     Some(Finding { confidence, ..finding })
 }
 
-/// CPUs whose limit lies so far below that of others have one that was set, whatever kinds of cores there are.
+/// CPUs with a limit this far below that of others have been limited, whatever kinds of cores there are.
 const FAR_BELOW: f64 = 1.0 / 3.0;
 
-/// Limits of the clock below what the CPUs advertise, or far below that of others, where no clock was measured.
+/// Limits of the clock below what the CPUs advertise, or far below that of others, if no clock was measured.
 ///
-/// Modelled: 1 − limit ÷ advertised clock. With boost off drivers may lower the limit, and that is another finding.
+/// Modelled: 1 − limit ÷ advertised clock. With boost off drivers may lower the limit, which is another finding.
 fn find_limited(case: &Case) -> Option<Finding> {
     let (machine, before) = (&case.record.machine, &case.record.conditions.before);
     if before.boost == Some(false) || machine.is_virtual() {

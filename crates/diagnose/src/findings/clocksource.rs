@@ -4,7 +4,7 @@ use super::prelude::*;
 
 /// The cost of reading the clock, and the clocksource behind it.
 ///
-/// Modelled: the loss is against what reading costs in user space by published figures.
+/// Modelled: the loss relative to published costs of reading it in user space.
 pub(super) const RULE: Rule = Rule {
     name: "clocksource",
     resource: None,
@@ -21,7 +21,7 @@ const SLOW: [&str; 5] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"]
 /// Clocksources that it reads.
 const FAST: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
 
-/// Published vDSO reads, ns: 13 on bare metal, up to 140 in virtual machines. A slower one is none.
+/// Published vDSO reads, ns: 13 on bare metal, up to 140 in virtual machines. A slower read does not use the vDSO.
 const VDSO_NS: (f64, f64) = (13.0, 140.0);
 
 const PATH: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -66,8 +66,8 @@ pub(super) fn cite_source(source: &str) -> Evidence {
     cite_fact(text!("clocksource {source}"), "conditions.before.clocksource")
 }
 
-/// What a reading costs. Where the name alone says that it is slow, a doubt about how slow does not weaken the finding: it
-/// stands in the words instead of at the figure's place.
+/// The cost of a reading. If the name alone shows that it is slow, a doubt about how slow does not weaken the finding: the doubt is then in
+/// the text instead of at the result.
 fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
     let Some(doubt) = read.doubt.as_ref().filter(|_| known_slow) else {
         return cite_fact(text!("reading the clock takes {read}"), read);

@@ -8,12 +8,12 @@ use super::quota::{quota, throttled_periods};
 use super::steal_time;
 use crate::resources::CORE;
 
-/// The quota against the CPUs allowed.
+/// The quota compared with the CPUs allowed.
 pub(super) const RULE: Rule = Rule {
     name: "cpu-quota",
     resource: Some(CORE),
     needs: &[
-        // No quota is none, not a quota that is not told.
+        // No quota is a known fact, unlike an unknown quota.
         Need::new("the CPUs allowed for this process", |case| {
             case.record.machine.counts.cpus_allowed.is_some()
         }),

@@ -4,7 +4,7 @@ use record::units;
 
 use super::prelude::*;
 
-/// CPUs allowed against CPUs online.
+/// CPUs allowed compared with CPUs online.
 pub(super) const RULE: Rule = Rule {
     name: "cpuset-smaller",
     resource: None,
@@ -47,7 +47,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if others.is_empty() || !others.is_subset(&machine.kernel.isolated) {
         return Some(vec![finding]);
     }
-    // They are kept for programs that are put there by name.
+    // They are reserved for programs assigned to them by name.
     let says = text!("CPUs {others} are isolated at boot");
     Some(vec![finding.felt_by(Relevance::None).cite(says, "machine.kernel.isolated")])
 }

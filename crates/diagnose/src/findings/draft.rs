@@ -64,7 +64,7 @@ impl Rule {
         Finding { measured: false, confidence: Confidence::Medium, ..self.report_loss(loss, what) }
     }
 
-    /// A finding whose fact is read and whose loss nothing here tells; why, the rule's section of the table says.
+    /// A finding with a known fact and an unknown loss; the rule's section of the table explains why.
     pub(super) fn report_fact(&self, severity: Severity, what: Text) -> Finding {
         self.report_fact_as(self.name, severity, what)
     }
@@ -78,23 +78,23 @@ impl Rule {
 
 /// What a rule adds to a finding.
 pub(super) trait Draft: BorrowMut<Finding> + Sized {
-    /// Says where it is.
+    /// Adds its place.
     fn locate(mut self, place: impl Into<Option<Text>>) -> Self {
         self.borrow_mut().place = place.into();
         self
     }
 
-    /// Says on which CPUs it is.
+    /// Adds its CPUs.
     fn locate_cpus(self, cpus: &CpuList) -> Self {
         self.locate(name_cpus(cpus))
     }
 
-    /// Adds evidence: what it says, and where in the record it stands.
+    /// Adds evidence: its text, and its place in the record.
     fn cite(self, says: Text, from: impl Into<Place>) -> Self {
         self.cite_all([cite_fact(says, from)])
     }
 
-    /// Adds what is said of something, where it is there.
+    /// Adds evidence if `seen` is present.
     fn cite_some<T>(self, seen: Option<T>, from: &str, says: impl FnOnce(T) -> Text) -> Self {
         self.cite_all(seen.map(|seen| cite_fact(says(seen), from)))
     }
@@ -133,12 +133,12 @@ pub(super) trait Draft: BorrowMut<Finding> + Sized {
         self
     }
 
-    /// Says who feels it, which decides how bad its loss is.
+    /// Sets who notices it, which decides how severe its loss is.
     fn felt_by(mut self, relevance: Relevance) -> Self {
         let finding = self.borrow_mut();
         finding.relevance = relevance;
         let share = share_of(&finding.loss);
-        // How bad a loss that nothing tells is, the rule says.
+        // The rule sets the severity of an unknown loss.
         if share != 0.0 || relevance == Relevance::None {
             finding.severity = severity(weight(share, relevance));
         }

@@ -5,7 +5,7 @@ use record::shape::Motion;
 
 use super::prelude::*;
 
-/// Looks that differ.
+/// Placement checks that differ.
 pub(super) const RULE: Rule = Rule { name: "floating-cpus", resource: None, needs: &[needs::LOOKS], find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

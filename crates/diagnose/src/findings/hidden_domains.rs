@@ -1,18 +1,18 @@
-//! CPUs that lie in several packages or dies which Linux does not show, and those that it shows and that are none.
+//! CPUs in several packages or dies that Linux does not show, and domains that it shows but that do not exist.
 
 use record::shape::Topology;
 
 use super::prelude::*;
 
-/// Domains that looks show against those that Linux shows.
+/// Domains found by placement checks compared with those that Linux shows.
 pub(super) const RULE: Rule = Rule { name: "hidden-domains", resource: None, needs: &[needs::LOOKS], find };
 
-/// Looks from which on it is no accident.
+/// The fewest checks that exclude an accident.
 const LEAST: u64 = 2;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let shape = case.shape()?;
-    // Where no hypervisor moves CPUs, domains that come and go are none.
+    // If no hypervisor moves CPUs, changing domains are not real.
     let can_be = case.record.machine.is_virtual() || shape.topology == Topology::Finer;
     let split = shape.split.filter(|split| can_be && split.count >= LEAST);
     let apart = split.zip(shape.distances.last()).map(|(split, far)| {

@@ -3,7 +3,7 @@
 use super::draft::read_section;
 use super::prelude::*;
 
-/// Where the kernel keeps which programs get transparent huge pages.
+/// The kernel's setting of which programs get transparent huge pages.
 pub(super) const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
 /// The refusal that the measurement of latency took back.

@@ -5,12 +5,12 @@ use super::huge_pages::{LIFTED, is_refusal_lifted};
 use super::prelude::*;
 use crate::resources::{MEMORY_LATENCY, Walk, beyond, last_cache};
 
-/// Transparent huge pages refused to this process, with what that costs as measured, where the measurement could take the
-/// refusal back for its own time; or switched off, so that nothing could be measured on 2 MiB pages.
+/// Transparent huge pages refused to this process, with the measured cost if the measurement could lift the refusal for its own time; or
+/// switched off, so that nothing could be measured on 2 MiB pages.
 ///
-/// Then modelled: a walk from a large working set reads one entry of the page table from the last cache, and under a
-/// hypervisor, whose table is walked too, one more there. Half and twice of it are the ends of the interval: entries of
-/// smaller sets lie nearer, those of larger ones in memory.
+/// Then modelled: a walk from a large working set reads one entry of the page table from the last-level cache, and under a hypervisor,
+/// whose table is walked as well, one more. Half and twice of it are the ends of the interval: entries of smaller sets are nearer, those of
+/// larger ones are in memory.
 pub(super) const RULE: Rule = Rule {
     name: "huge-pages-refused",
     resource: Some(MEMORY_LATENCY),
@@ -32,7 +32,7 @@ const WHAT: Template = Template {
     words: "huge pages are refused: large working sets lose time to page walks",
 };
 
-/// What to do where the parent process refused them.
+/// The remedy if the parent process refused them.
 const BY_PARENT: &str = "huge-pages parent";
 
 fn on<'a>(case: &Case<'a>, page: &'static str) -> impl Iterator<Item = &'a Measurement> {
@@ -44,7 +44,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.felt_by(Relevance::Some)])
 }
 
-/// Both sizes of page as measured, of which programs that are started as this one get the small one only.
+/// Both page sizes as measured; programs started like this one only get the small one.
 fn measure_refusal(case: &Case) -> Option<Finding> {
     if !is_refusal_lifted(case) {
         return None;
@@ -68,7 +68,7 @@ fn working_set(m: &Measurement) -> Value {
     m.labels.count(Label::Bytes).map_or(Value::from("memory"), Value::Bytes)
 }
 
-/// Where they are missed.
+/// Where they are missing.
 fn describe_place(m: &Measurement) -> Text {
     text!("loads scattered over {size}", size = working_set(m))
 }
@@ -79,7 +79,7 @@ fn cite_small_pages(latency: &Measurement) -> Evidence {
     cite_fact(text!("a load from {size} on 4 KiB pages: {latency}"), latency)
 }
 
-/// What says that they are refused.
+/// The evidence that they are refused.
 fn cite_refusal(case: &Case) -> Option<Evidence> {
     if case.record.conditions.before.thp.as_deref() == Some("never") {
         return Some(cite_fact(text!("THP: never"), "conditions.before.thp"));

@@ -6,7 +6,7 @@ use super::prelude::*;
 use super::timer_slack::{Gain, has_both};
 use crate::resources::WAKE_UP;
 
-/// FIFO wake-up latency (which has no timer slack) as the machine is, against the same with idle states held off.
+/// FIFO wake-up latency (without timer slack) with the machine as is, compared with idle states disabled.
 pub(super) const RULE: Rule = Rule {
     name: "idle-states",
     resource: Some(WAKE_UP),
@@ -76,8 +76,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![finding])
 }
 
-/// Whether a state that is disabled is not entered: the governor haltpoll polls and halts whatever is
-/// (drivers/cpuidle/governors/haltpoll.c).
+/// Whether disabled states are really not entered: the governor haltpoll polls and halts regardless (drivers/cpuidle/governors/haltpoll.c).
 fn heeds_disabled(case: &Case) -> bool {
     case.record.machine.idle.governor.as_deref() != Some("haltpoll")
 }

@@ -21,7 +21,7 @@ const fn line<const AT: usize>(
     Line { rule, note, severity, what: Template { code: "", words: what } }
 }
 
-/// A log without any of these lines says as little as none.
+/// A log without any of these lines is as uninformative as none.
 const LOG: Need = Need::new("lines about faults in the kernel's log (dmesg)", |case| {
     let notes = &case.record.machine.notes;
     notes.iter().any(|note| LINES.iter().any(|line| note.is(&line.note)))

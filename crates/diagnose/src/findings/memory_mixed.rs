@@ -36,7 +36,7 @@ const RATED: Template = Template {
     words: "memory devices are rated for different speeds, the slowest {slowest} MT/s",
 };
 
-/// The rated speed of the slowest device with memory, MT/s; `None` unless all tell theirs and they differ.
+/// The rated speed of the slowest device with memory, MT/s; `None` unless all are known and they differ.
 pub(super) fn slowest_rated(machine: &Machine) -> Option<u32> {
     let rated = memory_channels::populated(machine).map(|device| device.rated_mt_s);
     let rated = rated.collect::<Option<Vec<u32>>>()?;
@@ -58,13 +58,13 @@ fn speeds(of: impl Iterator<Item = u32>) -> BTreeMap<u32, usize> {
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let machine = &case.record.machine;
-    // A guest's devices are made up; a list that is cut says nothing of all.
+    // A guest's devices are invented; a truncated list does not cover all.
     if memory_channels::are_made_up(machine) || !memory_channels::is_whole(machine) {
         return None;
     }
     let rated = speeds(memory_channels::populated(machine).filter_map(|device| device.rated_mt_s));
     let configured = speeds(memory_channels::populated(machine).filter_map(memory_channels::running_mt_s));
-    // What they run at is the fact; what they could run at the reason, where all run alike.
+    // Their present speed is the fact; if all run alike, their rating is the reason.
     let (speeds, what, from) = if configured.len() > 1 {
         (configured, RUNNING, "machine.memory_devices[].configured_mt_s")
     } else {

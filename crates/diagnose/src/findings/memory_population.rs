@@ -1,4 +1,4 @@
-//! Memory channels or nodes that hold less than their neighbours: bandwidth that nobody can use.
+//! Memory channels or nodes with less memory than their neighbours: bandwidth that cannot be used.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,7 @@ use crate::resources::MEMORY_BANDWIDTH;
 
 /// Uneven memory between the channels of a node, or between nodes.
 ///
-/// Modelled: a program that uses all memory evenly is done when the fullest channel is, so that the share lost is
-/// 1 − mean ÷ maximum.
+/// Modelled: a program that uses all memory evenly ends when the fullest channel does, so that the lost share is 1 − mean ÷ maximum.
 pub(super) const RULE: Rule = Rule {
     name: "memory-population",
     resource: Some(MEMORY_BANDWIDTH),
@@ -58,7 +57,7 @@ fn uneven(sizes: impl Iterator<Item = u64>) -> f64 {
 /// Bytes of each channel, by node.
 type Channels = BTreeMap<Option<u32>, BTreeMap<String, u64>>;
 
-/// `None` where one slot has no channel: what looks empty then may not be.
+/// `None` if one slot has no channel: an apparently empty one may then not be empty.
 fn channels(slots: &[&MemoryDevice]) -> Option<Channels> {
     let mut nodes = Channels::new();
     for slot in slots.iter().filter(|slot| is_a_slot(slots, slot)) {
@@ -74,8 +73,8 @@ fn channels(slots: &[&MemoryDevice]) -> Option<Channels> {
     Some(nodes)
 }
 
-/// The controller in the name of a channel where no package stands before it: `MC0` of `MC0 CHANNEL B`. Clients' firmware
-/// names four channels of 16 or 32 bits there also where the memory fitted is 64 bits wide and fills the controller.
+/// The controller in the name of a channel without a package before it: `MC0` of `MC0 CHANNEL B`. Firmware of clients lists four channels
+/// of 16 or 32 bits there, even if the fitted memory is 64 bits wide and fills the controller.
 fn controller(slot: &MemoryDevice) -> Option<&str> {
     let (controller, _) = slot.channel.as_deref()?.split_once(" CHANNEL ")?;
     (slot.node.is_none() && controller.starts_with("MC")).then_some(controller)
@@ -87,8 +86,8 @@ fn fills(device: &MemoryDevice, of: &str) -> bool {
     is_alike && size_of(device) > 0 && device.data_bits.is_none_or(|bits| bits >= 64)
 }
 
-/// Whether an empty entry of the firmware's table is a slot: it is named as those are that hold memory, and a client's
-/// controller has one only where its form is told.
+/// Whether an empty entry of the firmware's table is a slot: it must be named like those with memory, and a client's controller only has
+/// one if its form factor is known.
 fn is_a_slot(slots: &[&MemoryDevice], slot: &MemoryDevice) -> bool {
     let letters = |word: &str| word.chars().filter(char::is_ascii_alphabetic).count();
     let shape = |device: &MemoryDevice| -> Option<Vec<usize>> {
@@ -131,7 +130,7 @@ fn find_uneven_channels(node: Option<u32>, channels: &BTreeMap<String, u64>) -> 
         (Some(node), 1) => Some(text!("node or package {node}, channel {empty}")),
         (Some(node), _) => Some(text!("node or package {node}, channels {empty}")),
     };
-    // What lies beyond the smallest channel's share is narrower, and only programs that use as much feel it.
+    // Memory beyond the smallest channel's share has less bandwidth, and only programs that use as much notice it.
     let relevance = if channels.values().all(|size| *size > 0) { Relevance::Some } else { Relevance::All };
     let finding = RULE.report_model(loss, what).felt_by(relevance).locate(place).mend_as(RULE.name);
     Some(finding.cite(list_sizes(channels), "machine.memory_devices[].channel and .bytes"))
@@ -143,7 +142,7 @@ fn find_uneven_nodes(machine: &Machine, slots: &[&MemoryDevice]) -> Option<Findi
         let sum = nodes.entry(slot.node?).or_insert(0);
         *sum = sum.saturating_add(size_of(slot));
     }
-    // A board has slots for processors that are not there.
+    // A board has slots for absent processors.
     if machine.counts.packages.or(machine.counts.nodes).is_none_or(|there| (there as usize) < nodes.len()) {
         nodes.retain(|_, size| *size > 0);
     }

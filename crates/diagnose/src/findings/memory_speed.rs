@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-/// Devices that are named; the rest is counted.
+/// The most devices that are named; the others are counted.
 const NAMED: usize = 4;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

@@ -1,4 +1,4 @@
-//! Nodes that have CPUs and no memory: all that their CPUs touch lies on other nodes.
+//! Nodes with CPUs but without memory: all accesses of their CPUs go to other nodes.
 
 use record::machine::Node;
 
@@ -9,8 +9,8 @@ use crate::resources::MEMORY_LATENCY;
 
 /// Nodes without memory beside nodes with some.
 ///
-/// Modelled: what runs on their CPUs waits 1.5 to 1.8 times as long for memory, as between two packages by published figures.
-/// In a guest the host may have put the memory anywhere.
+/// Modelled: programs on their CPUs wait 1.5 to 1.8 times as long for memory, as between two packages in published results. In a guest the
+/// host may have placed the memory anywhere.
 pub(super) const RULE: Rule = Rule {
     name: "memoryless-nodes",
     resource: Some(MEMORY_LATENCY),

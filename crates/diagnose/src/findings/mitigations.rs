@@ -2,9 +2,9 @@
 
 use super::prelude::*;
 
-/// The cost of a system call, where mitigations on its way are active.
+/// The cost of a system call with active mitigations on its path.
 ///
-/// Modelled: against 50 to 150 ns for a system call without page-table isolation by published figures.
+/// Modelled: compared with 50 to 150 ns for a system call without page-table isolation in published results.
 pub(super) const RULE: Rule = Rule {
     name: "mitigations",
     resource: None,
@@ -38,10 +38,10 @@ const ON_THE_WAY: [&str; 10] = [
     ", BHB",
 ];
 
-/// The whole report of flaws that are met by a barrier on each way in; elsewhere the word is about switches of tasks.
+/// The whole report for flaws mitigated by a barrier at each entry; elsewhere the word refers to task switches.
 const BARRIER: &str = "Mitigation: IBPB";
 
-/// Whether a report says that something is done on each way into the kernel.
+/// Whether a report shows a mitigation at each kernel entry.
 fn is_on_the_way(report: &str) -> bool {
     // Enhanced IBRS is set once at boot.
     let report = report.replace("Enhanced / Automatic IBRS", "").replace("Enhanced IBRS", "");

@@ -1,5 +1,4 @@
-//! The rules that turn a record into findings, and the order in which findings are told. A new rule is one new file
-//! here and its line in [`RULES`].
+//! The rules that turn a record into findings, and the order of findings. A new rule is one new file here and its line in [`RULES`].
 
 mod all_core_clock;
 mod atypical;
@@ -71,15 +70,15 @@ pub use needs::Need;
 
 use crate::record_index::RecordIndex;
 
-/// What each rule looks for, and how, in the form of [`record::glossary`]; where a metric's entry says it already, none.
+/// What each rule looks for, and how, in the form of [`record::glossary`]; rules covered by a metric's entry have none.
 pub const GLOSSARY: &str = include_str!("glossary.md");
 
-/// What a rule sees: the figures of a record, in order.
+/// What a rule reads: the results of a record, in order.
 #[derive(Debug)]
 pub struct Case<'a> {
     /// The record.
     pub index: &'a RecordIndex<'a>,
-    /// What the matrices of a machine with several nodes say.
+    /// What the matrices of a machine with several nodes show.
     pub numa: Option<&'a Numa>,
 }
 
@@ -91,28 +90,27 @@ impl<'a> Deref for Case<'a> {
     }
 }
 
-/// One rule: it names what it looks for, and stays silent when its inputs are missing or its loss is not resolved.
+/// One rule: it names what it looks for, and reports nothing if inputs are missing or its loss is unresolved.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Its name, stable: findings carry it.
+    /// Its stable name, which findings carry.
     pub name: &'static str,
-    /// The resource of which its findings take, as in `diagnosis.resources[].name`; `None` where they take CPU time or
-    /// something that is none of the resources.
+    /// The resource that its findings reduce, as in `diagnosis.resources[].name`; `None` if they cost CPU time or something that is not a
+    /// resource.
     pub resource: Option<&'static str>,
-    /// What it needs of a record.
+    /// What it needs from a record.
     pub needs: &'static [Need],
     /// What it finds, if anything; called only when nothing is missing.
     pub find: fn(&Case) -> Option<Vec<Finding>>,
 }
 
 impl Rule {
-    /// The first of its needs that the record does not meet; `None` when it can look, and when this machine cannot have what
-    /// it looks for.
+    /// The first need that the record does not meet; `None` if the rule can look, or if this machine cannot have what it looks for.
     pub fn missing(&self, case: &Case) -> Option<&'static str> {
         self.needs.iter().find(|need| !need.is_met(case)).map(|need| need.what)
     }
 
-    /// What it finds; nothing where something is missing.
+    /// What it finds; nothing if something is missing.
     pub fn findings(&self, case: &Case) -> Vec<Finding> {
         if self.missing(case).is_some() {
             return Vec::new();
@@ -175,14 +173,14 @@ pub const RULES: &[Rule] = &[
     wakeup_outlier::RULE,
 ];
 
-/// Rules that see one cause from different sides, the widest view first.
+/// Rules that find one cause from different sides, the widest view first.
 const ONE_CAUSE: [&[&str]; 2] = [
     &[other_load::RULE.name, taken_by_kernel::RULE.name, bandwidth_shared::RULE.name],
     &[stolen_by_hypervisor::RULE.name, steal::RULE.name],
 ];
 
-/// The findings of all rules, one a cause, by what their losses weigh, of which the severity follows; then by the rule's name. What
-/// others took stands above all, since all else was measured in what they left.
+/// The findings of all rules, one per cause, ordered by the weight of their losses, which also decides the severity; then by the rule's
+/// name. CPU time lost to others comes first, since everything else was measured in the rest.
 pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| rule.findings(case)).collect();
     for finding in &mut found {
@@ -208,7 +206,7 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     found
 }
 
-/// That several packages are shown as one node, where they are.
+/// The finding that several packages are shown as one node, if so.
 pub(crate) fn numa_off(index: &RecordIndex) -> Option<Finding> {
     numa_off::RULE.findings(&Case { index, numa: None }).into_iter().next()
 }
@@ -219,14 +217,13 @@ pub fn takes_cpu_time(rule: &str) -> bool {
     rules.iter().any(|one| one.name == rule)
 }
 
-/// Whether findings of this rule cost time of rare wake-ups, not of the median.
+/// Whether findings of this rule affect rare wake-ups, not the median.
 pub fn takes_from_tail(rule: &str) -> bool {
     rule == preemption::RULE.name
 }
 
-/// What others took of a busy thread's time is what the run lost to them, where that was measured: what the measuring threads waited
-/// for a CPU also holds their waiting for each other. The loops ran for a part of the run: over all of it no more was lost than others
-/// used.
+/// Time lost to others by a busy thread is the run's loss to them, if it was measured: the time measuring threads waited for a CPU includes
+/// their waits for each other. The loops ran for a part of the run: over all of it no more was lost than others used.
 fn prefer_busy_loops(case: &Case, found: &mut [Finding]) {
     let costs = |rule: &Rule| {
         let rule = rule.name;
@@ -250,8 +247,8 @@ fn prefer_busy_loops(case: &Case, found: &mut [Finding]) {
     (other.severity, other.place, other.loss, other.confidence) = (severity, place, loss, confidence);
 }
 
-/// Makes the findings of these rules one: the first that knows a cost, else the first. It costs what the dearest of those that were
-/// measured does, and what the others saw is its evidence. A model stands for it only where nothing was measured.
+/// Merges the findings of these rules into one: the first with a known cost, else the first. Its cost is the highest measured one, and the
+/// others become its evidence. A model counts only if nothing was measured.
 fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
     let rank = |finding: &Finding| rules.iter().position(|rule| *rule == finding.rule);
     let mut same: Vec<Finding> = found.extract_if(.., |finding| rank(finding).is_some()).collect();
@@ -259,12 +256,12 @@ fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
     let mut same = same.into_iter();
     let Some(mut head) = same.next() else { return };
     for finding in same {
-        // Of one thing that is lost the dearest counts; shares of CPU time and of bandwidth are two.
+        // Of several losses of one thing the largest counts; shares of CPU time and of bandwidth are two things.
         let is_dearer = finding.resource == head.resource && share_of(&finding.loss) > share_of(&head.loss);
         if finding.measured && (!head.measured || is_dearer) {
             let Finding { severity, place, loss, relevance, measured, confidence, resource, .. } =
                 finding.clone();
-            // Which CPUs lose time is worth telling; a resource is of all of them.
+            // The CPUs that lose time are worth naming; a resource belongs to all of them.
             let place = if resource.is_none() { place } else { head.place };
             head = Finding { severity, place, loss, relevance, measured, confidence, resource, ..head };
         }
@@ -274,8 +271,8 @@ fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
     found.push(head);
 }
 
-/// Drops that a headline is worse than its like where another finding of it costs as much: that one is the cause. A load on large pages,
-/// which is what memory latency is judged by, has none of the causes that other findings of it have.
+/// Drops the finding of an atypical headline if another finding on it costs as much: that one is the cause. A load on large pages, which
+/// decides memory latency, has none of the causes of its other findings.
 fn drop_explained(found: &mut Vec<Finding>) {
     let costs: Vec<(Option<String>, f64)> = found
         .iter()
@@ -290,7 +287,7 @@ fn drop_explained(found: &mut Vec<Finding>) {
     });
 }
 
-/// The rules that could not look, each with what it misses, in the order of [`RULES`].
+/// The rules that could not look, each with what is missing, in the order of [`RULES`].
 pub(crate) fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
     let unreported = |rule: &Rule| {
         let missing = rule.missing(case)?;
@@ -299,9 +296,9 @@ pub(crate) fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
     RULES.iter().filter_map(unreported).collect()
 }
 
-/// A finding that leans on a measurement which says of itself that it should not be leaned on is a note, and says so.
-/// Where that is for noise alone, it is as bad as the least loss that the noise leaves, at most a warning. One that leans
-/// on a single sample, as other tools' figures often are, is not as sure as its interval looks.
+/// A finding that relies on an unreliable measurement becomes a note, with that remark. If the only reason is noise, it is as severe as the
+/// smallest loss that the noise allows, at most a warning. A finding that relies on a single sample, as other tools' results often are, is
+/// less certain than its interval looks.
 fn weaken(case: &Case, finding: &mut Finding) {
     let figures = |seen: &Evidence| {
         let (from, metric) = (seen.from.clone(), seen.from.split(' ').next().unwrap_or_default());
@@ -320,7 +317,7 @@ fn weaken(case: &Case, finding: &mut Finding) {
         Some(cite_fact(says, seen.from.clone()))
     };
     let mut doubts: Vec<Evidence> = finding.evidence.iter().filter_map(doubt).collect();
-    // A figure may be cited for several reasons.
+    // A result may be cited for several reasons.
     let mut from: HashSet<String> = HashSet::new();
     doubts.retain(|doubt| from.insert(doubt.from.clone()));
     if let Some(single) = single.filter(|single| doubts.iter().all(|doubt| doubt.from != single.from)) {
@@ -346,7 +343,7 @@ fn weaken(case: &Case, finding: &mut Finding) {
     }
 }
 
-/// The verdict when it says that something is lost.
+/// The verdict if it shows a loss.
 fn costs(loss: Verdict) -> Option<Verdict> {
     matches!(loss, Verdict::Costs { .. }).then_some(loss)
 }

@@ -6,10 +6,9 @@ use record::metrics;
 /// Something that a rule needs of a record.
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
-    /// What it is, as a report names it where it is missing.
+    /// What it is, as a report names it if it is missing.
     pub what: &'static str,
-    /// Whether the record holds it; and where this machine cannot have what the rule looks for, for siblings that no core
-    /// has are not missing.
+    /// Whether the record has it, or this machine cannot have what the rule looks for: siblings are not missing on cores without SMT.
     is_met: fn(&Case) -> bool,
 }
 
@@ -29,7 +28,7 @@ pub(super) const MEMORY_DEVICES: Need = Need::new("memory devices (SMBIOS)", |ca
     crate::memory_channels::are_made_up(&case.record.machine)
         || !case.record.machine.memory_devices.is_empty()
 });
-/// Looks at where the CPUs are; of one CPU there is nothing to look at.
+/// Checks of CPU placement; a single CPU needs none.
 pub(super) const LOOKS: Need = Need::new("placement checks of the CPUs (linespeed run)", |case| {
     case.record.machine.allowed_cpus().len() < 2 || case.shape().is_some()
 });

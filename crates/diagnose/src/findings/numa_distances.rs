@@ -4,7 +4,7 @@ use super::numa_latency::{MATRIX, has_nodes};
 use super::prelude::*;
 use crate::resources::MEMORY_LATENCY;
 
-/// The firmware's distances against the measured latencies.
+/// The firmware's distances compared with the measured latencies.
 pub(super) const RULE: Rule = Rule {
     name: "numa-distances",
     resource: Some(MEMORY_LATENCY),

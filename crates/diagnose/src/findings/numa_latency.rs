@@ -8,10 +8,10 @@ use crate::comparison::datum::Datum;
 use crate::comparison::nodes::{Reach, Timed, find_reaches};
 use crate::resources::{MEMORY_BANDWIDTH, MEMORY_LATENCY};
 
-/// Latency and bandwidth over all pairs of nodes against those of each node's own memory.
+/// Latency and bandwidth over all pairs of nodes compared with those of each node's local memory.
 ///
-/// The matrix is measured; that accesses spread evenly over all nodes is the model. A record without a matrix may hold
-/// single figures of own and other nodes' memory, as other tools print them; then these serve.
+/// The matrix is measured; that accesses spread evenly over all nodes is the model. A record without a matrix may have
+/// single results of local and other nodes' memory, as other tools print them; then these are used.
 pub(super) const RULE: Rule =
     Rule { name: "numa-latency", resource: Some(MEMORY_LATENCY), needs: &[MATRIX], find };
 
@@ -21,7 +21,7 @@ pub(super) fn has_nodes(case: &Case) -> bool {
     machine.counts.nodes.unwrap_or(0) > 1 || machine.nodes.len() > 1
 }
 
-/// Figures between the nodes, where there are several.
+/// Results between the nodes, if there are several.
 pub(super) const MATRIX: Need = Need::new("latency or bandwidth between nodes", |case| {
     !has_nodes(case) || case.numa.is_some() || find_reach(case).is_some()
 });
@@ -38,13 +38,13 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.felt_by(Relevance::Some).mend_as(RULE.name)])
 }
 
-/// Single figures of own and other nodes' memory, where there is no matrix. Not where the own node would be a guess.
+/// Single results of local and other nodes' memory, if there is no matrix. Not if the local node would be a guess.
 fn find_reach(case: &Case) -> Option<Reach> {
     let reported = |reach: &Reach| reach.other.is_some() && !reach.guessed && reach.own.unfit.is_none();
     find_reaches(case.record).into_iter().find(reported)
 }
 
-/// The finding from single figures: there is no interval, so none is claimed.
+/// The finding from single results: without an interval none is given.
 fn find_single_cost(case: &Case, reach: &Reach) -> Option<Finding> {
     let other = reach.other.as_ref()?;
     let loss = modelled(1.0 - 1.0 / reach.ignoring())?;
@@ -58,7 +58,7 @@ fn find_single_cost(case: &Case, reach: &Reach) -> Option<Finding> {
     };
     let nodes = if case.record.machine.nodes.len() > 1 { "machine.nodes" } else { "machine.counts.nodes" };
     let what = match reach.timed {
-        // With many loads in flight that is no latency.
+        // With many loads in flight this is not a latency.
         Timed::Stream(_) => text!(
             "a program that ignores NUMA nodes takes {factor} as long per element of memory as with local memory",
             factor = Value::Factor(reach.ignoring())

@@ -8,10 +8,10 @@ use super::prelude::*;
 use crate::memory_channels;
 use crate::resources::MEMORY_LATENCY;
 
-/// One node and two packages or more, on a real machine.
+/// One node and at least two packages, on a physical machine.
 ///
-/// Modelled: of p packages, (p − 1) ÷ p of the accesses go to another one, at 1.5 to 1.8 times the local latency by
-/// published figures of two Xeon packages; with nodes a program could have all of them local.
+/// Modelled: with p packages, (p − 1) ÷ p of the accesses go to another one, at 1.5 to 1.8 times the local latency in published results of
+/// two Xeon packages; with nodes a program could have all of them local.
 pub(super) const RULE: Rule = Rule {
     name: "numa-off",
     resource: Some(MEMORY_LATENCY),

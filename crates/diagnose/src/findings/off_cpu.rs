@@ -2,7 +2,8 @@
 
 use super::prelude::*;
 
-/// User and system time of a command against its run time. What `linespeed stat` itself runs it watches, and says more.
+/// User and system time of a command compared with its run time. Commands run by `linespeed stat` itself are analysed
+/// in more detail.
 pub(super) const RULE: Rule = Rule { name: "off-cpu-command", resource: None, needs: &[], find };
 
 /// Commands that end sooner are all starting and ending, s.

@@ -1,8 +1,8 @@
-//! CPUs that are there but switched off.
+//! CPUs that are present but switched off.
 
 use super::prelude::*;
 
-/// CPUs present that are not online.
+/// Present CPUs that are not online.
 pub(super) const RULE: Rule = Rule {
     name: "offline-cpus",
     resource: None,
@@ -59,7 +59,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }])
 }
 
-/// How many siblings of cores that run may be offline: Linux tells nothing of where an offline CPU lies.
+/// How many siblings of running cores may be offline: Linux does not report where an offline CPU is.
 fn missing_siblings(machine: &Machine, smt: Option<&str>, online: u32) -> u32 {
     if matches!(smt, Some("notsupported" | "notimplemented"))
         || !(machine.architecture.is_empty() || machine.architecture.contains("86"))
@@ -73,8 +73,8 @@ fn missing_siblings(machine: &Machine, smt: Option<&str>, online: u32) -> u32 {
     }
 }
 
-/// Whether the CPUs offline are threads of cores that run. POWER's kernels give the threads of a core consecutive numbers,
-/// and long had no SMT control: with SMT off every eighth CPU is online, with two threads the next one, too.
+/// Whether the offline CPUs are threads of running cores. POWER kernels number the threads of a core consecutively, and long had no SMT
+/// control: with SMT off every eighth CPU is online, with two threads also the next one.
 fn are_threads_of_power(machine: &Machine) -> bool {
     let is_alike = |threads: usize| {
         let mut cores = machine.cpus.chunks(threads).map(|core| core.iter().map(|cpu| cpu.online));

@@ -5,14 +5,12 @@ use super::{quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
 use crate::culprits;
 
-/// CPU time that others used during the run; where the record does not tell that, the load average when it began, which
-/// may be of what has ended.
+/// CPU time that others used during the run; if the record lacks it, the load average at its start, which may include ended processes.
 ///
-/// Modelled: n CPUs shared fairly by n threads and L others leave the threads n ÷ (n + L) of the time. Others that were
-/// held up by the measuring itself used less than they wanted: where no CPU was idle L is the load average, if it stood
-/// there before and after, without what the measuring was of it. Where the measuring threads' own waiting for a CPU is known
-/// that is the loss, as far as others can have caused it. A command, which may wait for other things, is held up for as long
-/// as it ran, times L ÷ n, at most.
+/// Modelled: n CPUs shared fairly by n threads and L others leave the threads n ÷ (n + L) of the time. Others held up by the measurement
+/// itself used less than they wanted: if no CPU was idle, L is the load average, provided it was there before and after, minus the
+/// measurement's share. If the measuring threads' own wait for a CPU is known, that is the loss, as far as others can have caused it. A
+/// command, which may wait for other things, is held up for at most its run time times L ÷ n.
 pub(super) const RULE: Rule = Rule {
     name: "other-load",
     resource: None,
@@ -29,10 +27,10 @@ pub(super) const RULE: Rule = Rule {
 /// With less idle time than this share of the busy time no CPU was free for what others wanted.
 const IDLE: f64 = 0.1;
 
-/// By so much the CPU time of a CPU may be wrong: a tick at either end.
+/// The error of a CPU's CPU time: one tick at either end.
 const TICKS: f64 = 0.02;
 
-/// [`used_meanwhile`] of a run that is long enough for ticks.
+/// [`used_meanwhile`] for a run long enough for ticks.
 fn used(case: &Case) -> Option<Used> {
     used_meanwhile(case).filter(|used| used.seconds >= LEAST_SECONDS)
 }
@@ -53,14 +51,14 @@ fn used_meanwhile(case: &Case) -> Option<Used> {
     // Others that take nothing from a program that never stops wait for what it leaves (nice 19, SCHED_IDLE), or are gone.
     let wanted = stood.filter(|load| full && *load > used && !give_way(case)).unwrap_or(used);
     let of_commands = is_of_commands(case);
-    // More than others had they did not take: what waits for another thread of ours is none of theirs.
+    // Others cannot take more than they used: waits for another thread of ours are not due to them.
     let ready = after.own_ready_seconds.filter(|_| !of_commands).map(|ready| ready.min(used * seconds));
     let waited = ready.filter(|ready| *ready >= 0.0 && own > 0.0).map(|ready| ready / (ready + own));
     let own = of_commands.then_some((own / seconds).max(0.0));
     used.is_finite().then_some(Used { used, wanted, own, waited, seconds })
 }
 
-/// The share of all CPUs' time that others used during the run, where it was long enough for ticks.
+/// The share of all CPUs' time that others used during the run, if it was long enough for ticks.
 pub(super) fn used_share(case: &Case) -> Option<f64> {
     let cpus = case.record.machine.counts.cpus_online.filter(|cpus| *cpus > 0)?;
     Some((used(case)?.used / f64::from(cpus)).clamp(0.0, 1.0))
@@ -78,8 +76,8 @@ fn give_way(case: &Case) -> bool {
     yielded(case).is_some()
 }
 
-/// What others took of the busy thread that lost most to them, where the steal time was measured and that is next to nothing.
-/// Bursts whose interval reaches 0 are no such thing.
+/// The CPU time that the most affected busy thread lost to others, if steal time was measured and is negligible. Bursts with an interval
+/// that reaches 0 do not count.
 fn yielded<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     let of_others = case.figures_of(metrics::STOLEN_SHARE).filter(|m| has_labels(m, &[(Label::Cause, "os")]));
     let most = of_others.max_by(|a, b| a.value().total_cmp(&b.value()))?;
@@ -90,11 +88,11 @@ fn yielded<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 struct Used {
     /// Used on average during the run.
     used: f64,
-    /// Wanted, as far as that is known.
+    /// Wanted CPUs, as far as known.
     wanted: f64,
-    /// CPUs that commands used, where nothing else was measured.
+    /// CPUs that commands used, if nothing else was measured.
     own: Option<f64>,
-    /// The share of its time for which the measuring waited for a CPU that others had, where that is known.
+    /// The share of its time for which the measurement waited for a CPU used by others, if known.
     waited: Option<f64>,
     /// How long the run took.
     seconds: f64,
@@ -150,7 +148,7 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
     Some(found.felt_by(relevance).cite_all(seen))
 }
 
-/// From the load average alone, which says nothing of the run itself.
+/// From the load average alone, which shows nothing about the run itself.
 fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
     let over =
         used_meanwhile(case).is_some_and(|used| used.used + TICKS * f64::from(cpus) / used.seconds < 0.5);

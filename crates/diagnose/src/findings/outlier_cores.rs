@@ -7,9 +7,9 @@ use record::statistics::MAD_SCALE;
 
 use super::prelude::*;
 
-/// The clock of each CPU with all at work against the median of those of its kind.
+/// The clock of each CPU with all at work compared with the median of its kind.
 ///
-/// A CPU is slower when its whole interval is, by more than the CPUs of its kind scatter among each other.
+/// A CPU is slower if its whole interval is, by more than the scatter among the CPUs of its kind.
 pub(super) const RULE: Rule = Rule {
     name: "outlier-cores",
     resource: None,
@@ -22,10 +22,10 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-/// Of fewer CPUs none is the odd one.
+/// With fewer CPUs there is no outlier.
 const FEWEST: usize = 3;
 
-/// Where the clocks of all stand.
+/// The place of all clocks.
 const CLOCKS: &str = "core.clock active=all vector=scalar";
 
 /// Whether there are cores enough for one to stand out.
@@ -33,7 +33,7 @@ fn is_many(case: &Case) -> bool {
     case.record.machine.cpus.iter().filter(|cpu| cpu.online).count() >= FEWEST
 }
 
-/// The clocks of all CPUs at work, each with its CPU where the record has that.
+/// The clocks of all CPUs at work, each with its CPU if the record has that.
 fn clocks<'a>(case: &Case<'a>) -> Vec<(&'a Measurement, Option<&'a Cpu>)> {
     let known: HashMap<u64, &Cpu> =
         case.record.machine.cpus.iter().map(|cpu| (u64::from(cpu.id), cpu)).collect();

@@ -1,11 +1,11 @@
-//! Page walks: what loads from large working sets lose on 4 KiB pages, where programs do not get larger ones.
+//! Page walks: the loss of loads from large working sets on 4 KiB pages, if programs get no larger ones.
 
 use super::huge_pages;
 use super::prelude::*;
 use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
-/// Load latency on 4 KiB against 2 MiB pages, at the largest working set measured on both; of memory only where that lay
-/// beyond the caches.
+/// Load latency on 4 KiB compared with 2 MiB pages, at the largest working set measured on both; for memory only if that exceeded the
+/// caches.
 pub(super) const RULE: Rule = Rule {
     name: "page-walk",
     resource: Some(MEMORY_LATENCY),

@@ -1,10 +1,10 @@
-//! A kernel that lets threads finish what they do in it before a more urgent one runs, where answers must be quick.
+//! A kernel in which threads finish their kernel work before a more urgent one runs, if fast responses matter.
 
 use super::prelude::*;
 use super::steal_time;
 use crate::resources::WAKE_UP;
 
-/// The tail of real-time wake-ups with idle states held off, on a kernel built or booted without full preemption.
+/// The tail of real-time wake-ups with idle states disabled, on a kernel built or booted without full preemption.
 ///
 /// Modelled: with full preemption the 99th percentile stays near the median, so that 1 − median ÷ 99th percentile of a
 /// rare wake-up is lost.
@@ -19,13 +19,13 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-/// Where a kernel that can choose has its model.
+/// Where a kernel with selectable preemption has its model.
 const MODEL: &str = "/sys/kernel/debug/sched/preempt";
 
 /// A tail this many times the median is one: the published tails of kernels with full preemption stay within it.
 const TAIL: f64 = 4.0;
 
-/// The real-time wake-ups with the longest 99th percentile, tuned where that was measured, with that percentile.
+/// The real-time wake-ups with the longest 99th percentile, tuned if measured, with that percentile.
 fn worst<'a>(case: &Case<'a>) -> Option<(&'a Measurement, f64)> {
     let at = |setting: &str| {
         case.wakeups("fifo", setting)
@@ -44,7 +44,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if p99 < TAIL * median {
         return None;
     }
-    // Beside other work the tail is that work's too: the kernel alone is judged on a machine that is otherwise idle.
+    // With other work the tail includes that work: the kernel is only judged on an otherwise idle machine.
     if steal_time::by_others(case).is_some() {
         return None;
     }

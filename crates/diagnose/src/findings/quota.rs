@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// The quota in CPUs and the CPUs allowed, where there is a quota.
+/// The quota in CPUs and the CPUs allowed, if there is a quota.
 pub(super) fn quota(case: &Case) -> Option<(f64, u32)> {
     let quota = case.record.machine.limits.cpu_quota.filter(|quota| *quota > 0.0)?;
     Some((quota, case.record.machine.counts.cpus_allowed.filter(|allowed| *allowed > 0)?))
@@ -15,7 +15,7 @@ pub(super) fn throttled_periods(case: &Case) -> Option<u64> {
     after.checked_sub(conditions.before.quota_throttled?).filter(|periods| *periods > 0)
 }
 
-/// The share of each CPU's time that the quota takes when all work, where it did stop this cgroup during the run.
+/// The share of each CPU's time that the quota withholds when all work, if it did throttle this cgroup during the run.
 pub(super) fn stopped_share(case: &Case) -> Option<f64> {
     throttled_periods(case)?;
     quota(case).map(|(quota, allowed)| 1.0 - quota / f64::from(allowed)).filter(|share| *share > 0.0)

@@ -4,18 +4,18 @@ use record::shape::Motion;
 
 use super::prelude::*;
 
-/// Looks in which two CPUs took execution units from each other.
+/// Placement checks in which two CPUs took execution units from each other.
 pub(super) const RULE: Rule = Rule { name: "shared-cores", resource: None, needs: &[needs::LOOKS], find };
 
-/// Looks from which on it is no accident.
+/// The fewest checks that exclude an accident.
 const LEAST: usize = 2;
-/// Pairs that are named.
+/// The most pairs that are named.
 const NAMED: usize = 3;
-/// From this share of the looks on, a warning.
+/// From this share of the checks on, a warning.
 const OFTEN: f64 = 0.1;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    // What firmware says of its own cores is so.
+    // Firmware is right about its own cores.
     let shape = case.shape().filter(|_| case.record.machine.is_virtual())?;
     let hidden: Vec<_> = shape.shared_cores.iter().filter(|pair| !pair.shown).collect();
     let of = |states: &Option<record::live::Share>| {

@@ -1,9 +1,9 @@
-//! What siblings are worth: the kernel counts each as a CPU.
+//! What siblings add: the kernel counts each as a CPU.
 
 use super::prelude::*;
 
-/// Throughput of all siblings of a core against one alone: less than one is a loss, hardly more than one means that
-/// capacity should be counted in cores, and much more that it should be counted in CPUs.
+/// Throughput of all siblings of a core compared with one alone. Less than one is a loss; hardly more than one means
+/// that capacity should be counted in cores, much more that it should be counted in CPUs.
 pub(super) const RULE: Rule = Rule {
     name: "smt-yield",
     resource: None,
@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-/// A sibling is worth little below this share of a core, and much above the other: a quarter to each side of a half.
+/// A sibling adds little below this share of a core, and much above the other: a quarter to each side of a half.
 const LITTLE: f64 = 0.25;
 const MUCH: f64 = 0.75;
 
@@ -62,7 +62,7 @@ fn cite_yield(m: &Measurement) -> Evidence {
     cite_fact(says, m)
 }
 
-/// Siblings that are worth much less or much more than half a core.
+/// Siblings that add much less or much more than half a core.
 fn find_worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
     let usual = median(yields.iter().map(|m| m.value()))?;
     let each = (usual - 1.0) / (siblings - 1.0);

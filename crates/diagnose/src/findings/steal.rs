@@ -1,9 +1,9 @@
-//! CPU time that the hypervisor says it gave to others while this machine wanted to run.
+//! CPU time that the hypervisor reports as given to others while this machine wanted to run.
 
 use super::prelude::*;
 use super::steal_time;
 
-/// Steal during the run, by the kernel's account.
+/// Steal time during the run, as the kernel accounts it.
 pub(super) const RULE: Rule = Rule {
     name: "steal",
     resource: None,
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-/// Seconds of steal below which it may be chance: the kernel counts it in ticks of 10 ms.
+/// Less steal time, in seconds, may be chance: the kernel counts it in ticks of 10 ms.
 const FEW_TICKS: f64 = 0.05;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -28,7 +28,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss = modelled(share)?;
     let taken = lost_share(&loss);
     let says = text!("steal time during the run: {share} of all CPU time", share = taken.clone());
-    // The kernel counts as steal what a cap withholds, too.
+    // The kernel also counts time withheld by a cap as steal.
     let cap = steal_time::cap(case);
     let what = if cap.is_some() {
         text!("steal-by-cap", "a CPU cap of the hypervisor withholds {taken} of this guest's CPU time")

@@ -10,7 +10,7 @@ pub(super) const CAUSE: Need = Need::new("the cause of stolen time (/proc/interr
     case.figures_of(metrics::STOLEN_SHARE).any(|m| m.labels.word(Label::Cause).is_some())
 });
 
-/// Whether a record tells how much time was stolen, and whose it is.
+/// Whether a record has the amount and the cause of lost time.
 pub(super) fn is_known(case: &Case) -> bool {
     [SHARE, CAUSE].iter().all(|need| need.is_met(case))
 }
@@ -23,7 +23,7 @@ pub(super) struct StealTime<'a> {
     pub gap: Option<&'a Measurement>,
     /// The CPUs that lose about as much.
     pub cpus: CpuList,
-    /// The loss of those, the mean over them.
+    /// Their loss, the mean over them.
     pub loss: Verdict,
     /// The share taken of all CPUs together, and how many they are.
     pub of_all: (f64, usize),
@@ -74,7 +74,7 @@ impl StealTime<'_> {
 /// A share by up to this factor above the quota's is still the quota's: stops come in whole periods.
 const OF_QUOTA: f64 = 1.25;
 
-/// What other tasks and interrupts took, where that is more than a quota of this cgroup explains.
+/// Time lost to other tasks and interrupts, if it exceeds what a quota of this cgroup explains.
 pub(super) fn by_others<'a>(case: &Case<'a>) -> Option<StealTime<'a>> {
     let stolen = worst(case, "os")?;
     let by_quota =
@@ -85,18 +85,18 @@ pub(super) fn by_others<'a>(case: &Case<'a>) -> Option<StealTime<'a>> {
 /// CPUs that lose at least this share of what the worst one does lose by the same.
 const ALIKE: f64 = 0.5;
 
-/// Between what the share of a CPU lies.
+/// The interval of a CPU's share.
 fn spread(m: &Measurement) -> (f64, f64) {
     m.interval().unwrap_or((m.summary.min, m.summary.max))
 }
 
-/// The mean share of CPUs, and between what it lies.
+/// The mean share of CPUs, and its interval.
 fn mean(all: &[&Measurement]) -> (f64, (f64, f64)) {
     let over = |of: &dyn Fn(&Measurement) -> f64| all.iter().map(|m| of(m)).sum::<f64>() / all.len() as f64;
     (over(&Measurement::value), (over(&|m| spread(m).0), over(&|m| spread(m).1)))
 }
 
-/// The time taken with this cause, where any CPU loses more than [`RESOLUTION`].
+/// The time lost to this cause, if any CPU loses more than [`RESOLUTION`].
 pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<StealTime<'a>> {
     let of_cause = case.figures_of(metrics::STOLEN_SHARE).filter(|m| has_labels(m, &[(Label::Cause, cause)]));
     let all: Vec<&Measurement> = of_cause.filter(|m| m.value().is_finite()).collect();
@@ -112,15 +112,15 @@ pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<StealTim
     Some(StealTime { worst, gap, cpus, loss, of_all: (of_all, all.len()), between, cause })
 }
 
-/// Whether gaps are all about as long as each other and long: the mark of a cap that stops a virtual CPU when its
-/// share of a period is spent, where neighbours take what they happen to need.
+/// Whether gaps are long and about equal: the mark of a cap that stops a virtual CPU when its share of a period is used up, while
+/// neighbours take irregular amounts.
 pub(super) fn is_a_cap(gap: &Measurement) -> bool {
     let long = gap.summary.p95.unwrap_or(gap.summary.max);
     // Periods of caps are 10 to 100 ms, so that what is left of them is longer than a scheduler's turn of a few ms.
     gap.value() >= 5e6 && long <= gap.value() * 1.5
 }
 
-/// The gaps on the worst CPU from which time was taken from below, where they look as a cap makes them.
+/// The gaps on the CPU that loses most time from below, if they look like a cap's.
 pub(super) fn cap<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     let gaps = case
         .figures_of(metrics::STOLEN_GAP)
@@ -128,7 +128,7 @@ pub(super) fn cap<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     gaps.max_by(|a, b| a.value().total_cmp(&b.value()))
 }
 
-/// What says that gaps are a cap's.
+/// The evidence that gaps come from a cap.
 pub(super) fn cite_cap(gap: &Measurement) -> Evidence {
     cite_fact(CAPPED, gap)
 }

@@ -5,14 +5,14 @@ use super::steal_time;
 use super::steal_time::{cite_quickest, is_a_cap, quickest, worst};
 use crate::resources::DEFAULT_SLACK_NS;
 
-/// The share stolen with no interrupt or switch of this kernel behind it; and, where the share is small, gaps that are
-/// longer than the quickest wake-ups here.
+/// The stolen share without an interrupt or switch of this kernel behind it; and, if the share is small, gaps longer
+/// than the fastest wake-ups here.
 pub(super) const RULE: Rule =
     Rule { name: "stolen-below", resource: None, needs: &[steal_time::SHARE, steal_time::CAUSE], find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let mut found = find_share(case).or_else(|| find_gaps(case))?;
-    // A CPU that is moved stands still meanwhile.
+    // A CPU that is being moved stops meanwhile.
     let gaps = case.figures_of(metrics::STOLEN_GAP).chain(case.figures_of(metrics::STOLEN_SHARE));
     let moved = |m| Some((case.moved_during(m)?, m));
     if let Some((says, m)) = gaps.filter_map(moved).next() {
@@ -61,7 +61,7 @@ fn find_share(case: &Case) -> Option<Finding> {
 /// Gaps that cost no throughput to speak of and that a program waits for all the same.
 fn find_gaps(case: &Case) -> Option<Finding> {
     let wakeups = quickest(case);
-    // Where wake-ups were not measured: the timer slack, which programs that sleep wait anyway.
+    // Without wake-up measurements: the timer slack, which sleeping programs wait anyway.
     let usual = wakeups.map_or(DEFAULT_SLACK_NS, Measurement::value);
     let below =
         case.figures_of(metrics::STOLEN_GAP).filter(|gap| has_labels(gap, &[(Label::Cause, "below")]));

@@ -4,7 +4,7 @@ use super::clock_holders::by_heat;
 use super::prelude::*;
 use crate::resources::CORE;
 
-/// The kernel's count of throttling for heat, after against before.
+/// The kernel's count of thermal throttling, after compared with before.
 pub(super) const RULE: Rule = Rule {
     name: "throttled",
     resource: Some(CORE),

@@ -1,11 +1,11 @@
-//! Ordinary threads wake late because somebody raised the timer slack above Linux's default.
+//! Ordinary threads wake late because the timer slack was raised above Linux's default.
 
 use record::statistics::Summary;
 
 use super::prelude::*;
 use crate::resources::{DEFAULT_SLACK_NS, WAKE_UP, wake_up_cpu};
 
-/// SCHED_OTHER wake-up latency as the machine is, against the same with 1 ns of slack.
+/// SCHED_OTHER wake-up latency with the machine as is, compared with 1 ns of slack.
 pub(super) const RULE: Rule = Rule {
     name: "timer-slack",
     resource: Some(WAKE_UP),
@@ -49,7 +49,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![finding])
 }
 
-/// Whether what was measured tuned had idle states held off.
+/// Whether the tuned measurement had idle states disabled.
 fn held_off(case: &Case) -> bool {
     let refused = |coverage: &Coverage| {
         coverage.what == Coverage::TUNED_WAKEUP && coverage.is_for(&Coverage::IDLE_STATES_NOT_HELD)

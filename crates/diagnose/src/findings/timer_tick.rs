@@ -1,10 +1,10 @@
-//! Timers that are only as fine as the kernel's tick: whoever sleeps wakes with the next one.
+//! Timers only as fine as the kernel's tick: sleeping threads wake at the next one.
 
 use super::prelude::*;
 use super::steal_time::{cite_quickest, quickest};
 use crate::resources::{DEFAULT_SLACK_NS, WAKE_UP};
 
-/// Wake-ups that are spread evenly over a tick, as they are without high-resolution timers.
+/// Wake-ups spread evenly over a tick, as without high-resolution timers.
 ///
 /// Modelled: with them an ordinary thread waits for its timer slack of 50 µs; half and twice of it are the ends of the
 /// interval.
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-/// Wake-ups that are spread over a tick have their median near its half, and none comes much later than the tick.
+/// Wake-ups spread over a tick have their median near half of it, and none comes much later than the tick.
 const MIDDLE: std::ops::RangeInclusive<f64> = 0.25..=0.75;
 const LATEST: f64 = 1.25;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::prelude::*;
 
-/// The core clock beside 512-bit or 256-bit work against the clock beside plain work.
+/// The core clock during 512-bit or 256-bit work compared with that during plain work.
 pub(super) const RULE: Rule =
     Rule { name: "vector-clock", resource: None, needs: &[needs::CORE_CLOCK], find };
 
@@ -39,7 +39,7 @@ fn find_slow_vectors(
     plain: &HashMap<CpuAndLoad, &Measurement>,
 ) -> Option<Finding> {
     let at_work = |active| clocks.iter().copied().filter(move |m| has_labels(m, &[(Label::Active, active)]));
-    // With all cores at work where that was measured: it is how such programs run.
+    // With all cores at work if measured: such programs run like that.
     let active = if at_work("all").next().is_some() { "all" } else { "one" };
     let mut pairs: Vec<_> = at_work(active)
         .filter_map(|wide| {

@@ -1,4 +1,4 @@
-//! A CPU whose longest wake-up lies far beyond those of all others, which agree.
+//! A CPU whose longest wake-up far exceeds those of all others, which agree.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-/// Of fewer CPUs none is the odd one.
+/// With fewer CPUs there is no outlier.
 const FEWEST: usize = 3;
-/// The others agree if the longest of theirs is at most so many times the shortest: longest wake-ups scatter.
+/// The others agree if their longest is at most this many times their shortest: longest wake-ups scatter.
 const AGREE: f64 = 3.0;
-/// And the odd one takes so many times as long as any of them.
+/// The outlier takes at least this many times as long as any of them.
 const FAR: f64 = 10.0;
 
 fn longest(m: &Measurement) -> f64 {

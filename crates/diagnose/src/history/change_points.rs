@@ -1,43 +1,43 @@
 //! Where a series of values changed its level.
 //!
-//! A series is cut where a weighted likelihood ratio of two levels against one is greatest, if chance would hardly make so great a
-//! one; then each part by itself (hierarchical division, as E-divisive does: Matteson and James, JASA 109:334, 2014). How likely
-//! chance makes it is found by permutation: without a change every order of the values is as likely, whatever their distribution
-//! and however wide the interval of each, so that a series without change is cut in no more than [`WRONG`] of cases. A value's
-//! weight is the inverse of its variance by its own interval and the usual one of the series: runs differ by more than what one
-//! run sees. Values that drift or depend on the ones before them are not exchangeable: of these it tells that they changed.
+//! A series is cut where a weighted likelihood ratio of two levels against one is greatest, if chance is unlikely to produce that ratio;
+//! then each part is cut by itself (hierarchical division, as in E-divisive: Matteson and James, JASA 109:334, 2014). A permutation test
+//! gives the probability: without a change every order of the values is equally likely, whatever their distribution and the width of each
+//! interval. So a series without change is cut in at most [`WRONG`] of cases. A value's weight is the inverse of its variance, from its own
+//! interval and the series' usual one: runs differ by more than one run shows. Values that drift or depend on earlier ones are not
+//! exchangeable: for them the test only shows that they changed.
 
 use record::difference::WRONG;
 
-/// Records on each side of a change: one alone may be a slip.
+/// Records on each side of a change: a single one may be an outlier.
 const LEAST_SIDE: usize = 2;
-/// Orders that are drawn.
+/// Number of random orders.
 const ORDERS: u32 = 1999;
-/// Where the sequence of orders begins: the same records are told the same way each time.
+/// The seed of the orders: the same records give the same answer each time.
 const SEED: u64 = 0x6c69_6e65_7370_6565;
 
-/// A value with its standard deviation, 0 where that is not known.
+/// A value with its standard deviation, 0 if unknown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Value {
     pub(super) value: f64,
     pub(super) deviation: f64,
 }
 
-/// Where a series was cut: the index of the first value of the later part, and the chance.
+/// Where a series was cut: the index of the later part's first value, and the probability by chance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cut {
     pub(super) at: usize,
     pub(super) chance: f64,
 }
 
-/// The fewest values in which a change can be told at all when so many series are looked at together: n values have n over n ÷ 2
-/// halves, and two of these orders are as clear as the clearest.
+/// The fewest values in which a change can be detected when this many series are tested together: n values have n over n ÷ 2 halves, and
+/// two of these orders are as clear as the clearest.
 pub(super) fn least_values(series: usize) -> usize {
     let halves = |n: usize| (0..n / 2).map(|i| (n - i) as f64 / (i + 1) as f64).product::<f64>();
     (2 * LEAST_SIDE..64).find(|n| 2.0 / halves(*n) <= WRONG / series.max(1) as f64).unwrap_or(64)
 }
 
-/// The cuts of a series in its order, `series` being looked at together.
+/// The cuts of a series in order; `series` are tested together.
 pub(super) fn find_cuts(values: &[Value], series: usize) -> Vec<Cut> {
     let mut cuts = Vec::new();
     let mut chance = Chance(SEED);
@@ -56,8 +56,7 @@ fn weigh(values: &[Value]) -> Vec<(f64, f64)> {
     values.iter().map(|value| (value.value, least / (value.deviation.powi(2) + least))).collect()
 }
 
-/// What a part must have to be cut: so many values, since of fewer no order is rare enough, however it is drawn; and at most this
-/// chance.
+/// What a part needs to be cut: this many values, since with fewer no order is rare enough; and at most this probability by chance.
 #[derive(Clone, Copy)]
 struct Bounds {
     least: usize,
@@ -76,7 +75,7 @@ fn divide(values: &[(f64, f64)], begin: usize, bounds: Bounds, chance: &mut Chan
     divide(after, begin + at, bounds, chance, cuts);
 }
 
-/// Where the levels of both sides differ most clearly, and how clearly: the weighted squares that one level leaves and two do not.
+/// Where the levels of both sides differ most clearly, and how clearly: the reduction of weighted squares from one level to two.
 fn best_cut(values: &[(f64, f64)]) -> Option<(usize, f64)> {
     let last = values.len().checked_sub(LEAST_SIDE)?;
     let (all, weight) = values.iter().fold((0.0, 0.0), |(sum, all), (v, w)| (sum + v * w, all + w));
@@ -96,14 +95,14 @@ fn best_cut(values: &[(f64, f64)]) -> Option<(usize, f64)> {
     best.filter(|(_, clear)| *clear > 0.0)
 }
 
-/// How often an order of chance is cut as clearly; `None` where that is too often.
+/// How often a random order is cut as clearly; `None` if that is too often.
 fn test(values: &[(f64, f64)], clear: f64, most: f64, chance: &mut Chance) -> Option<f64> {
     let allowed = (most * f64::from(ORDERS + 1)) as u32;
     let mut order = values.to_vec();
     let mut as_clear = 0;
     for _ in 0..ORDERS {
         chance.shuffle(&mut order);
-        // The same cut in another order of adding differs in the last digits.
+        // The same cut summed in another order differs in the last digits.
         as_clear += u32::from(best_cut(&order).is_some_and(|(_, other)| other >= clear * (1.0 - 1e-9)));
         if as_clear + 1 > allowed {
             return None;
@@ -112,7 +111,7 @@ fn test(values: &[(f64, f64)], clear: f64, most: f64, chance: &mut Chance) -> Op
     Some(f64::from(as_clear + 1) / f64::from(ORDERS + 1))
 }
 
-/// A sequence that looks like chance (SplitMix64).
+/// A pseudo-random sequence (SplitMix64).
 struct Chance(u64);
 
 impl Chance {

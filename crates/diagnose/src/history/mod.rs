@@ -1,5 +1,5 @@
-//! One machine's figures over its records: each headline, where its level changed, and what differs between the two records around
-//! a change.
+//! One machine's results over its records: each headline, where its level changed, and what differs between the two records around a
+//! change.
 
 mod change_points;
 
@@ -18,23 +18,23 @@ use change_points::{Value, find_cuts, least_values};
 /// Half a 95 % interval of a normal distribution, in standard deviations.
 const HALF_INTERVAL: f64 = 1.96;
 
-/// What is kept of one record of a machine.
+/// What is saved of one record of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past {
     /// Its file and time.
     pub moment: Moment,
     /// The host's name.
     pub host: String,
-    /// When its run was over, seconds since 1970.
+    /// When its run ended, seconds since 1970.
     pub over: u64,
-    /// What kind of machine it is of.
+    /// The kind of its machine.
     pub kind: crate::Kind,
     facts: Vec<Option<String>>,
     figures: Vec<RowFigure>,
 }
 
 impl Past {
-    /// Of a record: its headlines, or the figures of these metrics and the headlines of these names.
+    /// From a record: its headlines, or the results of these metrics and the headlines of these names.
     pub fn from_record(record: &Record, path: std::path::PathBuf, asked: &[String]) -> Option<Self> {
         let at = record::date::seconds(&record.started)?;
         let facts = tell_facts(record);
@@ -48,13 +48,13 @@ impl Past {
         })
     }
 
-    /// Whether it has any of the figures that were asked for.
+    /// Whether it has any of the requested results.
     pub fn has_figures(&self) -> bool {
         !self.figures.is_empty()
     }
 }
 
-/// Headlines that there are.
+/// All headlines.
 pub const HEADLINES: [&str; 4] = [
     crate::resources::CORE,
     crate::resources::MEMORY_BANDWIDTH,
@@ -62,7 +62,7 @@ pub const HEADLINES: [&str; 4] = [
     crate::resources::WAKE_UP,
 ];
 
-/// Headlines and rows that are asked for, each as a figure; a headline's metric is its name.
+/// The requested headlines and rows, each as a result; a headline's metric is its name.
 fn figures(record: &Record, asked: &[String]) -> Vec<RowFigure> {
     let is_asked = |name: &str| asked.iter().any(|asked| asked.replace('-', " ") == name.replace('-', " "));
     let rows = crate::row_figures(record);
@@ -70,7 +70,7 @@ fn figures(record: &Record, asked: &[String]) -> Vec<RowFigure> {
     let headlines =
         headlines.map(|headline| headline.resource).filter(|one| asked.is_empty() || is_asked(&one.name));
     let headline = |one: Resource| {
-        // The interval is that of the figure which the headline is.
+        // The interval is that of the result behind the headline.
         let same = |value: f64| (value - one.delivered).abs() <= one.delivered.abs() * 1e-9;
         let figure = record.measurements.iter().find(|m| m.unit == one.unit && same(m.value()));
         let row = || rows.iter().find(|row| row.figure.unit == one.unit && same(row.value));
@@ -97,13 +97,13 @@ fn figures(record: &Record, asked: &[String]) -> Vec<RowFigure> {
     all
 }
 
-/// What two figures of one line have in common.
+/// What two results of one line have in common.
 fn kind_of(row: &RowFigure) -> (&str, &Text, &str, Option<Better>, &str) {
     let Figure { metric, what, unit, better, .. } = &row.figure;
     (metric.name(), what, unit, *better, &row.method)
 }
 
-/// The lines of a machine's records, which are in the order of their times.
+/// The lines of a machine's records, which are in chronological order.
 pub fn lines(records: &[Past]) -> Vec<Line> {
     let mut lines: Vec<(&RowFigure, Line)> = Vec::new();
     for (record, past) in records.iter().enumerate() {
@@ -158,7 +158,7 @@ fn changes(line: &Line, records: &[Past], together: usize) -> Vec<Change> {
     around.filter_map(change).collect()
 }
 
-/// A point on the scale of logarithms, on which a change is a ratio.
+/// A point on the logarithmic scale, on which a change is a ratio.
 fn as_logarithm(point: &Point) -> Value {
     let width = point.interval.filter(|(low, high)| *low > 0.0 && high >= low);
     let deviation = width.map_or(0.0, |(low, high)| (high / low).ln() / (2.0 * HALF_INTERVAL));
@@ -169,7 +169,7 @@ fn middle(values: &[Value]) -> f64 {
     median(values.iter().map(|value| value.value)).unwrap_or(0.0)
 }
 
-/// The interval of the ratio of two levels, by the records' scatter; that of medians is wider than that of means by √(π ÷ 2).
+/// The interval of the ratio of two levels, from the records' scatter; that of medians is wider than that of means by √(π ÷ 2).
 fn interval(before: &[Value], after: &[Value], ratio: f64) -> Option<(f64, f64)> {
     let level = |values: &[Value]| {
         Estimate::of_blocks(0.0, &values.iter().map(|value| value.value).collect::<Vec<f64>>())
@@ -179,7 +179,7 @@ fn interval(before: &[Value], after: &[Value], ratio: f64) -> Option<(f64, f64)>
     Some((at(low), at(high))).filter(|(low, high)| low.is_finite() && high.is_finite())
 }
 
-/// Where the CPUs are, as the newest records that tell it have it, and since when, where it was otherwise before.
+/// Where the CPUs are, by the newest records that know it, and since when, if it was different before.
 pub fn since(records: &[Past]) -> Vec<Text> {
     let of_fact = |(at, fact): (usize, &crate::Fact)| {
         let value = |past: &'_ Past| past.facts.get(at).cloned().flatten();
@@ -201,7 +201,7 @@ pub fn since(records: &[Past]) -> Vec<Text> {
     facts().iter().enumerate().filter(|(_, fact)| fact.from.starts_with(SHAPE)).filter_map(of_fact).collect()
 }
 
-/// What differs between two records, hardware first: no state that a machine happened to be in.
+/// What differs between two records, hardware first, without momentary states of the machine.
 fn differences(before: &Past, after: &Past) -> Vec<Difference> {
     let values = [before.facts.clone(), after.facts.clone()];
     let lasting =

@@ -28,7 +28,7 @@ pub(super) fn descend(case: &Case, steps: &mut Steps) -> Option<Text> {
     let delivered = steps.breakdown.delivered;
     // The finding's share is of what there would be without others.
     let of_others = |share: f64| delivered * share / (1.0 - share);
-    // As the rule has it: among the findings it may be a part of what others took of everything.
+    // As the rule has it: among the findings it may be part of the general load from others.
     let found = RULE.findings(case).pop();
     if let Some(Finding { loss: Verdict::Costs { share, interval: (low, high) }, what, measured, .. }) = found
         && !what.is(&AT_TIMES)

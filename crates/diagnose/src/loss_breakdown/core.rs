@@ -18,7 +18,7 @@ pub(super) fn descend(case: &Case, steps: &mut Steps) -> Option<Text> {
     None
 }
 
-/// A limit that somebody set on the clock, as far as one core alone does stay below the ceiling by it.
+/// A limit set on the clock, as far as it keeps one core alone below the ceiling.
 fn limit(case: &Case, steps: &mut Steps, alone: Option<&Measurement>) {
     let Some(alone) = alone else { return };
     let before = &case.record.conditions.before;

@@ -1,5 +1,5 @@
-//! The breakdown of each resource: from the fastest that the hardware could go down to what is delivered, one step per
-//! cause, and the part that no cause explains. The figures add up.
+//! The breakdown of each resource: from the hardware's ceiling down to the delivered result, one step per cause, and the part that no cause
+//! explains. The values add up.
 
 mod bandwidth;
 mod core;
@@ -12,9 +12,9 @@ use crate::figures::{RESOLUTION, spread};
 use crate::findings::Case;
 use crate::resources::{self, Headline};
 
-/// One breakdown a resource that has a ceiling of this machine's parts: of a family's, which lies anywhere between its parts', and of
-/// the best measured here nothing is known to be lost. Each resource's ceiling, delivered figure and share become the breakdown's, so
-/// that both tell the same.
+/// One breakdown per resource with a ceiling from this machine's parts. With a family's ceiling, which lies anywhere between those of its
+/// parts, or with the best result here, no loss is known. Each resource's ceiling, delivered result and share are set to the breakdown's,
+/// so that both agree.
 pub(crate) fn break_down(case: &Case, headlines: &mut [Headline]) -> Vec<LossBreakdown> {
     let mut breakdowns = Vec::new();
     for headline in headlines {
@@ -53,12 +53,12 @@ pub(crate) fn break_down(case: &Case, headlines: &mut [Headline]) -> Vec<LossBre
 #[derive(Debug)]
 struct Steps {
     breakdown: LossBreakdown,
-    /// What is left below the steps so far.
+    /// The level below the steps so far.
     level: f64,
 }
 
 impl Steps {
-    /// The ceiling of a resource; `None` where there is none to fall short of.
+    /// The ceiling of a resource; `None` without one.
     fn from_headline(Headline { resource, delivered_is, ceiling_is }: &Headline) -> Option<Self> {
         let source = resource.source.filter(|source| *source == CeilingSource::Parts)?;
         let ceiling = resource.ceiling.filter(|ceiling| ceiling.is_finite() && *ceiling > 0.0)?;
@@ -81,8 +81,7 @@ impl Steps {
         Some(Self { level: ceiling, breakdown })
     }
 
-    /// A cause that takes so much, in the breakdown's unit. What lies below the resolution of the measurements is none:
-    /// then this is false.
+    /// Subtracts a cause's loss, in the breakdown's unit. A loss below the resolution of the measurements is dropped: then this is false.
     fn take(
         &mut self,
         cause: Text,
@@ -110,7 +109,7 @@ impl Steps {
         true
     }
 
-    /// What `worse` falls short of `better` is taken by this cause; measured, with the interval that both spreads allow.
+    /// Attributes the gap between `better` and `worse` to this cause; measured, with the interval that both spreads allow.
     fn between(&mut self, cause: Text, rule: Option<&str>, better: &Measurement, worse: &Measurement) {
         let ((better_low, better_high), (worse_low, worse_high)) =
             (spread(&better.summary), spread(&worse.summary));
@@ -125,14 +124,14 @@ impl Steps {
         self.take(cause, rule, takes, Some(interval), true);
     }
 
-    /// The breakdown; what lies between the last step and what is delivered is what nobody explains.
+    /// The breakdown; the gap between the last step and the delivered result is unexplained.
     fn end(self, delivered_is: Option<Text>) -> LossBreakdown {
         let mut breakdown = self.breakdown;
         breakdown.unexplained = match breakdown.better {
             Better::Higher => self.level - breakdown.delivered,
             Better::Lower => breakdown.delivered - self.level,
         };
-        // Sums of figures in 1e11 leave dust.
+        // Sums of values around 1e11 leave rounding errors.
         if breakdown.unexplained.abs() < 1e-9 * breakdown.ceiling.max(breakdown.delivered) {
             breakdown.unexplained = 0.0;
         }

@@ -1,5 +1,5 @@
-//! What the published comparison of layers concluded (kernel, user mode and virtual machine on an i7-6500U, 2020; the
-//! figures stand in `linespeed reference i7-6500u`), and whether a machine's own figures say the same.
+//! What the published comparison of layers concluded (kernel, user mode and virtual machine on an i7-6500U, 2020; its results are in
+//! `linespeed reference i7-6500u`), and whether a machine's own results agree.
 
 use record::diagnosis::{Answer, Claim};
 use record::difference::{MUCH, Verdict, compare_totals};
@@ -43,8 +43,7 @@ const NO_FREE_GUEST: &str = "no guest was timed without being bound";
 const NO_SYSTEM: &str = "no user program bound to a CPU and kernel thread without interrupts were both timed";
 const NONE_FREE: &str = "no layer was timed both bound to a CPU and not bound";
 
-/// Every conclusion with its answer. Where a layer differs from itself (`floor`) by as much as is called much, the figures
-/// tell nothing.
+/// Every conclusion with its answer. If a layer differs from itself (`floor`) by as much as counts as much, the results are inconclusive.
 pub(super) fn claims(rows: &Rows, together: Together, floor: Option<&Verdict>) -> Vec<Claim> {
     let noise = floor.filter(|floor| size(floor) != Size::Little);
     let judged = CLAIMS.iter().map(|(claim, judge)| {
@@ -62,7 +61,7 @@ pub(super) fn claims(rows: &Rows, together: Together, floor: Option<&Verdict>) -
     judged.collect()
 }
 
-/// How a cost stands to what is much.
+/// How a cost relates to what counts as much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Size {
     Much,
@@ -79,14 +78,14 @@ fn size(verdict: &Verdict) -> Size {
     }
 }
 
-/// A layer that has something, and the one that has not.
+/// A layer with something, and the one without.
 type Pair<'a> = Option<(&'a Row<'a>, &'a Row<'a>)>;
 
 fn cannot(why: impl Into<Text>) -> (Answer, Text) {
     (Answer::CannotTell, why.into())
 }
 
-/// The answer of comparisons that all must come out so; what says that one could not be made.
+/// The answer from comparisons that must all agree; `what` names one that could not be made.
 fn conclude<const N: usize>(together: Together, parts: [(Pair, Size, &str); N]) -> (Answer, Text) {
     let mut supported = true;
     let mut contradicted = false;
@@ -133,7 +132,7 @@ fn free_and_bound<'a>(rows: &'a Rows<'a>, layer: &str) -> Pair<'a> {
     rows.find(layer, None, true).zip(bound(rows, layer))
 }
 
-/// The layer in which migration is told best: a kernel thread, as published, else a user program.
+/// The layer that shows migration best: a kernel thread, as published, else a user program.
 fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, Text) {
     let pair = free_and_bound(rows, "kernel").or_else(|| free_and_bound(rows, "user"));
     let (answer, why) = conclude(together, [(pair, Size::Much, NONE_FREE)]);
@@ -150,10 +149,10 @@ fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, Text) {
     }
 }
 
-/// Kernels of guests: that of a whole one, which was published, and one of raw KVM, which has no interrupts of its own.
+/// Kernels of guests: a whole one's, as published, and one under raw KVM, which has no interrupts of its own.
 const GUEST_KERNELS: [&str; 2] = ["guest OS kernel", "guest kernel"];
 
-/// A guest and what it is compared with, without interrupts where both were timed so.
+/// A guest and its counterpart, without interrupts if both were timed so.
 fn guest_and_host<'a>(rows: &'a Rows<'a>) -> Pair<'a> {
     let guest = || GUEST_KERNELS.iter().find_map(|layer| rows.without_interrupts(layer));
     let of = |guest: &str, host: &str| bound(rows, guest).zip(bound(rows, host));
@@ -163,7 +162,7 @@ fn guest_and_host<'a>(rows: &'a Rows<'a>) -> Pair<'a> {
         .or_else(|| of("guest OS user", "user"))
 }
 
-/// Whether being free to move, with interrupts, costs a kernel thread more than a user program.
+/// Whether migration, with interrupts, costs a kernel thread more than a user program.
 fn kernel_suffers_more(rows: &Rows, together: Together) -> (Answer, Text) {
     let pairs = free_and_bound(rows, "kernel").zip(free_and_bound(rows, "user"));
     let Some(((kernel_free, kernel), (user_free, user))) = pairs else {

@@ -1,5 +1,5 @@
-//! What layers of the machine cost that were timed alternately with the same bytes: steps in which one thing differs, the
-//! noise floor beside them, and the conclusions of the published comparison compared with these figures.
+//! The overhead of the machine's layers, timed alternately with identical code: steps in which one thing differs, the noise floor beside
+//! them, and the conclusions of the published comparison compared with these results.
 
 mod claims;
 mod rows;

@@ -1,4 +1,4 @@
-//! Layers that were timed alternately, each with its portions, so that two of them can be compared with each other.
+//! Layers timed alternately, each with its portions, so that two of them can be compared.
 
 use record::difference::{Difference, compare_totals};
 use record::{DetailKey, Label, Measurement, detail, metrics};
@@ -6,27 +6,27 @@ use record::{DetailKey, Label, Measurement, detail, metrics};
 use crate::layers::{AGAIN, label};
 use crate::record_index::RecordIndex;
 
-/// What a comparison is made beside.
+/// The context of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Together {
-    /// So many comparisons are made together: the intervals hold for all of them (Bonferroni).
+    /// The number of comparisons made together: the intervals hold for all of them (Bonferroni).
     pub comparisons: usize,
-    /// How much a layer differs from itself: no smaller difference is resolved.
+    /// By how much a layer differs from itself: no smaller difference is resolved.
     pub floor: Option<f64>,
 }
 
 /// One layer.
 #[derive(Clone, Debug)]
 pub(super) struct Row<'a> {
-    /// Its figure.
+    /// Its result.
     pub m: &'a Measurement,
     /// `user`, `kernel`, `guest user`…
     pub layer: &'a str,
-    /// The CPU that it is bound to; `None` where it is not.
+    /// The CPU it is pinned to; `None` if it is not.
     pub cpu: Option<u64>,
     /// Whether interrupts reach it.
     pub interrupts: bool,
-    /// Cycles of each portion, in the order in which they were run.
+    /// Cycles of each portion, in run order.
     pub portions: Vec<f64>,
 }
 
@@ -54,12 +54,12 @@ impl<'a> Row<'a> {
         label(self.m)
     }
 
-    /// How often something was counted beside it in a second.
+    /// Events per second counted beside it.
     pub(super) fn rate(&self, count: DetailKey<f64>) -> Option<f64> {
         self.m.detail.get(count)
     }
 
-    /// What this layer takes more than `other`, in the portions that both ran in turn.
+    /// How much more this layer costs than `other`, over the portions that both ran alternately.
     pub(super) fn against(&self, other: &Row, together: Together) -> Difference {
         let (comparisons, floor) = (together.comparisons, together.floor);
         compare_totals(&[&other.portions], &[&self.portions], comparisons, floor).as_more()
@@ -67,28 +67,28 @@ impl<'a> Row<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// The layers of a record that were timed alternately: those with portions.
+    /// The layers of a record timed alternately: those with portions.
     pub(super) fn from_index(index: &RecordIndex<'a>) -> Self {
         Self(index.figures_of(metrics::LAYER_TIME).filter_map(Row::from_measurement).collect())
     }
 
-    /// The layer of this name, bound to that CPU or not bound, with interrupts or without.
+    /// The layer of this name, pinned to that CPU or not pinned, with or without interrupts.
     pub(super) fn find(&self, layer: &str, cpu: Option<u64>, interrupts: bool) -> Option<&Row<'a>> {
         self.0.iter().find(|row| row.layer == layer && row.cpu == cpu && row.interrupts == interrupts)
     }
 
-    /// The CPU that layers are bound to: that of the layer which is run twice, else the first that is named.
+    /// The CPU that layers are pinned to: that of the layer run twice, else the first named.
     pub(super) fn cpu(&self) -> Option<u64> {
         let again = self.0.iter().find(|row| row.layer == AGAIN).and_then(|row| row.cpu);
         again.or_else(|| self.0.iter().find_map(|row| row.cpu))
     }
 
-    /// A kernel thread or a guest's kernel without interrupts, wherever it is bound.
+    /// A kernel thread or a guest's kernel without interrupts, wherever it is pinned.
     pub(super) fn without_interrupts(&self, layer: &str) -> Option<&Row<'a>> {
         self.0.iter().find(|row| row.layer == layer && !row.interrupts)
     }
 
-    /// User mode, on another CPU than the one that layers are bound to.
+    /// User mode on another CPU than the one that layers are pinned to.
     pub(super) fn elsewhere(&self) -> Option<&Row<'a>> {
         let cpu = self.cpu();
         self.0.iter().find(|row| row.layer == "user" && row.cpu.is_some() && row.cpu != cpu)

@@ -59,7 +59,7 @@ fn room(available: &AvailableResources, processes: &[Process]) -> Option<u64> {
     processes.iter().map(of).min().flatten()
 }
 
-/// Huge pages; `None` where nothing was measured (which [`super::unknown`] reports).
+/// Huge pages; `None` without a measurement (which [`super::unknown`] reports).
 pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
     let (small, huge) = resources::memory_pages(index)?;
     let size = Value::Bytes(small.labels.count(Label::Bytes)?);
@@ -100,7 +100,7 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
     Some(advice)
 }
 
-/// Where interrupts should go; `None` on one node.
+/// Where interrupts should go; `None` with one node.
 pub(super) fn interrupts(available: &AvailableResources) -> Option<Advice> {
     let says = text!(
         "Leave irqbalance on: it keeps a device's IRQs on the device's node. Run the process that uses a network card or \

@@ -1,4 +1,4 @@
-//! What there is to lay a program out on: the nodes with CPUs that may be used, their cores, their memory.
+//! The resources for laying out a program: the nodes with usable CPUs, their cores, their memory.
 
 use std::collections::BTreeMap;
 
@@ -10,32 +10,32 @@ use super::numbering::{self, Numbering};
 use super::places::Places;
 use crate::node_costs::{Costs, MOST_NODES, nodes_of_cpus};
 
-/// A node with CPUs that may be used.
+/// A node with usable CPUs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Seat {
     /// The kernel's node number.
     pub node: u32,
-    /// Its cores, those of one last-level cache side by side, each with its usable CPUs; empty where CPUs are not known.
+    /// Its cores with their usable CPUs, those of one last-level cache side by side; empty if CPUs are unknown.
     pub cores: Vec<Vec<u32>>,
-    /// How many CPUs it has, where only that is known.
+    /// Its number of CPUs, if nothing else is known.
     pub count: Option<u32>,
-    /// The nodes that its memory comes from: itself, or the nearest where it has none.
+    /// The nodes that its memory comes from: itself, or the nearest if it has none.
     pub memory: u32,
     /// Bytes of that memory.
     pub bytes: Option<u64>,
     /// Whether its CPUs here are all that the node has online.
     pub whole: bool,
-    /// Its usable CPUs by last-level cache, where it has several that cores share, or by domains that looks found.
+    /// Its usable CPUs by last-level cache, if it has several shared ones, or by domains found from timings.
     pub domains: Vec<CpuList>,
 }
 
 impl Seat {
-    /// Its CPUs in the order in which threads take them: a thread on each core, then their siblings.
+    /// Its CPUs in the order in which threads use them: a thread on each core, then their siblings.
     pub(super) fn cpus(&self, siblings: bool) -> Vec<u32> {
         in_order(&self.cores, siblings)
     }
 
-    /// How many threads it has room for.
+    /// The number of threads it has room for.
     pub(super) fn room(&self, siblings: bool, per_core: u32) -> Option<u32> {
         if self.cores.is_empty() {
             return self.count.map(|count| if siblings { count } else { (count / per_core.max(1)).max(1) });
@@ -44,13 +44,13 @@ impl Seat {
     }
 }
 
-/// CPUs of cores in the order in which threads take them.
+/// CPUs of cores in the order in which threads use them.
 pub(super) fn in_order(cores: &[Vec<u32>], siblings: bool) -> Vec<u32> {
     let most = if siblings { cores.iter().map(Vec::len).max().unwrap_or(0) } else { 1 };
     (0..most).flat_map(|sibling| cores.iter().filter_map(move |core| core.get(sibling).copied())).collect()
 }
 
-/// All that a plan stands on.
+/// Everything a plan is based on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct AvailableResources {
     /// Nodes with usable CPUs, by number.
@@ -59,15 +59,15 @@ pub(super) struct AvailableResources {
     pub cpus_known: bool,
     /// Whether one node per package was assumed, since the record has no nodes.
     pub assumed: bool,
-    /// Nodes whose memory may be used.
+    /// Nodes with usable memory.
     pub memory: Vec<u32>,
-    /// Of those the ones without a usable CPU of their own.
+    /// Those nodes without a usable CPU of their own.
     pub memory_only: Vec<(u32, Option<u64>)>,
-    /// Seats whose node has no memory that may be used.
+    /// Seats whose node has no usable memory.
     pub without_memory: Vec<u32>,
-    /// Most hardware threads of a core.
+    /// The most hardware threads of a core.
     pub per_core: u32,
-    /// How it is known which CPUs are one core's.
+    /// How the CPUs of each core are known.
     pub numbering: Numbering,
     /// CPUs isolated at boot, which were left out.
     pub isolated: CpuList,
@@ -77,7 +77,7 @@ pub(super) struct AvailableResources {
     pub offline: CpuList,
     /// Online CPUs that may not be used.
     pub forbidden: CpuList,
-    /// Kinds of core, the fastest first, where there are several.
+    /// Kinds of core, the fastest first, if there are several.
     pub kinds: Vec<(String, CpuList)>,
     /// CPUs' worth of time that a cgroup allows.
     pub quota: Option<f64>,
@@ -85,7 +85,7 @@ pub(super) struct AvailableResources {
     pub last_level: u32,
     /// Whether the request, or the plan, leaves usable CPUs out.
     pub narrowed: bool,
-    /// Where looks found the CPUs.
+    /// Where timings placed the CPUs.
     pub places: Places,
 }
 
@@ -106,7 +106,7 @@ impl AvailableResources {
     }
 }
 
-/// Looks at a record's machine; `wanted` are the CPUs to stay on. `Err` with a sentence when there is nothing to plan on.
+/// Examines a record's machine; `wanted`: the CPUs to stay on. `Err` with a sentence if there is nothing to plan on.
 pub(super) fn survey(
     record: &Record,
     costs: &Costs,
@@ -131,7 +131,7 @@ pub(super) fn survey(
     for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {
         *online.entry(on_node.get(&cpu.id).copied().unwrap_or(0)).or_default() += 1;
     }
-    // By all CPUs, also those that may not be used: they show how CPUs are numbered.
+    // From all CPUs, usable or not: they show how CPUs are numbered.
     let (mut core_of, numbering) = numbering::cores(machine, &on_node);
     available.places.correct(&mut core_of);
     available.numbering = numbering;
@@ -181,7 +181,7 @@ fn usable(
     let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
     available.offline = machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
     let online = if online.is_empty() { listed } else { online };
-    // Records of other tools lack what is allowed.
+    // Records of other tools lack the allowed CPUs.
     let allowed = machine.allowed_cpus();
     let mut usable = if allowed.is_empty() { online.clone() } else { allowed.intersection(&online) };
     available.forbidden = online.difference(&usable);
@@ -200,7 +200,7 @@ fn usable(
     }
     let isolated = machine.kernel.isolated.intersection(&usable);
     let rest = usable.difference(&isolated);
-    // Whoever names isolated CPUs means them.
+    // A request that names isolated CPUs means them.
     if rest.is_empty() || wanted.is_some() {
         available.all_isolated = !isolated.is_empty();
         return Ok(usable);
@@ -209,7 +209,7 @@ fn usable(
     Ok(rest)
 }
 
-/// Which last-level cache each CPU has, by a number; none where no two cores share one.
+/// The last-level cache of each CPU, by a number; none if no two cores share one.
 fn domains(machine: &Machine, usable: &CpuList, core_of: &BTreeMap<u32, u32>) -> BTreeMap<u32, usize> {
     let mut domains = BTreeMap::new();
     let mut shared = false;
@@ -229,14 +229,14 @@ fn cores(cpus: &CpuList, core_of: &BTreeMap<u32, u32>, domain_of: &BTreeMap<u32,
     let mut cores: BTreeMap<(usize, bool, u32), Vec<u32>> = BTreeMap::new();
     for cpu in cpus {
         let domain = domain_of.get(&cpu).copied().unwrap_or(usize::MAX);
-        // A CPU whose core is not known counts as a core of its own.
+        // A CPU without a known core counts as a core of its own.
         let core = core_of.get(&cpu).copied();
         cores.entry((domain, core.is_none(), core.unwrap_or(cpu))).or_default().push(cpu);
     }
     cores.into_values().collect()
 }
 
-/// Nodes whose memory may be used. Where no node is marked as allowed nothing is known of that.
+/// Nodes with usable memory. If no node is marked as allowed, the record does not say.
 fn memory(machine: &Machine, available: &mut AvailableResources) {
     let any = machine.nodes.iter().any(|node| node.allowed);
     let usable = machine.nodes.iter().filter(|node| (node.allowed || !any) && node.bytes != Some(0));
@@ -267,7 +267,7 @@ fn settle_memory(record: &Record, costs: &Costs, available: &mut AvailableResour
         .collect();
 }
 
-/// Kinds of core among the usable CPUs, the fastest first; none where all are alike.
+/// Kinds of core among the usable CPUs, the fastest first; none if all are alike.
 fn kinds(machine: &Machine, usable: &CpuList) -> Vec<(String, CpuList)> {
     let mut kinds: BTreeMap<String, (u64, CpuList)> = BTreeMap::new();
     for cpu in machine.cpus.iter().filter(|cpu| usable.contains(cpu.id)) {
@@ -282,7 +282,7 @@ fn kinds(machine: &Machine, usable: &CpuList) -> Vec<(String, CpuList)> {
     }
     let mut kinds: Vec<(u64, String, CpuList)> =
         kinds.into_iter().map(|(kind, (speed, cpus))| (speed, kind, cpus)).collect();
-    // Where no speed is known, performance cores are named so.
+    // If no speed is known, performance cores are recognized by name.
     kinds.sort_by_key(|(speed, kind, _)| (std::cmp::Reverse(*speed), kind != "performance"));
     kinds.into_iter().map(|(_, kind, cpus)| (kind, cpus)).collect()
 }
@@ -312,7 +312,7 @@ fn by_counts(
     } else {
         vec![reported.first().copied().unwrap_or(0)]
     };
-    // Where only the cores of a machine are known, they stand for its CPUs.
+    // If only the number of cores is known, it stands for that of CPUs.
     let cpus = counts.cpus_online.or(counts.cpus_present).or(counts.cores);
     if cpus.is_none() && nodes.len() < 2 {
         return Err(PlanError::NothingReported);

@@ -8,9 +8,9 @@ pub enum PlanError {
     /// More processes than can be laid out, or none.
     #[error("--processes {asked}: {}write 1 to {most}", there_are(*room))]
     Processes {
-        /// So many are asked for.
+        /// The requested number.
         asked: u32,
-        /// The CPUs to use, where the record has them.
+        /// The usable CPUs, if the record has them.
         room: Option<u32>,
         /// The most that there may be.
         most: u32,

@@ -1,5 +1,5 @@
-//! What a layout should give a program that ignores nodes now. Modelled: the mean cost of an access over all pairs of nodes
-//! against the mean within the processes' own nodes.
+//! What a layout should gain for a program that now ignores nodes. Modelled: the mean cost of an access over all pairs of nodes compared
+//! with the mean within the processes' own nodes.
 
 use record::plan::{Gain, Process};
 use record::text::Value;
@@ -11,11 +11,11 @@ use crate::figures::RESOLUTION;
 use crate::node_costs::{Cost, Costs, Matrix, mean};
 use crate::observed::find_observed;
 
-/// What stands behind figures in doubt.
+/// The note after results in doubt.
 pub(super) const IN_DOUBT: Template =
     Template { code: "plan-gain-in-doubt", words: "Some of these results are unreliable." };
 
-/// The gains, one a kind of program that has one.
+/// The gains, one per kind of program with a gain.
 pub(super) fn gains(
     record: &Record,
     available: &AvailableResources,
@@ -25,7 +25,7 @@ pub(super) fn gains(
     if available.memory.len() + available.seats.len() < 3 {
         return Vec::new();
     }
-    // Without a matrix of nodes a comparison and the finding model the same from these figures.
+    // Without a matrix of nodes a comparison and the finding model the same from these results.
     let reach = find_reaches(record).into_iter().find(|reach| reach.other.is_some());
     let reach = reach.filter(|reach| {
         reach.timed != Timed::Matrix

@@ -82,7 +82,7 @@ fn check(request: &PlanRequest, room: Option<u32>) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// How many processes of so many threads the machine holds; with a quota, how many the quota does.
+/// How many processes with this many threads fit the machine; with a quota, how many fit the quota.
 fn fitting(available: &AvailableResources, siblings: bool, threads: u32, by_quota: bool) -> u32 {
     if by_quota {
         let quota = available.quota.unwrap_or(1.0).floor().max(1.0) as u32;
@@ -127,8 +127,8 @@ fn shared(available: &AvailableResources, siblings: bool, processes: u32) -> Vec
     groups
 }
 
-/// A seat's cores by its domains where there are as many, else in so many even parts, neighbours together. With more parts than
-/// cores, siblings go to different ones.
+/// A seat's cores by its domains if their number matches, else in this many even parts, neighbours together. With more parts than cores,
+/// siblings go to different ones.
 fn split(seat: &Seat, parts: usize) -> Vec<Vec<Vec<u32>>> {
     let cores = &seat.cores;
     if parts == seat.domains.len() {
@@ -155,7 +155,7 @@ fn split(seat: &Seat, parts: usize) -> Vec<Vec<Vec<u32>>> {
     (0..parts).map(|part| from[part * from.len() / parts..(part + 1) * from.len() / parts].to_vec()).collect()
 }
 
-/// Fewer processes than nodes: each on several that are near each other, or on one where its threads fit there.
+/// Fewer processes than nodes: each on several adjacent ones, or on one if its threads fit there.
 fn spanning<'a>(
     available: &'a AvailableResources,
     costs: &Costs,
@@ -179,7 +179,7 @@ fn spanning<'a>(
         let size = rest.len().div_ceil(left);
         let mut group: Vec<&Seat> = Vec::new();
         while group.len() < size && !rest.is_empty() {
-            // The nearest to those that are there already.
+            // The nearest to those already chosen.
             let far =
                 |seat: &Seat| group.iter().map(|other| costs.distance(other.node, seat.node)).sum::<f64>();
             let next = (0..rest.len()).min_by(|a, b| far(rest[*a]).total_cmp(&far(rest[*b])).then(a.cmp(b)));
@@ -232,7 +232,7 @@ fn process(
     }
 }
 
-/// Where CPUs are not known by number, processes on the same nodes share their threads evenly.
+/// If CPUs are not known by number, processes on the same nodes share their threads evenly.
 fn share_threads(processes: &mut [Process]) {
     let mut sharing: std::collections::BTreeMap<CpuList, u32> = std::collections::BTreeMap::new();
     for process in processes.iter() {
@@ -244,7 +244,7 @@ fn share_threads(processes: &mut [Process]) {
     }
 }
 
-/// That a number of threads alone gives as many processes as there is room for: one per node would leave CPUs idle.
+/// The note that a thread count alone gives as many processes as there is room for: one per node would leave CPUs idle.
 fn several_a_node(available: &AvailableResources, layout: &Layout, request: &PlanRequest) -> Option<Text> {
     let (processes, nodes) = (layout.processes.len(), available.seats.len());
     let count = request.threads.filter(|_| request.processes.is_none() && processes > nodes)?;

@@ -33,9 +33,9 @@ pub use verified::judge_verification;
 /// What is asked of a plan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlanRequest {
-    /// So many processes; without: one per node.
+    /// This many processes; by default one per node.
     pub processes: Option<u32>,
-    /// So many threads in each; without: one for each of its CPUs or cores.
+    /// This many threads in each; by default one for each of its CPUs or cores.
     pub threads: Option<u32>,
     /// The CPUs to stay on; without: all that may be used.
     pub cpus: Option<CpuList>,
@@ -96,7 +96,7 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
     Ok(plan)
 }
 
-/// That several packages are shown as one node, where more nodes would let a plan bind.
+/// The note that several packages are shown as one node, if more nodes would allow binding.
 fn numa_off(index: &RecordIndex) -> Option<Text> {
     let finding = crate::findings::numa_off(index)?;
     let Verdict::Costs { share, .. } = finding.loss else { return None };
@@ -120,7 +120,7 @@ pub fn plan_nodes(index: &RecordIndex) -> Option<Plan> {
 const ONE_NODE: Template =
     Template { code: "plan-one-node", words: "With one NUMA node there is nothing to gain from placement." };
 
-/// So many threads.
+/// A number of threads in words.
 fn threads(count: u32) -> Text {
     match count {
         1 => text!("1 thread"),
@@ -194,7 +194,7 @@ fn summary(plan: &Plan, splits: bool) -> Text {
     says
 }
 
-/// Several last-level caches on a node, and what a line costs within and across them.
+/// Several last-level caches on a node, and the cost of a line within and across them.
 fn caches(
     index: &RecordIndex,
     available: &AvailableResources,
@@ -323,7 +323,7 @@ fn cautions(record: &Record, available: &AvailableResources, gains: bool) -> Vec
     all
 }
 
-/// That siblings are assumed or unknown, where that matters.
+/// The note that siblings are assumed or unknown, if that matters.
 fn siblings_not_reported(available: &AvailableResources, processes: &[Process]) -> Option<Text> {
     // Whole nodes have all of their cores' CPUs, whichever those are.
     let whole = !available.narrowed && processes.iter().all(|process| process.whole_nodes);
@@ -366,7 +366,7 @@ fn unknown(
     all
 }
 
-/// What single figures of own and other nodes' memory tell, as a comparison reads them.
+/// The cost from single results of local and other nodes' memory, as a comparison reads them.
 fn single_figures(record: &Record) -> Option<Matrix> {
     let reach = find_reaches(record).into_iter().find(|reach| reach.other.is_some())?;
     let mut figures = [Some(&reach.own), reach.other.as_ref()].into_iter().flatten();

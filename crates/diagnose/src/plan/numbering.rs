@@ -1,4 +1,4 @@
-//! Which CPUs share a core where a record has the counts of both but no CPU's core: as lists of other tools do.
+//! Which CPUs share a core if a record has the counts of both but no CPU's core, as in lists of other tools.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,20 +6,20 @@ use record::machine::Machine;
 use record::phrase::join_list;
 use record::{CpuList, Text, text};
 
-/// What is known of the cores' CPUs.
+/// What is known about the CPUs of cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Numbering {
     /// The record has them, or a core has one CPU.
     #[default]
     Recorded,
-    /// Taken as Linux numbers them: CPUs so far apart, so many, are one core's.
+    /// Assumed as Linux numbers them: this many CPUs, at this distance from each other, form a core.
     Assumed { step: u32, per_core: u32 },
-    /// A core has several CPUs, and nothing says which.
+    /// A core has several CPUs, but which ones is unknown.
     Unknown,
 }
 
 impl Numbering {
-    /// What a reader has to know of it; `first` is a CPU there.
+    /// What a reader must know about it; `first` is a CPU there.
     pub(super) fn caution(self, first: u32) -> Option<Text> {
         let command = format!("cat /sys/devices/system/cpu/cpu{first}/topology/thread_siblings_list");
         match self {
@@ -44,7 +44,7 @@ impl Numbering {
     }
 }
 
-/// The core of each CPU, and how it is known. A core without a number has that of its first CPU.
+/// The core of each CPU, and how it is known. A core without a number gets that of its first CPU.
 pub(super) fn cores(machine: &Machine, on_node: &BTreeMap<u32, u32>) -> (BTreeMap<u32, u32>, Numbering) {
     let reported: BTreeMap<u32, u32> =
         machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.core?))).collect();
@@ -64,8 +64,8 @@ pub(super) fn cores(machine: &Machine, on_node: &BTreeMap<u32, u32>) -> (BTreeMa
     }
 }
 
-/// Linux numbers a CPU of each core first, then the second ones in the same order: then each node's list is that many equal
-/// parts, all the same step apart.
+/// Linux first numbers one CPU per core, then the second ones in the same order. So each node's list consists of that many equal parts at
+/// the same distance.
 fn assumed(
     all: &BTreeSet<u32>,
     on_node: &BTreeMap<u32, u32>,
@@ -88,7 +88,7 @@ fn assumed(
         }
         let (first, further) = cpus.split_at(cpus.len() / per_core);
         let step = further.first()?.checked_sub(*first.first()?)?;
-        // One range may as well be of cores whose CPUs are neighbours, unless it is a single core's.
+        // A single range may also be cores whose CPUs are neighbours, unless it is one core.
         let is_one_range = cpus.windows(2).all(|two| matches!(two, [a, b] if *b == a + 1));
         if (is_one_range && first.len() > 1) || *common.get_or_insert(step) != step {
             return None;

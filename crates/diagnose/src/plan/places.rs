@@ -1,5 +1,5 @@
-//! Where looks at the CPUs found them, as far as a layout may count on it: cores and domains that Linux does not show, siblings that it
-//! shows and that are none.
+//! Where placement checks found the CPUs, as far as a layout may rely on it: cores and domains that Linux does not show, and siblings that
+//! it shows but that are none.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use record::shape::{Motion, Shape, Topology};
 use record::text::Value;
 use record::{CpuList, Record, Text, phrase, text};
 
-/// Looks from which on a layout counts on what they show.
+/// The fewest checks that a layout relies on.
 pub(super) const LEAST_LOOKS: u32 = 4;
-/// Of so many looks a pair must share a core in one, or it visits.
+/// A pair must share a core in one of this many checks, or it counts as temporary.
 const STAYS: u32 = 2;
-/// Pairs that are named.
+/// The most pairs that are named.
 const NAMED: usize = 4;
 
-/// What a layout may count on. Empty where nobody looked.
+/// What a layout may rely on. Empty without placement checks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Places {
     /// CPUs that stay on one core, a list each, and that Linux shows with cores of their own.
@@ -49,7 +49,7 @@ impl Places {
         }
     }
 
-    /// Puts the CPUs of each core on one, and siblings that are none on their own.
+    /// Puts the CPUs of each core on one core, and false siblings on their own.
     pub(super) fn correct(&self, core_of: &mut BTreeMap<u32, u32>) {
         self.separate.iter().for_each(|(_, second)| _ = core_of.remove(second));
         for core in &self.cores {
@@ -59,14 +59,14 @@ impl Places {
         }
     }
 
-    /// The domain of each of these CPUs, by a number; `None` where one's is not known.
+    /// The domain of each of these CPUs, by a number; `None` if one is unknown.
     pub(super) fn domain_of(&self, cpus: &CpuList) -> Option<BTreeMap<u32, usize>> {
         let at = |cpu: u32| self.domains.iter().position(|domain| domain.contains(cpu));
         let known: Option<BTreeMap<u32, usize>> = cpus.iter().map(|cpu| Some((cpu, at(cpu)?))).collect();
         known.filter(|_| self.domains.len() > 1)
     }
 
-    /// Why one thread a core is planned, where nobody measured what such a core's second one adds.
+    /// Why one thread per core is planned, if nobody measured what such a core's second one adds.
     pub(super) fn one_a_core(&self) -> Option<Text> {
         let cores = self.cores.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>();
         let more = self.cores.len().saturating_sub(NAMED);
@@ -140,7 +140,7 @@ impl Places {
         })
     }
 
-    /// The looks that the layout goes by.
+    /// The placement checks behind the layout.
     pub(super) fn source(&self, record: &Record) -> Option<Text> {
         let shape = self.shape.as_ref()?;
         let at = shape.looked_at.as_ref().unwrap_or(&record.started);

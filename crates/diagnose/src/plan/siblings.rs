@@ -15,7 +15,7 @@ use crate::siblings::{Steps, find_steps};
 /// Workloads that stand as evidence.
 const MOST_EVIDENCE: usize = 8;
 
-/// The choice where siblings are not worth it.
+/// The choice if siblings do not pay off.
 const ONE_A_CORE: Template =
     Template { code: "plan-one-thread-per-core", words: "So one thread per core is planned." };
 
@@ -28,7 +28,7 @@ struct Yield {
     evidence: Vec<Evidence>,
 }
 
-/// The choice; `None` where no core has several usable CPUs.
+/// The choice; `None` if no core has several usable CPUs.
 pub(super) fn choose(index: &RecordIndex, available: &AvailableResources) -> Option<Siblings> {
     if available.per_core < 2 {
         return None;
@@ -128,8 +128,8 @@ fn range(yields: &[Yield]) -> Option<(&Yield, &Yield)> {
     Some((yields.iter().min_by(by)?, yields.iter().max_by(by)?))
 }
 
-/// What siblings add by steps of threads that are not exactly one a core; of several workloads or sizes the one in the
-/// middle.
+/// What siblings add, from steps of threads that are not exactly one per core; of several workloads or sizes the
+/// median.
 fn extrapolated(index: &RecordIndex) -> Option<SiblingsAdd> {
     let mut all = crate::siblings::siblings(index);
     all.retain(|one| one.adds.is_finite());

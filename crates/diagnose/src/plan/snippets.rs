@@ -33,7 +33,7 @@ fn everywhere(process: &Process) -> bool {
     process.policy == Policy::Interleave && process.whole_nodes
 }
 
-/// What a tool takes for each process; `None` where it has nothing to set.
+/// What to give a tool for each process; `None` if it has nothing to set.
 fn snippet(
     tool: &str,
     says: Text,
@@ -65,7 +65,7 @@ fn numactl(processes: &[Process]) -> Option<Snippet> {
     snippet("numactl", says, processes, line)
 }
 
-/// A process's CPUs as a shell takes them: the list, or what the kernel says of its nodes where it is not known here.
+/// A process's CPUs for a shell: the list, or the kernel's list of its nodes if it is unknown here.
 fn cpus_in_shell(process: &Process) -> String {
     if !process.cpus.is_empty() {
         return process.cpus.to_string();

@@ -1,4 +1,4 @@
-//! Which figures of a machine's records a plan takes, and what it says of where they are from.
+//! Which results of a machine's records a plan uses, and how it names their source.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::figures::locate_figure;
 use crate::record_index::RecordIndex;
 use crate::resources::memory_pages;
 
-/// Figures that a plan needs, in groups that are taken from one record.
+/// Results that a plan needs, in groups taken from one record.
 const NEEDED: [&[Metric]; 5] = [
     &[metrics::NUMA_LATENCY, metrics::NUMA_BANDWIDTH],
     &[metrics::SMT_YIELD],
@@ -20,7 +20,7 @@ const NEEDED: [&[Metric]; 5] = [
     &[metrics::WORKLOAD_THROUGHPUT],
 ];
 
-/// Whether a plan takes figures of this metric.
+/// Whether a plan uses results of this metric.
 pub fn plan_needs(metric: Metric) -> bool {
     NEEDED.iter().any(|group| group.contains(&metric))
 }
@@ -28,14 +28,14 @@ pub fn plan_needs(metric: Metric) -> bool {
 /// The latency curve.
 const LATENCY: &[Metric] = &[metrics::LOAD_LATENCY];
 
-/// What stands against a group of a record's figures, the worst first, and what is said of the newest where an older one goes over it.
+/// Problems with a group of a record's results, the worst first, and the remark on the newest record if an older one replaces it.
 const LACKS: [Template; 5] = [
-    // The kernel or a setting that such figures depend on is another one now.
+    // The kernel or a setting that affects such results has changed since.
     Template {
         code: "plan-newer-changed",
         words: "(the newest, {newer}, is from another kernel or other settings)",
     },
-    // A latency curve that does not reach memory, as what huge pages are worth needs.
+    // A latency curve that does not reach memory, which the benefit of huge pages requires.
     Template { code: "plan-newer-partial", words: "(the newest, {newer}, lacks memory latency)" },
     Template {
         code: "plan-newer-hampered",
@@ -45,8 +45,8 @@ const LACKS: [Template; 5] = [
     Template { code: "plan-newer-doubtful", words: "(unreliable in the newest, {newer})" },
 ];
 
-/// Which of [`LACKS`] a record has. Of several records the least counts, of equals the newest. Doubt comes last, so that an older quick
-/// run never goes over a better one, and a plan tells what the report of `.` does; of quick runs none is better for it.
+/// Which of [`LACKS`] a record has. Of several records the one with the least counts, of equals the newest. Doubt comes last, so that an
+/// older quick run never replaces a better one, and a plan agrees with the report of `.`; among quick runs no doubt makes one better.
 type Lacks = [bool; 5];
 
 fn find_lacks(now: &Record, other: &Record, group: &[Metric], in_doubt: bool) -> Lacks {
@@ -66,21 +66,20 @@ fn find_lacks(now: &Record, other: &Record, group: &[Metric], in_doubt: bool) ->
     ]
 }
 
-/// One record's figures of a group.
+/// One record's results of a group.
 #[derive(Debug)]
 struct Candidate<'a> {
     lacks: Lacks,
-    /// Which record, by its place among all: the newest is the first.
+    /// Which record, by its index among all: the newest is the first.
     at: usize,
     figures: Vec<&'a Measurement>,
-    /// Whether those that a plan takes of them are in doubt: for the most part, of a latency curve the pair that tells what huge
-    /// pages are worth.
+    /// Whether the results a plan uses are in doubt: most of them, or, in a latency curve, the pair that shows the benefit of huge pages.
     in_doubt: bool,
 }
 
 impl<'a> Candidate<'a> {
     fn find(now: &Record, at: usize, other: &'a Record, group: &[Metric]) -> Option<Self> {
-        // What a command does, or a recipe's, is not what the machine is like.
+        // What a command or a recipe does is not a property of the machine.
         let wanted = |m: &&Measurement| group.contains(&m.metric) && !m.detail.has(detail::COMMAND);
         let figures: Vec<&Measurement> = other.measurements.iter().filter(wanted).collect();
         if figures.is_empty() {
@@ -95,17 +94,17 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Groups of figures that are of one record.
+/// Groups of results from one record.
 #[derive(Debug, PartialEq)]
 struct Taken {
     at: usize,
     metrics: Vec<Metric>,
     in_doubt: bool,
-    /// Why a newer record's were passed over.
+    /// Why a newer record was passed over.
     passed_over: Option<Text>,
 }
 
-/// What a plan says from figures, each with these.
+/// The statements of a plan that rest on results, each with those results.
 fn explained(plan: &mut Plan) -> impl Iterator<Item = (&mut Text, &[Evidence])> {
     let gains = plan.gains.iter_mut().map(|of| (&mut of.why, of.evidence.as_slice()));
     let siblings = plan.siblings.iter_mut().map(|of| (&mut of.why, of.evidence.as_slice()));
@@ -114,8 +113,8 @@ fn explained(plan: &mut Plan) -> impl Iterator<Item = (&mut Text, &[Evidence])> 
     gains.chain(siblings).chain(caches).chain(advice)
 }
 
-/// Adds to `record`, which is of now, the figures of its machine's records, each with its name, the newest first: of each group
-/// those of the best record. Returns where they are from, a sentence per record.
+/// Adds the results of other records of the same machine (named, the newest first) to `record`, which is current: for each group those of
+/// the best record. Returns their sources, one sentence per record.
 pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Vec<Text> {
     let mut all: Vec<Taken> = Vec::new();
     let mut figures: Vec<Measurement> = Vec::new();
@@ -167,7 +166,7 @@ const DOUBTFUL_SOURCE: Template = Template {
     words: "{metrics} of {day}: {name} (mostly unreliable; see linespeed show)",
 };
 
-/// Marks what a plan says from figures in doubt.
+/// Marks statements of a plan that rest on results in doubt.
 pub(super) fn tell_doubts(plan: &mut Plan, record: &Record) {
     let doubtful: HashSet<String> = record
         .measurements
@@ -183,7 +182,7 @@ pub(super) fn tell_doubts(plan: &mut Plan, record: &Record) {
     }
 }
 
-/// Where a plan of one record has its figures.
+/// The source of the results if a plan uses one record.
 pub fn describe_source(name: &str, record: &Record) -> Text {
     let name = name.to_owned();
     if record.import.is_some() {

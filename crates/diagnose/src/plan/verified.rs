@@ -1,4 +1,4 @@
-//! What running a command both ways says: round by round the work in the same time, and whether the layouts differ.
+//! The result of running a command both ways: round by round the work in the same time, and whether the layouts differ.
 
 use record::difference::{Scale, Verdict, compare_pairs};
 use record::plan::{Gain, Plan, Verification};
@@ -9,11 +9,11 @@ use record::text::Value;
 use crate::figures::median;
 use crate::turns;
 
-/// What a run can take: others are no times.
+/// Plausible run times in seconds; others are ignored.
 const SECONDS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
-/// Fills in the ratios, the verdict and the sentence. `planned` and `unbound` hold the seconds of each round;
-/// `planned_first` says which of them came first in a round.
+/// Fills in the ratios, the verdict and the sentence. `planned` and `unbound` hold the seconds of each round; `planned_first` returns which
+/// of them came first in a round.
 pub fn judge_verification(verified: &mut Verification, plan: &Plan, planned_first: impl Fn(usize) -> bool) {
     let rounds = verified.unbound.iter().copied().zip(verified.planned.iter().copied());
     let pairs: Vec<(f64, f64)> =
@@ -43,8 +43,8 @@ pub fn judge_verification(verified: &mut Verification, plan: &Plan, planned_firs
     verified.verdict = Some(verdict);
 }
 
-/// By how much two runs of one kind in a row differ, in the median. With sides in turn (A B, B A, A B …) the second of a
-/// round and the first of the next are of one kind.
+/// The median difference of two runs of one kind in a row. With alternating sides (A B, B A, A B …) the second of a round and the first of
+/// the next are of one kind.
 fn noise(pairs: &[(f64, f64)], planned_first: impl Fn(usize) -> bool) -> Option<f64> {
     let apart = (1..pairs.len()).map(|round| {
         let (before, now) = (pairs[round - 1], pairs[round]);

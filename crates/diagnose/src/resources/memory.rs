@@ -1,4 +1,4 @@
-//! Memory against its ceilings: bandwidth of all CPUs, latency of a load.
+//! Memory compared with its ceilings: all-CPU bandwidth, load latency.
 
 use record::diagnosis::{CeilingSource, Resource};
 use record::phrase::count_noun;
@@ -13,8 +13,8 @@ use crate::node_costs::nodes_figures;
 use crate::record_index::RecordIndex;
 use crate::shape::{moved, noise};
 
-/// Bandwidths as STREAM counts bytes, whose arrays were mostly memory. The bus carried at least as many bytes, whatever regular
-/// stores read first.
+/// Bandwidths with bytes counted as in STREAM, on arrays mostly in memory. The bus carried at least as many bytes, whatever regular stores
+/// read first.
 fn in_memory<'a>(index: &RecordIndex<'a>) -> Vec<&'a Measurement> {
     let least = beyond(index.record, index.levels(), Walk::Arrays);
     let all = index
@@ -23,13 +23,13 @@ fn in_memory<'a>(index: &RecordIndex<'a>) -> Vec<&'a Measurement> {
     all.filter(|m| walked(m) >= least && m.value() > 0.0).collect()
 }
 
-/// The fastest of an operation, with whatever stores.
+/// The fastest of an operation, with any kind of store.
 fn fastest<'a>(all: &[&'a Measurement], op: &str) -> Option<&'a Measurement> {
     let of_op = all.iter().copied().filter(|m| has_labels(m, &[(Label::Op, op)]));
     of_op.max_by(|a, b| a.value().total_cmp(&b.value()))
 }
 
-/// What all CPUs deliver, the best triad, and their best read.
+/// What all CPUs deliver: the best triad, and their best read.
 pub(crate) fn triad_and_read<'a>(
     index: &RecordIndex<'a>,
 ) -> Option<(&'a Measurement, Option<&'a Measurement>)> {
@@ -39,19 +39,19 @@ pub(crate) fn triad_and_read<'a>(
     Some((fastest(&all, "triad")?, fastest(&all, "read")))
 }
 
-/// The doubt about arrays that are beyond the part of the caches that was found, but not well beyond those that the kernel
-/// shows: neighbours who were quiet while the arrays were walked may have left more of them.
+/// The doubt about arrays larger than the detected share of the caches, but not much larger than the caches that the kernel shows: quiet
+/// neighbours may have left more of them during the measurement.
 fn maybe_cached(index: &RecordIndex, triad: &Measurement) -> Option<Doubt> {
     reached::maybe_cached(index.record, index.levels(), triad)
         .then(|| text!("bandwidth-arrays-may-fit", "arrays may fit in the caches").into())
 }
 
-/// With what stores triad was: `regular`, `streaming`.
+/// The kind of stores of a triad: `regular`, `streaming`.
 fn stores(triad: &Measurement) -> String {
     triad.labels.word(Label::Stores).unwrap_or("regular").to_owned()
 }
 
-/// What stands beside triad: the best read. One that is no best is unreliable by its own doubt, as in its table.
+/// The remark beside triad: the best read. A read that is not the best is unreliable by its own doubt, as in its table.
 fn beside(triad: &Measurement, read: Option<&Measurement>, threads: &str) -> Text {
     let (threads, stores) = (threads.to_owned(), stores(triad));
     let Some(read) = read else {
@@ -69,13 +69,13 @@ fn beside(triad: &Measurement, read: Option<&Measurement>, threads: &str) -> Tex
     text!("bandwidth-triad-above-read", "triad ({stores} stores), {threads}; reads alone {read}")
 }
 
-/// Memory bandwidth: the best triad of all CPUs against what the memory devices could carry, in every mode. Where they are not
-/// known there is no ceiling: no other loop is one for triad.
+/// Memory bandwidth: the best all-CPU triad compared with what the memory devices could carry, in every mode. If they are unknown there is
+/// no ceiling: no other loop can stand in for triad.
 pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
     let (triad, read) = triad_and_read(index)?;
     let who = count_noun(triad.labels.count(Label::Threads)?, "thread");
     let channels = memory_channels::channels(&index.record.machine);
-    // Devices that carried more than they could were told wrong.
+    // Devices that carried more than they could were reported wrongly.
     let most = in_memory(index).into_iter().map(Measurement::value).fold(0.0, f64::max);
     let channels = channels.filter(|channels| channels.bytes_per_second * (1.0 + RESOLUTION) >= most);
     let ceiling = channels.map(|channels| channels.bytes_per_second);
@@ -103,13 +103,13 @@ pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
     Some(Headline::new(resource, delivered_is, ceiling_is))
 }
 
-/// [`RecordIndex::pages`], where that working set was mostly memory.
+/// [`RecordIndex::pages`], if that working set was mostly in memory.
 pub(crate) fn memory_pages<'a>(index: &RecordIndex<'a>) -> Option<(&'a Measurement, &'a Measurement)> {
     let least = beyond(index.record, index.levels(), Walk::Loads);
     index.pages().filter(|(small, _)| small.labels.count(Label::Bytes).is_some_and(|bytes| bytes >= least))
 }
 
-/// What other figures of memory latency a record has, and in what each is another than a load of a large working set.
+/// Other results of memory latency in a record, and how each differs from a load of a large working set.
 fn measured_otherwise(index: &RecordIndex) -> Vec<Text> {
     let bandwidth = |m: &&Measurement| m.labels.number(Label::Bandwidth).unwrap_or(f64::INFINITY);
     let idlest = |metric| {
@@ -125,7 +125,7 @@ fn measured_otherwise(index: &RecordIndex) -> Vec<Text> {
     let loaded = idlest(metrics::MEMORY_LOADED_LATENCY)
         .map(|latency| text!("{latency} while other CPUs load memory little (memory.loaded_latency)"));
     let probed = idlest(metrics::PROBE_LATENCY)
-        .map(|latency| text!("{latency} for one line that was flushed just before (probe.latency)"));
+        .map(|latency| text!("{latency} for one line flushed just before (probe.latency)"));
     let own = own_node.map(|ns| {
         let latency = Value::Figure(ns, "ns");
         text!("{latency} on a CPU's own node, each line loaded once (numa.latency)")

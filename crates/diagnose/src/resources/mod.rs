@@ -1,4 +1,4 @@
-//! How far each resource is from line speed: its ceiling, where that comes from, and what was delivered.
+//! How far each resource is from its ceiling, where the ceiling comes from, and what was delivered.
 
 mod memory;
 mod reached;

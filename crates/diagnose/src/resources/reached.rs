@@ -1,4 +1,4 @@
-//! Which working sets reach memory: what lies beyond the caches, and what was measured only within them.
+//! Which working sets reach memory, and which were measured only within the caches.
 
 use record::text::Value;
 use record::units::parse_bytes;
@@ -43,10 +43,10 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
     let any = || index.figures_of(metrics::LOAD_LATENCY);
     let largest = any().filter_map(|m| m.labels.count(Label::Bytes)).max();
     if let Some(most) = pair.or(largest).filter(|most| *most < least) {
-        // Memory for ordinary pages may be dear to make, so that only the curve on large ones reaches memory.
+        // Memory on ordinary pages may be slow to allocate, so that only the curve on large ones reaches memory.
         let reached = any().filter(|m| m.labels.count(Label::Bytes) == largest && largest >= Some(least));
         let size = Value::Bytes(most);
-        // As the table of levels has it.
+        // As in the table of levels.
         let memory = index.levels().last().filter(|level| level.name == MEMORY);
         said.push(match middle(reached) {
             Some(m) => {
@@ -96,13 +96,13 @@ pub(crate) enum Walk {
     Arrays,
 }
 
-/// Where no cache is known a working set from here on is taken for memory.
+/// Without a known cache a working set from here on counts as memory.
 const UNKNOWN_CACHES: u64 = 32 << 20;
 /// Below this no working set is beyond a last level that was found only by measuring: steps of the TLB lie there.
 const LEAST_FOUND: u64 = 32 << 20;
 
 impl Walk {
-    /// A working set that lies mostly beyond so large caches.
+    /// A working set mostly beyond caches of this size.
     fn past(self, caches: u64) -> u64 {
         match self {
             Walk::Loads => caches.saturating_add(caches / 2),
@@ -111,7 +111,7 @@ impl Walk {
     }
 }
 
-/// The least working set that is mostly memory, by the caches that the kernel shows.
+/// The smallest working set that is mostly memory, by the caches that the kernel shows.
 pub(super) fn beyond_advertised(record: &Record, walk: Walk) -> u64 {
     match record.machine.last_level_bytes() {
         0 => UNKNOWN_CACHES,
@@ -134,9 +134,8 @@ pub(super) fn maybe_cached(record: &Record, levels: &[Level], bandwidth: &Measur
     walked < beyond_advertised(record, Walk::Arrays) || (walked as f64) < LEAST_TIMES * caches as f64
 }
 
-/// The least working set that is mostly memory: half more than the last-level caches for loads, twice them for
-/// arrays. Where the kernel shows a host's cache of which a virtual machine owns a part, what the latency curve shows
-/// of it stands for it.
+/// The smallest working set that is mostly memory: half more than the last-level caches for loads, twice them for arrays. If the kernel
+/// shows a host's cache of which a virtual machine owns a part, the part in the latency curve counts instead.
 pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
     let reported = beyond_advertised(record, walk);
     last_cache(levels).and_then(|last| last.measured_bytes).map_or(reported, |found| {
@@ -158,7 +157,7 @@ pub fn beyond_caches(record: &Record, bandwidth: &Measurement) -> bool {
     walked(bandwidth) >= beyond(record, &record.diagnosis.levels, Walk::Arrays)
 }
 
-/// Bytes of all arrays that a bandwidth walked; 0 where the record has none.
+/// Total bytes of the arrays of a bandwidth; 0 if the record has none.
 pub(crate) fn walked(m: &Measurement) -> u64 {
     m.detail.get(detail::ARRAY_BYTES).unwrap_or(0).saturating_mul(m.detail.get(detail::ARRAYS).unwrap_or(1))
 }

@@ -1,12 +1,12 @@
-//! How well each headline is repeated: the same figures from every second sample, twice.
+//! How well each headline repeats: the same results from every second sample, twice.
 
 use record::{Measurement, Record, Summary, metrics};
 
 use super::{Headline, resources};
 use crate::record_index::RecordIndex;
 
-/// States in each headline by how much its two interleaved halves differ, as far as their samples were kept. What drifts in a
-/// run touches both alike; what is left is how well a second run in the same minute would repeat the figure.
+/// Adds to each headline the difference of its two interleaved halves, if their samples were saved. Drift within a run affects both alike;
+/// the rest shows how well a second run in the same minute would repeat the result.
 pub(crate) fn state_repeatability(record: &Record, headlines: &mut [Headline]) {
     let [one, other] = [0, 1].map(|which| resources_of_half(record, which));
     for headline in headlines {
@@ -20,7 +20,8 @@ pub(crate) fn state_repeatability(record: &Record, headlines: &mut [Headline]) {
     }
 }
 
-/// What is delivered by one half of the samples. Figures that cannot be halved are left out, so that no headline repeats itself.
+/// The delivered results from one half of the samples. Results that cannot be halved are left out, so that no headline is compared with
+/// itself.
 fn resources_of_half(record: &Record, which: usize) -> Vec<(String, f64)> {
     let half = |m: &Measurement| {
         let value = m.halves()?[which];

@@ -1,4 +1,4 @@
-//! How a headline stands beside what was published of machines like its own.
+//! Where a headline lies relative to published results of similar machines.
 
 use record::diagnosis::{Position, Resource, Typical};
 use record::{Label, Machine, Measurement};
@@ -11,19 +11,18 @@ use crate::cpu_accounting::disturbance;
 use crate::figures::{middle, spread};
 use crate::record_index::RecordIndex;
 
-/// How far beyond its ends a range of several sources reaches, and one of a single source: two machines of one model are as far apart.
+/// Tolerance beyond the ends of a range, with several sources and with one: two machines of one model differ as much.
 const MARGINS: (f64, f64) = (0.05, 0.1);
-/// As far as a clock varies from part to part of one model.
+/// The tolerance for a clock: its variation within one model.
 const CLOCK_MARGIN: f64 = 0.02;
 
-/// Which figure of the machine was measured like the published ones, and what those are.
+/// Which result of the machine was measured like the published ones, and those.
 struct Beside<'a> {
     range: Range,
     figure: Option<&'a Measurement>,
 }
 
-/// The resource with its range and its position. Beside others' load it has no share: what is measured then says little of the
-/// machine.
+/// The resource with its range and its position. Under load from others it has no share: the result then shows little of the machine.
 pub(crate) fn judge(index: &RecordIndex, mut resource: Resource) -> Resource {
     let machine = &index.record.machine;
     let core = cores::of_machine(machine);
@@ -48,7 +47,7 @@ pub(crate) fn judge(index: &RecordIndex, mut resource: Resource) -> Resource {
     resource
 }
 
-/// The margin of a range, as a share.
+/// The tolerance of a range, as a share.
 fn margin(range: &Range) -> f64 {
     match (range.unit, range.sources.len()) {
         ("Hz", _) => CLOCK_MARGIN,
@@ -58,7 +57,7 @@ fn margin(range: &Range) -> f64 {
 }
 
 impl Range {
-    /// How a figure stands beside the range that may lie between these.
+    /// The position of a result relative to the range that may lie between these.
     pub(crate) fn position(&self, (least, most): (f64, f64)) -> Position {
         let margin = margin(self);
         match (most < self.low * (1.0 - margin), least > self.high * (1.0 + margin)) {
@@ -74,7 +73,7 @@ fn position(beside: &Beside, delivered: f64) -> Position {
     beside.range.position(ends.unwrap_or((delivered, delivered)))
 }
 
-/// What was published beside what the machine delivers; `None` where nothing was.
+/// The published results beside the machine's own; `None` without any.
 fn beside<'a>(
     index: &RecordIndex<'a>,
     core: Option<&'static Core>,
@@ -105,7 +104,7 @@ fn beside<'a>(
     }
 }
 
-/// A wake-up as the published ones were measured: of real-time threads with idle states held off, of others as the machine is.
+/// A wake-up measured like the published ones: of real-time threads with idle states disabled, of others with the machine as is.
 pub(crate) fn wake_up<'a>(index: &RecordIndex<'a>, policy: &str) -> Option<&'a Measurement> {
     let own = wake_up_at(index, policy, "as-is")?;
     let held =
@@ -113,7 +112,7 @@ pub(crate) fn wake_up<'a>(index: &RecordIndex<'a>, policy: &str) -> Option<&'a M
     Some(held.unwrap_or(own))
 }
 
-/// The clock of all cores, by the maker's list for this part; else between base and boost, of this part where it tells them.
+/// The all-core clock from the vendor's list for this part; else between base and boost clock, of this part if known.
 pub(crate) fn clock(machine: &Machine, core: Option<&'static Core>, active: &str) -> Option<Range> {
     let of = |what: &str| range_of(core?, what, machine);
     let part = if active == "all" { of("clock.all_core") } else { of("clock.one_core") };
@@ -129,12 +128,12 @@ pub(crate) fn clock(machine: &Machine, core: Option<&'static Core>, active: &str
     .or_else(|| {
         let (base, boost) = (of("clock.base")?, of("clock.max_turbo")?);
         let low = base.low.min(boost.low);
-        // What base and boost clocks are is the same under a hypervisor.
+        // Base and boost clocks are the same under a hypervisor.
         Some(Range { low, guest: true, ..boost })
     })
 }
 
-/// Triad of a whole server by its sockets; of a part of one, or of a guest, by its cores, at most what its sockets reach.
+/// Triad of a whole server by its sockets; of a part of one, or of a guest, by its cores, limited by its sockets.
 pub(crate) fn triad_range(machine: &Machine, core: &'static Core, triad: &Measurement) -> Option<Range> {
     let sockets = f64::from(machine.counts.packages.unwrap_or(1).max(1));
     let of_socket = range_of(core, "stream.triad", machine);
@@ -150,15 +149,15 @@ pub(crate) fn triad_range(machine: &Machine, core: &'static Core, triad: &Measur
     Some(Range { low: used.low.min(high), high, ..used })
 }
 
-/// A headline that is worse than all that was published of its like.
+/// A headline worse than all published results.
 pub(crate) struct OutOfRange<'a> {
     /// The headline with its range.
     pub resource: Resource,
-    /// The figure that was measured like the published ones.
+    /// The result measured like the published ones.
     pub figure: &'a Measurement,
 }
 
-/// The headlines that are worse than their like.
+/// The headlines worse than their published range.
 pub(crate) fn out_of_range<'a>(index: &RecordIndex<'a>) -> Vec<OutOfRange<'a>> {
     let core = cores::of_machine(&index.record.machine);
     let worse = |headline: super::Headline| {

@@ -1,4 +1,4 @@
-//! The time from a timer to the thread that waits for it, against the best setting measured.
+//! The time from a timer to the waiting thread, compared with the best setting measured.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,12 @@ use record::{Label, Measurement, Text, detail, text};
 use super::{Headline, WAKE_UP, doubt};
 use crate::record_index::RecordIndex;
 
-/// The kernel's default timer slack, ns (`init_task`: 50 µs), which every ordinary thread has unless somebody changed it.
+/// The kernel's default timer slack, ns (`init_task`: 50 µs), which every ordinary thread has unless it was changed.
 pub(crate) const DEFAULT_SLACK_NS: f64 = 50e3;
 
-/// The CPU that stands for the machine's wake-ups: what one CPU gains says nothing of another, so all gains are those of one. It is
-/// the one whose gain by idle states is in the middle; where real-time threads were not measured, by the gain of ordinary ones;
-/// where nothing was tuned, the middle one as the machine is. Of an even number it is the worse of the middle two: of two CPUs one
-/// that loses nothing says nothing of what the other loses.
+/// The CPU that represents the machine's wake-ups. The gain of one CPU shows nothing about another, so all gains are from one: the one with
+/// the median gain from idle states; without real-time threads, by the gain of ordinary ones; without tuning, the median one as is. Of an
+/// even number it is the worse of the middle two: of two CPUs one without a loss shows nothing about the other's loss.
 pub(crate) fn wake_up_cpu(index: &RecordIndex) -> Option<u64> {
     let has_figure = |policy: &str, setting: &str| index.wakeups(policy, setting).filter(|m| m.value() > 0.0);
     let cpu = |m: &Measurement| m.labels.count(Label::Cpu);
@@ -45,8 +44,8 @@ fn longer_middle<'a>(all: impl Iterator<Item = &'a Measurement>) -> Option<&'a M
     sorted.into_iter().find(|m| m.value() == longer)
 }
 
-/// Wake-up latency with one policy and setting on [`wake_up_cpu`]. Where that CPU has no figure, or none is named, the middle
-/// one that has.
+/// Wake-up latency with one policy and setting on [`wake_up_cpu`]. If that CPU has no result, or no CPU is named, the median one of those
+/// that have.
 pub(crate) fn wake_up_at<'a>(
     index: &RecordIndex<'a>,
     policy: &str,
@@ -57,8 +56,8 @@ pub(crate) fn wake_up_at<'a>(
     longer_middle(at().filter(|m| m.labels.count(Label::Cpu) == cpu)).or_else(|| longer_middle(at()))
 }
 
-/// Wake-up latency: a real-time thread, which has no timer slack, as the machine is, against one with idle states held off. Where
-/// real-time threads were refused an ordinary one, without a ceiling: what its slack adds is no loss of the machine.
+/// Wake-up latency: a real-time thread, which has no timer slack, with the machine as is, compared with idle states disabled. If real-time
+/// threads were refused, an ordinary one without a ceiling: its slack is no loss of the machine.
 pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
     let ordinary = wake_up_at(index, "other", "as-is");
     let real_time = wake_up_at(index, "fifo", "as-is");
@@ -86,7 +85,7 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
         delivered_is.push(text!("(p99 {p99})", p99 = Value::Figure(p99, "ns")));
     }
     let ceiling_is = match tuned.map(Measurement::value) {
-        // The figure is then the machine's own: what was held off must not be said to have reached it.
+        // The result is then the machine's own: the text must not claim that the tuned one reached it.
         Some(held) if held > delivered.value() => text!(
             "wake-up-no-faster",
             "the same: {held} with idle states held off is no faster",
@@ -98,7 +97,7 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
     Some(Headline::new(resource, delivered_is, ceiling_is))
 }
 
-/// What timer slack is of an ordinary thread's wake-up, where the headline is not of one.
+/// The share of timer slack in an ordinary thread's wake-up, if the headline is of another kind.
 fn state_slack(ordinary: &Measurement, is_beside: bool) -> Option<Text> {
     let ns = ordinary.detail.get(detail::TIMER_SLACK_NS)?;
     let (slack, median) = (Value::Figure(ns, "ns"), Value::from(ordinary));

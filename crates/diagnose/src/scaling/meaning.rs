@@ -9,9 +9,9 @@ use super::{CORES_FIRST, POOR};
 use crate::figures::RESOLUTION;
 use crate::usl::FitDoubt;
 
-/// A fit that gives one thread less than this share of what one alone does says that it is not alone on its core.
+/// A fit that gives one thread less than this share of what one alone does shows that it is not alone on its core.
 const ALONE: f64 = 0.9;
-/// Beyond so many times the last step's threads the law is only extrapolated.
+/// Beyond this many times the last step's threads the law is only extrapolated.
 const FAR: f64 = 4.0;
 
 /// The meaning of a line's steps; `one` is the throughput of one thread, `has_interval` whether that and the last step were measured
@@ -52,8 +52,8 @@ pub(super) fn meaning(
         says.push(doubt.describe());
         return says;
     }
-    // The run of one alone varies, too: a cause is named where the interval excludes that it is as many times one's, and what a few
-    // runs span does so by more than two of them may differ.
+    // The single-CPU run varies as well: a cause is only named if the interval excludes linear scaling; without an interval, the span of a
+    // few runs must exclude it by more than two of them may differ.
     let linear = f64::from(threads) * if has_interval { 1.0 } else { 1.0 + POOR };
     let surely = scaling.speedup_interval.is_some_and(|(low, _)| low > linear);
     if surely && speedup > f64::from(threads) * (1.0 + POOR) {
@@ -84,7 +84,7 @@ pub(super) fn meaning(
     says
 }
 
-/// What the fit says of serialized work and of coherency.
+/// What the fit shows about serialized work and coherency.
 fn fit(scaling: &Scaling) -> Text {
     let Scaling { threads, contention, coherency, residual, points, .. } = *scaling;
     let share = Value::Share(contention);
@@ -100,7 +100,7 @@ fn fit(scaling: &Scaling) -> Text {
         let residual = Value::Share(residual);
         return text!("The fit is off by {residual} and unreliable.");
     }
-    // What each of them takes at the last step of the fit; below the resolution of a figure it is none.
+    // Their loss at the last step of the fit; below the resolution of a result it is zero.
     let fitted = scaling.fitted.map_or(threads, |(_, most)| most);
     let last = f64::from(fitted);
     let costs = [contention * (last - 1.0), coherency * last * (last - 1.0)];

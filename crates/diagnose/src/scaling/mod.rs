@@ -1,5 +1,5 @@
-//! How workloads scale: a fit of the Universal Scalability Law to each workload and placement, speed-up, efficiency,
-//! and where more threads stop paying.
+//! How workloads scale: a fit of the Universal Scalability Law to each workload and placement, speed-up, efficiency, and where more threads
+//! stop paying off.
 
 mod meaning;
 
@@ -16,14 +16,14 @@ use crate::usl::{Fit, FitDoubt, Point, fit};
 const CORES_FIRST: &str = "cores-first";
 /// Share of a thread's work that one more thread must add at least to be worth having.
 const WORTH: f64 = 0.5;
-/// A figure in doubt is taken for as uncertain as a spread of this share.
+/// A result in doubt is treated as being as uncertain as this share.
 const DOUBTFUL: f64 = 0.05;
 /// Residual from which the fit does not describe the steps: a twentieth is more than any step's own noise should be.
 pub(crate) const POOR: f64 = 0.05;
-/// Steps of one workload and placement that are looked at; real ones have about twenty.
+/// The most steps of one workload and placement that are read; real ones have about twenty.
 const MOST_STEPS: usize = 4096;
 
-/// One entry for each workload and placement of which there are at least two steps.
+/// One entry for each workload and placement with at least two steps.
 pub fn scaling(index: &RecordIndex) -> Vec<Scaling> {
     let mut workloads: Vec<(&str, Vec<Line>)> = Vec::new();
     // By name, since a record may hold any number of them.
@@ -175,11 +175,10 @@ fn interval(points: &[Point], fit: &Fit) -> Option<(f64, f64)> {
     (between.0.is_finite() && between.1.is_finite()).then_some(between)
 }
 
-/// The fit, the least and most threads that it was made of, and the median distance of those steps from it.
+/// The fit, the least and most threads behind it, and the median distance of those steps from it.
 ///
-/// Siblings are worth less than cores, which is no contention. So where cores come first the law is fitted to them, and
-/// where siblings come first the step of one thread, which alone has no sibling at work, is left out if it is what
-/// does not fit.
+/// Siblings add less than cores, which is not contention. So if cores come first, the law is fitted to them; if siblings come first, the
+/// step of one thread, whose sibling alone is idle, is left out if it does not fit.
 fn chosen(
     points: &[Point],
     distinct: &[u32],
@@ -211,8 +210,8 @@ fn chosen(
     }
 }
 
-/// The step from which every later one adds less than [`WORTH`] of a thread's work for each thread more, beyond the
-/// spread of both. By the steps and not by the fit: a law that is smooth misses the corner where siblings begin.
+/// The step from which every later one adds less than [`WORTH`] of a thread's work per additional thread, beyond the spread of both. From
+/// the steps and not from the fit: a smooth law misses the corner where siblings begin.
 fn knee(points: &[Point], one: f64) -> Option<u32> {
     let last = points.last()?.threads;
     let poor = |from: &Point, to: &Point| {

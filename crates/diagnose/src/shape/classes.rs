@@ -1,4 +1,4 @@
-//! Classes of distances: where the density of all measured times, on a scale of their logarithms, has valleys.
+//! Classes of distances, divided at the valleys of the density of all measured times on a logarithmic scale.
 
 /// Width of a bin of the logarithm: 3 %.
 const BIN: f64 = 0.03;
@@ -6,14 +6,14 @@ const BIN: f64 = 0.03;
 const SPREAD: usize = 4;
 /// Two peaks of hand-overs are two classes only this far apart: on one mesh of caches pairs differ by up to 1.4 times.
 pub(super) const LINES_APART: f64 = 1.5;
-/// And of loads from one page, which differ less by where their CPU is.
+/// The same for loads from one page, which depend less on the place of their CPU.
 pub(super) const LOADS_APART: f64 = 1.3;
 /// And only if the density between them falls to this part of the lower one.
 const VALLEY: f64 = 0.4;
 /// Values that make a class: one alone may be a disturbance.
 const LEAST: usize = 2;
 
-/// Upper bounds of all classes but the last, ascending, of times above 0 whose classes' peaks lie at least so many times `apart`.
+/// Upper bounds of all classes but the last, ascending, for times above 0 whose classes' peaks are at least this factor `apart`.
 pub(super) fn bounds(values: &[f64], apart: f64) -> Vec<f64> {
     let mut logs: Vec<f64> =
         values.iter().filter(|value| **value > 0.0 && value.is_finite()).map(|value| value.ln()).collect();
@@ -34,7 +34,7 @@ pub(super) fn bounds(values: &[f64], apart: f64) -> Vec<f64> {
     let log_at = |bin: usize| first + (bin as f64 - SPREAD as f64 + 0.5) * BIN;
     let count = |from: f64, to: f64| logs.iter().filter(|log| (from..to).contains(*log)).count();
     let mut peaks = peaks(&density);
-    // Of all neighbours that are no two classes, those with the shallowest valley become one first.
+    // Of all neighbours that are not two classes, those with the shallowest valley are merged first.
     loop {
         let valleys: Vec<usize> = peaks.windows(2).map(|pair| valley(&density, pair[0], pair[1])).collect();
         let bounds: Vec<f64> = valleys.iter().map(|at| log_at(*at)).collect();

@@ -1,4 +1,4 @@
-//! Domains of one look: CPUs that are near each other and far from all others.
+//! Domains in one placement check: CPUs that are near each other and far from all others.
 
 use record::CpuList;
 use record::Summary;
@@ -6,15 +6,15 @@ use record::shape::Look;
 
 use super::Series;
 
-/// The domains of a look, ascending; `None` where its times are those of no domains, because a CPU moved within the look.
+/// The domains in a check, ascending; `None` if its times fit no domains, because a CPU moved meanwhile.
 pub(super) type Domains = Option<Vec<CpuList>>;
 
-/// This part of the pairs within domains must be near, and of those between them far.
+/// This share of the pairs within domains must be near, and of those between them far.
 const CLEAR: f64 = 0.75;
 /// Passes in which each CPU may go to the domain that it is nearest to.
 const PASSES: usize = 2;
 
-/// The domains of the CPUs of a look when pairs above `bound` ns are far.
+/// The domains of the checked CPUs if pairs above `bound` ns are far.
 pub(super) fn partition(series: &Series, look: &Look, bound: f64) -> Domains {
     let n = series.looks.cpus.len();
     let mut times: Vec<Vec<(usize, f64)>> = vec![Vec::new(); n];
@@ -45,7 +45,7 @@ pub(super) fn partition(series: &Series, look: &Look, bound: f64) -> Domains {
                 .min_by(|a, b| a.1.total_cmp(&b.1));
             domain[cpu] = Some(match nearest {
                 Some((of, ns)) if ns <= bound => of,
-                // It stays alone where it is the first of its domain.
+                // It stays alone if it is the first of its domain.
                 _ => cpu,
             });
         }

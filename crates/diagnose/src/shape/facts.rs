@@ -1,4 +1,4 @@
-//! Where the CPUs were, as facts in which records differ.
+//! Where the CPUs were, as facts that may differ between records.
 
 use record::Record;
 use record::live::Share;
@@ -22,7 +22,7 @@ pub(crate) fn domains_hidden(record: &Record) -> Option<String> {
     seen_in([shape.split, None], shape.motion)
 }
 
-/// Looks in which it must be seen: once is a disturbance, and says nothing either way.
+/// The fewest checks in which it must be seen: once is a disturbance, and means nothing.
 const LEAST: u64 = 2;
 
 fn seen_in(shares: [Option<Share>; 2], motion: Motion) -> Option<String> {

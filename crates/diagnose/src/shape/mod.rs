@@ -1,4 +1,4 @@
-//! The true shape of a machine: what looks at its CPUs over time say, compared with what Linux shows.
+//! The true shape of a machine: what checks of its CPUs over time show, compared with what Linux shows.
 
 mod classes;
 mod domains;

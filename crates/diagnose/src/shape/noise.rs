@@ -1,4 +1,4 @@
-//! Samples by where the CPUs were: noise that is two figures, one for each place.
+//! Samples by where the CPUs ran: noise that is two results, one per place.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use record::shape::ShapeState;
 use record::text::Value;
 use record::{CpuList, Label, Measurement, Summary, Text, detail, text};
 
-/// Samples of a state, for an interval.
+/// The fewest samples of a state for an interval.
 const LEAST: usize = 6;
 
-/// The states before and after a sample that are the same; `None` where the CPUs moved meanwhile, or nobody knows.
+/// The state before and after a sample if they are equal; `None` if the CPUs moved meanwhile or it is unknown.
 fn state(states: &[Option<ShapeState>], look: u32) -> Option<&ShapeState> {
     let after = look as usize;
     let before = states.get(after.checked_sub(1)?)?.as_ref()?;
@@ -20,8 +20,8 @@ fn state(states: &[Option<ShapeState>], look: u32) -> Option<&ShapeState> {
     }
 }
 
-/// What moved while this was measured, between the looks before and after it: its CPU, to another package or die or away from the memory, or
-/// the number of cores that its CPUs had. `None` where nothing did, or nobody knows.
+/// What moved during a measurement, between the checks before and after it: its CPU, to another package or die or away from the memory, or
+/// the number of cores that its CPUs had. `None` if nothing did or it is unknown.
 pub(crate) fn moved_during(m: &Measurement, states: &[Option<ShapeState>]) -> Option<Text> {
     let (first, last) = (*m.looks.first()? as usize, *m.looks.last()? as usize);
     let span: Vec<&ShapeState> = states
@@ -48,7 +48,7 @@ pub(crate) fn moved_during(m: &Measurement, states: &[Option<ShapeState>]) -> Op
     differs(&with).then(|| text!("moved-domain", "during it, CPU {cpu} moved to another package or die"))
 }
 
-/// Says that a figure is one in one state of the CPUs and another in another, where its samples show that.
+/// The remark that a result has one value in one state of the CPUs and another in another, if its samples show that.
 pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<Text> {
     if m.looks.len() != m.samples.len() {
         return None;
@@ -75,7 +75,7 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
             share = Value::Share(other.n as f64 / (one.n + other.n) as f64)
         ));
     }
-    // Of a program on several CPUs the number of their cores counts, whichever they are.
+    // For a program on several CPUs only the number of their cores matters.
     let cpus: Option<CpuList> = m.detail.get(detail::CPUS).and_then(|cpus| cpus.parse().ok());
     let mut by_cores = BTreeMap::<usize, Vec<f64>>::new();
     for (value, look) in m.samples.iter().zip(&m.looks) {
@@ -110,7 +110,7 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
     ))
 }
 
-/// Summaries of two groups of samples whose medians' intervals have nothing in common.
+/// Summaries of two groups of samples if the intervals of their medians do not overlap.
 fn differ(one: &[f64], other: &[f64]) -> Option<[Summary; 2]> {
     if one.len().min(other.len()) < LEAST {
         return None;

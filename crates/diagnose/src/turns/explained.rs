@@ -1,4 +1,4 @@
-//! What else differs between two commands of which one is the slower: where their time went, and what was counted beside it.
+//! What else differs between two commands, one of which is slower: where their time went, and the counts of events.
 
 use record::difference::{Scale, compare_pairs};
 use record::text::Value;
@@ -14,7 +14,7 @@ const AS_MUCH: f64 = 0.5;
 const FEW: f64 = 100.0;
 /// Ratios of counts below this are next to nothing.
 const LITTLE: f64 = 0.1;
-/// Counts that are looked at, the most telling first.
+/// The counts to read, the most informative first.
 const COUNTS: [&str; 7] = [
     "instructions",
     "cache-misses",
@@ -24,7 +24,7 @@ const COUNTS: [&str; 7] = [
     "context-switches",
     "cpu-migrations",
 ];
-/// States and their sums that are looked at.
+/// The most states and sums of states that are read.
 const STATES: usize = 5;
 
 const CPU_TIME: Template = Template { code: "turns-cpu-time", words: "CPU time" };
@@ -33,14 +33,14 @@ const SYSTEM: Template = Template { code: "turns-sys", words: "sys" };
 const RUNNABLE: Template = Template { code: "turns-runnable", words: "runnable (run-queue delay)" };
 const BLOCKED: Template = Template { code: "turns-blocked", words: "blocked" };
 
-/// A figure of both, by round.
+/// A result of both, by round.
 struct Both {
     rounds: Vec<(f64, f64)>,
     before: f64,
     after: f64,
 }
 
-/// What differs, in sentences: nothing where nothing does.
+/// The differences, in sentences; empty without any.
 pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: usize) -> Vec<Text> {
     let together = comparisons * (STATES + COUNTS.len());
     let of = |whose: &Named, metric: Metric, label: Label, word: &str| {
@@ -98,7 +98,7 @@ pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: 
                 && as_much
                 && ratio.is_finite()
                 && both.before.max(both.after) >= FEW;
-            // Of next to nothing the third digit tells nobody anything.
+            // For a negligible value the third digit is meaningless.
             let digits = if ratio < LITTLE { 2 } else { 3 };
             let ratio = Value::Rounded(Box::new(Value::Factor(ratio)), digits);
             worth_a_word.then(|| text!("{event} {ratio}", event = *event))
@@ -120,7 +120,7 @@ impl Both {
         Self { rounds, before: before.value(), after: after.value() }
     }
 
-    /// Both figures of each run summed.
+    /// Both results of each run, summed.
     fn plus(self, other: &Self) -> Self {
         let sum = |(a, b): (&(f64, f64), &(f64, f64))| (a.0 + b.0, a.1 + b.1);
         let rounds: Vec<(f64, f64)> = self.rounds.iter().zip(&other.rounds).map(sum).collect();

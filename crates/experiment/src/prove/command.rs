@@ -22,16 +22,16 @@ use super::figure::{Figure, FigureOf, Unit, names};
 use super::knobs::{SettableKnob, find_settable};
 use super::{Proof, ProofError, ProofRequest};
 
-/// The command that is run.
+/// The command under test.
 #[derive(Clone, Copy, Debug)]
 pub struct ProvenCommand<'a> {
     /// The command.
     pub argv: &'a [OsString],
-    /// Whether it is also run with an empty page cache, of the whole machine.
+    /// Whether it is also run with an empty page cache, for the whole machine.
     pub drop_caches: bool,
 }
 
-/// Rounds where they fit into [`MOST_SECONDS`] seconds; otherwise the fewest that give an interval.
+/// Rounds if they fit into [`MOST_SECONDS`] seconds; otherwise the fewest for an interval.
 const ROUNDS: usize = 12;
 const MOST_SECONDS: f64 = 120.0;
 
@@ -49,15 +49,15 @@ const FIGURES: [FigureOf<Figures>; 4] = [
     (compared(names::MIGRATIONS, Unit::Count, Scale::Count, true), |all| all[3]),
 ];
 
-/// How the command is run.
+/// How the command runs.
 #[derive(Clone, Debug, Default)]
 struct Setting {
-    /// Turned for the run.
+    /// Set for the run.
     knob: Option<&'static str>,
     cpus: Option<CpuList>,
-    /// What it begins with beside that.
+    /// The process setting it starts with.
     setting: Option<ProcessSetting>,
-    /// Whether the machine's page cache is empty when it begins.
+    /// Whether the machine's page cache is empty at its start.
     cold: bool,
 }
 
@@ -69,9 +69,9 @@ const BOOST: &str = "boost";
 const AFFINITY: &str = "affinity";
 const PRIORITY: &str = "nice";
 const COLD: &str = "cold cache";
-/// What the command alone is given, and a proof without a command cannot turn.
+/// Settings of the command alone, which a proof without a command cannot change.
 const THE_COMMANDS: [&str; 3] = ["fifo", "ionice", "aslr"];
-/// The command as it is, against itself.
+/// The command as it is, compared with itself.
 const TWICE: &str = "as it is, twice";
 
 /// Runs the command alternately in all settings.
@@ -80,9 +80,9 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     let (mut comparisons, missing) = plan_comparisons(request, command)?;
     let mut runner = Runner { request, command, clock: None, cold_reads: Vec::new() };
     let began = Instant::now();
-    // Also what warms the caches.
+    // This also warms the caches.
     runner.run_once(&Setting::default())?;
-    // With what is before and after the command's own time.
+    // Including overhead before and after the command's own time.
     let each = began.elapsed().as_secs_f64();
     let rounds = fit_rounds(request.rounds, comparisons.len(), each);
     let what = "runs alternately, with output discarded";
@@ -105,14 +105,14 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     Ok(found)
 }
 
-/// The rounds that were asked for, or as many as fit into a time that is worth waiting, or the fewest that give an interval.
+/// The requested rounds, or as many as fit into a reasonable time, or the fewest for an interval.
 fn fit_rounds(asked: Option<usize>, comparisons: usize, each: f64) -> usize {
     let fewest = super::choose_rounds((comparisons - 1).max(1) * FIGURES.len(), 0);
     let fits = (ROUNDS * comparisons * 2) as f64 * each <= MOST_SECONDS;
     asked.unwrap_or(if fits { ROUNDS.max(fewest) } else { fewest })
 }
 
-/// What can be compared, and what not, with the reason.
+/// What can be compared, and what cannot, with the reason.
 type Comparisons = (Vec<Comparison>, Vec<(Text, Text)>);
 
 /// What can be compared here, the command with itself first. Without names: boost, affinity, priority, page cache.
@@ -124,7 +124,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
     let asked = |name: &str| names.is_empty() || names.contains(&name);
     let (commands, others): (Vec<&'static str>, Vec<_>) =
         names.iter().partition(|name| THE_COMMANDS.contains(name));
-    // Those that concern the machine are set as for any measuring.
+    // Machine-wide ones are set as for any measurement.
     let mut machines: Vec<_> =
         others.into_iter().filter(|name| ![AFFINITY, PRIORITY].contains(name)).collect();
     if names.is_empty() {
@@ -183,7 +183,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
     Ok((all, missing))
 }
 
-/// The CPUs that the command is bound to: those of `--cpus`, or the last that may be used; `None` where there is one only.
+/// The CPUs the command is pinned to: those of `--cpus`, or the last allowed one; `None` if there is only one.
 fn choose_cpus(quiet: Option<&CpuList>) -> Option<CpuList> {
     let allowed = pin::allowed().filter(|allowed| allowed.len() > 1)?;
     quiet.cloned().or_else(|| Some(allowed.iter().last().into_iter().collect()))
@@ -193,7 +193,7 @@ fn choose_cpus(quiet: Option<&CpuList>) -> Option<CpuList> {
 struct Runner<'a> {
     request: ProofRequest<'a>,
     command: ProvenCommand<'a>,
-    /// How the clock is known.
+    /// Where the clock comes from.
     clock: Option<&'static str>,
     /// Bytes that cold runs read from disks.
     cold_reads: Vec<f64>,
@@ -210,7 +210,7 @@ impl Runner<'_> {
         })
     }
 
-    /// One run in a setting; `None` where a signal ended it or the command failed, an error where the setting cannot be had.
+    /// One run in a setting; `None` if a signal ended it or the command failed, an error if the setting is impossible.
     fn run_once(&mut self, setting: &Setting) -> Result<Option<Figures>, ProofError> {
         if self.request.stop.signal().is_some() {
             return Ok(None);

@@ -12,7 +12,7 @@ use crate::rounds::is_forward;
 /// A governor's or a sleep state's change is in force by then. Each block comes after as long a rest, set or not.
 const SETTLING: Duration = Duration::from_millis(20);
 
-/// Two states that differ in one thing. `S` is what is set, `R` what came of one trial.
+/// Two states that differ in one thing. `S` is what is set, `R` the outcome of one trial.
 pub(super) struct Comparison<S, R> {
     pub(super) name: Text,
     pub(super) before: S,
@@ -54,8 +54,8 @@ impl<S, R> Comparison<S, R> {
     }
 }
 
-/// Tries the pair of each comparison in so many rounds, each trial about so many seconds, and says how long `what` takes. Which
-/// of the two comes first changes from round to round and from comparison to comparison. The rounds that are over.
+/// Tries the pair of each comparison in this many rounds, each trial taking about this many seconds, and reports how long `what` takes. The
+/// order of the two alternates between rounds and between comparisons. Returns the completed rounds.
 pub(super) fn run_rounds<S, R>(
     request: ProofRequest,
     comparisons: &mut [Comparison<S, R>],
@@ -93,8 +93,8 @@ impl Proof {
         Ok(proof)
     }
 
-    /// Judges comparisons, the first of which is of one state with itself, by whose differences the others are judged. Each figure
-    /// is read from what came of a trial.
+    /// Judges comparisons, the first of which compares a state with itself; the others are judged by its differences. Each result is read
+    /// from the outcome of a trial.
     pub(super) fn judge<S, R>(&mut self, comparisons: Vec<Comparison<S, R>>, figures: &[FigureOf<R>]) {
         let values = |comparison: &Comparison<S, R>, read: fn(&R) -> Option<f64>| -> Vec<(f64, f64)> {
             comparison.rounds.iter().filter_map(|(a, b)| Some((read(a)?, read(b)?))).collect()
@@ -134,7 +134,7 @@ impl Proof {
     }
 }
 
-/// What `run` gives with these knobs set; `None` where a signal cut it short.
+/// The result of `run` with these knobs set; `None` if a signal interrupted it.
 pub(super) fn run_with_knobs<R>(
     request: ProofRequest,
     knobs: &[&'static str],

@@ -1,4 +1,4 @@
-//! A figure that is compared: how it is named, written and judged.
+//! A compared result: its name, its format, and how it is judged.
 
 use record::difference::{Difference, Scale, Verdict, compare_pairs};
 use record::phrase::count_noun;
@@ -8,14 +8,14 @@ use record::{Text, text, units};
 pub(crate) mod names {
     pub(crate) const WORK: &str = "p95 of same work";
     pub(crate) const OS: &str = "taken by the OS";
-    /// What the hypervisor took from a virtual machine, in the field's word.
+    /// CPU time that the hypervisor took from a virtual machine.
     pub(crate) const STEAL: &str = "steal";
-    /// What was taken from below the kernel where there is no hypervisor.
+    /// CPU time lost below the kernel without a hypervisor.
     pub(crate) const FIRMWARE: &str = "taken by firmware";
     pub(crate) const ANYBODY: &str = "taken by anybody";
     pub(crate) const WAKEUP: &str = "wake-up p99";
     pub(crate) const CLOCK: &str = "clock's movement";
-    /// What is compared of a command.
+    /// What is compared for a command.
     pub(crate) const TIME: &str = "wall time";
     pub(crate) const CORE: &str = "core clock";
     pub(crate) const SWITCHES: &str = "context switches";
@@ -25,7 +25,7 @@ pub(crate) mod names {
         [WORK, OS, STEAL, FIRMWARE, ANYBODY, WAKEUP, CLOCK, TIME, CORE, SWITCHES, MIGRATIONS];
 }
 
-/// What a figure counts.
+/// What a result counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Seconds.
@@ -34,7 +34,7 @@ pub enum Unit {
     Hertz,
     /// A share of something.
     Share,
-    /// Of two like values.
+    /// Of two values of the same kind.
     Ratio,
     /// Events.
     Count,
@@ -55,7 +55,7 @@ impl Unit {
     }
 }
 
-/// A figure.
+/// A compared result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
     /// Its name.
@@ -68,20 +68,20 @@ pub struct Figure {
     pub less_is_better: bool,
 }
 
-/// A figure, and how it is read from what came of a trial.
+/// A result, and how it is read from the outcome of a trial.
 pub(super) type FigureOf<R> = (Figure, fn(&R) -> Option<f64>);
 
-/// Its rounds (before, after), and what they say.
+/// Its rounds (before, after), and the comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
     /// Before and after, by round.
     pub rounds: Vec<(f64, f64)>,
-    /// What they say.
+    /// The comparison.
     pub comparison: Difference,
 }
 
 impl Figure {
-    /// Compares rounds of it, one of so many comparisons. `None` where no round had it.
+    /// Compares its rounds, as one of this many comparisons. `None` if no round has it.
     pub fn compare(
         &self,
         rounds: Vec<(f64, f64)>,
@@ -110,7 +110,7 @@ impl Figure {
         }
     }
 
-    /// What a difference is smaller than, for words that say so.
+    /// The upper limit of a difference, for sentences with a limit.
     fn bound(&self, amount: f64) -> f64 {
         if matches!(self.scale, Scale::Ratio) { units::bound(amount) } else { amount }
     }
@@ -124,7 +124,7 @@ impl Figure {
         }
     }
 
-    /// What amounts are in, where that does not stand beside them.
+    /// The unit of amounts, if it does not stand beside them.
     fn points(&self) -> &'static str {
         match (self.scale, self.unit) {
             (Scale::Difference { .. }, Unit::Share) => " points",
@@ -132,18 +132,18 @@ impl Figure {
         }
     }
 
-    /// How much it differs where nothing was changed.
+    /// How much it differs without a change.
     pub fn floor(&self, comparison: &Difference) -> String {
         match comparison.floor {
             None => String::new(),
-            // Beyond the double nobody cares by how much.
+            // Beyond a factor of two the exact amount does not matter.
             Some(floor) if self.scale == Scale::Ratio && floor > 1.0 => "> 100 %".to_owned(),
             Some(floor) if self.points().is_empty() => self.amount(floor),
             Some(floor) => format!("{} pts", self.amount(floor)),
         }
     }
 
-    /// In words what came of it.
+    /// The outcome in words.
     pub fn result(&self, comparison: &Difference) -> Text {
         let amount = |amount: f64| format!("{}{}", self.amount(amount), self.points());
         match &comparison.verdict {

@@ -16,13 +16,13 @@ use super::figure::{Compared, Figure, Unit, names};
 use super::{Proof, ProofError, ProofRequest};
 use crate::proof_cache::{ProofCache, Proven, measure_floor};
 
-/// Rounds beyond the fewest that give an interval: so that one odd round does not decide.
+/// Rounds beyond the fewest for an interval, so that one outlier does not decide.
 const SPARE_ROUNDS: usize = 3;
-/// How long a block takes with what is before and after it.
+/// Duration of a block with its overhead.
 const BLOCK: f64 = 0.34;
-/// A share that is worth knowing: a point.
+/// The smallest relevant share: one percentage point.
 const POINTS: Scale = Scale::Difference { worth: WORTH_TELLING };
-/// What stands for nothing set, and for everything.
+/// The names for nothing set, and for everything.
 const NOTHING: &str = "nothing";
 const ALL: &str = "all of them";
 
@@ -32,7 +32,7 @@ const fn figure(name: &'static str, unit: Unit, scale: Scale) -> Figure {
 
 type BlockFigure = fn(&Block) -> Option<f64>;
 
-/// What is looked at in each block. Whose the taken time was is told where /proc/interrupts tells it.
+/// The results of each block. The cause of lost time is reported if /proc/interrupts has it.
 fn list_figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
     let below = if hypervisor == Some("none") { names::FIRMWARE } else { names::STEAL };
     let unreported: BlockFigure = |block| if block.taken_by_os.is_none() { block.taken } else { None };
@@ -46,13 +46,13 @@ fn list_figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
     ]
 }
 
-/// Figures of one comparison that have values: whose the taken time was is either told or not.
+/// The results of one comparison that have values: the cause of lost time is either known or not.
 const REPORTED: usize = 5;
 
 /// The machine as it is, and with these knobs set.
 type Comparison = super::comparison::Comparison<Vec<&'static str>, Block>;
 
-/// Measures the machine's noise with each knob set and without; what the audit is to know of it, unless it was interrupted.
+/// Measures the machine's noise with and without each knob; also returns the data for the audit, unless interrupted.
 pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>), ProofError> {
     let stop = request.stop;
     let (knobs, missing) = find_settable(request, request.names, Purpose::Measuring)?;
@@ -78,7 +78,7 @@ pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>),
     Ok((found, cache))
 }
 
-/// What the audit is to know of it.
+/// The data for the audit.
 fn collect_cache(found: &Proof, cpus: &CpuList, floor: Option<f64>) -> ProofCache {
     let (same, others): (Vec<_>, Vec<_>) =
         found.compared.iter().partition(|(tuned, ..)| *tuned == NOTHING.into());
@@ -109,7 +109,7 @@ fn collect_cache(found: &Proof, cpus: &CpuList, floor: Option<f64>) -> ProofCach
     }
 }
 
-/// CPUs that are measured: those that are to be quiet, or all that this process may use.
+/// The CPUs to measure: the quiet ones, or all that this process may use.
 pub fn measured_cpus(quiet: Option<&CpuList>) -> Vec<u32> {
     let chosen = quiet.cloned().or_else(pin::allowed).unwrap_or_default();
     let online = Root::live().cpu_list("/sys/devices/system/cpu/online");
@@ -121,17 +121,16 @@ pub fn measured_cpus(quiet: Option<&CpuList>) -> Vec<u32> {
 pub(super) struct SettableKnob {
     /// Its name.
     pub(super) name: &'static str,
-    /// It, from what to what.
+    /// Its change, from what to what.
     pub(super) change: Text,
-    /// What a process holds for it.
+    /// The process setting that holds it.
     pub(super) setting: Option<ProcessSetting>,
 }
 
-/// Knobs that can be set, and what cannot, with the reason.
+/// Knobs that can be set, and those that cannot, with the reason.
 type Settable = (Vec<SettableKnob>, Vec<(Text, Text)>);
 
-/// Which of these knobs, or of all, can be set for this purpose, in the order of writing; and those that cannot, with the
-/// reason.
+/// Which of these knobs, or of all, can be set for this purpose, in writing order; and those that cannot, with the reason.
 pub(super) fn find_settable(
     request: ProofRequest,
     names: &[&'static str],
@@ -160,7 +159,7 @@ pub(super) fn find_settable(
             let change = text!("{name} {now}, then {then}");
             knobs.push(SettableKnob { name, change, setting });
         } else if names.contains(&name) && !plan.not_set.iter().any(|(said, _)| *said == name) {
-            // Who names a knob hears of it.
+            // A knob named by the user is always reported.
             left.push((name.into(), text!("already steady: {now}")));
         }
     }

@@ -1,4 +1,4 @@
-//! A figure of linespeed's own measurements before and after a knob is set: the one that a finding rests on.
+//! A result of linespeed's own measurements before and after a knob is set: the one that a finding relies on.
 
 use machine::Root;
 use measure::context::{Progress, lead_cpu};
@@ -13,28 +13,28 @@ use super::figure::{Figure, Unit};
 use super::knobs::find_settable;
 use super::{Proof, ProofError, ProofRequest};
 
-/// A figure that is measured again and again.
+/// A repeatedly measured result.
 #[derive(Clone)]
 pub struct ProvenFigure {
     metric: &'static Definition,
     measure: &'static Measure,
-    /// Where it was taken, as far as that is known.
+    /// Its place, as far as it is known.
     place: Labels,
-    /// Whether the best of all page sizes counts: what a program that asks for huge pages gets.
+    /// Whether the best over all page sizes counts: what a program that requests huge pages gets.
     any_page: bool,
 }
 
-/// Rounds beyond the fewest that give an interval: so that one odd round does not decide.
+/// Rounds beyond the fewest for an interval, so that one outlier does not decide.
 const SPARE_ROUNDS: usize = 2;
-/// The machine as it is, against itself.
+/// The machine as it is, compared with itself.
 const TWICE: &str = "as it is, twice";
 
 /// The machine as it is, and with the knob set.
 type Comparison = super::comparison::Comparison<Option<&'static str>, f64>;
 
 impl ProvenFigure {
-    /// The figure that shows what a knob gains: the one that the finding cites, or its kind's; `None` where only a program can
-    /// show it, as of huge pages for programs that do not ask for them.
+    /// The result that shows a knob's gain: the one cited by the finding, or its kind's; `None` if only a program can show it, for instance
+    /// huge pages for programs that do not request them.
     pub fn of(knob: &record::KnobValue, cited: Option<&Measurement>) -> Option<Self> {
         let usual = knob.metric_of_gain()?;
         let cited = cited.filter(|cited| cited.metric == usual);
@@ -44,9 +44,9 @@ impl ProvenFigure {
         Some(Self { metric, measure, place, any_page: knob.knob == KnobName::Thp })
     }
 
-    /// What it is called, and where it is measured.
+    /// Its name, and where it is measured.
     pub fn describe(&self) -> Text {
-        // As it is measured is what nobody asks about.
+        // The usual value is not mentioned.
         let usual = |name: &str, value: &Key| name == Label::Corrected.name() && value.to_string() == "false";
         let said = self.place.0.iter().filter(|(name, value)| !usual(name, value));
         let part = |(name, value): (&String, &Key)| match Label::from_name(name) {
@@ -62,7 +62,7 @@ impl ProvenFigure {
         }
     }
 
-    /// Of what was measured now the figure that is nearest to the place.
+    /// The new result nearest to the place.
     fn pick(&self, measured: &[Measurement]) -> Option<f64> {
         let own = measured.iter().filter(|one| one.metric == self.metric.name);
         let asked = |label: &Label| !(self.any_page && *label == Label::Page);
@@ -80,7 +80,7 @@ impl ProvenFigure {
         }
     }
 
-    /// The CPUs that are measured: the one of the place, all where all are at work together.
+    /// The CPUs to measure: the place's, or all if all work together.
     fn cpus(&self, machine: &record::Machine) -> CpuList {
         let allowed = machine.allowed_cpus();
         let together = self.place.word(Label::Active) == Some("all");
@@ -90,7 +90,7 @@ impl ProvenFigure {
     }
 }
 
-/// Measures a figure with the knob that is named set and without, alternately.
+/// Measures a result alternately with and without this knob.
 pub fn prove_figure(request: ProofRequest, of: &ProvenFigure) -> Result<Proof, ProofError> {
     let (knobs, missing) = find_settable(request, request.names, Purpose::Measuring)?;
     let mut comparisons = vec![Comparison::new(TWICE, None, None)];
@@ -120,7 +120,7 @@ pub fn prove_figure(request: ProofRequest, of: &ProvenFigure) -> Result<Proof, P
     Ok(found)
 }
 
-/// The figure, with this knob set; `None` where a signal cut it short.
+/// The result with this knob set; `None` if a signal interrupted it.
 fn measure_once(
     request: ProofRequest,
     of: &ProvenFigure,
@@ -128,7 +128,7 @@ fn measure_once(
     knob: Option<&'static str>,
 ) -> Result<Option<f64>, ProofError> {
     let results = run_with_knobs(request, knob.as_slice(), || {
-        // What can be measured changes with the knob: huge pages that are refused are no figure.
+        // The knob changes what can be measured: without huge pages there is no result on them.
         let found = machine::inspect(&Root::live());
         let how = (Depth::Quick, Wakeups::USUAL);
         list::run(&[of.measure], &found, how, cpus, request.stop, &mut Unheard)
@@ -138,7 +138,7 @@ fn measure_once(
     results.map(value).transpose()
 }
 
-/// A progress that nobody looks at: rounds are short.
+/// A progress report that nobody reads: rounds are short.
 struct Unheard;
 
 impl Progress for Unheard {

@@ -1,5 +1,5 @@
-//! What setting knobs gains: blocks or runs of a command before and after, alternately, each figure with its interval and the
-//! machine's own noise floor beside it.
+//! What setting knobs gains: blocks or runs of a command before and after, alternately, each result with its interval and the machine's own
+//! noise floor.
 
 mod command;
 mod comparison;
@@ -23,48 +23,48 @@ pub use figure::{Compared, Figure, Unit};
 pub use knobs::{measured_cpus, prove_knobs};
 pub use measured::{ProvenFigure, prove_figure};
 
-/// What a proof compares, in the form of [`record::glossary`]. Steal time stands in the inventory.
+/// What a proof compares, in the form of [`record::glossary`]. Steal time is in the inventory.
 pub const GLOSSARY: &str = include_str!("glossary.md");
 
-/// What is to be proven, and how.
+/// What to prove, and how.
 #[derive(Clone, Copy)]
 pub struct ProofRequest<'a> {
     /// Knobs by name; empty for all that can be set.
     pub names: &'a [&'static str],
-    /// What the one knob that is named is to have, where that is not the steadier value.
+    /// The value for the single named knob, if it is not the steadier value.
     pub value: Option<&'a KnobValue>,
-    /// CPUs that are to be quiet.
+    /// The CPUs to keep quiet.
     pub cpus: Option<&'a CpuList>,
-    /// Rounds; as many as are needed without.
+    /// The number of rounds; by default as many as needed.
     pub rounds: Option<usize>,
     /// Ends it early.
     pub stop: &'a Stop,
-    /// Sets knobs for the time of measuring.
+    /// Sets knobs for the duration of a measurement.
     pub begin_session: &'a dyn Fn(&[&'static str]) -> Result<TunedSession, Error>,
-    /// Hears how far it is, and how long it takes.
+    /// Is notified of progress and the expected duration.
     pub tell: &'a dyn Fn(&str),
 }
 
-/// What came of it all.
+/// The outcome of a proof.
 #[derive(Debug, Default)]
 pub struct Proof {
     /// What was compared.
     pub title: &'static str,
-    /// What a row's name is.
+    /// The heading of the rows' names.
     pub head: &'static str,
-    /// Whole rounds.
+    /// Completed rounds.
     pub rounds: usize,
-    /// Each comparison in each figure.
+    /// Each comparison for each result.
     pub compared: Vec<(Text, Figure, Compared)>,
     /// What was not compared, and why.
     pub missing: Vec<(Text, Text)>,
-    /// What should be known.
+    /// Remarks for the reader.
     pub remarks: Vec<Text>,
     /// The signal that ended it early.
     pub interrupted: Option<i32>,
 }
 
-/// The rounds for so many comparisons: an even number, since who comes first changes from round to round.
+/// The rounds for this many comparisons: an even number, since the order alternates between rounds.
 fn choose_rounds(comparisons: usize, duplicate: usize) -> usize {
     (least_rounds(comparisons) + duplicate).next_multiple_of(2)
 }
@@ -102,7 +102,7 @@ impl Proof {
     }
 }
 
-/// Why a proof, or one of its settings, cannot be had.
+/// Why a proof, or one of its settings, is impossible.
 #[derive(Debug, thiserror::Error)]
 pub enum ProofError {
     /// Knobs cannot be set.
@@ -111,22 +111,22 @@ pub enum ProofError {
     /// The page cache cannot be dropped or warmed.
     #[error(transparent)]
     PageCache(#[from] PageCacheError),
-    /// A process cannot have a setting.
+    /// A process cannot get a setting.
     #[error(transparent)]
     Setting(#[from] SettingRefusal),
     /// The command cannot be started.
     #[error(transparent)]
     CannotStart(SpawnError),
-    /// The command failed, with how.
+    /// The command failed, and how.
     #[error("the command {0}: runs that fail cannot be compared")]
     CommandFailed(Exit),
-    /// A measurement has no figure here.
-    #[error("{0} cannot be measured here; linespeed run {0} says why")]
+    /// A measurement has no result here.
+    #[error("{0} cannot be measured here; linespeed run {0} shows why")]
     NoFigure(&'static str),
 }
 
 impl ProofError {
-    /// Whether nothing can be proven at all, and not one setting alone.
+    /// Whether nothing can be proven at all, rather than just one setting.
     pub(super) fn ends_all(&self) -> bool {
         matches!(self, ProofError::CannotStart(_) | ProofError::CommandFailed(_))
     }

@@ -1,4 +1,4 @@
-//! The recipe that somebody names, with its programs found, or another one in its place.
+//! The requested recipe with its programs found, or a substitute.
 
 use std::path::Path;
 
@@ -6,22 +6,22 @@ use record::{Coverage, text};
 
 use super::{ReadError, Recipe, find_recipe, list_all, needs, read_file};
 
-/// Why a recipe that was named cannot be run.
+/// Why the requested recipe cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum ChoiceError {
-    /// There is none of this name; all that there are.
+    /// None has this name; all available names.
     #[error("there is no recipe {:?}{} Recipes: {}", .0, hint(.0, .1), .1.join(", "))]
     Unknown(String, Vec<String>),
     /// Its file cannot be read.
     #[error(transparent)]
     Unreadable(ReadError),
-    /// The programs of this recipe that are missing, and how to get them.
+    /// The missing programs of this recipe, and how to get them.
     #[error("recipe {0}: {1}")]
     Missing(String, String),
 }
 
-/// The recipe of this name, the user's own in `own` first, or in this file. Where its programs are missing and it names
-/// another recipe, that one, with what is to be said of the change.
+/// The recipe of this name, the user's own in `own` first, or in this file. If its programs are missing and it names
+/// another recipe, that one, with a remark on the substitution.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! Recipes: how programs that people measure machines with are run, and where their score stands. Small TOML files, one
-//! a program, in this folder; people's own in `$XDG_CONFIG_HOME/linespeed/recipes/`. How to write one: docs/recipes.md.
+//! Recipes: how to run benchmark programs, and where their score is. Small TOML files, one per program, in this folder;
+//! users' own in `$XDG_CONFIG_HOME/linespeed/recipes/`. How to write one: docs/recipes.md.
 
 mod choose;
 mod fields;
@@ -32,10 +32,11 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("sysbench-memory", include_str!("sysbench-memory.toml")),
 ];
 
-/// Files of the user's that are looked at in one folder, at most.
+/// The most user files that are read in one folder.
 const MOST_FILES: usize = 1000;
 
-/// The recipe with this name: the user's own in `folder` before those that ship with linespeed. `None`: there is none.
+/// The recipe with this name: the user's own in `folder` precedes those that ship with linespeed. `None`: there is
+/// none.
 pub fn find_recipe(name: &str, folder: Option<&Path>) -> Option<Result<Recipe, ReadError>> {
     // Root reads for who ran sudo what that user may read.
     let user = Invoker::of_sudo().map(|invoker| invoker.assume());

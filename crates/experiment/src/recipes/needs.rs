@@ -1,4 +1,4 @@
-//! The programs that a recipe needs: whether they are here, and how each distribution installs them.
+//! The programs that a recipe needs: whether they are installed, and how each distribution installs them.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -10,19 +10,19 @@ use serde::Deserialize;
 
 use super::fields::read_programs;
 
-/// Where servers lie that are not on everybody's PATH.
+/// Folders of servers that are not on every user's PATH.
 const SERVERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// The most of a program that is searched for a text, bytes: STREAM is a few dozen kB; ImageMagick's library would be more.
+/// The largest program searched for a text, bytes: STREAM has a few dozen kB; ImageMagick's library has more.
 const MOST_SEARCHED: u64 = 16 << 20;
 
 /// A program that a recipe needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Need {
-    /// Its names; the first that is found is used wherever a command begins with the first of them.
+    /// Its names; the first one found is used wherever a command begins with the first name.
     #[serde(rename = "program", deserialize_with = "read_programs")]
     pub programs: Vec<String>,
-    /// A text that its file must hold, where another program has the same name.
+    /// A text that its file must contain, if another program has the same name.
     pub contains: Option<String>,
     /// How else to get it.
     pub hint: Option<String>,
@@ -31,7 +31,7 @@ pub struct Need {
     pub packages: BTreeMap<Family, String>,
 }
 
-/// The folders in which programs are looked for.
+/// The folders searched for programs.
 pub fn search_path() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> =
@@ -45,7 +45,7 @@ pub fn search_path() -> Vec<PathBuf> {
 }
 
 impl Need {
-    /// Where the program is; `None` where it is not.
+    /// The path of the program; `None` if it is missing.
     pub fn find(&self, folders: &[PathBuf]) -> Option<PathBuf> {
         self.programs.iter().find_map(|name| {
             folders.iter().map(|folder| folder.join(name)).find(|path| {
@@ -54,7 +54,7 @@ impl Need {
         })
     }
 
-    /// What is missing and how to get it, in a sentence; `os_release` is the text of /etc/os-release.
+    /// What is missing and how to get it, in one sentence; `os_release` is the text of /etc/os-release.
     pub fn describe_missing(&self, os_release: &str) -> String {
         let mut words = format!("{} is not installed", self.programs.join(" or "));
         let known = Family::all().filter_map(|(family, people, install)| {
@@ -78,7 +78,7 @@ fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether the file holds a text.
+/// Whether the file contains a text.
 fn contains_text(path: &Path, text: &str) -> bool {
     use std::io::Read;
     let mut content = Vec::new();

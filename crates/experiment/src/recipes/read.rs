@@ -1,4 +1,4 @@
-//! A recipe's file, read and checked; what is wrong with it is told with its line.
+//! Reads and checks a recipe's file; errors have the line number.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -24,12 +24,12 @@ pub struct ReadError {
     pub fault: String,
 }
 
-/// Reads the recipe in a file that somebody names.
+/// Reads the recipe in a file named by the user.
 pub fn read_file(path: &Path) -> Result<Recipe, ReadError> {
     read_owned(path, |_| true)
 }
 
-/// Reads a recipe of the user's folder, which must be of who we run as, or root's.
+/// Reads a recipe in the user's folder, which must belong to the current user or root.
 pub(super) fn read_own(path: &Path) -> Result<Recipe, ReadError> {
     read_owned(path, os::is_ours)
 }
@@ -54,7 +54,7 @@ fn read_owned(path: &Path, may: fn(u32) -> bool) -> Result<Recipe, ReadError> {
     read_text(&text, &name, Origin::File(path.to_owned()))
 }
 
-/// Reads the recipe in a text; `file` is what complaints call it.
+/// Reads the recipe in a text; `file` is its name in errors.
 pub fn read_text(text: &str, file: &str, origin: Origin) -> Result<Recipe, ReadError> {
     let fail = |line, fault| ReadError { file: file.to_owned(), line, fault };
     let mut recipe: Recipe = toml::from_str(text).map_err(|error| {
@@ -71,10 +71,10 @@ pub fn read_text(text: &str, file: &str, origin: Origin) -> Result<Recipe, ReadE
     Ok(recipe)
 }
 
-/// What of a recipe is looked for, to tell its line.
+/// What to search a recipe for, to find its line.
 enum Sought {
     Key(String),
-    /// A text that holds this.
+    /// A text that contains this.
     Text(String),
 }
 
@@ -128,12 +128,12 @@ fn check(recipe: &Recipe) -> Result<(), (Sought, String)> {
     Ok(())
 }
 
-/// The line, from 1, on which a byte stands.
+/// The line number, from 1, of a byte.
 fn line_at(text: &[u8], offset: usize) -> usize {
     text.iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// The first line that names the key, or the last that has the text in it: patterns stand below what is said of a recipe.
+/// The first line with the key, or the last with the text: patterns stand below the descriptions of a recipe.
 fn find_line(text: &str, sought: &Sought) -> Option<usize> {
     let is_key = |head: &str, key: &str| head.trim().rsplit(['.', '[']).next() == Some(key);
     let mut lines = (1..).zip(text.lines());

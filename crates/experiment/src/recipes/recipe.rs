@@ -1,4 +1,4 @@
-//! What a recipe is: how to run a program that people measure machines with, and where its score stands.
+//! What a recipe is: how to run a benchmark program, and where its score is.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use super::template::{Template, Values};
 use measure::budget;
 use serde::{Deserialize, Deserializer};
 
-/// The workload's name of a command that is no recipe.
+/// The workload name of a command that is not a recipe.
 pub const COMMAND: &str = "command";
 
 /// Where a recipe comes from.
@@ -28,7 +28,7 @@ pub enum Origin {
     File(PathBuf),
 }
 
-/// Something in a recipe that the user may set.
+/// Something in a recipe that the user can set.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
@@ -41,10 +41,10 @@ pub struct Setting {
     /// Its value in a quick run; the usual one without.
     #[serde(default, deserialize_with = "read_small")]
     pub small: Option<String>,
-    /// Whether it is a working set in bytes, with a unit, that must lie beyond the caches for memory to be measured.
+    /// Whether it is a working set in bytes, with a unit, that must exceed the caches to measure memory.
     #[serde(default)]
     pub beyond_caches: bool,
-    /// Values that some versions of the program do not have, each with a line that stands for the program's own error.
+    /// Values missing in some versions of the program, each with a line that replaces the program's own error.
     #[serde(default)]
     pub gone: BTreeMap<String, String>,
 }
@@ -53,7 +53,7 @@ fn read_small<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::E
     read_plain(from).map(Some)
 }
 
-/// A program that runs beside what is measured: a database server, for instance. Its threads share the CPUs of each step.
+/// A program that runs beside the measured one: a database server, for instance. Its threads share the CPUs of each step.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
@@ -65,7 +65,7 @@ pub struct Service {
     /// A command that succeeds once it can be used.
     #[serde(default)]
     pub ready: Vec<Template>,
-    /// Commands once it can be used, before anything is measured.
+    /// Commands once it can be used, before the measurement.
     #[serde(default)]
     pub load: Vec<Vec<Template>>,
 }
@@ -88,12 +88,12 @@ pub struct Recipe {
     /// Where it comes from.
     #[serde(skip)]
     pub origin: Origin,
-    /// The command that is measured.
+    /// The measured command.
     pub command: Vec<Template>,
-    /// Its environment, beside linespeed's own.
+    /// Its environment variables, beside linespeed's own.
     #[serde(default)]
     pub environment: BTreeMap<String, Template>,
-    /// Whether it is run once for each CPU; otherwise once for all CPUs of the step. By its command where it does not say.
+    /// Whether it runs once per CPU; otherwise once for all CPUs of the step. By default its command decides.
     pub copies: Option<bool>,
     /// Unit of the work of one run, for a program without a score: `runs`, `digits`.
     #[serde(default = "usual_unit")]
@@ -101,19 +101,19 @@ pub struct Recipe {
     /// Units of work in one run.
     #[serde(default = "usual_work", deserialize_with = "read_positive")]
     pub work: f64,
-    /// Where its score stands: the first that matches counts. Empty: the time of a run is its score.
+    /// Where its score is: the first match counts. Empty: the time of a run is its score.
     #[serde(default, rename = "score")]
     pub scores: Vec<Score>,
-    /// What must stand in its output for the run to count.
+    /// What its output must contain for the run to count.
     pub expect: Option<String>,
     /// The programs that it needs.
     #[serde(default)]
     pub needs: Vec<Need>,
-    /// The recipe to use where these are missing.
+    /// The recipe to use if these are missing.
     pub otherwise: Option<String>,
     /// A program beside it.
     pub service: Option<Service>,
-    /// What may be set.
+    /// What can be set.
     #[serde(default)]
     pub settings: BTreeMap<String, Setting>,
 }
@@ -127,8 +127,8 @@ fn usual_work() -> f64 {
 }
 
 impl Recipe {
-    /// A command as a person typed it: one run of it is one unit of work. With `{threads}` in it, it is run once on all CPUs
-    /// of a step; otherwise once for each CPU.
+    /// A command as a person typed it: one run of it is one unit of work. With `{threads}` in it, it runs once on all CPUs of a step;
+    /// otherwise once per CPU.
     pub fn from_command(command: &[OsString]) -> Self {
         Self {
             name: COMMAND.to_owned(),
@@ -139,12 +139,12 @@ impl Recipe {
         }
     }
 
-    /// Whether it is run once for each CPU.
+    /// Whether it runs once per CPU.
     pub fn runs_copies(&self) -> bool {
         self.copies.unwrap_or(!self.sets_threads())
     }
 
-    /// Whether its command or its environment says how many threads to use.
+    /// Whether its command or its environment sets the number of threads.
     pub(super) fn sets_threads(&self) -> bool {
         self.own_templates().flat_map(Template::places).any(|name| name == "threads")
     }
@@ -153,7 +153,7 @@ impl Recipe {
         self.command.iter().chain(self.environment.values())
     }
 
-    /// All texts in it that have places.
+    /// All its texts with placeholders.
     pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
         let service = self.service.iter().flat_map(|service| {
             service.prepare.iter().chain(&service.load).chain([&service.start, &service.ready]).flatten()
@@ -161,8 +161,8 @@ impl Recipe {
         self.own_templates().chain(service)
     }
 
-    /// The values of its settings: `small` ones, or the usual, and what the user `set` instead.
-    /// An error where the user names a setting that it does not have.
+    /// The values of its settings: `small` ones, or the usual ones, with the user's values from `set`. An error if the user names a setting
+    /// that it does not have.
     pub fn values(&self, small: bool, set: &[(String, String)]) -> Result<Values, String> {
         let value = |setting: &Setting| {
             let small = setting.small.as_ref().filter(|_| small);
@@ -178,7 +178,7 @@ impl Recipe {
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
                 return Err(format!("the recipe {recipe} has no setting {name:?}; its settings: {known}"));
             };
-            // A program that is handed something else than a number may end at once and well, and look fast.
+            // A program given something other than a number may exit early without an error, and look fast.
             if is_whole(usual) && !is_whole(value) {
                 return Err(format!("the recipe {recipe}: {name}={value} is not a whole number above 0"));
             }
@@ -187,7 +187,7 @@ impl Recipe {
         Ok(values)
     }
 
-    /// What a run with these values says of memory where its working set may lie in the caches of `machine`.
+    /// The note that a run with these values may not measure memory, if its working set may fit into the caches of `machine`.
     pub fn within_caches(&self, values: &Values, machine: &Machine) -> Option<Coverage> {
         let needed = budget::beyond_caches(machine);
         let caches = machine.last_level_bytes();
@@ -210,8 +210,8 @@ impl Recipe {
         Some(Coverage::degraded(format!("recipe {}", self.name), reason).with_remedy(remedy))
     }
 
-    /// Finds the programs that it needs in `folders` and writes their paths into its commands. `Err` with what is missing
-    /// and how to get it; `os_release` is the text of /etc/os-release.
+    /// Finds the programs that it needs in `folders` and writes their paths into its commands. `Err` with what is missing and how to get
+    /// it; `os_release` is the text of /etc/os-release.
     pub fn find_programs(&mut self, folders: &[PathBuf], os_release: &str) -> Result<(), String> {
         let mut missing = Vec::new();
         for need in &self.needs {

@@ -1,4 +1,4 @@
-//! How a program's score is found in what it printed.
+//! Finds a program's score in its output.
 
 use regex_lite::{Regex, RegexBuilder};
 use serde::Deserialize;
@@ -7,20 +7,19 @@ use super::fields::read_positive;
 use super::template::{Template, Values};
 use crate::failure::shorten;
 
-/// Output beyond this is not looked at; a program that prints a score prints it near its end or its beginning, and both
-/// are kept.
+/// Output beyond this is ignored: a program prints its score near the end or the beginning, and both are saved.
 pub const MOST_OUTPUT: usize = 256 << 10;
 
-/// What a number that a program prints is.
+/// What a number printed by a program means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Work a second.
+    /// Work per second.
     #[default]
     Rate,
-    /// Seconds that one run's work took.
+    /// Seconds for the work of one run.
     Seconds,
-    /// Work that was done while the program ran; its wall time is ours.
+    /// Work done while the program ran; its wall time is measured by linespeed.
     Work,
 }
 
@@ -33,10 +32,10 @@ pub struct Score {
     /// What the number is.
     #[serde(default)]
     pub kind: Kind,
-    /// The number is multiplied by this: 1000 for a program that prints kB/s.
+    /// Factor for the number: 1000 for a program that prints kB/s.
     #[serde(default = "usual_scale", deserialize_with = "read_positive")]
     pub scale: f64,
-    /// What one unit of the work is: `B`, `events`, `transactions`.
+    /// One unit of the work: `B`, `events`, `transactions`.
     pub unit: String,
 }
 
@@ -55,14 +54,14 @@ pub struct Scored {
     pub unit: String,
 }
 
-/// Places of a pattern, and its characters: how long a line of output is searched grows with both.
+/// The most placeholders and characters of a pattern: the search time per line grows with both.
 const MOST_PLACES: usize = 20;
 const MOST_CHARACTERS: usize = 500;
 
-/// The part of a pattern that is the number, or what programs print in its place when they have none.
+/// The part of a pattern for the number, or for what programs print instead if they have none.
 const NUMBER: &str = r"([-+]?(?:nan\b|inf(?:inity)?\b|[0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?))";
 
-/// What the places of a pattern that are no settings stand for.
+/// The meaning of placeholders of a pattern that are not settings.
 const PLACES: [(&str, &str); 3] = [("{score}", NUMBER), ("{word}", r"[^ \t\r\n]+"), ("{...}", r"[^\r\n]*?")];
 
 /// A pattern as a regular expression. Text is matched without regard to case, any white space by any white space;
@@ -84,7 +83,7 @@ pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Rege
             && let Some(end) = rest.find('}')
             && Template::new(rest).places().next().is_some()
         {
-            // Only the first place: what follows may be one of the three above.
+            // Only the first placeholder: the rest may be one of the three above.
             let filled = Template::new(&rest[..=end]).fill(values);
             expression.push_str(&regex_lite::escape(&filled.to_string_lossy()));
             rest = &rest[end + 1..];
@@ -106,19 +105,19 @@ pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Rege
     built.map_err(|error| format!("the pattern {pattern:?} cannot be used: {error}"))
 }
 
-/// The names of settings that a pattern has places for.
+/// The names of the settings used in a pattern.
 pub fn list_settings(pattern: &str) -> Vec<String> {
     let plain = pattern.replace("{...}", "");
     let places: Vec<String> = Template::new(&plain).places().map(str::to_owned).collect();
     places.into_iter().filter(|name| !matches!(name.as_str(), "score" | "word")).collect()
 }
 
-/// A number as programs print it: with thousands separators, too.
+/// A number as programs print it, possibly with thousands separators.
 fn parse_number(text: &str) -> f64 {
     text.replace(',', "").parse().unwrap_or(f64::NAN)
 }
 
-/// The line of a text in which the byte at this place stands.
+/// The line of a text that contains the byte at this offset.
 fn line_at(text: &str, at: usize) -> &str {
     let from = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let to = text[at..].find('\n').map_or(text.len(), |end| at + end);
@@ -126,15 +125,15 @@ fn line_at(text: &str, at: usize) -> &str {
 }
 
 impl Score {
-    /// The score in what a program printed, on its standard output first; `None` where nothing matches. `Err` with why what
-    /// stands there is no number to compute with: negative, zero, `nan`, beyond any number.
+    /// The score in a program's output, standard output first; `None` without a match. `Err` with the reason if the match is unusable:
+    /// negative, zero, `nan`, out of range.
     pub fn read(&self, stdout: &str, stderr: &str, values: &Values) -> Result<Option<Scored>, String> {
         let Ok(pattern) = compile(&self.pattern, values, true) else { return Ok(None) };
         let first =
             [stdout, stderr].into_iter().find_map(|text| Some((text, pattern.captures(text)?.get(1)?)));
         let Some((whole, found)) = first else { return Ok(None) };
         let value = parse_number(found.as_str()) * self.scale;
-        // A score of nothing is none: a rate of 0 has no speed-up, a time of 0 no rate.
+        // A zero score is unusable: a rate of 0 has no speed-up, a time of 0 no rate.
         if value.is_finite() && value > 0.0 {
             return Ok(Some(Scored { value, kind: self.kind, unit: self.unit.clone() }));
         }
@@ -146,7 +145,7 @@ impl Score {
     }
 }
 
-/// The first of several scores that a program printed; `Err` where the only ones are no sound numbers.
+/// The first of several scores in a program's output; `Err` if all of them are unusable.
 pub fn find_first(
     scores: &[Score],
     stdout: &str,

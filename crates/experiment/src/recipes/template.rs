@@ -7,10 +7,10 @@ use serde::{Deserialize, Deserializer};
 
 use super::fields::read_argument;
 
-/// What the places of a [`Template`] are filled with, by name.
+/// The values for the placeholders of a [`Template`], by name.
 pub type Values = BTreeMap<String, String>;
 
-/// Names that linespeed fills in, as docs/recipes.md says; a recipe's own settings come beside them.
+/// Names that linespeed fills in, listed in docs/recipes.md, in addition to a recipe's own settings.
 pub const GIVEN: [&str; 5] = ["threads", "cpus", "folder", "socket", "user"];
 
 /// A text in which `{name}` stands for a value. Anything else in braces is text (`awk '{print $1}'`), and `{{name}}` is
@@ -41,18 +41,18 @@ impl<'de> Deserialize<'de> for Template {
 }
 
 impl Template {
-    /// Reads a text. Every name in braces is a place.
+    /// Reads a text. Every name in braces is a placeholder.
     pub fn new(text: &str) -> Self {
         Self::parse_places(text, |_| true)
     }
 
-    /// Reads an argument of a command that a person typed: only `{threads}` and `{cpus}` are places, so that braces of
-    /// its own mean what they always did.
+    /// Reads an argument of a command that a person typed: only `{threads}` and `{cpus}` are placeholders, so that its other braces remain
+    /// unchanged.
     pub fn typed(argument: &OsStr) -> Self {
         Self::typed_with(argument, &["threads", "cpus"])
     }
 
-    /// The same with these names as places.
+    /// The same with these names as placeholders.
     pub fn typed_with(argument: &OsStr, names: &[&str]) -> Self {
         match argument.to_str() {
             Some(text) => Self::parse_places(text, |name| names.contains(&name)),
@@ -90,7 +90,7 @@ impl Template {
         Self { parts }
     }
 
-    /// The names that it has places for.
+    /// The names of its placeholders.
     pub fn places(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Place(name) => Some(name.as_str()),
@@ -98,7 +98,7 @@ impl Template {
         })
     }
 
-    /// Filled in; a place without a value stays empty.
+    /// Filled in; a placeholder without a value stays empty.
     pub fn fill(&self, values: &Values) -> OsString {
         let mut filled = OsString::new();
         for part in &self.parts {
@@ -110,8 +110,8 @@ impl Template {
         filled
     }
 
-    /// Filled in as an argument of a command: `None` where it is nothing but places and all of them are empty, so that a
-    /// setting can stand for an argument that is sometimes not there.
+    /// Filled in as an argument of a command: `None` if it only consists of empty placeholders, so that a setting can stand for an optional
+    /// argument.
     pub fn argument(&self, values: &Values) -> Option<OsString> {
         let filled = self.fill(values);
         let optional = !self.parts.is_empty() && self.parts.iter().all(|part| matches!(part, Part::Place(_)));

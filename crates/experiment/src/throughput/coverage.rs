@@ -1,4 +1,4 @@
-//! What a run of all steps says of what it could not measure: lines of the coverage.
+//! What a run of all steps could not measure, as coverage lines.
 
 use record::{Coverage, Text, Unavailable, text};
 
@@ -16,7 +16,7 @@ pub(super) fn report_missing_ipc(trial: &Run) -> Option<Coverage> {
     Some(Unavailable { reason, ..refusal }.into_impossible(Coverage::COUNTERS))
 }
 
-/// What to say of a command that forks away.
+/// The remark on a command that forks into the background.
 pub(super) fn report_left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
     (!trial.left.is_empty()).then(|| {
         let names = trial.left.join(", ");
@@ -27,7 +27,7 @@ pub(super) fn report_left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
     })
 }
 
-/// What to say of a step that has fewer runs than it should.
+/// The remark on a step with fewer runs than planned.
 pub(super) fn report_lost_runs(step: &Step, taken: &StepRuns) -> Option<Coverage> {
     let trouble = taken.trouble.as_ref()?;
     let placements: Vec<&str> = step.orders.iter().map(|order| order.name()).collect();
@@ -43,12 +43,12 @@ pub(super) fn report_lost_runs(step: &Step, taken: &StepRuns) -> Option<Coverage
     Some(lost)
 }
 
-/// When a signal ended a run that has no figure yet.
+/// The remark if a signal ended a run without a result.
 pub(super) fn describe_early_signal(signal: i32) -> Text {
     text!("by signal {signal} before the first run was over", signal = signal.unsigned_abs())
 }
 
-/// What to say of a signal that ended it: how far it had come. `done` runs were over.
+/// The remark on a signal that ended it: how far it had come. `done` runs were over.
 pub(super) fn report_interruption(
     signal: i32,
     plan: &Plan,
@@ -74,7 +74,7 @@ pub(super) fn report_interruption(
     }
 }
 
-/// What to say of runs that failed and count all the same.
+/// The remark on failed runs that count nevertheless.
 pub(super) fn report_counted_failures(job: &Job, taken: &[StepRuns]) -> Option<Coverage> {
     let runs = || taken.iter().flat_map(StepRuns::good);
     let failed: Vec<&Failed> = runs().filter_map(|run| run.failed.as_ref()).collect();

@@ -1,4 +1,4 @@
-//! What the runs of steps give: measurements, and what of them is doubted.
+//! The results of the runs of steps: measurements, and doubts about them.
 
 use record::detail;
 use record::text::Value;
@@ -81,7 +81,7 @@ fn make_throughput(job: &Job, step: &Step, runs: &[&Run], unit: &str, place: Lab
     throughput
 }
 
-/// What to say when runs of one step differ too much to lean on, and what the marks tell of why.
+/// The doubt if runs of one step differ too much to be reliable, with the reason shown by the marks.
 fn doubt_spread(measurement: &Measurement) -> Option<Doubt> {
     let summary = &measurement.summary;
     if summary.n < 2 || summary.median <= 0.0 {

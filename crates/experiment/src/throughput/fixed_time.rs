@@ -1,4 +1,4 @@
-//! Whether a command that is told how many CPUs it has runs for a fixed time. Its time then says nothing of its work.
+//! Detects a command that gets the number of CPUs and runs for a fixed time. Its time then does not depend on its work.
 
 use record::detail;
 use record::text::Value;
@@ -11,15 +11,15 @@ use super::{Job, Plan};
 const GIVE_SCORE: &str = "give it a fixed amount of work, or have its own score read: a recipe, a file with command = [\"…\"] and \
             [[score]] pattern = \"ops: {score}\", unit = \"ops\"; linespeed scale --recipe FILE";
 
-/// Times that differ by no more are the same. A program that stops by the clock keeps to it much better, and one that has
-/// twice the CPUs for its work is far from it.
+/// Times that differ by no more are equal. A program that stops by the clock is much more exact, and one with twice the CPUs for its work
+/// is far from it.
 const SAME: f64 = 0.02;
 
-/// Runs of the same length that used CPU time so different are not the same work: they stopped by the clock, and other
-/// programs left them more or less of the CPUs.
+/// Runs of equal duration whose CPU times differ by this factor did different work: they stopped by the clock, and other programs left them
+/// more or less CPU time.
 const OTHER_WORK: f64 = 1.2;
 
-/// A command that keeps so many times as many CPUs busy at its last step as at its first does more in the same time.
+/// A command that keeps this many times as many CPUs busy at its last step as at its first does more work in the same time.
 const BUSIER: f64 = 1.2;
 
 /// The time of a run is the same at each step.
@@ -30,13 +30,12 @@ pub(super) struct FixedTime {
     /// CPUs at the first and the last step, and how many of them a run kept busy.
     first: (usize, f64),
     last: (usize, f64),
-    /// The least and the most CPU time of a run that took no longer than the shortest, seconds.
+    /// The least and the most CPU time of a run as short as the shortest, seconds.
     used: (f64, f64),
 }
 
 impl FixedTime {
-    /// Looks for it in the runs of all steps; `None` where times differ, where there are not two steps, and where time is
-    /// not the score.
+    /// Detects it in the runs of all steps; `None` if times differ, if there are fewer than two steps, or if time is not the score.
     pub(super) fn find(job: &Job, plan: &Plan, taken: &[StepRuns]) -> Option<Self> {
         if job.recipe.runs_copies() || !job.recipe.scores.is_empty() {
             return None;
@@ -49,7 +48,7 @@ impl FixedTime {
             let times = taken.good().filter_map(|run| Some((*run.seconds.first()?, cpu_time(run))));
             let times: Vec<(f64, f64)> = times.collect();
             let busy: Vec<f64> = times.iter().map(|(wall, cpu)| cpu / wall).collect();
-            // Whatever comes between only adds to a time: the least is the program's own.
+            // Interference only adds to a time: the least is the program's own.
             if let Some(least) = times.iter().map(|(wall, _)| *wall).reduce(f64::min) {
                 steps.push((step.cpus.len(), least, record::Summary::from_samples(&busy).median));
             }
@@ -65,8 +64,8 @@ impl FixedTime {
         (first.0 < last.0 && same(most)).then_some(Self { seconds, first, last, used })
     }
 
-    /// Whether it does more with more CPUs, or more in one run than in another of the same length, so that it must stop by
-    /// the clock. Otherwise it may also be a program that does not use them.
+    /// Whether it does more with more CPUs, or more in one run than in another of equal duration, so that it must stop by the clock.
+    /// Otherwise it may just not use them.
     pub(super) fn is_sure(&self) -> bool {
         self.is_busier() || self.used.1 > self.used.0 * OTHER_WORK
     }
@@ -75,7 +74,7 @@ impl FixedTime {
         self.last.1 > self.first.1 * BUSIER
     }
 
-    /// The hint, with the way out.
+    /// The hint, with the remedy.
     pub(super) fn to_coverage(&self) -> Coverage {
         let took = Value::Figure(self.seconds, "s");
         let busy = if self.is_sure() && !self.is_busier() {
@@ -108,7 +107,7 @@ impl FixedTime {
         Coverage::degraded("scale: time of a run", reason).with_remedy(GIVE_SCORE)
     }
 
-    /// Says so at a figure that leans on time.
+    /// Marks a result that depends on time.
     pub(super) fn mark(&self, measurement: &mut Measurement) {
         if measurement.metric != metrics::WORKLOAD_THROUGHPUT {
             return;

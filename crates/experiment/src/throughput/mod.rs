@@ -1,5 +1,5 @@
-//! Commands on many CPUs: copies of one pinned to a CPU each and started together, or one that is told how many CPUs it
-//! has; over the steps and placements of a plan, in interleaved rounds.
+//! Commands on many CPUs: copies of one, each pinned to a CPU and started together, or one that gets the number of
+//! CPUs; over the steps and placements of a plan, in interleaved rounds.
 
 mod coverage;
 mod figures;
@@ -21,14 +21,14 @@ pub use with_recipe::measure_job;
 use crate::recipes::Recipe;
 use crate::recipes::template::{Values, fill_all};
 
-/// A command that is measured on many CPUs.
+/// A command to measure on many CPUs.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// How it is run and its score read.
     pub recipe: Recipe,
-    /// What its places are filled with, beside `threads` and `cpus`, which each step sets.
+    /// The values for its placeholders, beside `threads` and `cpus`, which each step sets.
     pub values: Values,
-    /// Whether a run whose command fails counts too.
+    /// Whether failed runs also count.
     pub ignore_failure: bool,
 }
 
@@ -38,7 +38,7 @@ impl Job {
         Self { recipe: Recipe::from_command(command), values: Values::new(), ignore_failure: false }
     }
 
-    /// The command as people read it: filled in, but for the places that each step and copy fills in itself.
+    /// The command as people read it: filled in, except for the placeholders of each step and copy.
     pub fn command_line(&self) -> Vec<String> {
         let mut values = self.values.clone();
         for name in ["threads", "cpus"] {

@@ -1,10 +1,10 @@
-//! Which steps are measured: numbers of CPUs over placements, each set of CPUs once.
+//! Which steps to measure: numbers of CPUs over placements, each set of CPUs once.
 
 use record::{CpuList, Machine};
 
 use measure::fill_order::{self, FillOrder, Step, shared_steps};
 
-/// The steps, by rising number of CPUs.
+/// The steps, by increasing number of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The steps.
@@ -12,10 +12,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The steps on `cpus`: for `placements` (those that differ here when none is named) at `counts` CPUs (1, 2, 4 … all and
-    /// where something begins when none is named). One CPU alone is always among them: everything is told against it.
+    /// The steps on `cpus`: for `placements` (by default those that differ here) at `counts` CPUs (by default 1, 2, 4 … all, and wherever a
+    /// placement begins something new). One CPU alone is always among them as the reference.
     ///
-    /// `Err` with a sentence when a count is none that `cpus` allow.
+    /// `Err` with a sentence if a count is not possible with `cpus`.
     pub fn new(
         machine: &Machine,
         cpus: &CpuList,

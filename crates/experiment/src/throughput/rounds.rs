@@ -1,4 +1,4 @@
-//! All steps of a plan in interleaved rounds, and what they give: measurements and coverage.
+//! All steps of a plan in interleaved rounds, and their results: measurements and coverage.
 
 use measure::shape::Looker;
 use os::Stop;
@@ -15,21 +15,21 @@ use crate::copies::{RunObserver, RunOptions, check_memory};
 use crate::failure::{Failed, Trouble};
 use crate::rounds::{Turn, order_turns};
 
-/// A trial that lasted this long counts as the first sample of one CPU: what a first run loads into memory is of no weight
-/// beside it, and time is dear.
+/// A trial that lasted this long counts as the first sample of one CPU: loading files into memory is insignificant beside it, and time is
+/// expensive.
 const LONG_TRIAL: f64 = 5.0;
 
-/// Hears how far it is.
+/// Is notified of progress.
 pub trait Observer: RunObserver {
     /// What the command runs against is being prepared.
     fn preparing(&mut self) {}
-    /// The trial is over; all runs may take so many seconds more.
+    /// The trial is over; all runs may take this many seconds more.
     fn trial_done(&mut self, seconds: f64, run: &Run);
     /// A run is over; `done` of `all`.
     fn run_done(&mut self, step: &Step, done: usize, all: usize, result: &Result<Run, Trouble>);
 }
 
-/// What came out.
+/// The results.
 #[derive(Debug, Default)]
 pub struct Results {
     /// Measurements of every step that has at least one run.
@@ -40,14 +40,14 @@ pub struct Results {
     pub looks: Option<Looks>,
     /// The signal that ended it early.
     pub interrupted: Option<i32>,
-    /// What ended it early otherwise.
+    /// Another reason why it ended early.
     pub failed: Option<Trouble>,
 }
 
 /// What ended the rounds early, and how many runs were over.
 type EndedEarly = (Trouble, usize);
 
-/// Measures: a trial on one CPU, which does not count unless it was long, then the rounds, every other one backwards.
+/// Measures: a trial on one CPU, which only counts if it was long, then the rounds, every other one backwards.
 pub(super) fn measure_steps(
     job: &Job,
     plan: &Plan,
@@ -92,7 +92,7 @@ pub(super) fn measure_steps(
     results
 }
 
-/// What the runs of all steps give.
+/// The results from the runs of all steps.
 fn collect(job: &Job, plan: &Plan, machine: &Machine, taken: &[StepRuns], results: &mut Results) {
     let fixed = FixedTime::find(job, plan, taken);
     results.coverage.extend(fixed.as_ref().map(FixedTime::to_coverage));
@@ -101,7 +101,7 @@ fn collect(job: &Job, plan: &Plan, machine: &Machine, taken: &[StepRuns], result
         all.extend(make_measurements(job, step, taken));
         results.coverage.extend(report_lost_runs(step, taken));
     }
-    // What stops by the clock has no yield of siblings either.
+    // A program that stops by the clock has no SMT yield either.
     if !fixed.as_ref().is_some_and(FixedTime::is_sure) {
         all.extend(measure_smt_yield(job, plan, machine, taken));
     }
@@ -173,7 +173,7 @@ impl Runner<'_> {
             match result {
                 Ok(run) => taken.runs.push(Some(run)),
                 Err(trouble @ (Trouble::Stopped(_) | Trouble::Service(_))) => return Err((trouble, done)),
-                // What failed once, or took too long, would again.
+                // A step that failed once, or took too long, would do so again.
                 Err(trouble) => taken.trouble = Some(trouble),
             }
         }
@@ -181,8 +181,8 @@ impl Runner<'_> {
     }
 }
 
-/// Takes the runs out of steps in which every run failed: where failures count and no score proves that work was done,
-/// they are no work. The failure, where no step is left.
+/// Removes the runs of steps in which every run failed: if failures count and no score proves that work was done, they are not work.
+/// Returns the failure if no step is left.
 fn remove_failed_steps(job: &Job, taken: &mut [StepRuns]) -> Option<Failed> {
     if !job.ignore_failure || !job.recipe.scores.is_empty() {
         return None;

@@ -13,37 +13,37 @@ use crate::recipes::Recipe;
 use crate::recipes::score::{self, Kind, Scored};
 use crate::recipes::template::Values;
 
-/// Lines of an output in which a program's version is looked for.
+/// Lines of output that are searched for a program's version.
 const VERSION_LINES: usize = 500;
 
 /// A run that counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Work a second of all copies together.
+    /// Work per second of all copies together.
     pub throughput: f64,
     /// Unit of the work.
     pub unit: String,
     /// Wall time of each copy, seconds.
     pub seconds: Vec<f64>,
-    /// Work a second of the fastest copy ÷ the slowest; 1 for one.
+    /// Work per second of the fastest copy ÷ the slowest; 1 for one.
     pub imbalance: f64,
-    /// What all copies used; the memory is that of the largest process.
+    /// What all copies used; memory is that of the largest process.
     pub usage: Usage,
-    /// Instructions a cycle over all copies, by the counters; `Err` with why there is none.
+    /// Instructions per cycle over all copies, from the counters; `Err` with the reason if there is none.
     pub ipc: Result<f64, Text>,
     /// What happened meanwhile.
     pub marks: Vec<Mark>,
-    /// Looks at where the CPUs were that were taken before it.
+    /// The number of CPU placement checks before it.
     pub look: u32,
-    /// Processes that the command left behind when it ended, by name; they were waited for.
+    /// Names of processes that the command left behind, which were waited for.
     pub left: Vec<String>,
-    /// How it failed, where a failure counts too ([`Job::ignore_failure`]).
+    /// How it failed, if failures also count ([`Job::ignore_failure`]).
     pub failed: Option<Failed>,
-    /// The program with the version that it printed.
+    /// The program with its printed version.
     pub program: Option<String>,
 }
 
-/// Runs the command once on `cpus`: a copy pinned to each, or one that may use them all.
+/// Runs the command once on `cpus`: one copy pinned to each, or one that may use them all.
 pub(super) fn run_step(
     job: &Job,
     cpus: &[u32],
@@ -66,7 +66,7 @@ pub(super) fn run_step(
     let run = wait_for_copies(&mut started, options, stop, observer)?;
     if let Some(service) = &mut service {
         service.check(stop)?;
-        // A client of a server that died fails too, and may be gone before it; the server's end is the cause.
+        // A client of a dead server also fails, possibly before the server's end is noticed; that end is the cause.
         if run.failed.is_some() {
             service.check_again(stop)?;
         }
@@ -101,7 +101,7 @@ pub(super) fn run_step(
     })
 }
 
-/// A copy for each CPU, or one for all of them.
+/// One copy per CPU, or one for all of them.
 fn place_copies(job: &Job, cpus: &[u32], set: CpuList) -> Vec<PlacedCopy> {
     let place = |cpus: CpuList| {
         let mut values = job.values.clone();
@@ -136,7 +136,7 @@ fn read_ipc(counters: &[Counters]) -> Result<f64, Text> {
     if cycles > 0.0 { Ok(instructions / cycles) } else { Err(text!("the PMU counted no cycles")) }
 }
 
-/// `sysbench 1.0.20` of what a program with that name printed; `version: 3.0.2` is openssl's.
+/// `sysbench 1.0.20` from the output of a program with that name; `version: 3.0.2` is openssl's.
 fn read_version(program: &str, out: &str) -> Option<String> {
     let program = program.rsplit('/').next()?;
     let words: Vec<&str> = out.lines().take(VERSION_LINES).flat_map(str::split_whitespace).collect();
@@ -147,7 +147,7 @@ fn read_version(program: &str, out: &str) -> Option<String> {
     Some(format!("{program} {version}"))
 }
 
-/// The score in what a copy printed; `None` for a command that has none.
+/// The score in a copy's output; `None` for a command without one.
 fn read_score(recipe: &Recipe, values: &Values, out: &str, err: &str) -> Result<Option<Scored>, Trouble> {
     let unreadable = |wanted: String| {
         let output = shorten(if out.trim().is_empty() { err } else { out });
@@ -176,7 +176,7 @@ fn read_score(recipe: &Recipe, values: &Values, out: &str, err: &str) -> Result<
     }
 }
 
-/// Work a second of one copy.
+/// Work per second of one copy.
 fn rate_copy(recipe: &Recipe, wall: f64, score: Option<&Scored>) -> f64 {
     match score {
         None => recipe.work / wall,
@@ -189,7 +189,7 @@ fn rate_copy(recipe: &Recipe, wall: f64, score: Option<&Scored>) -> f64 {
 /// The runs of one step.
 #[derive(Debug, Default)]
 pub(super) struct StepRuns {
-    /// By round; `None` where there is none.
+    /// By round; `None` for a missing run.
     pub(super) runs: Vec<Option<Run>>,
     /// Why there are no more.
     pub(super) trouble: Option<Trouble>,

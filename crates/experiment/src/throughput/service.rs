@@ -24,7 +24,7 @@ const ASK: Duration = Duration::from_millis(50);
 /// How long a service that was killed may take to end.
 const DYING: Duration = Duration::from_secs(1);
 
-/// What is kept of what its commands print.
+/// How much output of its commands is saved.
 const KEPT: usize = 64 << 10;
 
 /// A service that runs.

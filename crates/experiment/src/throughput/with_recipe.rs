@@ -91,13 +91,13 @@ impl RunFolder {
     }
 }
 
-/// Makes a folder that only this user can enter, in that for temporary files; in /tmp where that one's path leaves no room
-/// for a socket's name. It is removed with all that is in it when it is dropped.
+/// Creates a folder that only this user can enter, in the temporary folder, or in /tmp if that path leaves no room for a socket's name. It
+/// is removed with its contents when dropped.
 pub(super) fn create_folder() -> Result<RunFolder, Trouble> {
     let place = os::places::temporary_folder();
     let room = place.as_os_str().len() + "/linespeed-run-XXXXXX/socket".len() <= SOCKET_PATH;
     let place = if room { place } else { PathBuf::from("/tmp") };
-    // Whoever reaches a server's socket could use the server.
+    // Anyone with access to a server's socket could use the server.
     let mode = std::fs::Permissions::from_mode(0o700);
     clear_killed(&place, PREFIX);
     let folder = tempfile::Builder::new().prefix(PREFIX).permissions(mode).tempdir_in(&place);
@@ -107,7 +107,7 @@ pub(super) fn create_folder() -> Result<RunFolder, Trouble> {
             "{place}: cannot create a temporary folder: {error}; name another place with TMPDIR"
         ))
     })?;
-    // Where the file system has no locks, nobody removes what is left.
+    // If the file system has no locks, nobody removes leftovers.
     let _lock = File::open(folder.path()).ok().filter(|lock| lock.try_lock().is_ok());
     Ok(RunFolder { folder, _lock })
 }

@@ -1,4 +1,4 @@
-//! Commands that were run alternately as figures of one record.
+//! Commands run alternately, as results of one record.
 
 use measure::command;
 use record::in_turn::{COVERAGE_OF, name_commands};
@@ -6,18 +6,18 @@ use record::{Coverage, Measurement, detail, text};
 
 use super::{Extent, InTurns, Request, USUAL_ROUNDS};
 
-/// What a record has of them.
+/// Their part of a record.
 #[derive(Debug, Default)]
 pub struct Measured {
-    /// What each is called, as the `workload` of its figures.
+    /// The name of each, used as the `workload` of its results.
     pub names: Vec<String>,
-    /// Their figures, those of the first first.
+    /// Their results, the first command's first.
     pub measurements: Vec<Measurement>,
-    /// What could not be seen: of all of them, or of one.
+    /// What could not be measured, for all of them or for one.
     pub coverage: Vec<Coverage>,
 }
 
-/// The runs of commands as figures; a command without a run has none. `cpus` is the number of CPUs on which each might run.
+/// The runs of commands as results; a command without a run has none. `cpus` is the number of CPUs on which each may run.
 pub fn figures(done: &InTurns, request: &Request, cpus: usize) -> Measured {
     let words =
         |argv: &[std::ffi::OsString]| argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -42,7 +42,7 @@ pub fn figures(done: &InTurns, request: &Request, cpus: usize) -> Measured {
     measured
 }
 
-/// Runs that were asked for, where that is a number.
+/// The requested number of runs, if it is a number.
 fn asked(extent: Extent, runs: usize) -> Option<usize> {
     match extent {
         Extent::Rounds(rounds) => Some(rounds as usize),
@@ -51,7 +51,7 @@ fn asked(extent: Extent, runs: usize) -> Option<usize> {
     }
 }
 
-/// What could not be seen of all commands once, and what of one with its name.
+/// What could not be measured: for all commands once, for single ones with their name.
 fn merge(all: &[(&str, Vec<Coverage>)]) -> Vec<Coverage> {
     let mut merged: Vec<Coverage> = Vec::new();
     for (name, coverage) in all {

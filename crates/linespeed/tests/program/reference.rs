@@ -143,7 +143,7 @@ fn cloud_servers_are_ordered_and_the_slowest_does_not_lose_to_its_caches() {
             "cloud-server-1 (11.0 µs), cloud-server-3 (18.0 µs), cloud-server-4 (41.0 µs) and cloud-server-2 (55.0 µs)",
             "cloud-server-4 is faster than cloud-server-2 with less",
             "Rises in this order: load average",
-            "Not supported by the figures: time taken by neighbours on the host",
+            "Not supported by the results: time taken by neighbours on the host",
         ],
     );
     let two = compared(&["cloud-server-2", "cloud-server-4"]);

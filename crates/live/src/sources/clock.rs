@@ -1,13 +1,13 @@
-//! The clock of the cores, as the processor counted it between two looks (ACPI CPPC), or as the driver reports it now
+//! The clock of the cores, as the processor counted it between two readings (ACPI CPPC), or as the driver reports it now
 //! (`scaling_cur_freq`).
 
 use machine::Root;
 use record::live::Clock;
 use record::{CpuList, Summary};
 
-/// CPUs that are asked: each may cost a call to the firmware, or an interrupt of the other CPU.
+/// The most CPUs that are read: each may cost a call to the firmware, or an interrupt of the other CPU.
 const MOST_CPUS: usize = 16;
-/// What no core runs at, Hz: what says so is broken.
+/// Plausible core clocks, Hz: a source outside this range is broken.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e8..=1.2e10;
 
 /// One CPU's counters of CPPC: cycles at the reference clock, cycles delivered.
@@ -18,7 +18,7 @@ type Feedback = (u64, u64);
 pub(crate) struct Clocks {
     /// By CPU.
     feedback: Vec<(u32, Feedback)>,
-    /// As the driver tells them, Hz.
+    /// As the driver reports them, Hz.
     cpufreq: Vec<f64>,
 }
 
@@ -34,12 +34,12 @@ fn parse_feedback(text: &str) -> Option<Feedback> {
 }
 
 impl Clocks {
-    /// Whether anything but the probe tells of the clock.
+    /// Whether anything but the probe shows the clock.
     pub(crate) fn is_shown(&self) -> bool {
         !(self.feedback.is_empty() && self.cpufreq.is_empty())
     }
 
-    /// Looks at some of these CPUs, evenly chosen.
+    /// Reads some of these CPUs, evenly chosen.
     pub(crate) fn look(root: &Root, cpus: &CpuList) -> Self {
         let step = cpus.len().div_ceil(MOST_CPUS).max(1);
         let mut all = Self::default();
@@ -52,8 +52,8 @@ impl Clocks {
         all
     }
 
-    /// The clock from this look to `now`: what was delivered over the reference, times the reference clock where the kernel
-    /// tells it; else as the driver says.
+    /// The clock from this reading to `now`: delivered over reference counts, times the reference clock if the kernel reports it; else as
+    /// the driver reports.
     pub(crate) fn until(&self, now: &Self, root: &Root) -> Option<Clock> {
         let delivered: Vec<f64> = now
             .feedback

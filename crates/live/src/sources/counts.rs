@@ -1,4 +1,4 @@
-//! /proc/vmstat and /proc/schedstat: what the kernel counts of memory, and of waiting for a CPU.
+//! /proc/vmstat and /proc/schedstat: the kernel's counts for memory, and for waiting for a CPU.
 
 use os::procfs::count_of;
 
@@ -17,8 +17,8 @@ pub(crate) fn vmstat(text: &str) -> Vec<(&'static str, u64)> {
     VMSTAT.into_iter().filter_map(|(name, rate)| Some((rate, count_of(text, name)?))).collect()
 }
 
-/// The time for which threads were ready and had no CPU, ns since boot, of all CPUs (Documentation/scheduler/sched-stats.rst:
-/// the eighth figure of a CPU, in versions 15 to 17); `None` in another form.
+/// The time for which threads were ready without a CPU, ns since boot, over all CPUs (Documentation/scheduler/sched-stats.rst: the eighth
+/// field of a CPU, in versions 15 to 17); `None` in another format.
 pub(crate) fn run_queue_delay(text: &str) -> Option<u64> {
     let version: u32 = text.lines().next()?.strip_prefix("version ")?.trim().parse().ok()?;
     if !(15..=17).contains(&version) {

@@ -22,9 +22,9 @@ const SOFTIRQS: [&str; 10] = [
 /// One look at it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Stat {
-    /// Of all CPUs, those that are off included.
+    /// Of all CPUs, including offline ones.
     all: CpuTicks,
-    /// Of each that is online.
+    /// Of each online one.
     pub(crate) each: BTreeMap<u32, CpuTicks>,
     /// Events since boot, by the names that rates have.
     pub(crate) counts: Vec<(&'static str, u64)>,
@@ -57,8 +57,8 @@ impl Stat {
     }
 }
 
-/// What grew between two looks. A field that went backwards, as iowait may (proc_stat(5)), did not grow. Where CPUs went off or
-/// on it is what the others did: the sum of all counts those that are off by another clock, and a CPU's own times may begin anew.
+/// The growth between two readings. A field that went backwards, as iowait may (proc_stat(5)), counts as unchanged. If CPUs went offline or
+/// online it is the growth of the others: the sum counts offline ones by another clock, and a CPU's own times may restart.
 pub(crate) fn grown(before: &Stat, after: &Stat) -> CpuTimes {
     let steady = before.each.keys().eq(after.each.keys())
         && before.each.values().zip(after.each.values()).all(|(before, after)| after.idle >= before.idle);

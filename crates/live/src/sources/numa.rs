@@ -1,5 +1,5 @@
-//! Memory of other nodes: the kernel counters of allocated pages (/proc/vmstat, nodeN/numastat), of accesses that NUMA
-//! balancing samples, and where a process's pages lie (/proc/PID/numa_maps).
+//! Memory of other nodes: the kernel counters of allocated pages (/proc/vmstat, nodeN/numastat), of accesses sampled by NUMA balancing, and
+//! the location of a process's pages (/proc/PID/numa_maps).
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use record::machine::Node;
 
 /// Fewer pages than these say nothing.
 const LEAST: u64 = 100;
-/// Processes whose pages are looked at, threads of each, and the longest text.
+/// The most processes whose pages are read, threads of each, and the longest text.
 const MOST_PROCESSES: usize = 4;
 const MOST_THREADS: usize = 256;
 const MOST_TEXT: usize = 16 << 20;
@@ -55,7 +55,7 @@ impl Pages {
         self.taken.is_some()
     }
 
-    /// The shares from this look to `now`; `None` where too little happened or a count went backwards.
+    /// The shares from this reading to `now`; `None` if too little happened or a count went backwards.
     pub(crate) fn until(&self, now: &Self) -> Option<Remote> {
         let grown = |before: Option<(u64, u64)>, now: Option<(u64, u64)>| {
             let (before, now) = (before?, now?);
@@ -73,8 +73,8 @@ fn share(part: u64, all: u64) -> Option<f64> {
     (all >= LEAST).then(|| part as f64 / all as f64)
 }
 
-/// Of the pages that these processes have, the share on nodes on whose CPUs none of their threads was last. `None` where that
-/// may not be read, or the processes are too large to be asked.
+/// The share of these processes' pages on nodes on whose CPUs none of their threads last ran. `None` if that may not be read, or the
+/// processes are too large.
 pub(crate) fn held(root: &Root, pids: &[i32], nodes: &[Node]) -> Option<f64> {
     let (mut here, mut there) = (0u64, 0u64);
     for pid in pids.iter().take(MOST_PROCESSES) {

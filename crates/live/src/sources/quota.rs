@@ -1,4 +1,4 @@
-//! What CPU quotas of cgroups held back: `cpu.stat` of the groups that processes are in.
+//! Throttling by CPU quotas of cgroups: `cpu.stat` of the groups with processes.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use machine::cgroups::{Cgroups, Version, walk};
 use os::procfs::{count_of, throttled_seconds};
 use record::live::Throttled;
 
-/// Groups with a quota that are looked at, and folders in which they are looked for.
+/// The most groups with a quota that are read, and folders that are searched.
 const MOST_GROUPS: usize = 256;
 const MOST_FOLDERS: usize = 5000;
 
-/// Whether any cgroup shows what its quota held back.
+/// Whether any cgroup reports throttling by its quota.
 pub(crate) fn are_shown(root: &Root) -> bool {
     Cgroups::read(root).folders("cpu").next().is_some()
 }
@@ -55,7 +55,7 @@ fn parse(stat: &str) -> Option<Counters> {
 }
 
 impl Quotas {
-    /// Looks at these folders of cgroups.
+    /// Reads these cgroup folders.
     pub(crate) fn look<'a>(root: &Root, folders: impl Iterator<Item = &'a str>) -> Self {
         let mut all = Self::default();
         for folder in folders {
@@ -66,7 +66,7 @@ impl Quotas {
         all
     }
 
-    /// The group that was held back most from this look to `now`; `None` where none was.
+    /// The group throttled most from this reading to `now`; `None` if none was.
     pub(crate) fn until(&self, now: &Self) -> Option<Throttled> {
         let held = now.0.iter().filter_map(|(group, after)| {
             let before = self.0.get(group)?;

@@ -1,4 +1,4 @@
-//! What sensors say: temperature, fans, power, time for which heat held the clock down.
+//! Sensor readings: temperature, fans, power, duration of thermal throttling.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use machine::sensors::{EnergyCounter, Throttling, energy_between, energy_counter
 use record::CpuList;
 use record::live::Sensors;
 
-/// Chips and sensors that are looked at.
+/// The most chips and sensors that are read.
 const MOST_CHIPS: usize = 32;
 const MOST_SENSORS: usize = 64;
 /// No machine takes more, W.
 const MOST_WATTS: f64 = 1e5;
-/// CPUs whose throttle counters are looked at.
+/// The most CPUs whose throttle counters are read.
 const MOST_CPUS: usize = 1024;
 /// Chips that say nothing of the processor and answer over slow buses of their own.
 const SLOW_CHIPS: [&str; 6] = ["nvme", "drivetemp", "jc42", "spd5118", "iwlwifi", "mlx5"];
@@ -22,7 +22,7 @@ const SLOW_CHIPS: [&str; 6] = ["nvme", "drivetemp", "jc42", "spd5118", "iwlwifi"
 pub(crate) struct Heat {
     /// Time for which packages and cores were throttled, ms, by package and core.
     throttled_ms: BTreeMap<String, u64>,
-    /// Energy of packages, µJ, and where each wraps, by zone.
+    /// Energy of packages, µJ, and the wrap-around of each, by zone.
     energy_uj: BTreeMap<String, (u64, u64)>,
 }
 
@@ -32,7 +32,7 @@ impl Heat {
         !self.energy_uj.is_empty()
     }
 
-    /// Looks at the counters.
+    /// Reads the counters.
     pub(crate) fn look(root: &Root, cpus: &CpuList) -> Self {
         let throttled = throttling(root, &cpus.iter().take(MOST_CPUS).collect());
         let ms = |(place, of): (String, Throttling)| Some((place, of.total_ms?));
@@ -44,7 +44,7 @@ impl Heat {
         all
     }
 
-    /// What the sensors said from this look to `now`, so many seconds later.
+    /// The sensor readings from this reading to `now`, this many seconds later.
     pub(crate) fn until(&self, now: &Self, root: &Root, seconds: f64) -> Sensors {
         let mut sensors = read_chips(root);
         let throttled =
@@ -61,7 +61,7 @@ impl Heat {
             .collect();
         if !joules.is_empty() {
             let watts = joules.iter().sum::<f64>() / seconds.max(1e-9);
-            // A count that stood still was read twice between two updates; one that began anew looks as if it had wrapped.
+            // An unchanged count was read twice between two updates; a restarted one looks as if it had wrapped.
             sensors.watts =
                 Some(watts).filter(|watts| *watts > 0.0 && *watts <= MOST_WATTS).or(sensors.watts);
         }

@@ -1,4 +1,4 @@
-//! What a child prints for us, read without waiting, kept within bounds, counted in full.
+//! A child's captured output: read without blocking, kept within bounds, counted in full.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -59,7 +59,7 @@ impl Captured {
         self.last.drain(..excess);
     }
 
-    /// What was kept: where bytes in the middle were left out, a line says how many.
+    /// The captured text: if bytes in the middle were left out, a line gives their number.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         let mut all = std::mem::take(&mut self.first);
         let last = std::mem::take(&mut self.last);

@@ -15,7 +15,7 @@ pub enum SpawnError {
         /// What is known of the name.
         hint: Hint,
     },
-    /// There is such a file, but it cannot be run.
+    /// The file exists, but cannot be run.
     #[error("{program:?}: cannot be run: {why}")]
     NotExecutable {
         /// The file.
@@ -38,11 +38,11 @@ pub enum SpawnError {
 pub enum Hint {
     /// The command has no name.
     Empty,
-    /// A path at which no file lies.
+    /// A path without a file.
     NoSuchFile,
     /// A whole line for a shell.
     ShellLine,
-    /// A shell has it built in.
+    /// A shell builtin.
     ShellBuiltin,
     /// The child's folder has such a file, which PATH does not reach.
     InThisFolder,
@@ -50,7 +50,7 @@ pub enum Hint {
     NotOnPath,
 }
 
-/// Why a file that is there cannot be run.
+/// Why an existing file cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotExecutable {
     /// A folder.
@@ -123,7 +123,7 @@ pub(super) fn errno(error: &io::Error) -> Errno {
 }
 
 impl From<&io::Error> for Obstacle {
-    /// Which limit is reached, where one is.
+    /// Which limit is reached, if any.
     fn from(error: &io::Error) -> Self {
         match error.raw_os_error() {
             Some(libc::EAGAIN) => Obstacle::TooManyProcesses,

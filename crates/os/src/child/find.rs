@@ -1,4 +1,4 @@
-//! Finds the program of a command, as a shell would, or the reason why there is none.
+//! Finds the program of a command, as a shell would, or the reason for its absence.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use super::error::{Hint, NotExecutable, SpawnError, errno};
 
-/// Where programs are looked for when PATH is not set: execvp's own default (confstr _CS_PATH).
+/// The default search path without PATH: execvp's own (confstr _CS_PATH).
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// A program that can be run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Program {
-    /// Its file, relative to the child's folder where it was given so.
+    /// Its file, relative to the child's folder if it was given so.
     pub path: PathBuf,
     /// Whether it is neither a binary nor names an interpreter: shells and execvp hand such a file to `sh`.
     pub script: bool,
@@ -53,7 +53,7 @@ pub(crate) fn find_program(
     })
 }
 
-/// Refuses a file that cannot be run, with the reason; without one where it is missing.
+/// Rejects a file that cannot be run, with the reason; without a reason if it is missing.
 fn check_executable(file: &Path) -> Result<(), Option<NotExecutable>> {
     let data = std::fs::metadata(file).map_err(|error| match error.raw_os_error() {
         Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG) => None,
@@ -85,7 +85,7 @@ const BUILTINS: &[&str] = &[
     "set", "source", "time", "trap", "type", "ulimit", "umask", "unset", "wait", "while",
 ];
 
-/// What is known of a name that is nowhere on PATH.
+/// What is known about a name that is not on PATH.
 fn find_hint(name: &OsStr, folder: Option<&Path>) -> Hint {
     let text = name.to_string_lossy();
     if text.contains(|c: char| c.is_whitespace() || "|&;<>()$`\"'*?".contains(c)) {

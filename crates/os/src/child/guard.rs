@@ -13,13 +13,13 @@ use super::tree;
 use crate::guardian::{Guardian, Lifeline, Message};
 use crate::procfs;
 
-/// The guard's own name as the kernel has it.
+/// The guard's own name in the kernel.
 const NAME: &CStr = c"linespeed-guard";
 
-/// Looks for processes of the run at most; one that forks without end is not hunted for ever.
+/// The most searches for processes of the run: one that forks endlessly is not pursued forever.
 const LOOKS: usize = 100;
 
-/// Between two looks.
+/// The pause between two searches.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What puts the machine's settings back, and must outlive everything: the guardian of `linespeed quiet`.
@@ -33,13 +33,13 @@ pub struct Guard {
     mark: Option<Mark>,
     /// What it removes.
     folder: Option<PathBuf>,
-    /// The guardian once it was to be posted; none where that was not possible.
+    /// The guardian, once requested; `None` if that was not possible.
     posted: OnceCell<Option<Guardian>>,
 }
 
 impl Guard {
-    /// Posts a guard over the processes of this run and its `folder`. Where that is not possible (this process has threads
-    /// already, or is the init of its namespace) there is none, and only a `kill -9` of this process would tell.
+    /// Posts a guard over the processes of this run and its `folder`. If that is impossible (this process already has threads, or is the
+    /// init of its namespace) there is none, which only matters after a `kill -9` of this process.
     pub fn new(folder: Option<&Path>) -> Self {
         let guard = Self::prepared(folder);
         guard.post();
@@ -57,8 +57,7 @@ impl Guard {
         Self { token, mark, folder: folder.map(Path::to_owned), posted: OnceCell::new() }
     }
 
-    /// Posts it, as [`Guard::new`] does, if it is not posted. A child that stands at its gate meanwhile has done nothing
-    /// that would be to clean up.
+    /// Posts it, as [`Guard::new`] does, if it is not posted. A child waiting at its gate meanwhile has left nothing to clean up.
     pub fn post(&self) {
         self.posted.get_or_init(|| {
             let guardian = post(&self.token, self.mark, self.folder.as_deref());
@@ -125,7 +124,7 @@ fn post(token: &str, mark: Option<Mark>, folder: Option<&Path>) -> Option<Guardi
 /// Ends the run's processes, those too that were adopted from it (number and start), and removes its folder.
 fn clean_up(token: &str, mark: Option<Mark>, adopted: Vec<(i32, u64)>, folder: Option<&Path>) {
     let mut quiet = 0;
-    // All below those that have a mark, too: what has lost every mark is known by its parent, also when that one has ended.
+    // Also all descendants of those with a mark: a process that has lost every mark is known by its parent, even if that has ended.
     let mut doomed = tree::Doomed::of(adopted);
     for _ in 0..LOOKS {
         doomed.add(&processes_of_run(token, mark));
@@ -148,13 +147,13 @@ fn clean_up(token: &str, mark: Option<Mark>, adopted: Vec<(i32, u64)>, folder: O
 /// Processes with this token in their environment, or with this mark.
 fn processes_of_run(token: &str, mark: Option<Mark>) -> Vec<i32> {
     let me = std::process::id() as i32;
-    // One that has ended keeps its limits until somebody takes its end.
+    // An ended process keeps its limits until its end is collected.
     let is_ours = |pid: &i32| *pid != me && mark::is_of_run(*pid, token, mark) && !tree::has_ended(*pid);
     procfs::numbers("/proc").filter(|pid| is_ours(pid) && !is_a_guardian(*pid)).collect()
 }
 
-/// Whether a process is the guard of a linespeed that ran below this one, which has its own work now and ends after it, or
-/// a guardian. Any program can have their names; that is the program of this one tells.
+/// Whether a process is the guard of a linespeed that ran below this one, with its own work and a later end, or a guardian. Any program can
+/// have their names; the program file decides.
 fn is_a_guardian(pid: i32) -> bool {
     let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
     let program = |process: &str| {

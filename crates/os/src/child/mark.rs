@@ -1,5 +1,5 @@
-//! A number that every process of a run inherits and none can shake off by accident: programs that are started with an empty
-//! environment, in a session of their own, or by sudo still have it.
+//! A number that every process of a run inherits and cannot lose by accident: programs started with an empty environment, in a session of
+//! their own, or by sudo still have it.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,28 +7,28 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The limits that hold it, each with its line of /proc/PID/limits: on file locks and on resident memory, which Linux keeps and
-/// hands on and has enforced neither of since 2.4 (getrlimit(2)). A program that sets one of them still has the other.
+/// The limits that hold it, each with its line of /proc/PID/limits: on file locks and on resident memory, which Linux stores and passes on,
+/// but has not enforced since 2.4 (getrlimit(2)). A program that sets one of them still has the other.
 const LIMITS: [(Resource, &str); 2] =
     [(Resource::Locks, "Max file locks"), (Resource::Rss, "Max resident set")];
 
-/// Numbers of ours are at least this large: as a limit, none.
+/// Our numbers are at least this large: as a limit, none.
 const LEAST: u64 = 1 << 62;
 
-/// The variable by which processes of a run know each other, however far they forked away.
+/// The variable that identifies processes of a run, however far they forked away.
 pub(super) const VARIABLE: &str = "LINESPEED_RUN";
 
-/// What a run of this process is known by, and who is to hear of what it left behind.
+/// What identifies a run of this process, and who must be notified of processes it left behind.
 pub(super) struct KnownRun {
     pub(super) token: String,
     pub(super) mark: Option<Mark>,
-    /// Tells the guard the number of a process.
+    /// Sends the PID of a process to the guard.
     pub(super) tell: Option<Box<dyn Fn(i32) + Send>>,
-    /// Those that it was told of, by number and start.
+    /// Those already sent, by PID and start time.
     pub(super) known: HashSet<(i32, u64)>,
 }
 
-/// A guard is told of so many at the most: its pipe holds them whether it reads or not.
+/// The most PIDs sent to a guard: its pipe holds them even if it does not read.
 const MOST_KNOWN: usize = 8192;
 
 /// The runs of this process.
@@ -38,8 +38,8 @@ pub(super) fn runs() -> MutexGuard<'static, Vec<KnownRun>> {
     RUNS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells the guards of processes that this one has adopted: when it is killed they are init's, and what has neither variable nor limit
-/// is known by nothing else.
+/// Notifies the guards of processes that this one has adopted: when it is killed they become init's, and those with neither variable nor
+/// limit cannot be identified otherwise.
 pub(super) fn tell_adopted(found: &[(i32, u64)]) {
     for run in runs().iter_mut() {
         let Some(tell) = &run.tell else { continue };
@@ -51,7 +51,7 @@ pub(super) fn tell_adopted(found: &[(i32, u64)]) {
     }
 }
 
-/// Whether a process belongs to a run of this process; every one does where there is none.
+/// Whether a process belongs to a run of this process; always true without a run.
 pub(super) fn is_of_a_run(pid: i32) -> bool {
     let runs = runs();
     runs.is_empty() || runs.iter().any(|run| is_of_run(pid, &run.token, run.mark))
@@ -73,13 +73,13 @@ pub(crate) struct Mark {
     before: [Rlimit; 2],
 }
 
-/// A number that no other run has at the same time: the clock's.
+/// A number that no other run has at the same time: the clock.
 pub(super) fn clock_ns() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos())
 }
 
 impl Mark {
-    /// That of this run; a limit that was lowered cannot hold it. `None` where all were.
+    /// The mark of this run; lowered limits cannot hold it. `None` if all are lowered.
     pub(crate) fn new() -> Option<Self> {
         let number = LEAST | (clock_ns() as u64 & (LEAST - 1));
         let before = LIMITS.map(|(limit, _)| getrlimit(limit));
@@ -89,17 +89,17 @@ impl Mark {
             .then_some(Self { number, before })
     }
 
-    /// Marks this process, and so all that it starts from now on.
+    /// Marks this process, and so everything it starts from now on.
     pub(crate) fn set(&self) {
         set(&self.before.map(|before| Rlimit { current: Some(self.number), ..before }));
     }
 
-    /// Makes this process as it was.
+    /// Restores this process's limits.
     pub(crate) fn put_back(&self) {
         set(&self.before);
     }
 
-    /// Whether a process has it, by the text of its /proc/PID/limits.
+    /// Whether a process has it, from the text of its /proc/PID/limits.
     pub(crate) fn is_in(&self, limits: &str) -> bool {
         let holds = |text: &str| {
             let number = text.split_whitespace().next()?;
@@ -110,7 +110,7 @@ impl Mark {
     }
 }
 
-/// Should one be refused, the other and the environment still tell.
+/// If one is refused, the other and the environment still identify the run.
 fn set(limits: &[Rlimit; 2]) {
     for ((limit, _), value) in LIMITS.iter().zip(limits) {
         let _ = setrlimit(*limit, *value);

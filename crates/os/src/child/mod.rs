@@ -1,11 +1,11 @@
 //! Measured commands: started, observed and waited for, with everything that they start themselves.
 //!
-//! No child outlives this process: each dies with the thread that started it (PR_SET_PDEATHSIG), what forks away is
-//! adopted (PR_SET_CHILD_SUBREAPER), waited for and counted, and [`Child::end`], which a drop calls too, ends the whole
-//! tree. After a `kill -9` of this process its [`Guard`], where one was posted, ends what forked away.
+//! No child outlives this process: each dies with the thread that started it (PR_SET_PDEATHSIG); what forks away is
+//! adopted (PR_SET_CHILD_SUBREAPER), waited for and counted; and [`Child::end`], which dropping also calls, ends the
+//! whole tree. After a `kill -9` of this process its [`Guard`], if one was posted, ends what forked away.
 //!
-//! Start children from a thread that outlives them. Whatever this process starts must be started here, since children
-//! that are nobody's are taken for what a command left behind.
+//! Start children from a thread that outlives them. Everything this process starts must be started here, since unknown
+//! children count as left behind by a command.
 
 mod capture;
 mod error;

@@ -10,19 +10,19 @@ use super::tree::Process;
 pub enum Exit {
     /// With this code.
     Code(i32),
-    /// By this signal, which did not come from us.
+    /// By this signal, which we did not send.
     Signal(i32),
-    /// It took longer than it was given, and was ended.
+    /// It exceeded its time limit, and was ended.
     TimedOut,
     /// We got this signal, and ended it.
     Stopped(i32),
 }
 
-/// Exit code of a command that took longer than it was given, as timeout(1) has it.
+/// Exit code of a command that exceeded its time limit, as in timeout(1).
 const TIMED_OUT: u8 = 124;
 
 impl Exit {
-    /// The exit code as shells have it.
+    /// The exit code as in shells.
     pub fn code(self) -> u8 {
         match self {
             Exit::Code(code) => code as u8,
@@ -46,23 +46,23 @@ impl fmt::Display for Exit {
     }
 }
 
-/// The end of a child and of all that it started.
+/// The end of a child and of everything it started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
     /// How the child itself ended.
     pub exit: Exit,
     /// From its release to the end of the last process waited for.
     pub wall: Duration,
-    /// By how much `wall` may be too long: so long this process did not run, stopped or without a CPU, when it was to look
-    /// for the end.
+    /// By how much `wall` may be too long: the time this process did not run, stopped or without a CPU, when it should have checked for the
+    /// end.
     pub late: Duration,
-    /// What it used, and all whose end was waited for.
+    /// What it used, including all awaited processes.
     pub usage: Usage,
-    /// Processes that were still there when the child itself had ended: it forked away. They were waited for.
+    /// Processes that outlived the child itself: it forked into the background. They were waited for.
     pub left: Vec<Process>,
 }
 
-/// What processes used, by the kernel's accounting.
+/// What processes used, from the kernel's accounting.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
     /// Seconds of CPU in user mode.
@@ -73,13 +73,13 @@ pub struct Usage {
     pub minor_faults: u64,
     /// Page faults that waited for a disk.
     pub major_faults: u64,
-    /// Times a thread gave its CPU up to wait.
+    /// Voluntary context switches: a thread waited.
     pub voluntary_switches: u64,
-    /// Times a thread was taken off its CPU.
+    /// Involuntary context switches: a thread lost its CPU.
     pub involuntary_switches: u64,
     /// Bytes read from disks.
     pub read_bytes: u64,
-    /// Memory in RAM at its most, of the largest process, bytes.
+    /// Peak resident memory of the largest process, bytes.
     pub max_rss_bytes: u64,
 }
 
@@ -94,7 +94,7 @@ impl From<&libc::rusage> for Usage {
             major_faults: count(usage.ru_majflt),
             voluntary_switches: count(usage.ru_nvcsw),
             involuntary_switches: count(usage.ru_nivcsw),
-            // In blocks of 512 bytes, whatever the file system's are.
+            // In blocks of 512 bytes, for every file system.
             read_bytes: count(usage.ru_inblock).saturating_mul(512),
             // Linux counts it in KiB.
             max_rss_bytes: count(usage.ru_maxrss).saturating_mul(1024),
@@ -103,7 +103,7 @@ impl From<&libc::rusage> for Usage {
 }
 
 impl Usage {
-    /// Adds another process's: sums, and the larger memory.
+    /// Adds another process's usage: sums, and the larger memory.
     pub fn add(&mut self, other: &Usage) {
         self.user += other.user;
         self.system += other.system;
@@ -117,7 +117,7 @@ impl Usage {
 }
 
 impl Ended {
-    /// For an end that nobody could see.
+    /// For an end that could not be observed.
     pub(super) fn unknown() -> Self {
         let (wall, late) = (Duration::ZERO, Duration::ZERO);
         Self { exit: Exit::Code(-1), wall, late, usage: Usage::default(), left: Vec::new() }

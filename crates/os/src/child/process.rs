@@ -17,7 +17,7 @@ pub struct Child {
     pub(super) program: OsString,
     /// What a gated child waits for.
     pub(super) gate: Option<PipeWriter>,
-    /// Where it says why its program could not be started.
+    /// Where it reports why its program could not be started.
     pub(super) report: Option<Reports>,
     pub(super) failed: Option<SpawnError>,
     pub(super) stdout: Option<Captured>,
@@ -32,7 +32,7 @@ impl Child {
         self.pid
     }
 
-    /// What of standard output and standard error was kept.
+    /// The captured parts of standard output and standard error.
     pub fn captured(&mut self) -> (Vec<u8>, Vec<u8>) {
         self.drain();
         let take =

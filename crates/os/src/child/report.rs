@@ -19,7 +19,7 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    /// Waits for what a child says of its start: `None` when it stands at its gate or its program runs, and the pipe is closed.
+    /// Waits for a child's report on its start: `None` when it reaches its gate or its program runs, and the pipe is closed.
     pub(super) fn read_failure(&self, program: &OsStr) -> Option<SpawnError> {
         let mut numbers = [[0u8; 4]; 2];
         (&self.pipe).read_exact(numbers.as_flattened_mut()).ok()?;

@@ -1,4 +1,4 @@
-//! Starting a child, and hearing whether it could be started.
+//! Starts a child, and reports whether it could be started.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -20,23 +20,23 @@ use super::{find, tree, wait};
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 impl Child {
-    /// Starts a child. With a gate it stands before its program, with everything else in place; else its program runs.
+    /// Starts a child. With a gate it stops before its program, with everything else in place; otherwise its program runs.
     pub fn spawn(spec: &Spec) -> Result<Child, SpawnError> {
         spawn(spec, &mut |_| ())
     }
 
-    /// As [`Child::spawn`]; `beside` is called with its process number while it gets ready, on another CPU where there is
-    /// one. What counts from its program's start on can be attached there. A child with a gate has not passed it then.
+    /// As [`Child::spawn`]; `beside` is called with its PID while it gets ready, on another CPU if there is one. It can attach what must
+    /// count from the program's start on. A child with a gate has not passed it then.
     pub fn spawn_beside(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> {
         spawn(spec, beside)
     }
 
-    /// Lets a gated child start its program, and time begins. Does not wait for it, so that many start together; whether
-    /// the program could be started [`Child::started`] tells. Nothing to do without a gate.
+    /// Lets a gated child start its program, which starts its time. It does not wait, so that many start together; [`Child::started`] shows
+    /// whether the program could be started. Without a gate it does nothing.
     pub fn release(&mut self) {
         if let Some(mut gate) = self.gate.take() {
             self.started = Instant::now();
-            // Should the child be gone, nobody reads it; SIGPIPE is ignored in every Rust program.
+            // If the child is gone, nobody reads it; SIGPIPE is ignored in every Rust program.
             let _ = gate.write_all(b"g");
         }
     }
@@ -50,7 +50,7 @@ impl Child {
     }
 }
 
-/// Starts a child; `beside` has its process number while it sets itself up.
+/// Starts a child; `beside` gets its PID while it sets itself up.
 fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> {
     let empty = OsString::new();
     let name = spec.argv.first().unwrap_or(&empty);
@@ -76,7 +76,7 @@ fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> 
     let started = Instant::now();
     let pid = fork_child(&plan).map_err(failed)?;
     if spec.own_group {
-        // The child does it too; whoever comes first, it is done before either goes on.
+        // The child does this as well: whichever is first, it is done before either continues.
         // SAFETY: takes numbers.
         unsafe { libc::setpgid(pid, pid) };
     }
@@ -98,7 +98,7 @@ fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> 
         ended: None,
     };
     beside(pid);
-    // A gated child says when it stands at its gate; any child that failed before says so here.
+    // A gated child reports here when it reaches its gate; any child that failed before reports here as well.
     if let Some(error) = reports.read_failure(name) {
         wait::abandon(&mut child);
         return Err(error);
@@ -115,7 +115,7 @@ fn open_null() -> io::Result<OwnedFd> {
     File::options().read(true).write(true).open("/dev/null").map(OwnedFd::from)
 }
 
-/// What is kept of a stream, and the child's end of it; none for our own.
+/// The captured part of a stream, and the child's end of it; nothing for our own.
 fn open_output(output: Output) -> io::Result<(Option<Captured>, Option<OwnedFd>)> {
     Ok(match output {
         Output::Inherit => (None, None),

@@ -1,4 +1,4 @@
-//! What is started, and how.
+//! What to start, and how.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -6,14 +6,14 @@ use std::path::Path;
 
 use record::CpuList;
 
-/// What is started, and how.
+/// What to start, and how.
 #[derive(Debug, Default)]
 pub struct Spec<'a> {
-    /// The program, by path or to be found on PATH, and its arguments.
+    /// The program, a path or a name on PATH, and its arguments.
     pub argv: &'a [OsString],
     /// The CPUs on which it may run, set before it starts; `None` for ours.
     pub cpus: Option<&'a CpuList>,
-    /// Where its memory comes from; `None` for the kernel's own way, from the node of the CPU that touches it first.
+    /// The source of its memory; `None` for the kernel's default policy, the node of the CPU that touches it first.
     pub memory: Option<Memory<'a>>,
     /// Its standard input.
     pub stdin: Input,
@@ -21,15 +21,15 @@ pub struct Spec<'a> {
     pub stdout: Output<'a>,
     /// Its standard error.
     pub stderr: Output<'a>,
-    /// Variables that its environment has beside, or instead of, ours.
+    /// Environment variables added to ours, or replacing them.
     pub env: &'a [(OsString, OsString)],
     /// The folder in which it starts; `None` for ours.
     pub folder: Option<&'a Path>,
-    /// Whether it leads a process group of its own, which the terminal's Ctrl-C then does not reach. What forks away
-    /// from one of several children can be told from what the others leave.
+    /// Whether it leads a process group of its own, which the terminal's Ctrl-C does not reach. It also distinguishes processes that fork
+    /// away from one of several children.
     pub own_group: bool,
-    /// Whether it stands just before the start of its program until [`super::Child::release`]: counters can be attached, and
-    /// copies start together.
+    /// Whether it stops just before its program until [`super::Child::release`]: this allows attaching counters, and starting copies
+    /// together.
     pub gate: bool,
 }
 
@@ -40,19 +40,19 @@ impl<'a> Spec<'a> {
     }
 }
 
-/// From which nodes a child's memory comes.
+/// The nodes of a child's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory<'a> {
     /// The nodes.
     pub nodes: &'a CpuList,
-    /// Whether pages are interleaved; otherwise the nearest node comes first.
+    /// Whether pages are interleaved; otherwise the nearest node is preferred.
     pub interleave: bool,
 }
 
-/// Where a child reads.
+/// What a child reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Input {
-    /// Where we do.
+    /// Our own input.
     #[default]
     Inherit,
     /// Nothing.
@@ -62,17 +62,17 @@ pub enum Input {
 /// Where a child writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Output<'a> {
-    /// Where we do.
+    /// To our own output.
     #[default]
     Inherit,
     /// Nowhere.
     Null,
     /// To a file.
     File(&'a File),
-    /// To us. At most `limit` bytes are kept, half of them the first and half the last; the rest is read and counted, so
-    /// that the child never waits for its reader and no memory fills up. It is read while the child is waited for.
+    /// To us. At most `limit` bytes are captured, half of them the first and half the last. The rest is read and counted, so that the child
+    /// never waits for its reader and memory stays bounded. It is read while the child is waited for.
     Capture {
-        /// Bytes kept.
+        /// Captured bytes.
         limit: usize,
     },
 }

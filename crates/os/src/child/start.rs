@@ -17,7 +17,7 @@ use crate::memory;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Step {
-    /// None: it stands at its gate.
+    /// No error: it has reached its gate.
     Ready = 0,
     Folder = 1,
     Affinity = 2,
@@ -37,7 +37,7 @@ impl Step {
 /// The highest signal.
 const MOST_SIGNALS: i32 = 64;
 
-/// The child's descriptors: those that become its streams, where it reports, what it waits for.
+/// The child's descriptors: those that become its streams, its report pipe, its gate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Descriptors {
     pub(super) streams: [Option<RawFd>; 3],
@@ -55,7 +55,7 @@ struct StringList {
 
 impl StringList {
     fn new(strings: Vec<CString>) -> Self {
-        // A string's bytes stay where they are when the list is moved.
+        // A string's bytes stay in place when the list is moved.
         let pointers = strings.iter().map(|word| word.as_ptr()).chain([std::ptr::null()]).collect();
         Self { _strings: strings, pointers }
     }
@@ -173,7 +173,7 @@ unsafe fn become_program(plan: &Plan) -> ! {
             check(plan, Step::Affinity, answer);
         }
         if let Some((mode, nodes)) = &plan.memory {
-            // The kernel reads one bit less than it is told.
+            // The kernel reads one bit less than specified.
             let bits = size_of_val(&nodes[..]).wrapping_mul(8).wrapping_add(1);
             let answer = libc::syscall(libc::SYS_set_mempolicy, *mode, nodes.as_ptr(), bits);
             check(plan, Step::Memory, answer);
@@ -196,8 +196,8 @@ unsafe fn become_program(plan: &Plan) -> ! {
     }
 }
 
-/// Handlers are ours, and a child at its gate must not run them; what we ignore (SIGPIPE, SIGXFSZ) a command expects not to
-/// be ignored. SIGHUP and SIGINT that somebody above us ignores (nohup, a job in the background) stay ignored.
+/// Resets handlers, which are ours and must not run in a child at its gate, and ignored signals (SIGPIPE, SIGXFSZ), which a command does
+/// not expect to be ignored. SIGHUP and SIGINT ignored by a parent (nohup, a background job) stay ignored.
 ///
 /// # Safety
 /// As [`become_program`].

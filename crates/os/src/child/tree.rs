@@ -25,12 +25,12 @@ static OTHERS: OnceLock<Vec<(i32, u64)>> = OnceLock::new();
 pub struct Process {
     /// Its number.
     pub pid: i32,
-    /// Its name, as the kernel has it: at most 15 bytes.
+    /// Its name in the kernel: at most 15 bytes.
     pub name: String,
 }
 
-/// Asks to end all children at once, without a time to end by themselves. Async-signal-safe. `false` when there are none,
-/// or when it was asked before.
+/// Requests the immediate end of all children, without a grace period. Async-signal-safe. `false` if there are none, or if it was requested
+/// before.
 pub fn hurry() -> bool {
     COUNT.load(Ordering::Relaxed) > 0 && !HURRY.swap(true, Ordering::Relaxed)
 }
@@ -50,7 +50,7 @@ pub(crate) fn register(pid: i32, own_group: bool) {
     COUNT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Forgets a child of which nothing is left.
+/// Forgets a child without remaining processes.
 pub(crate) fn forget(pid: i32) {
     let mut all = children();
     if let Some(at) = all.iter().position(|(other, _)| *other == pid) {
@@ -64,8 +64,8 @@ pub fn adopted_beside(pid: i32) -> Vec<i32> {
     left_behind_by(pid).iter().map(|process| process.pid).collect()
 }
 
-/// Makes this process the one that adopts whatever its descendants leave behind; `false` where that cannot be (before
-/// Linux 3.4, in emulators of user programs): what forks away is then init's. [`super::Child::spawn`] does it too.
+/// Makes this process adopt whatever its descendants leave behind; `false` if that is impossible (before Linux 3.4, in emulators of user
+/// programs): what forks away then belongs to init. [`super::Child::spawn`] also does it.
 pub fn become_subreaper() -> bool {
     OTHERS.get_or_init(|| {
         let own = children().clone();
@@ -91,7 +91,7 @@ pub(super) fn has_ended(pid: i32) -> bool {
     Stat::read(pid).is_none_or(|line| line.has_ended())
 }
 
-/// Looks at the end of a child, which stays to be taken.
+/// Checks for the end of a child, which remains to be collected.
 pub(super) fn look_at_end(kind: libc::idtype_t, id: i32, flags: libc::c_int) -> io::Result<libc::siginfo_t> {
     // SAFETY: the kernel fills the siginfo, for which all zeros is a value; nothing is waited for or taken away.
     unsafe {
@@ -101,10 +101,10 @@ pub(super) fn look_at_end(kind: libc::idtype_t, id: i32, flags: libc::c_int) -> 
     }
 }
 
-/// Processes that we adopted: our children that were not started here, nor by whoever was this process before. Those in the group of a child other than `pid`
-/// were left by that one.
+/// Processes that we adopted: our children that were not started here, nor by the program that was this process before. Those in the group
+/// of a child other than `pid` were left by that one.
 pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
-    // Without any child at all there is nothing to look at.
+    // Without any child there is nothing to check.
     if look_at_end(libc::P_ALL, 0, libc::WNOHANG).is_err() {
         return Vec::new();
     }
@@ -144,8 +144,8 @@ pub fn processes() -> HashMap<i32, Stat> {
     procfs::numbers("/proc").filter_map(|pid| Some((pid, Stat::read(pid)?))).collect()
 }
 
-/// Processes that are to end, known by number and start, so that none is lost when its parent ends before it and nobody
-/// adopts it, and none is taken for another that has got its number.
+/// Processes to be ended, identified by PID and start time: none is lost if its parent ends first and nobody adopts it, and none is
+/// confused with another that has got its PID.
 #[derive(Debug, Default)]
 pub(super) struct Doomed(Vec<(i32, u64)>);
 
@@ -155,7 +155,7 @@ impl Doomed {
         Self(processes)
     }
 
-    /// Adds `roots` and all that descends from them or from those that are known already.
+    /// Adds `roots` and all descendants of them or of those already known.
     pub(super) fn add(&mut self, roots: &[i32]) {
         let all = processes();
         self.0.retain(|(pid, started)| all.get(pid).is_some_and(|line| line.started == *started));

@@ -13,13 +13,13 @@ use super::tree::{self, Process};
 use crate::Stop;
 use crate::thread::read_usage;
 
-/// A signal handler only sets an atomic, so somebody has to look at it.
+/// A signal handler only sets an atomic, so that it must be polled.
 const LOOK: Duration = Duration::from_millis(50);
 /// What a child gets to end by itself after a Ctrl-C that it got too, and after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 /// After SIGKILL only processes in the middle of disk I/O, or of another user, are still there.
 const LAST: Duration = Duration::from_secs(5);
-/// What was left behind for longer than this is told while it is waited for.
+/// Processes left behind for longer than this are reported while they are waited for.
 const TELL: Duration = Duration::from_millis(500);
 
 /// Sees what goes on while children are waited for.
@@ -28,13 +28,13 @@ pub trait Watcher {
     fn tick(&mut self) -> Duration {
         Duration::from_secs(3600)
     }
-    /// A child has ended; its figures can be read in /proc until this returns.
+    /// A child has ended; its /proc files can be read until this returns.
     fn exited(&mut self, _pid: i32) {}
     /// A child has ended and left these behind, which are waited for now.
     fn left(&mut self, _left: &[Process]) {}
 }
 
-/// Hears of what was left behind, and of nothing else.
+/// Is only notified of processes left behind.
 impl<F: FnMut(&[Process])> Watcher for F {
     fn left(&mut self, left: &[Process]) {
         self(left);
@@ -55,7 +55,7 @@ impl Child {
         if self.ended.is_some() {
             return;
         }
-        // A gated one has not become its program yet: there is nothing to ask.
+        // A gated child has not become its program yet: there is nothing to ask.
         if self.gate.take().is_some() {
             tree::signal_all(&[self.pid], libc::SIGKILL);
         }
@@ -135,7 +135,7 @@ fn exit_of(status: i32) -> Exit {
     }
 }
 
-/// One child that is waited for.
+/// A child being waited for.
 struct Waited {
     watch: Option<OwnedFd>,
     exit: Option<Exit>,
@@ -172,12 +172,12 @@ impl Waited {
     }
 }
 
-/// How a child of ours ended, if it has; its end stays to be taken. A child that is none of ours any more has ended too.
+/// How a child of ours ended, if it has; its end remains to be collected. A process that is no longer our child has also ended.
 ///
 /// Not from /proc: there a process whose first thread has ended, or is the first to end, looks dead while others run.
 fn exit_unreaped(pid: i32) -> Option<Exit> {
     let Ok(info) = tree::look_at_end(libc::P_PID, pid, libc::WNOHANG) else { return Some(Exit::Code(-1)) };
-    // SAFETY: the fields of a child, all zeros where it tells of none.
+    // SAFETY: the fields of a child, all zeros if there is none.
     let (found, status) = unsafe { (info.si_pid(), info.si_status()) };
     match info.si_code {
         _ if found != pid => None,
@@ -186,9 +186,8 @@ fn exit_unreaped(pid: i32) -> Option<Exit> {
     }
 }
 
-/// Waits for the end of all children and of what they left behind, with each one's own end and time; a signal that asks
-/// us to stop, or the end of `timeout`, ends those that are still there. The results stand in the order of the children.
-/// Gated children are to be released before.
+/// Waits for the end of all children and of what they left behind, with each one's own end and time. A signal to stop, or the end of
+/// `timeout`, ends the remaining ones. The results are in the order of the children. Gated children must be released before.
 pub fn wait_all(
     children: &mut [&mut Child],
     stop: &Stop,
@@ -202,7 +201,7 @@ pub fn wait_all(
     let mut left: Vec<Vec<Process>> = vec![Vec::new(); children.len()];
     let mut all_ended_at = None;
     let mut reported = false;
-    // Before the first look nobody was there since the child began.
+    // Before the first check nobody was watching since the child began.
     let mut late: Option<Duration> = None;
     let forced = loop {
         for (child, waited) in children.iter_mut().zip(&mut waited) {
@@ -212,7 +211,7 @@ pub fn wait_all(
                 waited.take_end(child, unseen, watcher);
             }
         }
-        // From here on an end goes unseen: also while the watcher looks at what runs.
+        // From here on an end goes unnoticed, also while the watcher works.
         let from = Instant::now();
         let mut fds: Vec<RawFd> = Vec::new();
         for (child, waited) in children.iter().zip(&waited).filter(|(child, _)| open(child)) {
@@ -252,7 +251,7 @@ pub fn wait_all(
     };
     if let Some(exit) = forced {
         if exit == Exit::TimedOut {
-            // Its time is that of what it left behind, too: a run whose rest is ended now took too long.
+            // Its time includes that of what it left behind: a run whose rest is ended now took too long.
             for (child, waited) in children.iter().zip(&mut waited).filter(|(child, _)| open(child)) {
                 if waited.exit.is_some() && !tree::left_behind_by(child.pid).is_empty() {
                     waited.exit = Some(exit);
@@ -264,7 +263,7 @@ pub fn wait_all(
     let results = children.iter_mut().zip(waited).zip(left).map(|((child, waited), left)| {
         child.drain();
         if child.ended.is_none() {
-            // Not before: until here its group tells what it left from what others did.
+            // Not before: until here its group separates what it left from what others did.
             tree::forget(child.pid);
         }
         let now = child.started.elapsed();
@@ -280,7 +279,7 @@ pub fn wait_all(
     results.collect()
 }
 
-/// Takes the ends of what children left behind and adds what they used; returns watches of those that are still there.
+/// Collects what children left behind and adds its usage; returns handles of the remaining processes.
 fn reap_left_behind(
     children: &[&mut Child],
     waited: &mut [Waited],
@@ -329,7 +328,7 @@ fn give_up(
     let mut doomed = tree::Doomed::default();
     doomed.add(&roots);
     if !from_terminal {
-        // A terminal has told them already; twice would mean "at once" to many programs.
+        // A terminal has already signalled them; twice would mean "at once" to many programs.
         let signal = if let Exit::Stopped(signal) = exit { signal } else { libc::SIGTERM };
         tree::signal_all(&roots, signal);
     }
@@ -343,7 +342,7 @@ fn give_up(
                 let left = children.iter().flat_map(|child| tree::left_behind_by(child.pid));
                 doomed.add(&left.map(|process| process.pid).collect::<Vec<_>>());
                 tree::signal_all(&doomed.running(), signal);
-                // What was forked meanwhile gets it too, but nobody gets it over and over unless it is the last.
+                // Newly forked processes also get it, but only the last signal is sent repeatedly.
                 again += if signal == libc::SIGKILL { Duration::from_millis(20) } else { grace };
             }
             for at in 0..children.len() {
@@ -359,7 +358,7 @@ fn give_up(
             if rest.is_empty() && gone && doomed.running().is_empty() {
                 return true;
             }
-            // What was left behind was not asked yet, and has nobody to ask it.
+            // What was left behind has not been signalled yet, and nobody else will do it.
             let orphans_only = gone && signal.is_none() && from.elapsed() > TELL;
             let hurried = tree::hurried() && signal != Some(libc::SIGKILL);
             if from.elapsed() >= grace || orphans_only || hurried {

@@ -1,4 +1,4 @@
-//! Building the module: make in the kernel's own headers, in a folder of ours.
+//! Builds the module: make in the kernel's own headers, in our own folder.
 
 use record::text::Value;
 use record::{Text, text};
@@ -13,45 +13,44 @@ use super::headers::Headers;
 use crate::Unavailable;
 use os::Stop;
 
-/// A build of four small files takes some seconds, in an emulator two minutes; a machine that needs longer than this has other
-/// troubles.
+/// A build of four small files takes some seconds, in an emulator two minutes; a slower machine has other problems.
 pub const LIMIT: Duration = Duration::from_secs(300);
-/// Files that are compiled side by side at most: there are four.
+/// The most files compiled in parallel: there are four.
 const MOST_JOBS: usize = 4;
-/// Between two looks at it.
+/// The polling interval.
 const LOOK: Duration = Duration::from_millis(20);
-/// What comes of it, in its folder.
+/// The built module, in its folder.
 pub(super) const MODULE: &str = "linespeed.ko";
-/// What make says, in its folder.
+/// The output of make, in its folder.
 const WORDS: &str = "words";
-/// Most of what make says that is looked at, bytes.
+/// The most output of make that is read, bytes.
 const MOST_WORDS: usize = 1 << 20;
 
-/// A build that worked.
+/// A successful build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
     /// The module.
     pub module: PathBuf,
-    /// What make and the tools that it called said.
+    /// The output of make and the tools it called.
     pub words: String,
 }
 
-/// What would help where the file system of a build is full, or a folder cannot be made there.
+/// The remedy if the file system of a build is full, or a folder cannot be created there.
 pub(super) const BUILD_ELSEWHERE: &str = "TMPDIR=/var/tmp linespeed overhead --kernel";
 
-/// A build that failed, with its remedy where the disk is full: that the file system of the build says, not make's words.
+/// A failed build, with its remedy if the disk is full: the file system shows that, make's output does not.
 fn failed_build(folder: &Path, stop: &Stop, reason: Text) -> Unavailable {
     let failure = Unavailable::new(reason);
     let full = is_full(folder) && stop.signal().is_none();
     if full { failure.with_remedy(BUILD_ELSEWHERE) } else { failure }
 }
 
-/// Builds the module in `folder`, which holds its sources, with at most `limit` of time. `started` is told the process
-/// group of make, all of whose processes can be ended together.
+/// Builds the module in `folder`, which contains its sources, within `limit`. `started` is given the process group of make, which allows
+/// ending all its processes together.
 ///
 /// # Errors
 ///
-/// What the compiler, or make, complained of first; a signal; the end of the time.
+/// The first error of the compiler or make; a signal; the time limit.
 pub fn build(
     limit: Duration,
     headers: &Headers,
@@ -84,16 +83,16 @@ pub fn build(
         .arg("-C")
         .arg(&headers.folder)
         .arg(format!("M={}", folder.display()))
-        // Type information for other modules: nobody needs it of this one, and it takes a tool of its own.
+        // Type information for other modules: not needed here, and it requires an extra tool.
         .arg("CONFIG_DEBUG_INFO_BTF_MODULES=")
         .args(&headers.arguments)
         .arg("modules")
-        // Side by side, as far as there are files for it.
+        // In parallel, up to the number of files.
         .arg(format!(
             "-j{}",
             std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(MOST_JOBS))
         ))
-        // Nothing that somebody has set for builds of their own, and the compiler's files in our folder.
+        // Without the user's build variables, and with the compiler's files in our folder.
         .env_clear()
         .envs([("PATH", path), ("LC_ALL", OsStr::new("C")), ("TMPDIR", folder.as_os_str())])
         .stdin(Stdio::null())
@@ -121,7 +120,7 @@ pub fn build(
     Ok(Built { module, words: said })
 }
 
-/// Waits for the end of make; whether it was a good one.
+/// Waits for make to end; returns whether it succeeded.
 fn wait(mut child: Child, limit: Duration, stop: &Stop) -> Result<bool, Unavailable> {
     let began = Instant::now();
     let why = loop {
@@ -144,7 +143,7 @@ fn wait(mut child: Child, limit: Duration, stop: &Stop) -> Result<bool, Unavaila
     Err(Unavailable::new(why))
 }
 
-/// Whether there is too little room for a build: make does not pass the compiler's errno on, and its files are gone by then.
+/// Whether there is too little room for a build: make does not pass on the compiler's errno, and its files are gone by then.
 fn is_full(folder: &Path) -> bool {
     /// More than all files of a build together.
     const NEEDED: u64 = 16 << 20;
@@ -156,7 +155,7 @@ fn last_words(words: &Path) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(MOST_WORDS)]).into_owned()
 }
 
-/// The line that says what went wrong: the first error, or the last line. Without what a terminal would act on.
+/// The line with the problem: the first error, or the last line. Without control characters.
 fn complaint(words: &str) -> String {
     let lines = || words.lines().map(str::trim).filter(|line| !line.is_empty());
     let wrong = ["error:", "ERROR:", "not found", "No such file", "Error ", "cannot", "***"];

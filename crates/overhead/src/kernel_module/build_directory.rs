@@ -1,5 +1,4 @@
-//! Where modules are built: a folder of our own, one linespeed at a time, with a guardian that clears everything away
-//! however we end.
+//! Where modules are built: our own folder, for one linespeed at a time, with a guardian that cleans up however we end.
 
 use record::{Text, text};
 use std::ffi::OsString;
@@ -29,7 +28,7 @@ struct Prepared {
     built: Mutex<Vec<String>>,
     /// A module could not be unloaded: the guardian goes on trying.
     left: AtomicBool,
-    /// Held until all is put back.
+    /// Held until everything is reverted.
     _lock: File,
 }
 
@@ -47,16 +46,16 @@ impl BuildDirectory {
         self.0.get_or_init(|| Prepared::new(&os::places::temporary_folder())).as_ref().map_err(Clone::clone)
     }
 
-    /// A folder that is gone when this is dropped, and when we are killed.
+    /// A folder that is removed when this is dropped, and when we are killed.
     pub(super) fn folder(&self) -> Result<&Path, Unavailable> {
         self.prepared().map(|prepared| prepared.folder.as_path())
     }
 
-    /// The module's file for the kernel `release`, built if it is not.
+    /// The module's file for the kernel `release`, built if necessary.
     ///
     /// # Errors
     ///
-    /// What stands in the way, with its remedy.
+    /// The obstacle, with its remedy.
     pub fn module(&self, release: &str, stop: &Stop) -> Result<PathBuf, Unavailable> {
         let root = Path::new("/");
         let path =
@@ -118,7 +117,7 @@ impl Prepared {
 impl Drop for Prepared {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
-        // One that is not told goes on trying when this value's end closes its pipe.
+        // Without a message it keeps trying once this value's end closes its pipe.
         if let Some(guardian) =
             self.guardian.take().filter(|_| !self.left.load(Ordering::Relaxed) && !self.folder.exists())
         {
@@ -127,12 +126,12 @@ impl Drop for Prepared {
     }
 }
 
-/// It cannot be built where temporary files lie.
+/// It cannot be built in the folder for temporary files.
 fn elsewhere(reason: Text) -> Unavailable {
     Unavailable::new(reason).with_remedy(build::BUILD_ELSEWHERE)
 }
 
-/// What would help where a build has failed and does not say it itself.
+/// Adds the remedy to a failed build that lacks one.
 fn add_remedy(failure: Unavailable, root: &Path, release: &str, stop: &Stop) -> Unavailable {
     if failure.remedy.is_some() || stop.signal().is_some() {
         return failure;

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use os::guardian::{Guardian, Lifeline, Message};
 
-/// Its name as the kernel has it.
+/// Its name in the kernel.
 const NAME: &CStr = c"linespeed-kmod";
 /// The module's name, as delete_module takes it.
 pub(super) const MODULE: &CStr = c"linespeed";
@@ -40,7 +40,7 @@ impl ModuleGuardian {
         unsafe { Guardian::post_beside_threads(NAME, &[lock], work) }.map(Self)
     }
 
-    /// Tells it the process group of the build, to be ended, too.
+    /// Sends it the process group of the build, which it must also end.
     pub(crate) fn watch_group(&self, group: i32) {
         self.0.tell(group);
     }
@@ -90,7 +90,7 @@ fn pause() {
     unsafe { libc::nanosleep(&time, std::ptr::null_mut()) };
 }
 
-/// Unloads the module; the error's number where that fails.
+/// Unloads the module; returns the error number on failure.
 pub(super) fn unload() -> Result<(), i32> {
     // SAFETY: a string that lives as long as the program, and flags.
     match unsafe { libc::syscall(libc::SYS_delete_module, MODULE.as_ptr(), libc::O_NONBLOCK) } {
@@ -99,14 +99,14 @@ pub(super) fn unload() -> Result<(), i32> {
     }
 }
 
-/// Removes a folder with all that is in it, by system calls alone.
+/// Removes a folder with its contents, by system calls alone.
 fn remove(at: i32, name: &CStr, depth: u32) {
-    /// Where the record of an entry has its length and its name (struct linux_dirent64).
+    /// The offsets of an entry's length and name (struct linux_dirent64).
     const LENGTH: usize = 16;
     const ENTRY: usize = 19;
     let mut buffer = [0u64; 512];
-    // SAFETY: the name outlives the calls; the kernel writes whole records of what it says it has written, each with a
-    // name that ends with a zero byte inside of it.
+    // SAFETY: the name outlives the calls; the kernel writes as many whole records as it reports, each with a name that ends with a zero
+    // byte within it.
     unsafe {
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
         let folder = libc::openat(at, name.as_ptr(), flags);

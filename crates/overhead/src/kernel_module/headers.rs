@@ -22,7 +22,7 @@ pub struct Headers {
 ///
 /// # Errors
 ///
-/// Headers that are missing, incomplete or another kernel's, and tools that are missing, each with what to install.
+/// Headers that are missing, incomplete or of another kernel, and missing tools, each with what to install.
 pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<Headers, Unavailable> {
     let link = root.join("lib/modules").join(release).join("build");
     let missing = |reason: Text| Unavailable::new(reason).with_remedy(install_headers(root, release));
@@ -88,7 +88,7 @@ fn compiler(config: &str) -> Option<&str> {
     line.trim_matches('"').split_whitespace().next().filter(|word| word.contains("gcc"))
 }
 
-/// Whether there is an executable file of that name on a search path.
+/// Whether there is an executable file with that name on a search path.
 fn is_on_path(path: &OsStr, name: &str) -> bool {
     use std::os::unix::fs::PermissionsExt;
     let executable =
@@ -110,7 +110,7 @@ pub(crate) fn install_headers(root: &Path, release: &str) -> Text {
             release = release.to_owned()
         );
     };
-    // What a kernel is built for stands at the end: 6.6.52-1-lts, 6.4.0-150600.23-default; 6.11.1-arch1-1 is Arch's usual one.
+    // A kernel's flavour is at the end: 6.6.52-1-lts, 6.4.0-150600.23-default; 6.11.1-arch1-1 is Arch's usual one.
     let is_word = |part: &str| part.bytes().all(|byte| byte.is_ascii_alphabetic());
     let flavour = release.rsplit_once('-').filter(|(_, last)| is_word(last));
     let headers = match (family, flavour) {

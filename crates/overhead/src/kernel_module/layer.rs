@@ -72,14 +72,14 @@ impl Layer for KernelLayer {
     }
 }
 
-/// A pass as it was told; `counted` are interrupts, softirqs and stolen ticks of the CPU that it was bound to.
+/// A reported pass; `counted`: interrupts, softirqs and stolen ticks of the CPU it was pinned to.
 fn read_report(
     report: &PassReport,
     ticks: Ticks,
     interrupts: bool,
     counted: [Option<u64>; 3],
 ) -> Result<Pass, Unavailable> {
-    // Between bursts interrupts come in; with them off that time is nobody's.
+    // Interrupts occur between bursts; with interrupts off that time does not count.
     let spent = if interrupts { report.ticks_whole } else { report.ticks_inside };
     let adds = f64::from(report.clock_iterations) * f64::from(kernels::adds::ADDS);
     let hz = |looked: u64| adds / ticks.seconds(looked);

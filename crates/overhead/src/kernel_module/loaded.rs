@@ -17,7 +17,7 @@ use crate::Unavailable;
 
 /// The device.
 const DEVICE: &str = "/dev/linespeed";
-/// Where the kernel tells whether the module is loaded.
+/// Where the kernel shows whether the module is loaded.
 const LOADED: &str = "/sys/module/linespeed";
 /// One linespeed at a time has the module: who has locked this file of root's, which no other user can.
 const LOCK: &str = "module.lock";
@@ -27,7 +27,7 @@ pub(super) const FOLDER: &str = "linespeed-module-";
 const TRIES: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// Takes the lock: nobody else loads or unloads while it lives.
+/// Takes the lock: nobody else loads or unloads while it exists.
 ///
 /// # Errors
 ///
@@ -45,7 +45,7 @@ pub(super) fn lock() -> Result<File, Unavailable> {
     }
 }
 
-/// The file that is locked. Who is not root loads nothing, and is in nobody's way.
+/// The lock file. Users other than root load nothing, and need no lock.
 fn lock_file() -> io::Result<File> {
     if !os::is_root() {
         return tempfile();
@@ -57,15 +57,15 @@ fn lock_file() -> io::Result<File> {
     options.open(folder.join(LOCK))
 }
 
-/// Removes what a linespeed has left that was killed together with its guardian. The lock must be held.
+/// Removes what a linespeed killed together with its guardian left behind. Requires the lock.
 ///
 /// # Errors
 ///
-/// A module that is in use and cannot be unloaded.
+/// A module in use that cannot be unloaded.
 pub(super) fn clear_leftovers(temporary: &Path) -> Result<(), Unavailable> {
     for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
         let named = entry.file_name().to_str().is_some_and(|name| name.starts_with(FOLDER));
-        // Nobody else's, and no link to somewhere else.
+        // Only our own, and not through links.
         if named && is_own_folder(&entry.path()) {
             let _ = fs::remove_dir_all(entry.path());
         }
@@ -141,12 +141,12 @@ pub(super) fn unload() -> io::Result<()> {
     Err(io::Error::from_raw_os_error(last))
 }
 
-/// The device of a module that is loaded.
+/// The device of a loaded module.
 #[derive(Debug)]
 pub(super) struct Device(File);
 
 impl Device {
-    /// Opens it; where /dev does not show what the kernel has, by a node of our own in `folder`.
+    /// Opens it; if /dev does not show the device, through a node of our own in `folder`.
     pub(super) fn open(folder: &Path) -> Result<Self, Unavailable> {
         let opened = OpenOptions::new().read(true).write(true).open(DEVICE).or_else(|error| {
             let own = (error.kind() == io::ErrorKind::NotFound).then(|| own_node(folder)).flatten();
@@ -161,7 +161,7 @@ impl Device {
             .map_err(|error| Unavailable::new(text!("cannot open {device}: {error}", device = DEVICE)))
     }
 
-    /// Has the passes of a request made, and returns what the module tells of them.
+    /// Requests passes, and returns the module's report.
     pub(super) fn ask(&self, request: &Request) -> Result<Answer, Unavailable> {
         let reported =
             self.raw(&request.bytes(), request.answer_bytes()).map_err(|error| explained(&error))?;
@@ -173,7 +173,7 @@ impl Device {
         })
     }
 
-    /// Gives it these bytes, and returns at most `answer` bytes of what it then tells.
+    /// Writes these bytes, and returns at most `answer` bytes of the reply.
     pub(super) fn raw(&self, bytes: &[u8], answer: usize) -> io::Result<Vec<u8>> {
         let _ = self.0.write_at(bytes, 0)?;
         let mut reported = vec![0; answer];

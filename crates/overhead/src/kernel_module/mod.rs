@@ -1,8 +1,7 @@
-//! Kernel mode: the routine in a kernel module that is built for the running kernel, loaded, asked, and unloaded.
+//! Kernel mode: the routine in a kernel module built for the running kernel, loaded, queried, and unloaded.
 //!
-//! The module's sources come along in the program and its code is the program's own bytes ([`sources`]). One linespeed at
-//! a time has it; a guardian that waits for our end unloads it however that comes, and what is left when both are killed
-//! is cleared away by the next one.
+//! The program contains the module's sources, and the module's code is the program's own bytes ([`sources`]). One linespeed at a time can
+//! use it. A guardian that waits for our end unloads it however we end, and if both are killed the next run cleans up.
 
 mod build;
 mod build_directory;
@@ -33,20 +32,20 @@ use super::{Layer, LayerName, Layers, Ticks, Unavailable};
 use loaded::Device;
 use os::Stop;
 
-/// The layer that is a thread of the kernel.
+/// The layer of a kernel thread.
 pub const KERNEL: &str = "kernel";
 
 /// Where the module comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source<'a> {
-    /// It is built from the sources that the program carries.
+    /// It is built from the sources in the program.
     Build,
-    /// It has been built before, by the same linespeed for the same kernel.
+    /// It was built before, by the same linespeed for the same kernel.
     File(&'a Path),
 }
 
 impl Source<'_> {
-    /// The module's file for a kernel, built if need be.
+    /// The module's file for a kernel, built if necessary.
     ///
     /// # Errors
     ///
@@ -67,7 +66,7 @@ impl Source<'_> {
     }
 }
 
-/// The module in the running kernel; unloaded when this is dropped. While the device is open it is in use.
+/// The module in the running kernel; unloaded when dropped. It is in use while the device is open.
 #[derive(Debug)]
 pub struct Module {
     device: Device,
@@ -88,11 +87,11 @@ impl Drop for Loaded {
 }
 
 impl Module {
-    /// Builds the module if need be, and loads it.
+    /// Builds the module if necessary, and loads it.
     ///
     /// # Errors
     ///
-    /// Whatever stands in the way, with its remedy: nothing is left loaded then.
+    /// The obstacle with its remedy: nothing is left loaded then.
     pub fn load(
         source: Source,
         build_directory: &Arc<BuildDirectory>,
@@ -110,17 +109,16 @@ impl Module {
         Ok(Self { device, thread_time: ThreadTime::default(), _loaded: loaded })
     }
 
-    /// Has passes made.
+    /// Requests passes.
     ///
     /// # Errors
     ///
-    /// What the module says of the request, or of a pass that it ended.
+    /// The module's error for the request, or for a pass that it ended.
     pub fn ask(&self, request: &Request) -> Result<Answer, Unavailable> {
         self.device.ask(request).inspect(|answer| self.thread_time.add(answer.head.thread_ns))
     }
 
-    /// Gives the device any bytes, and returns at most `answer` bytes of what it then tells: for tests that hold the
-    /// module against requests that nobody would make.
+    /// Writes any bytes to the device, and returns at most `answer` bytes of its reply: for tests that send the module invalid requests.
     ///
     /// # Errors
     ///
@@ -130,7 +128,7 @@ impl Module {
     }
 }
 
-/// CPU time of the module's threads, which the kernel counts as nobody's.
+/// CPU time of the module's threads, which the kernel charges to no process.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadTime(Arc<AtomicU64>);
 
@@ -139,15 +137,15 @@ impl ThreadTime {
         self.0.fetch_add(ns, Ordering::Relaxed);
     }
 
-    /// All of it so far.
+    /// All of it until now.
     pub fn time(&self) -> Duration {
         Duration::from_nanos(self.0.load(Ordering::Relaxed))
     }
 }
 
-/// The layers of kernel mode, placed by the scheduler and bound to `cpu`, each with interrupts and without; and the CPU time
-/// of their threads, which goes on counting while they run. The module is unloaded when the last of them is dropped. Where
-/// it cannot be had, each of them is missing with the reason.
+/// The layers of kernel mode, placed by the scheduler and pinned to `cpu`, each with interrupts and without; and the CPU time of their
+/// threads, which is counted while they run. The module is unloaded when the last of them is dropped. If it is unavailable, each of them is
+/// missing with the reason.
 pub fn load_layers(
     source: Source,
     build_directory: &Arc<BuildDirectory>,

@@ -1,4 +1,4 @@
-//! What keeps this kernel from taking a module, told before anything is built.
+//! Checks what prevents loading a module into this kernel, before anything is built.
 
 use record::{Template, Text, text};
 use std::fs;
@@ -9,11 +9,11 @@ use crate::Unavailable;
 /// The number of CAP_SYS_MODULE (include/uapi/linux/capability.h).
 const CAP_SYS_MODULE: u32 = 16;
 
-/// What would help where the kernel has no modules.
+/// The remedy if the kernel has no module support.
 pub(super) const BOOT_WITH_MODULES: Template =
     Template::new("module-boot-with-modules", "boot a kernel with loadable modules (CONFIG_MODULES)");
 
-/// The first obstacle, by the files below `root`; `None` where there is none that they tell of.
+/// The first obstacle, from the files below `root`; `None` if they show none.
 pub(crate) fn find_obstacle(root: &Path) -> Option<Unavailable> {
     let read = |path: &str| fs::read_to_string(root.join(path)).ok();
     if let Some(missing) = find_missing_support(root) {
@@ -46,7 +46,7 @@ pub(crate) fn find_obstacle(root: &Path) -> Option<Unavailable> {
     }
 }
 
-/// Why no module can ever be loaded into this kernel, by the files below `root`; `None` where it takes modules.
+/// Why no module can ever be loaded into this kernel, from the files below `root`; `None` if it supports modules.
 pub fn find_missing_support(root: &Path) -> Option<Unavailable> {
     (!root.join("proc/modules").exists()).then(|| {
         text!("module-unsupported", "this kernel has no loadable modules (no /proc/modules)")
@@ -83,7 +83,7 @@ fn unsigned(root: &Path, why: Text) -> Unavailable {
     }
 }
 
-/// Whether the firmware says that secure boot is on: the variable's fifth byte, behind its attributes.
+/// Whether the firmware reports secure boot as enabled: the variable's fifth byte, after its attributes.
 fn secure_boot(root: &Path) -> bool {
     let path = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
     fs::read(root.join(path)).is_ok_and(|bytes| bytes.get(4) == Some(&1))

@@ -1,4 +1,4 @@
-//! What the device /dev/linespeed takes and gives, as kmod/linespeed.h has it.
+//! The input and output of the device /dev/linespeed, as in kmod/linespeed.h.
 
 use std::ops::Range;
 
@@ -6,12 +6,12 @@ use zerocopy::FromBytes;
 
 /// Known to both sides.
 const VERSION: u32 = 2;
-/// The largest end of a range that the module takes: a number below it has at most 4096 divisions, so that interrupts
-/// are never off for long.
+/// The largest end of a range that the module accepts: a number below it needs at most 4096 divisions, so that
+/// interrupts are never off for long.
 pub const BELOW_MAX: u64 = 1 << 24;
 /// How long a burst may last, ns: no interrupt waits longer.
 pub const BURST_NS: u32 = 2_000_000;
-/// Most iterations of the dependent adds for one look at the clock.
+/// The most iterations of the dependent adds per clock reading.
 pub const CLOCK_MAX: u32 = 8192;
 
 const BOUND: u32 = 1;
@@ -19,31 +19,31 @@ const INTERRUPTS_OFF: u32 = 2;
 const ANSWER_BYTES: usize = size_of::<AnswerHead>();
 const PASS_BYTES: usize = size_of::<PassReport>();
 
-/// A load by timer interrupts on one CPU, while passes run: a known cost, for tests.
+/// A load from timer interrupts on one CPU during passes: a known cost, for tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// The CPU.
     pub cpu: u32,
-    /// From one interrupt to the next, ns; 20,000 at least.
+    /// The interrupt period, ns; at least 20,000.
     pub period_ns: u32,
-    /// How long each works, ns; half of the period at most, and 500,000.
+    /// The duration of each, ns; at most half of the period, and 500,000.
     pub busy_ns: u32,
 }
 
-/// Passes that the module is to make.
+/// Requested passes of the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The numbers, below [`BELOW_MAX`].
     pub range: Range<u64>,
     /// How many passes, 1 to 32.
     pub passes: u32,
-    /// The CPU that the thread is bound to.
+    /// The CPU that the thread is pinned to.
     pub cpu: Option<u32>,
     /// Whether interrupts are off within bursts.
     pub interrupts_off: bool,
-    /// Iterations of the dependent adds for one look at the clock, 1 to [`CLOCK_MAX`].
+    /// Iterations of the dependent adds per clock reading, 1 to [`CLOCK_MAX`].
     pub clock_iterations: u32,
-    /// A load beside.
+    /// A concurrent load.
     pub load: Option<Load>,
 }
 
@@ -61,13 +61,13 @@ impl Request {
         bytes
     }
 
-    /// How many bytes its answer has.
+    /// The size of its answer in bytes.
     pub fn answer_bytes(&self) -> usize {
         ANSWER_BYTES + self.passes as usize * PASS_BYTES
     }
 }
 
-/// One pass, as the module tells it.
+/// One pass, as the module reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, FromBytes)]
 #[repr(C)]
 pub struct PassReport {
@@ -79,17 +79,17 @@ pub struct PassReport {
     pub ticks_whole: u64,
     /// The same in ns, by the kernel's clock.
     pub ns_whole: u64,
-    /// Ticks of a look at the clock before, the fastest of three.
+    /// Ticks of a clock reading before, the fastest of three.
     pub clock_before: u64,
     /// And after.
     pub clock_after: u64,
     /// The longest time that interrupts were off, ns.
     pub longest_off_ns: u64,
-    /// Iterations of the dependent adds in each look.
+    /// Iterations of the dependent adds per clock reading.
     pub clock_iterations: u32,
     /// CRC-32 of the routine's bytes where they ran.
     pub crc: u32,
-    /// Their place in a page of 4096 bytes.
+    /// Their offset in a page of 4096 bytes.
     pub page_offset: u32,
     /// Bursts.
     pub bursts: u32,
@@ -103,11 +103,11 @@ pub struct PassReport {
     pub switches: u32,
     /// Involuntary switches.
     pub preemptions: u32,
-    /// Of later versions.
+    /// Reserved for later versions.
     pub reserved: u32,
 }
 
-/// What an answer begins with.
+/// The start of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, FromBytes)]
 #[repr(C)]
 pub struct AnswerHead {
@@ -119,17 +119,17 @@ pub struct AnswerHead {
     pub clock_bytes: u32,
     /// CRC-32 of the adds' bytes where they ran.
     pub clock_crc: u32,
-    /// Their place in a page of 4096 bytes.
+    /// Their offset in a page of 4096 bytes.
     pub clock_offset: u32,
     /// Interrupts of the load.
     pub load_count: u64,
-    /// How long they worked, ns.
+    /// Their total duration, ns.
     pub load_ns: u64,
     /// CPU time of the thread that made the passes, ns.
     pub thread_ns: u64,
 }
 
-/// What the module tells of a request.
+/// The module's reply to a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// Of all passes.
@@ -139,7 +139,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Reads an answer to a request of so many passes; `None` when these bytes are none.
+    /// Reads an answer to a request of this many passes; `None` if the bytes are not an answer.
     pub fn read(bytes: &[u8], passes: u32) -> Option<Self> {
         let (head, rest) = AnswerHead::read_from_prefix(bytes).ok()?;
         let known = (head.version, head.passes) == (VERSION, passes);

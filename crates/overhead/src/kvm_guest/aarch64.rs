@@ -1,5 +1,6 @@
-//! The guest on aarch64: translation on, because with it off data would bypass the caches and the routine's bytes
-//! would be fetched otherwise than everywhere else; one page table, and an exception table that only says so.
+//! The guest on aarch64. Translation is on: without it data would bypass the caches, and the routine's bytes would be
+//! fetched differently from everywhere else. It has one page table, and an exception table that only signals
+//! exceptions.
 
 use std::arch::global_asm;
 use std::io;
@@ -14,8 +15,8 @@ use super::machine::{Exit, Machine, OUTSIDE};
 use super::{Counted, ExitWay, Mode};
 use crate::Unavailable;
 
-// What the guest runs: reads the counter, calls the routine (x20) with the range in x0 and x1, reads the counter
-// again, and leaves by a store at the address in x19. Each exception leaves by a store 8 bytes beyond.
+// What the guest runs: it reads the counter, calls the routine (x20) with the range in x0 and x1, reads the counter
+// again, and exits with a store to the address in x19. Each exception exits with a store 8 bytes beyond.
 global_asm!(
     ".pushsection .rodata.linespeed_guest,\"a\",@progbits",
     ".p2align 2",
@@ -47,17 +48,16 @@ unsafe extern "C" {
     static linespeed_guest_exception: [u8; 8];
 }
 
-/// Where things lie in the guest's memory: page tables from the root on, the exception table, the code, the
-/// routine.
+/// The layout of the guest's memory: page tables from the root on, the exception table, the code, the routine.
 const TABLES: usize = 0x1000;
 const EXCEPTIONS: u64 = 0x4000;
 const CODE: u64 = 0x5000;
 pub(super) const ROUTINE: u64 = 0x6000;
 
-/// A table, or a page, with its access flag, shared inside of the system.
+/// A table, or a page, with its access flag, inner shareable.
 const TABLE: u64 = 0b11;
 const PAGE: u64 = 0b11 | 1 << 10 | 0b11 << 8;
-/// For both modes to read; what user mode may write, the kernel may not execute.
+/// Readable in both modes; what user mode may write, the kernel may not execute.
 const READ_ONLY: u64 = 0b11 << 6;
 const WRITABLE: u64 = 0b01 << 6;
 /// Memory attributes: the first of MAIR_EL1 is ordinary memory, the second a device.
@@ -87,10 +87,10 @@ const VBAR_EL1: u64 = system(3, 0, 12, 0, 0);
 const CNTKCTL_EL1: u64 = system(3, 0, 14, 1, 0);
 const ID_AA64MMFR0_EL1: u64 = system(3, 0, 0, 7, 0);
 
-/// Ways out of the guest, the first that works is taken.
+/// Ways to exit the guest; the first that works is used.
 pub(super) const WAYS: &[ExitWay] = &[ExitWay::Store];
 
-/// The kind of machine to ask for: one with 40 bits of addresses, or as many as there are where there are fewer.
+/// The machine type to request: 40 address bits, or the maximum if that is less.
 pub(super) fn kind(device: &Device) -> u64 {
     match device.kvm.get_host_ipa_limit() {
         bits @ 32..40 => bits as u64,
@@ -98,12 +98,12 @@ pub(super) fn kind(device: &Device) -> u64 {
     }
 }
 
-/// Nothing is needed.
+/// Nothing needed.
 pub(super) fn before_cpu(_: &VmFd) -> Result<(), Unavailable> {
     Ok(())
 }
 
-/// Makes the virtual CPU one of the processor's own kind.
+/// Gives the virtual CPU the processor's own type.
 pub(super) fn after_cpu(_: &Device, machine: &VmFd, cpu: &VcpuFd) -> Result<(), Unavailable> {
     let mut target = kvm_vcpu_init::default();
     machine.get_preferred_target(&mut target).and_then(|()| cpu.vcpu_init(&target)).map_err(|error| {
@@ -136,7 +136,7 @@ fn get(cpu: &VcpuFd, name: u64) -> io::Result<u64> {
 /// Writes what the guest needs, once.
 pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
     let start = &raw const linespeed_guest;
-    // SAFETY: both symbols stand in one section, the end after the start, and it is readable.
+    // SAFETY: both symbols are in one readable section, the end after the start.
     let code =
         unsafe { std::slice::from_raw_parts(start, (&raw const linespeed_guest_end).addr() - start.addr()) };
     // SAFETY: as above; it is never written.
@@ -166,18 +166,17 @@ pub(super) fn count(
     set_all(
         &machine.cpu,
         &[
-            // Write-back memory; a device that gathers nothing.
+            // Write-back memory; device memory without gathering.
             (MAIR_EL1, 0x04ff),
-            // 32 bits of addresses from TTBR0_EL1 in pages of 4 KiB, tables in cacheable shared memory; none from
-            // TTBR1_EL1.
+            // 32 address bits from TTBR0_EL1 in pages of 4 KiB, tables in cacheable shared memory; none from TTBR1_EL1.
             (TCR_EL1, 32 | 1 << 8 | 1 << 10 | 0b11 << 12 | 32 << 16 | 1 << 23 | 0b10 << 30),
             (TTBR0_EL1, TABLES as u64),
             (VBAR_EL1, EXCEPTIONS),
-            // User mode reads the counter.
+            // User mode may read the counter.
             (CNTKCTL_EL1, 0b11),
             // Translation, data and instruction caches, and the bits that are 1 in all versions.
             (SCTLR_EL1, 0x30d0_0800 | 1 << 12 | 1 << 2 | 1),
-            // All interrupts masked; user mode, or the kernel's with its own stack.
+            // All interrupts masked; user mode, or kernel mode with its own stack.
             (PSTATE, 0x3c0 | if mode == Mode::User { 0b0000 } else { 0b0101 }),
             (general(0), range.start),
             (general(1), range.end),
@@ -200,7 +199,7 @@ pub(super) fn count(
     })
 }
 
-/// Why there may be no KVM, and what would help.
+/// Why KVM may be missing, and the remedy.
 pub(super) fn explain_absence() -> (Text, Text) {
     (
         text!("the kernel was built without KVM, or not started at EL2"),
@@ -210,7 +209,7 @@ pub(super) fn explain_absence() -> (Text, Text) {
     )
 }
 
-/// So that tests see a guest that never ends.
+/// Lets tests run a guest that never ends.
 #[cfg(test)]
 pub(super) fn never_end(machine: &Machine) {
     // b to itself.

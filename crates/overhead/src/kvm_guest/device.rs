@@ -1,4 +1,4 @@
-//! Opening `/dev/kvm`, and what to tell where it does not open.
+//! Opens `/dev/kvm`, and explains why it does not open.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -11,26 +11,26 @@ use record::text;
 
 use crate::Unavailable;
 
-/// Where Linux has it.
+/// Linux's path of it.
 pub const PATH: &str = "/dev/kvm";
 
 /// The only version of the interface that there has been since Linux 2.6.22.
 const VERSION: i32 = 12;
 
-/// KVM's device, open, and of the version that is known.
+/// KVM's device, open, with the known version.
 #[derive(Debug)]
 pub(super) struct Device {
     pub(super) kvm: Kvm,
     path: PathBuf,
 }
 
-/// Interrupted attempts at making a virtual machine before that is an error.
+/// Interrupted attempts to create a virtual machine before it counts as an error.
 const ATTEMPTS: usize = 20;
 
 impl Device {
     /// Opens it.
     pub(crate) fn open(path: &Path) -> Result<Self, Unavailable> {
-        // Whatever stands at that path: opening it must not wait for a writer, as a pipe would.
+        // Whatever is at that path: opening it must not wait for a writer, as with a pipe.
         let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
         let file = OpenOptions::new()
             .read(true)
@@ -38,7 +38,7 @@ impl Device {
             .custom_flags(flags)
             .open(path)
             .map_err(|error| not_open(path, &error))?;
-        // SAFETY: the descriptor is open, and nobody else has it.
+        // SAFETY: the descriptor is open and has no other owner.
         let kvm = unsafe { Kvm::from_raw_fd(file.into_raw_fd()) };
         let device = &path.display().to_string();
         match kvm.get_api_version() {
@@ -131,7 +131,7 @@ fn group_that_may(file: &std::fs::Metadata) -> Option<String> {
     line.split(':').next().filter(|name| !name.is_empty() && *name != "root").map(str::to_owned)
 }
 
-/// Why there is no device, as far as it can be told.
+/// Why there is no device, as far as known.
 fn absent(path: &Path) -> Unavailable {
     let device = &path.display().to_string();
     // The kernel lists its devices whatever a container is given of them.

@@ -1,4 +1,4 @@
-//! What KVM there is, by what its guests did.
+//! The kind of KVM, from the behaviour of its guests.
 
 use super::TriedUntil;
 
@@ -15,15 +15,15 @@ pub enum Kind {
     Pvm,
     /// At least one mode of a guest is interpreted.
     Emulating,
-    /// There is one, and it runs no guest.
+    /// There is one, but it runs no guest.
     Unusable,
-    /// There is none, or this user may not have it.
+    /// There is none, or this user may not use it.
     None,
 }
 
 impl Kind {
-    /// The kind by how far the guests in user mode and in kernel mode came, `None` where they run; `hypervisor` is what the
-    /// machine itself runs below, `pvm` whether that module is loaded.
+    /// The kind from how far the guests in user mode and in kernel mode came, `None` if they run; `hypervisor` is what the machine itself
+    /// runs under, `pvm` whether that module is loaded.
     pub(super) fn of_guests(ended: [Option<TriedUntil>; 2], hypervisor: Option<&str>, pvm: bool) -> Self {
         match ended {
             [Some(TriedUntil::Made), _] => Kind::None,

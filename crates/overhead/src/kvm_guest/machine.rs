@@ -16,7 +16,7 @@ use os::mapping::{Mapping, Page};
 pub(super) const BYTES: usize = 64 << 10;
 /// An address beyond it: a store there leaves the guest.
 pub(super) const OUTSIDE: u64 = 0x2_0000;
-/// The signal that takes a virtual CPU out of the guest. Whoever gets it otherwise ignores it.
+/// The signal that gets a virtual CPU out of the guest. Other recipients ignore it.
 pub(super) const INTERRUPT: libc::c_int = libc::SIGURG;
 
 /// Why the guest was left.
@@ -72,12 +72,12 @@ impl Machine {
         Ok(Self { cpu, _machine: machine, memory })
     }
 
-    /// Writes to its memory; false, and nothing written, where that does not reach.
+    /// Writes to its memory; returns false, without writing, if the range exceeds it.
     #[must_use]
     pub(crate) fn write(&self, address: usize, bytes: &[u8]) -> bool {
         let fits = address.checked_add(bytes.len()).is_some_and(|end| end <= BYTES);
         if fits {
-            // SAFETY: the range lies within the mapping, which nobody else touches while the guest does not run.
+            // SAFETY: the range is within the mapping, which nobody else accesses while the guest is stopped.
             unsafe { self.memory.start().add(address).copy_from(bytes.as_ptr(), bytes.len()) };
         }
         fits
@@ -89,7 +89,7 @@ impl Machine {
         words.iter().enumerate().all(|(at, word)| self.write(address + at * 8, &word.to_le_bytes()))
     }
 
-    /// What stands in its memory; `None` where that does not reach.
+    /// The contents of its memory; `None` if the range exceeds it.
     pub(crate) fn read(&self, address: usize, bytes: usize) -> Option<Vec<u8>> {
         let fits = address.checked_add(bytes).is_some_and(|end| end <= BYTES);
         fits.then(|| {
@@ -110,7 +110,7 @@ impl Machine {
             Ok(VcpuExit::FailEntry(reason, _)) => Exit::Refused(reason as u32),
             Ok(VcpuExit::InternalError) => {
                 let left = &self.cpu.get_kvm_run().__bindgen_anon_1;
-                // SAFETY: the exit's reason says which part of the union the kernel has filled.
+                // SAFETY: the exit reason determines which part of the union the kernel has filled.
                 Exit::Refused(unsafe { left.internal.suberror })
             }
             Ok(_) => Exit::Other(self.cpu.get_kvm_run().exit_reason),
@@ -131,7 +131,7 @@ impl Machine {
 
 /// Keeps all signals away but the one, and lets that in only while the guest runs: nothing can be missed between.
 fn mask_signals(cpu: &VcpuFd) -> io::Result<()> {
-    /// `_IOW(KVMIO, 0x8b, struct kvm_signal_mask)`: the structure's size stands without the mask itself.
+    /// `_IOW(KVMIO, 0x8b, struct kvm_signal_mask)`: the structure's size without the mask itself.
     const SET_SIGNAL_MASK: u32 = 0x4004_ae8b;
     /// `struct kvm_signal_mask` with the kernel's 64 signals.
     #[repr(C, packed(4))]

@@ -1,9 +1,9 @@
-//! The routine in a guest of raw `/dev/kvm`, with no other software: a virtual machine of one page table and the
+//! The routine in a guest of raw `/dev/kvm`, without other software: a virtual machine of one page table and the
 //! routine's page, in user mode and in kernel mode.
 //!
-//! What KVM there is, is found out by running: some run a guest's kernel mode by interpreting it, some do not answer
-//! at all. A guest has a thread of its own, bound to its CPU; the caller waits for it with a time-out, takes it out
-//! of the guest with a signal, and leaves nothing behind.
+//! The kind of KVM is determined by running: some interpret a guest's kernel mode, some never return. A guest has a
+//! thread of its own, pinned to its CPU. The caller waits for it with a time-out, gets it out of the guest with a
+//! signal, and leaves nothing behind.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -34,7 +34,7 @@ pub use device::PATH;
 pub use kind::Kind;
 use running::{Running, Trial};
 
-/// Which of the processor's modes the guest runs the routine in.
+/// The processor mode in which the guest runs the routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// CPL3 or EL0.
@@ -54,7 +54,7 @@ impl Mode {
     }
 }
 
-/// How the guest says that the routine has ended.
+/// How the guest signals that the routine has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitWay {
     /// It writes to a port.
@@ -63,40 +63,39 @@ pub enum ExitWay {
     Store,
 }
 
-/// What came out of the guest.
+/// The result of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counted {
-    /// Whether it ended as it should; otherwise the figures mean nothing.
+    /// Whether it ended normally; otherwise the values are meaningless.
     ended: bool,
     exit: machine::Exit,
     primes: u64,
-    /// The counter as the guest read it, right before the routine and right after.
+    /// The counter as read by the guest, just before the routine and just after.
     from: u64,
     to: u64,
     /// Where it ran.
     routine: u64,
 }
 
-/// The numbers that are tried first, and the primes below it.
+/// The first range to try, and the number of primes in it.
 const TRIAL: Range<u64> = 0..2000;
 const TRIAL_PRIMES: u64 = 303;
-/// How long the trial may take. A KVM that interprets takes 0.3 s, a processor 20 µs.
+/// The time limit of the trial. An interpreting KVM takes 0.3 s, a processor 20 µs.
 const TRIAL_LIMIT: Duration = Duration::from_secs(4);
-/// How long the routine may take for what is asked of it afterwards: a hundred times what a whole pass takes on a slow
-/// processor.
+/// The time limit of the routine afterwards: a hundred times a whole pass on a slow processor.
 const LIMIT: Duration = Duration::from_secs(60);
-/// So many times as long as outside of the guest cannot be a hypervisor's cost: it is interpreted. Seen: 1.0 to 1.3
-/// where a processor runs it, 500 to 20,000 where it does not.
+/// A guest this many times as slow as outside is interpreted: no hypervisor has such overhead. Measured: 1.0 to 1.3 if
+/// a processor runs it, 500 to 20,000 if not.
 const INTERPRETED: f64 = 20.0;
 
-/// What was found by running a guest.
+/// What running a guest showed.
 #[derive(Debug)]
 pub struct Found {
-    /// What KVM it is.
+    /// The kind of KVM.
     pub kind: Kind,
-    /// The guest in user mode, or why it cannot be had.
+    /// The guest in user mode, or why it is unavailable.
     pub user: Result<Guest, Unavailable>,
-    /// The guest in kernel mode, or why it cannot be had.
+    /// The guest in kernel mode, or why it is unavailable.
     pub kernel: Result<Guest, Unavailable>,
 }
 
@@ -111,9 +110,9 @@ impl Found {
     }
 }
 
-/// Tries guests on this CPU, with the device at `path` ([`PATH`]). `hypervisor` is what this machine runs below itself,
-/// `none` where it is hardware. It takes a second at most where KVM answers, and at most ten where it does not.
-/// A signal that `stop` tells ends a guest that hangs.
+/// Tries guests on this CPU, with the device at `path` ([`PATH`]). `hypervisor` is what this machine runs under, `none`
+/// for hardware. It takes at most a second if KVM responds, and at most ten if not. A signal noticed by `stop` ends a
+/// hanging guest.
 pub fn probe(
     path: &Path,
     cpu: u32,
@@ -122,7 +121,7 @@ pub fn probe(
 ) -> Found {
     let user = Guest::start(path, cpu, Mode::User, (ticks, stop));
     let kernel = match &user {
-        // Without a device there is nothing more to try.
+        // Without a device nothing else can be tried.
         Err(tried @ Tried { ended: TriedUntil::Made, .. }) => Err(tried.clone()),
         _ => Guest::start(path, cpu, Mode::Kernel, (ticks, stop)),
     };
@@ -134,19 +133,19 @@ pub fn probe(
     }
 }
 
-/// A guest that could not be had.
+/// A failed guest.
 #[derive(Clone, Debug)]
 struct Tried {
     failure: Unavailable,
     ended: TriedUntil,
 }
 
-/// How far a guest came that could not be had.
+/// How far a failed guest came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TriedUntil {
-    /// There was none.
+    /// It was not created.
     Made,
-    /// It does not run, or does not end as it should.
+    /// It does not run, or does not end normally.
     Run,
     /// It takes far longer than outside.
     Interpreted,
@@ -184,7 +183,7 @@ impl Guest {
     }
 }
 
-/// What is told of a mode that is interpreted: its time is not a hypervisor's cost.
+/// The reason for omitting an interpreted mode: its time is not a hypervisor's overhead.
 fn interpreted(mode: Mode, trial: &Trial) -> Unavailable {
     let mode = match mode {
         Mode::User => "user",

@@ -1,4 +1,4 @@
-//! A guest in its thread: everything that asks KVM for something happens there, so that whoever waits can give up.
+//! A guest in its own thread: all requests to KVM happen there, so that the caller can give up waiting.
 
 use record::text;
 use std::io;
@@ -17,7 +17,7 @@ const TRIALS: usize = 5;
 /// A trial that takes longer is not repeated often.
 const LONG: f64 = 0.05;
 
-/// What came of the trial.
+/// The result of the trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Trial {
     /// How the guest is left.
@@ -40,7 +40,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Makes it, of the device at a path, bound to a CPU.
+    /// Creates it with the device at a path, pinned to a CPU.
     pub(super) fn make(path: PathBuf, cpu: u32, mode: Mode, ticks: Ticks) -> Result<Self, Unavailable> {
         block_signals();
         let pinned = Pinned::to(cpu)
@@ -119,8 +119,8 @@ impl Running {
     }
 }
 
-/// The time that the guest itself read, seconds: without what entering and leaving it take, and with everything that
-/// came between. `None` where its counter does not go with the machine's: it must be within the time `around` it.
+/// The time that the guest itself measured, seconds: without entering and leaving it, but with all interruptions.
+/// `None` if its counter disagrees with the machine's: it must be within the time `around` it.
 fn inside(counted: &Counted, around: f64, ticks: Ticks) -> Option<f64> {
     let seconds = ticks.seconds(counted.to.checked_sub(counted.from)?);
     (seconds > 0.0 && seconds <= around).then_some(seconds)

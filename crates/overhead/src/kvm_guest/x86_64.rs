@@ -14,8 +14,8 @@ use super::machine::{Exit, Machine, OUTSIDE, failed};
 use super::{Counted, ExitWay, Mode};
 use crate::Unavailable;
 
-// What the guest runs: reads the counter, calls the routine (r10) with the range in rdi and rsi, reads the counter
-// again, and leaves: by a port, or by a store at the address in r14 where there is one.
+// What the guest runs: it reads the counter, calls the routine (r10) with the range in rdi and rsi, reads the counter
+// again, and exits through a port, or with a store to the address in r14 if there is one.
 global_asm!(
     ".pushsection .rodata.linespeed_guest,\"a\",@progbits",
     ".globl linespeed_guest",
@@ -52,11 +52,11 @@ unsafe extern "C" {
     static linespeed_guest_end: u8;
 }
 
-/// The port that says that the routine has ended: by the PC's map the mathematics coprocessor's, long unused.
+/// The port that signals the end of the routine: on a PC the mathematics coprocessor's, long unused.
 const PORT: u16 = 0xf0;
 
-/// Where things lie in the guest's memory: page tables from the root on, descriptors, the code, the routine, the
-/// end of a stack.
+/// The layout of the guest's memory: page tables from the root on, descriptors, the code, the routine, the end of a
+/// stack.
 const TABLES: u64 = 0x0000;
 const DESCRIPTORS: u64 = 0x4000;
 const TASK: u64 = 0x4800;
@@ -75,8 +75,8 @@ pub(super) fn kind(_: &Device) -> u64 {
     0
 }
 
-/// Intel's processors need three pages for KVM's own use, at an address that the guest does not touch; KVM's
-/// documents ask for it before there is a virtual CPU.
+/// Intel's processors need three pages for KVM's own use, at an address that the guest does not access; KVM's
+/// documentation requires it before the first virtual CPU.
 pub(super) fn before_cpu(machine: &VmFd) -> Result<(), Unavailable> {
     machine.set_tss_address(0xfffb_d000).map_err(failed("KVM_SET_TSS_ADDR"))
 }
@@ -193,7 +193,7 @@ fn enter(machine: &Machine, mode: Mode) -> io::Result<()> {
     Ok(machine.cpu.set_sregs(&system)?)
 }
 
-/// Why there may be no KVM, by what the processor says of itself, and what would help.
+/// Why KVM may be missing, from the processor's own features, and the remedy.
 pub(super) fn explain_absence() -> (Text, Text) {
     if virtualization() {
         (

@@ -1,4 +1,4 @@
-//! The machine itself: QEMU, and what is said with linespeed in it.
+//! The machine itself: QEMU, and the dialogue with the linespeed in it.
 
 use std::fs;
 use std::fs::File;
@@ -21,14 +21,14 @@ use super::protocol::{self, Answer, GuestCommand, PIECE, Place};
 use super::qemu;
 use crate::{Pass, Unavailable};
 
-/// How long the machine may take to boot.
+/// The time limit for booting.
 const BOOT: Duration = Duration::from_secs(120);
-/// A signal is looked for as often while the machine is waited for.
+/// How often to check for a signal while waiting for the machine.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long an answer may take.
+/// The time limit for an answer.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A machine that runs. It ends when this is dropped, and when this process does.
+/// A running machine. It ends when this is dropped, and when this process ends.
 #[derive(Debug)]
 pub(super) struct Machine {
     child: Child,
@@ -51,7 +51,7 @@ fn cannot(what: &'static str) -> impl Fn(io::Error) -> Unavailable {
 pub(super) const ENDED: Template = Template::new("vm-ended", "the VM has ended");
 
 impl Machine {
-    /// Boots it, with a CPU bound to each of `cpus`.
+    /// Boots it, with a virtual CPU pinned to each of `cpus`.
     pub(super) fn boot(spec: &WholeGuest, cpus: &[u32], emulated: bool) -> Result<Self, Unavailable> {
         let kernel = qemu::kernel(spec.kernel)?;
         let program = std::fs::read(spec.program).map_err(cannot("/proc/self/exe"))?;
@@ -98,7 +98,7 @@ impl Machine {
         }
     }
 
-    /// Hands a kernel module over, and has it loaded.
+    /// Sends a kernel module, and has it loaded.
     pub(super) fn load(&mut self, module: &[u8]) -> Result<(), Unavailable> {
         for piece in module.chunks(PIECE) {
             self.ask(&GuestCommand::Piece(piece.len()), piece)?;
@@ -114,7 +114,7 @@ impl Machine {
         }
     }
 
-    /// The answer to what is asked, and to what follows it.
+    /// The answer to a request and its payload.
     fn ask(&mut self, asked: &GuestCommand, more: &[u8]) -> Result<Answer, Unavailable> {
         let request = [protocol::line(asked).as_bytes(), more].concat();
         let sent = self.asked.as_mut().is_some_and(|to| to.write_all(&request).is_ok());
@@ -128,7 +128,7 @@ impl Machine {
         protocol::answer(&String::from_utf8_lossy(&line))
     }
 
-    /// The payload of the next frame of this kind; others are left out.
+    /// The payload of the next frame of this kind; others are skipped.
     fn next(&mut self, wanted: Said, limit: Duration) -> Result<Vec<u8>, Unavailable> {
         let until = Instant::now() + limit;
         loop {
@@ -159,7 +159,7 @@ impl Machine {
         }
     }
 
-    /// Ends the machine; what it said last is told.
+    /// Ends the machine, and reports its last message.
     fn over(&mut self, what: Text) -> Unavailable {
         self.end();
         let last = [&mut self.complaint, &mut self.console].into_iter().find_map(last_line);
@@ -182,11 +182,11 @@ impl Drop for Machine {
     }
 }
 
-/// Starts QEMU on these CPUs. The kernel ends it when the calling thread ends, however that comes.
+/// Starts QEMU on these CPUs. The kernel ends it when the calling thread ends, in any way.
 fn spawned(command: &mut Command, cpus: &[u32]) -> Result<Child, Unavailable> {
     let parent = std::process::id();
-    // SAFETY: only async-signal-safe calls between fork and exec. If we have ended before the child asked to end with
-    // us, it has another parent already.
+    // SAFETY: only async-signal-safe calls between fork and exec. If we ended before the child requested its end with ours, it already has
+    // another parent.
     unsafe {
         command.pre_exec(move || {
             // Ctrl-C is for us.
@@ -200,7 +200,7 @@ fn spawned(command: &mut Command, cpus: &[u32]) -> Result<Child, Unavailable> {
             Ok(())
         });
     }
-    // A child begins on the CPUs of the thread that starts it.
+    // A child starts on the CPUs of the thread that starts it.
     let cpus: CpuList = cpus.iter().copied().collect();
     let _pinned = Pinned::within(&cpus).map_err(|error| {
         Unavailable::new(text!("cannot bind the VM to CPU {cpus}: {error}", cpus = &cpus))
@@ -222,7 +222,7 @@ fn forward(from: Option<ChildStdout>, to: &mpsc::SyncSender<Vec<u8>>) {
     }
 }
 
-/// The last line of a file that says something, without what a terminal would act on.
+/// The last non-empty line of a file, without control characters.
 fn last_line(file: &mut File) -> Option<String> {
     /// Enough for the last line.
     const LAST: u64 = 4096;
@@ -235,12 +235,11 @@ fn last_line(file: &mut File) -> Option<String> {
     Some(line.chars().filter(|c| !c.is_control()).take(200).collect())
 }
 
-/// Binds the threads of the process `pid` that run its machine's CPUs, each to the CPU of this machine that stands at its
-/// place in `cpus`.
+/// Pins the threads of the process `pid` that run its machine's CPUs, each to the CPU of this machine at the same index in `cpus`.
 ///
 /// # Errors
 ///
-/// One of them is not found, or cannot be bound.
+/// One of them is not found, or cannot be pinned.
 pub(super) fn bind_cpu_threads(pid: u32, cpus: &[u32]) -> Result<(), Unavailable> {
     let threads = find_cpu_threads(Path::new(&format!("/proc/{pid}/task")));
     for (number, cpu) in (0..).zip(cpus) {
@@ -258,7 +257,7 @@ pub(super) fn bind_cpu_threads(pid: u32, cpus: &[u32]) -> Result<(), Unavailable
     Ok(())
 }
 
-/// The machine's CPUs with the threads that run them, by the names that QEMU gives its threads: `CPU 0/KVM`, `CPU 1/TCG`.
+/// The machine's CPUs with the threads that run them, by QEMU's thread names: `CPU 0/KVM`, `CPU 1/TCG`.
 fn find_cpu_threads(tasks: &Path) -> Vec<(u32, i32)> {
     let entries = fs::read_dir(tasks).into_iter().flatten().flatten();
     let numbered = entries.filter_map(|entry| {

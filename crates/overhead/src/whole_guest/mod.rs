@@ -1,9 +1,9 @@
-//! The routine in a whole guest: a kernel under QEMU, with linespeed as its first process, in a user program there and in
-//! threads of its kernel.
+//! The routine in a whole guest: a kernel under QEMU, with linespeed as its first process, in a user program there and in threads of its
+//! kernel.
 //!
-//! Each CPU of the machine is bound to one of this machine's. It counts a range when it is asked over a serial port, so
-//! that it takes turns with the other layers. Its times are also by the counter that this machine reads, where KVM runs it;
-//! under emulation they mean nothing. The kernel module is built here, for the kernel that the machine says it runs.
+//! Each CPU of the machine is pinned to one of this machine's. It counts a range on request over a serial port, so that it alternates with
+//! the other layers. Under KVM its times are from the same counter as this machine's; under emulation they are meaningless. The kernel
+//! module is built here, for the kernel that the machine reports.
 
 mod machine;
 mod protocol;
@@ -32,8 +32,8 @@ pub const USER: &str = "guest OS user";
 /// A thread of the machine's kernel.
 pub const KERNEL: &str = "guest OS kernel";
 
-/// Boots the machine: the layers in it, and those that cannot be had, each with its reason. Where QEMU emulates, the
-/// machine has counted all primes with the same bytes, or not, and that is told: its times are withheld.
+/// Boots the machine: the layers in it, and the unavailable ones, each with its reason. Under emulation the machine only shows whether it
+/// counts all primes with the same bytes: its times are withheld.
 pub fn boot_layers(spec: &WholeGuest) -> Layers {
     let mut layers = boot(spec);
     if spec.emulated() {
@@ -45,7 +45,7 @@ pub fn boot_layers(spec: &WholeGuest) -> Layers {
     layers
 }
 
-/// What can be asked for in the machine, emulated or not: for tests, which do not look at times.
+/// The layers in the machine, emulated or not: for tests, which ignore times.
 pub fn boot(spec: &WholeGuest) -> Layers {
     let cpus: Vec<u32> = [spec.cpu].into_iter().chain(spec.other).collect();
     let booted = Machine::boot(spec, &cpus, spec.emulated()).map(|mut machine| {
@@ -78,7 +78,7 @@ fn one_cpu() -> Unavailable {
     text!("the VM has one CPU: this process may use no second CPU of that type").with_remedy(crate::MORE_CPUS)
 }
 
-/// Hands the module over to the machine.
+/// Sends the module to the machine.
 fn load_module(machine: &mut Machine, spec: &WholeGuest) -> Result<(), Unavailable> {
     let Some(source) = spec.module else { return Ok(()) };
     let file = source.file(spec.build_directory, &machine.release()?, spec.stop)?;
@@ -87,7 +87,7 @@ fn load_module(machine: &mut Machine, spec: &WholeGuest) -> Result<(), Unavailab
     machine.load(&bytes)
 }
 
-/// What is told of a layer whose times mean nothing.
+/// The reason for withholding the times of a layer.
 fn withhold(layer: &mut dyn Layer, kvm: Kind) -> Unavailable {
     let pass = match layer.pass(0..primes::LIMIT) {
         Ok(pass) => pass,
@@ -123,7 +123,7 @@ impl Layer for GuestLayer {
     }
 }
 
-/// Not on aarch64: there QEMU takes any file for a kernel's bytes and runs them, until the time is over.
+/// Not on aarch64: there QEMU runs any file as a kernel, until the time limit.
 #[cfg(test)]
 #[cfg(target_arch = "x86_64")]
 mod tests {

@@ -1,5 +1,4 @@
-//! What is asked of the machine over its serial port, and what it answers: a line of JSON each. A piece of a file follows its
-//! line.
+//! Requests to the machine over its serial port, and its answers: each a line of JSON. A piece of a file follows its line.
 
 use std::ops::Range;
 
@@ -9,9 +8,9 @@ use serde_json::json;
 
 use crate::{Pass, Unavailable};
 
-/// Longest line that the machine reads.
+/// The longest line that the machine reads.
 pub(super) const LINE: u64 = 256;
-/// Longest piece of a file, bytes: as many as a terminal's line discipline holds.
+/// The longest piece of a file, bytes: the limit of a terminal's line discipline.
 pub(super) const PIECE: usize = 4096;
 
 /// Where in the machine the routine runs.
@@ -19,40 +18,40 @@ pub(super) const PIECE: usize = 4096;
 pub(super) struct Place {
     /// In a thread of its kernel; otherwise in its only program.
     pub kernel: bool,
-    /// Bound to its first CPU; otherwise free on all of them.
+    /// Pinned to its first CPU; otherwise free on all of them.
     pub bound: bool,
     /// Whether interrupts reach it.
     pub interrupts: bool,
 }
 
-/// What can be asked of it.
+/// A request to the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum GuestCommand {
-    /// What kernel it runs.
+    /// Which kernel it runs.
     About,
-    /// To take so many bytes more of the kernel module, which follow.
+    /// Receive this many more bytes of the kernel module, which follow.
     Piece(usize),
-    /// To load the module.
+    /// Load the module.
     Load,
-    /// To count the primes of a range there.
+    /// Count the primes of a range there.
     Pass(Place, Range<u64>),
 }
 
-/// A question, or an answer, as a line of JSON.
+/// A request or an answer as a line of JSON.
 pub(super) fn line(said: &impl Serialize) -> String {
     format!("{}\n", json!(said))
 }
 
-/// What the machine answers.
+/// An answer of the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Answer {
     /// The release of its kernel.
     Release(String),
-    /// It has done what it was told.
+    /// The request is done.
     Done,
-    /// What it counted; what disturbed its thread is its own count.
+    /// The pass, with the disturbances that the machine counted for its thread.
     Pass(Pass),
-    /// Why it did not do it, and what would help.
+    /// Why it failed, and the remedy.
     Failed(String, Option<Text>),
 }
 
@@ -62,13 +61,13 @@ impl From<Result<Answer, Unavailable>> for Answer {
     }
 }
 
-/// Why what the machine answered is no answer to what it was asked.
+/// Why a reply is not an answer to its request.
 pub(super) fn unclear(answer: &str) -> Unavailable {
     let line = format!("{:?}", answer.chars().take(80).collect::<String>());
     Unavailable::new(text!("the guest answered {line}"))
 }
 
-/// The answer of a line, or why the machine did not do it.
+/// The answer in a line, or why the machine failed.
 pub(super) fn answer(line: &str) -> Result<Answer, Unavailable> {
     match serde_json::from_str(line).map_err(|_| unclear(line))? {
         Answer::Failed(reason, remedy) => {

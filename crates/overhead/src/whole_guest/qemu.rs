@@ -16,17 +16,17 @@ pub(super) const PROGRAM: (&str, &str) = ("qemu-system-x86_64", "qemu-system-x86
 #[cfg(target_arch = "aarch64")]
 pub(super) const PROGRAM: (&str, &str) = ("qemu-system-aarch64", "qemu-system-arm");
 
-/// The kernel's console, and the serial port that is linespeed's alone.
+/// The kernel's console, and linespeed's own serial port.
 #[cfg(target_arch = "x86_64")]
 const PORTS: (&str, &str) = ("ttyS0", "ttyS1");
 /// `virt` has one serial port of its own; the other one is on its PCI bus.
 #[cfg(target_arch = "aarch64")]
 const PORTS: (&str, &str) = ("ttyAMA0", "ttyS0");
 
-/// Memory of the machine, MiB: a kernel and linespeed, which lies there twice while it boots.
+/// Memory of the machine, MiB: a kernel and linespeed, which is there twice while it boots.
 const MEMORY: u32 = 512;
 
-/// Where an open file of ours is found by a child, also where it has no name.
+/// The path through which a child finds our open file, even without a name.
 fn path_of(file: &File) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
@@ -63,7 +63,7 @@ pub(super) fn arguments(
         ["-accel", if emulated { "tcg" } else { "kvm" }],
         ["-cpu", processor],
         ["-smp", &cpus],
-        // Its threads have names then, by which those of the machine's CPUs are told.
+        // This names its threads, which identifies those of the machine's CPUs.
         ["-name", "linespeed,debug-threads=on"],
         ["-m", &memory],
         ["-append", &parameters],

@@ -14,12 +14,12 @@ use os::Stop;
 
 /// The machine's first CPU, to which layers are bound.
 const CPU: u32 = 0;
-/// Where the module comes to lie: the folder of a machine that is gone soon.
+/// Where the module is stored: in the folder of a short-lived machine.
 const FILE: &str = "/tmp/linespeed.ko";
-/// The longest module that is taken, bytes.
+/// The longest module that is accepted, bytes.
 const MOST: usize = 64 << 20;
 
-/// Does what each line of `requests` asks for, and answers each with a line, until there are no more.
+/// Executes each line of `requests`, and answers each with a line, until there are no more.
 pub fn serve(mut requests: impl BufRead, answer: &mut dyn FnMut(&str)) {
     let mut server = Server::new();
     loop {

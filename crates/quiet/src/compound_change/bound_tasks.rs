@@ -1,5 +1,5 @@
-//! Tasks that somebody has bound to CPUs. Kernels before 6.2 forget that when the CPUs of a control group of version 2 change
-//! (Linux commit 8f9ea86fdf99, "sched: Always preserve the user requested cpumask"), so it is written down and given back.
+//! Tasks with a user-set CPU affinity. Kernels before 6.2 forget it when the CPUs of a version 2 control group change (Linux commit
+//! 8f9ea86fdf99, "sched: Always preserve the user requested cpumask"), so that it is recorded and restored.
 
 use os::child::Stat;
 use os::pin::affinity;
@@ -49,7 +49,7 @@ impl BoundTask {
         true
     }
 
-    /// Binds it as it was, unless somebody has bound it otherwise since: the kernel widens, and we kept it off some.
+    /// Restores its affinity, unless somebody has changed it since: the kernel widens it, and we excluded some CPUs.
     pub fn give_back(&self, taken: &CpuList) {
         let (was, contents) = (&self.cpus, self.cpus.difference(taken));
         let ours = |now: CpuList| now != *was && (now == contents || was.is_subset(&now));

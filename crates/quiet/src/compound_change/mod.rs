@@ -1,5 +1,5 @@
-//! What is more than a value in a file, and stays behind when nobody undoes it: control groups, swap that is off. Each
-//! stands in the journal before it is begun, and can be undone from any point in its middle, more than once.
+//! Changes that are more than a value in a file, and persist unless undone: control groups, disabled swap. Each is
+//! recorded in the journal before it begins, and can be undone from any intermediate point, repeatedly.
 
 pub mod bound_tasks;
 pub mod shield;
@@ -19,12 +19,12 @@ use crate::value_syntax::ValueSyntax;
 pub enum CompoundChange {
     /// CPUs that only the command runs on.
     Shield(shield::Shield),
-    /// Swap that is off.
+    /// Disabled swap.
     Swap(swap::SwapAreas),
 }
 
 impl CompoundChange {
-    /// With all that is to be written down before it is begun.
+    /// With everything that must be recorded before it begins.
     pub fn prepared(&self) -> Self {
         match self {
             CompoundChange::Shield(shield) => CompoundChange::Shield(shield.prepared()),
@@ -40,7 +40,7 @@ impl CompoundChange {
         }
     }
 
-    /// Undoes it, whatever of it was done; nothing to do where nothing was.
+    /// Undoes it, whatever part of it was done; without any part it does nothing.
     pub fn undo(&self) -> Result<(), CompoundError> {
         match self {
             CompoundChange::Shield(shield) => shield.remove(),
@@ -70,7 +70,7 @@ impl CompoundChange {
     }
 }
 
-/// Whether a path means the same whatever it is looked at from.
+/// Whether a path means the same from everywhere.
 fn is_plain(path: &str) -> bool {
     path.starts_with('/') && !path.split('/').any(|part| part == "..")
 }

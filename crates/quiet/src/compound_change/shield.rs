@@ -1,9 +1,9 @@
-//! CPUs kept for one command by cpusets: what `cset shield` does.
+//! CPUs reserved for one command by cpusets, as `cset shield` does.
 //!
-//! Version 2: a group whose partition is `isolated`, which takes its CPUs from everybody else and from the scheduler's
-//! balancing (Documentation/admin-guide/cgroup-v2.rst); what tasks are bound to is given back. Version 1: one group for the command and one for the rest, into
-//! which all tasks of the own group go that may run on all its CPUs (Documentation/admin-guide/cgroup-v1/cpusets.rst).
-//! Tasks that somebody has bound stay: the kernel would forget what they were bound to.
+//! Version 2: a group whose partition is `isolated`, which takes its CPUs from all others and from the scheduler's balancing
+//! (Documentation/admin-guide/cgroup-v2.rst); the affinity of tasks is restored. Version 1: one group for the command and one for the rest,
+//! to which all tasks of our own group move that may run on all its CPUs (Documentation/admin-guide/cgroup-v1/cpusets.rst). Tasks with a
+//! user-set affinity stay: the kernel would forget it.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -21,7 +21,7 @@ use super::{CompoundError, is_plain};
 use crate::files::may_write;
 use crate::value_syntax::name_cpus;
 
-/// What the shield is made of, and where.
+/// The parts of the shield, and their places.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shield {
     /// The version of the hierarchy: 1 or 2.
@@ -41,14 +41,14 @@ pub struct Shield {
     pub mems: String,
     /// Version 2: whether the controller has to be switched on below the parent, and off again.
     pub switched: bool,
-    /// Version 2: tasks that somebody has bound, which the kernel may forget.
+    /// Version 2: tasks with a user-set affinity, which the kernel may forget.
     #[serde(default)]
     pub bound: Vec<BoundTask>,
 }
 
 /// Passes over a list of tasks that grows while it is read.
 const PASSES: usize = 5;
-/// Looks at a group that does not get empty, and the time between two of them.
+/// How often to check a group that does not become empty, and the pause between two checks.
 const LOOKS: usize = 400;
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -69,7 +69,7 @@ fn mark() -> String {
 }
 
 impl Shield {
-    /// The shield that could be made on this machine; otherwise why there is none.
+    /// The possible shield on this machine; otherwise why there is none.
     pub fn plan(root: &Root, quiet: &CpuList, rest: &CpuList) -> Result<Self, String> {
         let cgroups = Cgroups::read(root);
         let shield = |version, parent: String, home: String, mems: String, switched| Self {
@@ -88,7 +88,7 @@ impl Shield {
             return Err("no control groups are mounted".to_owned());
         };
         if version == Version::V1 {
-            // With the option noprefix the files have other names, and nobody mounts it so.
+            // With the option noprefix the files have other names, but nobody mounts it that way.
             let mems = root.text(&format!("{own}/cpuset.mems")).unwrap_or_default();
             let cpus = root.cpu_list(&format!("{own}/cpuset.cpus")).unwrap_or_default();
             if mems.is_empty() || cpus.is_empty() {
@@ -120,7 +120,7 @@ impl Shield {
         Self { bound, ..self.clone() }
     }
 
-    /// A path that is none of a control group's, if it has one: whoever reads it in a journal must not believe it.
+    /// A path that is not a control group's, if it has one: such a journal must not be trusted.
     pub fn foreign_path(&self) -> Option<&str> {
         if self.mark.is_empty() || !self.mark.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
         {
@@ -172,7 +172,7 @@ impl Shield {
         Ok(describe_staying(&self.move_tasks_away(&rest), &self.quiet))
     }
 
-    /// Keeps what somebody has bound on those of its CPUs that are left. Who has none, and runs elsewhere meanwhile.
+    /// Restricts tasks with a user-set affinity to their remaining CPUs. Returns those that have none, and run elsewhere meanwhile.
     fn confine_bound_tasks(&self) -> Option<Text> {
         let moved: BTreeMap<String, String> = self
             .bound
@@ -231,8 +231,8 @@ impl Shield {
         write(&format!("{}/cgroup.procs", self.quiet_folder()), &pid.to_string())
     }
 
-    /// Gives the CPUs back: what is left in the groups goes home, and the groups go, those with them that somebody made inside.
-    /// What cannot be given back keeps nothing else from it.
+    /// Returns the CPUs: remaining tasks move back, and the groups are removed, including groups created inside them. One failure does not
+    /// prevent the rest.
     pub fn remove(&self) -> Result<(), CompoundError> {
         let list = if self.version == 2 { "cgroup.procs" } else { "tasks" };
         let mut errors: Vec<CompoundError> = [self.rest_folder(), self.quiet_folder()]
@@ -253,8 +253,8 @@ impl Shield {
             let mut refused = None;
             for group in groups_within(Path::new(folder)) {
                 if self.version == 2 {
-                    // The kernel gives the CPUs of a partition that is removed back some time after that, and may then
-                    // forget what tasks are bound to: after they were bound again. Of a member it does so at once.
+                    // The kernel returns the CPUs of a removed partition some time later, and may then forget the affinity of tasks: after
+                    // it was restored. With a member this happens at once.
                     let _ = fs::write(group.join("cpuset.cpus.partition"), "member");
                 }
                 self.send_home(&group, list, &home, &mut last);
@@ -291,7 +291,7 @@ impl Shield {
     }
 }
 
-/// Whether what lies at a path is no control group; one that is gone may have been one.
+/// Whether a path is not a control group; a removed one may have been one.
 fn is_in_another_file_system(path: &str) -> bool {
     let group = [libc::CGROUP_SUPER_MAGIC, libc::CGROUP2_SUPER_MAGIC];
     rustix::fs::statfs(path).is_ok_and(|there| !group.contains(&there.f_type))
@@ -327,7 +327,7 @@ struct Task {
 }
 
 impl Task {
-    /// `None` where it has ended.
+    /// `None` if it has ended.
     fn read(task: &str) -> Option<Self> {
         let status = fs::read_to_string(format!("/proc/{task}/status")).ok()?;
         let field = |key: &str| machine::text::field(&status, key);
@@ -339,7 +339,7 @@ impl Task {
     }
 }
 
-/// Tasks that are named in one line.
+/// The most tasks named in one line.
 const NAMED: usize = 5;
 
 /// Some tasks by name and number.
@@ -350,7 +350,7 @@ fn listed<'a>(tasks: impl ExactSizeIterator<Item = (&'a str, &'a str)>) -> Strin
     if more == 0 { named } else { format!("{named} and {more} more") }
 }
 
-/// Who stays on the quiet CPUs; `None` where nobody does.
+/// Which tasks stay on the quiet CPUs; `None` if none do.
 fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<Text> {
     if stay.is_empty() {
         return None;

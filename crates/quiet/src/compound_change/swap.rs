@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{CompoundError, is_plain};
 
-/// `swapon(2)`: the priority stands in the flags' lower bits.
+/// `swapon(2)`: the priority is in the lower bits of the flags.
 const SWAP_FLAG_PREFER: i32 = 0x8000;
 const SWAP_FLAG_PRIO_MASK: i32 = 0x7fff;
 
-/// Memory that must be left when all that is swapped out is back: a tenth more than that.
+/// The memory required to read back everything swapped out: a tenth more than that.
 const ROOM: f64 = 1.1;
 
 /// What was on.
@@ -51,7 +51,7 @@ impl SwapAreas {
         Self(text.lines().skip(1).filter_map(area).collect())
     }
 
-    /// A path that nothing can be swapped to: not absolute, or of a file that is neither a device nor root's.
+    /// A path that cannot be swap: not absolute, or of a file that is neither a device nor root's.
     pub fn foreign_path(&self) -> Option<&str> {
         let is_swap = |path: &str| match fs::metadata(path) {
             Ok(there) => there.file_type().is_block_device() || there.is_file() && there.uid() == 0,
@@ -65,7 +65,7 @@ impl SwapAreas {
         Self::parse(&std::fs::read_to_string("/proc/swaps").unwrap_or_default())
     }
 
-    /// Turns all of them off; the kernel reads back what lies there.
+    /// Disables all of them; the kernel reads their contents back.
     pub fn switch_off(&self) -> Result<(), CompoundError> {
         let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let bytes = ["SwapTotal", "SwapFree", "MemAvailable"].map(|key| bytes_field(&meminfo, key));
@@ -84,7 +84,7 @@ impl SwapAreas {
         })
     }
 
-    /// Turns those on that are off.
+    /// Enables the disabled ones.
     pub fn switch_on(&self) -> Result<(), CompoundError> {
         let now = Self::read_current();
         let off = |area: &&SwapArea| !now.0.iter().any(|on| on.path == area.path);

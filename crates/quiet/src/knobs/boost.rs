@@ -7,7 +7,7 @@ use record::{CpuList, Text, text};
 pub(crate) const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 const GLOBAL: &str = "/sys/devices/system/cpu/cpufreq/boost";
 
-/// Intel's file says the opposite of all others.
+/// Intel's file has the opposite meaning of all others.
 pub(super) fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<&CpuList>) -> Seen {
     let (digit, opposite, other) = if value == "on" { ("1", "0", "off") } else { ("0", "1", "on") };
     for (path, new) in [(NO_TURBO, opposite), (GLOBAL, digit)] {

@@ -1,4 +1,4 @@
-//! The range of clocks, where boost cannot be switched: held at the nominal clock.
+//! The range of clocks, if boost cannot be switched: limited to the nominal clock.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         let base = context.number(&file("base_frequency"));
         let nominal = base.filter(|khz| (lowest..=max).contains(khz)).unwrap_or(max);
         nominals.insert(nominal);
-        // The lower end first where it rises, so that it is never above the upper one on the way, nor on the way back.
+        // If the lower end rises it is written first, so that it never exceeds the upper one, in either direction.
         let ends = [file("scaling_min_freq"), max_file];
         changes.extend(knob.plan_words(context, ends, &nominal.to_string())?.changes);
     }
@@ -34,7 +34,7 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     Ok(Some(Inspection::noisy(now, steadier, Adjustment::Write(changes))))
 }
 
-/// The highest clock that may be chosen, kHz: the one that is wanted, or the highest that the policy has.
+/// The highest allowed clock, kHz: the requested one, or the policy's maximum.
 pub(super) fn set_to(knob: &Knob, context: &KnobContext, khz: &str, cpus: Option<&CpuList>) -> Seen {
     let Ok(wanted) = khz.parse::<u64>() else { return Ok(None) };
     let (mut any, mut changes) = (false, Vec::new());

@@ -38,7 +38,7 @@ impl States {
         states
     }
 
-    /// What is to be held, microseconds: the first halt, where it is shallow, else polling alone.
+    /// The limit to hold, microseconds: the first halt state if it is shallow, else polling alone.
     fn limit(&self) -> u32 {
         self.first.filter(|us| *us <= SHALLOW_US).and_then(|us| u32::try_from(us).ok()).unwrap_or(0)
     }
@@ -48,7 +48,7 @@ fn latency_file(cpu: u32) -> String {
     format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us")
 }
 
-/// The limit of one CPU, microseconds. The file says `n/a` where nothing but polling is left, and 0 for no limit.
+/// The limit of one CPU, microseconds. The file contains `n/a` if only polling is left, and 0 for no limit.
 fn latency_limit(context: &KnobContext, cpu: u32) -> Option<u64> {
     match context.text(&latency_file(cpu))?.as_str() {
         "n/a" => Some(0),
@@ -77,7 +77,7 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     hold_off(knob, context, open, now, states.limit())
 }
 
-/// How states that take longer than `limit` microseconds to leave are held off, for the time of a command, or on these CPUs.
+/// How to disable states with an exit latency above `limit` microseconds, for the duration of a command, or on these CPUs.
 fn hold_off(knob: &Knob, context: &KnobContext, open: Vec<u32>, now: Text, limit: u32) -> Seen {
     let value = if limit == 0 { "n/a".to_owned() } else { limit.to_string() };
     let changes = if context.quiet.is_empty() && !context.stays {

@@ -1,4 +1,4 @@
-//! All knobs: a table of what they are, and how those are looked at that are more than files with one value or word.
+//! All knobs: a table of what they are, and how to inspect those that are more than files with one value or word.
 
 mod boost;
 mod clock_range;
@@ -37,7 +37,7 @@ pub static KNOBS: LazyLock<Vec<Knob>> = LazyLock::new(|| {
     knobs
 });
 
-/// How those are looked at, and brought to a value that is named, that are not just files.
+/// How to inspect, and set to a given value, those knobs that are not just files.
 fn inspect_by_code(name: &str) -> Inspect {
     match name {
         "clock-range" => Inspect::With(clock_range::inspect, Some(clock_range::set_to)),

@@ -1,5 +1,5 @@
-//! How much a processor package may draw for long: `constraint_N_power_limit_uw` of each package whose window is `long_term`, of every
-//! interface, MSR and MMIO, of which the lower wins (Documentation/power/powercap/powercap.rst).
+//! The long-term power limit of a processor package: `constraint_N_power_limit_uw` of each package whose window is `long_term`, of every
+//! interface, MSR and MMIO, of which the lower applies (Documentation/power/powercap/powercap.rst).
 
 use std::collections::BTreeSet;
 

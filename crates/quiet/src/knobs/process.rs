@@ -5,18 +5,18 @@ use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting, See
 use crate::process_settings::process::ProcessAttributes;
 use record::{Text, text};
 
-/// The lowest there is: the most weight.
+/// The lowest possible: the most weight.
 const NICEST: i32 = -20;
 
-/// The nice value that a command is given: as low as this user may, if that is lower than its own, otherwise what root may.
+/// The nice value for a command: the lowest this user may set, if that is lower than its own, otherwise root's.
 pub fn lowest_nice_value(own: &ProcessAttributes) -> i32 {
     if own.lowest_nice < own.nice { own.lowest_nice } else { NICEST }
 }
 
 const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
-/// Against whom a nice value counts, where that is not everybody: the scheduler weighs groups first, and tasks only within
-/// one. Tasks of no control group's own are grouped by session where autogroups are on (sched(7)).
+/// Which tasks a nice value counts against, if not all: the scheduler weighs groups first, and tasks only within one. Tasks without a
+/// control group of their own are grouped by session if autogroups are on (sched(7)).
 pub fn nice_scope_limit(files: &dyn Files) -> Option<Text> {
     if let Some(group) = group_of_its_own(files) {
         Some(text!(
@@ -35,7 +35,7 @@ pub fn nice_scope_limit(files: &dyn Files) -> Option<Text> {
     }
 }
 
-/// The nearest control group of this process with weights of its own; `None` where that is the root.
+/// The nearest control group of this process with weights of its own; `None` if that is the root.
 fn group_of_its_own(files: &dyn Files) -> Option<String> {
     let groups = files.read("/proc/self/cgroup").ok()?;
     // "4:cpu,cpuacct:/a" of version 1, "0::/a" of version 2 (cgroups(7)).
@@ -70,7 +70,7 @@ pub(super) fn inspect_nice(_: &Knob, context: &KnobContext) -> Seen {
     Ok(Some(inspection))
 }
 
-/// Above all that is not real-time, and below what else is: the kernel's own threads of this class have 50 and more.
+/// Above everything that is not real-time, and below all other real-time tasks: the kernel's own threads of this class have 50 and more.
 const PRIORITY: i32 = 1;
 
 pub(super) fn inspect_fifo(_: &Knob, context: &KnobContext) -> Seen {

@@ -1,4 +1,4 @@
-//! Knobs of the CPUs that are to be quiet: the command on them, and everybody else away from them.
+//! Knobs of the quiet CPUs: the command runs on them, and everything else away from them.
 
 use record::{CpuList, text};
 
@@ -117,14 +117,14 @@ pub(super) fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
             continue;
         }
         here += 1;
-        // Where the kernel places an interrupt itself (one of a queue that belongs to a CPU), nobody may write.
+        // If the kernel places an interrupt itself (that of a queue with its own CPU), nobody may write.
         if context.files.is_fixed(&path) {
             fixed.push(number.as_str());
             continue;
         }
         let left = now.difference(&context.quiet);
         let to = if left.is_empty() { &rest } else { &left };
-        // One that has gone meanwhile is none.
+        // One that has disappeared meanwhile does not count.
         changes.extend(knob.plan(context, &path, ValueSyntax::CpuList, &to.to_string()).ok().flatten());
     }
     let inspection = if !changes.is_empty() {

@@ -1,4 +1,4 @@
-//! Siblings: two threads on one core, each of which takes from the other.
+//! Siblings: two threads on one core, which take resources from each other.
 
 use record::{CpuList, text};
 
@@ -18,7 +18,7 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         return Ok(if pairs.is_empty() && context.text(ACTIVE).is_none() {
             None
         } else if context.live && !has_them {
-            // A host's siblings run others all the same: that is not quiet, and not to be set from here.
+            // A host's siblings run other guests nevertheless: that is not quiet, and cannot be set from here.
             Some(Inspection::absent(text!(
                 "quiet-smt-no-siblings",
                 "no core has two siblings: no SMT, disabled in the firmware, or hidden by a hypervisor"
@@ -36,7 +36,7 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         };
         return Ok(Some(Inspection::noisy(now, "off", adjustment)));
     }
-    // Of siblings that are both to be quiet the first stays.
+    // Of two quiet siblings the first stays.
     let goes = |cpu: u32, other: u32| other != cpu && (!context.quiet.contains(other) || other > cpu);
     let quiet = pairs.iter().filter(|(cpu, _)| context.quiet.contains(*cpu));
     let off: CpuList = quiet.flat_map(|(cpu, all)| all.iter().filter(|other| goes(*cpu, *other))).collect();
@@ -73,7 +73,7 @@ pub(super) fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<
     }))
 }
 
-/// The CPUs of its core that are online.
+/// The online CPUs of its core.
 fn siblings(context: &KnobContext, cpu: u32) -> Option<CpuList> {
     let topology = format!("/sys/devices/system/cpu/cpu{cpu}/topology");
     // Kernels before 2.6.26 have only the mask.

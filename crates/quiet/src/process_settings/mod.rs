@@ -1,4 +1,4 @@
-//! What lives no longer than a process, and so needs no journal; and what a command is given before it begins.
+//! Settings that live no longer than a process, and so need no journal; and settings for a command before it starts.
 
 pub mod dma_latency;
 pub mod process;
@@ -8,10 +8,10 @@ use machine::Root;
 use process::SettingRefusal;
 use record::CpuList;
 
-/// Gives a child that stands before its program what it is to have. What of it could not be had, and why.
+/// Applies settings to a child that has not started its program. Returns those that failed, and why.
 ///
-/// Addresses are laid out when a program begins, so they are [`process::with_fixed_addresses`]'s; the latency of idle states
-/// is [`dma_latency::hold`]'s.
+/// Addresses are laid out when a program starts, so that [`process::with_fixed_addresses`] handles them; [`dma_latency::hold`] handles the
+/// latency of idle states.
 pub fn apply_settings(pid: i32, settings: &[ProcessSetting]) -> Vec<(ProcessSetting, SettingRefusal)> {
     let given = |setting: &ProcessSetting| match setting {
         ProcessSetting::Affinity(cpus) => process::set_affinity(pid, cpus),
@@ -32,8 +32,8 @@ pub fn leave_cpus(quiet: &CpuList) {
     }
 }
 
-/// Does some work while this thread has what a command is to have: a command that begins within inherits it. An error says why
-/// it could not be had; what was done then says nothing.
+/// Runs `work` while this thread has a command's setting, which a command started within inherits. An error means that the setting failed;
+/// the work is then meaningless.
 pub fn run_with_setting<T>(setting: &ProcessSetting, work: impl FnOnce() -> T) -> Result<T, SettingRefusal> {
     if *setting == ProcessSetting::FixedAddresses {
         let (done, fixed) = process::with_fixed_addresses(work);

@@ -18,7 +18,7 @@ pub struct ProcessAttributes {
     pub nice: i32,
     /// Scheduling policy (sched(7)).
     pub policy: i32,
-    /// Class and level of its input and output; class 0 is none of its own.
+    /// Its I/O class and level; class 0 means none of its own.
     pub io: Option<(i32, i32)>,
     /// The lowest nice value that it may take.
     pub lowest_nice: i32,
@@ -26,7 +26,7 @@ pub struct ProcessAttributes {
     pub highest_priority: i32,
     /// CPUs on which it may run; empty if unknown.
     pub affinity: CpuList,
-    /// `/dev/cpu_dma_latency` as it stands, microseconds.
+    /// The present `/dev/cpu_dma_latency`, microseconds.
     pub latency_us: Option<u32>,
 }
 
@@ -111,8 +111,8 @@ pub fn set_nice(pid: i32, nice: i32) -> Result<(), SettingRefusal> {
     check_result(i64::from(result), &format!("nice {nice}"))
 }
 
-/// Does some milliseconds of work before everybody else, where this process may: a busy machine is not to stay half set. What
-/// is started within keeps that: a guardian, whose work is as short.
+/// Does some milliseconds of work before all other processes, if allowed: a busy machine must not stay half set. Children started within
+/// inherit this: a guardian, whose work is equally short.
 pub fn run_before_others<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: takes numbers.
     let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
@@ -130,7 +130,7 @@ const FIRST: i32 = -20;
 
 /// Puts a process under a scheduling policy.
 pub fn set_policy(pid: i32, policy: i32, priority: i32) -> Result<(), SettingRefusal> {
-    // SAFETY: a structure of which zeros are a value, and that outlives the call.
+    // SAFETY: a structure for which zeros are valid, and that outlives the call.
     let result = unsafe {
         let mut param: libc::sched_param = std::mem::zeroed();
         param.sched_priority = priority;
@@ -151,11 +151,11 @@ pub fn set_io_class(pid: i32, class: i32, level: i32) -> Result<(), SettingRefus
     check_result(result, &format!("ionice -c {class} -n {level}"))
 }
 
-/// Calls `start`, of which the programs that begin in it have fixed addresses; whether the kernel agreed.
+/// Calls `start`, in which started programs have fixed addresses; also returns whether the kernel agreed.
 pub fn with_fixed_addresses<T>(start: impl FnOnce() -> T) -> (T, Result<(), SettingRefusal>) {
     /// Asks, and changes nothing (personality(2)).
     const ASK: libc::c_ulong = 0xffff_ffff;
-    // SAFETY: takes a number; it concerns programs that are begun, not this one as it runs.
+    // SAFETY: takes a number; it affects programs to be started, not this running one.
     let before = unsafe { libc::personality(ASK) };
     if before < 0 {
         let why = check_result(i64::from(before), "personality");

@@ -1,5 +1,4 @@
-//! What holds a whole machine back that is watched at work: the rules of `stat`, of all programs together, and those that only
-//! a machine has.
+//! What bounds a whole recorded machine: the rules of `stat` for all programs together, and rules that only apply to a machine.
 
 mod reference;
 mod rules;
@@ -16,7 +15,7 @@ pub use reference::Reference;
 pub(crate) use rules::cut;
 pub(super) use rules::name;
 
-/// What an interval is made of, as a record's measurements: what the rules read.
+/// The contents of an interval as measurements of a record, which the rules read.
 fn figures(interval: &Interval, reference: &Reference) -> Vec<Measurement> {
     let labels = || Labels::new().with_label(Label::Workload, "command");
     let mut time = Measurement::new(metrics::WORKLOAD_TIME, labels(), vec![interval.seconds]);
@@ -61,7 +60,7 @@ fn figures(interval: &Interval, reference: &Reference) -> Vec<Measurement> {
     all
 }
 
-/// What the cores' counters say, as a command's measurements.
+/// The cores' counters as measurements of a command.
 pub(super) fn counted(cores: &Cores) -> Vec<Measurement> {
     let labels = || Labels::new().with_label(Label::Workload, "command");
     let ipc = cores
@@ -74,11 +73,11 @@ pub(super) fn counted(cores: &Cores) -> Vec<Measurement> {
     ipc.into_iter().chain(shares).collect()
 }
 
-/// Time for which threads were ready and had no CPU, s: as the kernel counts it, else of the threads that were ready at samples
-/// beyond those that had a CPU. Samples may count more than do (five beside two that ran, on Linux 6.18 with cgroups of unlike weight), and miss
-/// those that waited while no sample could be taken, for a real-time thread. The CPU pressure is the mean over CPUs, by their
-/// time at work, of the share for which one or more waited there (kernel/sched/psi.c, `collect_percpu_times`): so much of that time one
-/// waited, and no more than there are beyond those at work did.
+/// Time for which threads were ready without a CPU, s: as the kernel counts it, else from the threads ready at samples beyond those with a
+/// CPU. Samples may overcount (five beside two that ran, on Linux 6.18 with cgroups of unequal weight), and they miss threads that waited
+/// while a real-time thread kept samples from being taken. The CPU pressure is the mean over CPUs, weighted by their busy time, of the
+/// share in which at least one thread waited there (kernel/sched/psi.c, `collect_percpu_times`). So at least one waited for that share, and
+/// at most the threads beyond those running.
 fn run_queue_delay(interval: &Interval) -> f64 {
     let busy = interval.times.busy() + interval.times.steal;
     let sampled = || {
@@ -91,7 +90,7 @@ fn run_queue_delay(interval: &Interval) -> f64 {
     interval.run_queue_delay.unwrap_or_else(sampled)
 }
 
-/// What a machine was bound by in an interval.
+/// What bounded a machine in an interval.
 pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     let mut record = Record::new("", String::new(), Vec::new());
     record.measurements = figures(interval, reference);
@@ -118,15 +117,15 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     .flatten()
     .collect();
     sampled::add(&mut causes, &facts, interval.times.share(interval.times.user));
-    // What the kernel does for threads that meet at a lock is the lock's.
+    // Kernel time for threads that contend for a lock belongs to the lock.
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= super::SECOND) {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
     }
-    // Tasks that wait for a disk beside busy CPUs hold no CPU back, but are worth a second sentence.
+    // Tasks that wait for a disk beside busy CPUs slow no CPU, but deserve a second sentence.
     let pressure = interval.pressure.get("io").copied().unwrap_or(0.0);
     let waits = |cause: &Cause| cause.by == BoundBy::Waiting && pressure >= super::SECOND;
     causes.retain(|cause| cause.share >= super::WORTH || waits(cause));
-    // What is taken from outside comes first, but not before what tasks waited for longer.
+    // An outside cause comes first, unless tasks waited longer for something else.
     let waited = |cause: &Cause| [BoundBy::Waiting, BoundBy::Lock].contains(&cause.by);
     let outside =
         causes.iter().filter(|cause| cause.is_outside()).map(|cause| cause.share).fold(0.0, f64::max);
@@ -137,7 +136,7 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     causes.sort_by(|a, b| rank(b).cmp(&rank(a)).then(b.share.total_cmp(&a.share)));
     let idle = interval.times.share(interval.times.idle + interval.times.iowait);
     if idle >= IDLE {
-        // A share of what hardly anybody wanted is none: one thread that the hypervisor holds back wants a CPU.
+        // A share of little demand does not count: one thread held back by the hypervisor wants one CPU.
         let wanted = (interval.times.busy() + interval.times.steal) / interval.seconds >= WANTED;
         let is_none = |by: &BoundBy| match by {
             BoundBy::CpuContention | BoundBy::TooFewCpus => true,
@@ -150,7 +149,7 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     if first < super::FIRST {
         let of_memory =
             |cause: &Cause| [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth].contains(&cause.by);
-        // What the second sentence says of memory the first does not.
+        // What the second sentence covers of memory, the first omits.
         let memory_follows = causes.first().is_some_and(of_memory);
         let at = if idle >= IDLE { self::idle(interval) } else { working(&facts, interval, memory_follows) };
         causes.insert(0, at);
@@ -172,13 +171,13 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     Some(Bound { by: first.by, kind, says, evidence, advice })
 }
 
-/// What whoever is busy is bound by.
+/// What bounds the busy programs.
 const OF_THE_BUSY: [BoundBy; 5] =
     [BoundBy::Cpu, BoundBy::Kernel, BoundBy::MemoryBandwidth, BoundBy::MemoryLatency, BoundBy::Clock];
 
-/// From this share of the CPUs' time on a machine is idle.
+/// From this share of idle CPU time on, a machine is idle.
 const IDLE: f64 = 0.9;
-/// CPUs that a machine asks for, from which on it matters that the hypervisor gives it less.
+/// The CPUs a machine must ask for before it matters that the hypervisor gives fewer.
 const WANTED: f64 = 0.5;
 
 fn busy(interval: &Interval) -> Value {
@@ -192,7 +191,7 @@ fn idle(interval: &Interval) -> Cause {
 
 fn working(facts: &Facts, interval: &Interval, memory_follows: bool) -> Cause {
     let mut says = text!("live-working", "CPUs {busy} busy.", busy = busy(interval));
-    // An IPC alone says nothing: it is compared with this machine's own.
+    // An IPC means nothing by itself: it is compared with this machine's own.
     let ipc = facts.ipc().filter(|ipc| facts.ipc_of_workloads(ipc.value()).is_some());
     let stalled = facts.share("backend-bound");
     if let Some(ipc) = ipc {

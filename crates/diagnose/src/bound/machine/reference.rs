@@ -1,37 +1,36 @@
-//! What a machine that is watched is compared with.
+//! What a recorded machine is compared with.
 
 use record::command_run::Ceilings;
 use record::live::Probe;
 
-/// The probe hears so much more than idle before memory is said to be busy: readings of an idle machine differ by less.
+/// Memory counts as busy if the probe's latency exceeds the idle one by this factor: idle machines vary less.
 pub(super) const HEARD: f64 = 1.3;
 
-/// By so much what the probe hears of one load may differ from one time to another: idle machines differ by 5 % in some minutes (111
-/// to 118 ns and 146 to 153 ns on two guests).
+/// By how much the probe's latency at one load may vary between two times: idle machines vary by 5 % in some minutes (111 to 118 ns and 146
+/// to 153 ns on two guests).
 const REPEATED: f64 = 1.05;
 
-/// What a machine is compared with: its own figures.
+/// What a machine is compared with: its own results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reference {
-    /// Its ceilings, with the probe's curve, of a record.
+    /// Its ceilings with the probe's curve, from a record.
     pub ceilings: Ceilings,
-    /// What the probe heard before the recording, ns, where no record tells: the machine may not have been idle then.
+    /// The probe's latency before the recording, ns, if there is no record: the machine may not have been idle then.
     pub calibrated_ns: Option<f64>,
 }
 
 impl Reference {
-    /// What the probe hears without load, ns.
+    /// The probe's latency without load, ns.
     pub fn idle_ns(&self) -> Option<f64> {
         self.ceilings.probe.first().map(|point| point.ns).or(self.calibrated_ns)
     }
 
-    /// How full memory is where the probe hears so much: the load at which it heard that, of the most, between the curve's
-    /// points by a straight line. 1 beyond its end; `None` where the curve hardly rises, as where the CPUs that may be used do not
-    /// fill the memory.
+    /// How busy memory is at this probe latency: the load with that latency, as a share of the highest, interpolated linearly between the
+    /// curve's points. 1 beyond its end; `None` if the curve hardly rises, for instance if the allowed CPUs cannot saturate memory.
     pub fn fill(&self, ns: f64) -> Option<f64> {
         let curve = &self.ceilings.probe;
         let most = curve.last()?.bandwidth;
-        // What is heard only rises with the load; where it was heard to fall, others were quieter.
+        // Latency only rises with load; if it fell, others were quieter.
         let mut rising: Vec<(f64, f64)> = Vec::new();
         for point in curve {
             let ns = rising.last().map_or(point.ns, |(_, before)| point.ns.max(*before));
@@ -51,12 +50,12 @@ impl Reference {
         (most > 0.0).then(|| (bandwidth / most).clamp(0.0, 1.0))
     }
 
-    /// From how little to how much of the bandwidth may be in use: at the ends of the interval of what the probe heard of the slowest
-    /// node, and by how much the curve itself may be off.
+    /// The range of bandwidth that may be in use: at both ends of the interval of the slowest node's probe latency, widened by the curve's
+    /// own uncertainty.
     pub fn fill_interval(&self, probe: &Probe) -> Option<(f64, f64)> {
         let (node, ns) = probe.slowest()?;
         let (low, high) = probe.latency_interval_ns.get(&node).copied().unwrap_or((ns, ns));
-        // Quieter than an idle machine is idle.
+        // A latency below that of an idle machine means idle.
         let high = high.max(self.idle_ns()?);
         Some((self.fill(low / REPEATED)?, self.fill(high * REPEATED)?))
     }

@@ -43,7 +43,7 @@ pub(super) fn waiting(interval: &Interval) -> Option<Cause> {
         busy = busy(interval)
     );
     let seen = text!("I/O pressure (some) {share}", share = Value::Share(pressure));
-    // A machine that works elsewhere meanwhile is not held back by as much.
+    // A machine that works elsewhere meanwhile is limited less.
     Some(Cause::new(BoundBy::Waiting, pressure.min(idle), says, "disk").cite(seen, place("around")))
 }
 
@@ -55,7 +55,7 @@ fn busiest(interval: &Interval) -> Option<(&Process, f64)> {
     Some((first, (first.cpu / busy.max(1e-9)).min(1.0)))
 }
 
-/// As long as the kernel's names are (TASK_COMM_LEN): a record of somebody else's may hold longer ones.
+/// The length of kernel names (TASK_COMM_LEN): a foreign record may have longer ones.
 const NAME: usize = 16;
 
 /// A process's name.
@@ -67,7 +67,7 @@ pub(in crate::bound) fn name(process: &Process) -> Text {
     text!("{name} (pid {pid})", name = cut(&process.name), pid = process.pid.to_string())
 }
 
-/// The process that had most of what was busy, where one had; `alone`: nothing else is said of it.
+/// The process with most of the busy time, if there is one; `alone`: this is the only remark about it.
 pub(super) fn most(facts: &Facts, interval: &Interval, alone: bool) -> Option<Text> {
     let (first, of_busy) = busiest(interval).filter(|(_, of_busy)| *of_busy >= 0.5)?;
     let share = Value::Rounded(Box::new(Value::Share(of_busy)), 2);
@@ -100,7 +100,7 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
     };
     let others = (facts.cpu() - of_urgent / seconds * interval.seconds).max(0.0);
     let share = delay / (delay + others).max(1e-9);
-    // As the line of the run queue has it.
+    // As in the run-queue line.
     let runnable = interval.runnable.unwrap_or((delay + facts.cpu()) / interval.seconds);
     let runnable = format!("{runnable:.1}");
     let says = text!(
@@ -136,10 +136,9 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
     Some(Cause::new(by, share, says, advice))
 }
 
-/// What the kernel does where it takes this share of the busy time.
+/// The kernel's work is described if it takes this share of the busy time.
 const IN_KERNEL: f64 = 0.3;
-/// The least that a softirq for a packet is taken to cost the kernel, s: where all together make a twentieth of a CPU's time, they
-/// are named.
+/// The least cost of a softirq for a packet, s: if all together take a twentieth of a CPU's time, they are mentioned.
 const SOFTIRQ: f64 = 1e-6;
 
 pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
@@ -219,7 +218,7 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
             text!("CPUs {busy} busy, but waiting for memory.", busy = busy(interval))
         }
     };
-    // What is counted goes before what is heard.
+    // Counted traffic precedes the probe's estimate.
     let fill = counted.map(|(_, fill)| fill).or_else(|| reference.fill(heard?.0));
     match (counted, fill) {
         (Some((traffic, fill)), _) => says.push(text!(
@@ -238,7 +237,7 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
                 high = Value::Rounded(Box::new(Value::Share(high)), 2)
             ));
         }
-        // Where the machine's own loads leave the probe as it is, what it hears is somebody else's.
+        // If the machine's own loads leave the probe unaffected, its latency comes from another machine's loads.
         (None, None) if !reference.ceilings.probe.is_empty() => return None,
         (None, None) => {
             says.push(text!("To show the bandwidth in use, run linespeed once while the machine is idle."))
@@ -261,14 +260,14 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
     })
 }
 
-/// What the probe heard of the fullest node, what it hears without load, ns, and their ratio.
+/// The probe latency of the busiest node, its latency without load, ns, and their ratio.
 fn heard(interval: &Interval, reference: &Reference) -> Option<(f64, f64, f64)> {
     let (_, now) = interval.probe.as_ref()?.slowest()?;
     let idle = reference.idle_ns().filter(|ns| *ns > 0.0)?;
     Some((now, idle, now / idle))
 }
 
-/// The node whose loads take longest, where there are several.
+/// The node with the longest load latency, if there are several.
 fn fullest_node(interval: &Interval) -> Option<u32> {
     let probe = interval.probe.as_ref()?;
     let (node, _) = probe.slowest()?;
@@ -277,10 +276,10 @@ fn fullest_node(interval: &Interval) -> Option<u32> {
 
 /// From this share of accesses to other nodes on, memory is far.
 const FAR: f64 = 0.3;
-/// Cores of which less of the issue slots wait are not held back by it.
+/// A core with a smaller share of stalled issue slots is not limited by them.
 const STALLED: f64 = 0.4;
 
-/// Memory of other nodes, where the cores' counters say that they wait.
+/// Memory of other nodes, if the cores' counters show waiting.
 pub(super) fn far(facts: &Facts, interval: &Interval) -> Option<Cause> {
     let remote = interval.remote?;
     let share = remote.touched.or(remote.held).or(remote.taken)?;
@@ -299,7 +298,7 @@ pub(super) fn far(facts: &Facts, interval: &Interval) -> Option<Cause> {
     Some(cause.cite(text!("issue slots stalled on memory or a unit {share}", share = stalled), stalled))
 }
 
-/// A clock this far below the best seen under such a load is held down.
+/// A clock this far below the best seen under such a load is limited.
 const HELD_DOWN: f64 = 0.9;
 
 pub(super) fn clock(interval: &Interval, reference: &Reference) -> Option<Cause> {

@@ -1,4 +1,4 @@
-//! What one might hold for the reason why this one is faster than the baseline, and whether the figures carry it.
+//! Supposed reasons why this machine is faster than the baseline, and whether the results support them.
 
 use record::comparison::{Claim, Support};
 use record::difference::MUCH;
@@ -11,25 +11,25 @@ use crate::comparison::datum::Datum;
 use crate::comparison::nodes::last_level_cache;
 use crate::cpu_accounting::used_by_others;
 
-/// Shares of stolen time that differ by less than this say nothing.
+/// Smaller differences between shares of steal time are insignificant.
 const STOLEN: f64 = 0.001;
-/// Shares of all CPUs that other work used and that differ by less than this say nothing.
+/// Smaller differences between the shares of all CPUs that other work used are insignificant.
 const USED: f64 = 0.02;
-/// The least part of what the slower one loses that a difference in taken time must be to be held for its reason.
+/// The least part of the slower one's loss that a difference in lost time must explain to count as its reason.
 const WORTH: f64 = 0.1;
 
-/// A claim and how the figures judge it.
+/// A claim, and how the results judge it.
 pub(super) fn build_claim(claim: Text, support: Support, why: Text) -> Claim {
     let code = claim.code().unwrap_or_default().to_owned();
     Claim { claim, code, support, why }
 }
 
-/// The claim that the faster one is so because it has more of something.
+/// The claim that the faster one is faster because it has more of something.
 fn judge_more(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim> {
     if !(slow > 0.0 && fast > 0.0) || slow == fast {
         return None;
     }
-    // Who has about as much refutes nothing.
+    // About as much refutes nothing.
     Some(if (fast / slow).ln().abs() <= MUCH {
         build_claim(claim, Support::NotSupported, text!("{figures}: no difference"))
     } else if slow > fast {
@@ -41,7 +41,7 @@ fn judge_more(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim>
     })
 }
 
-/// A figure of each side.
+/// A result of each side.
 fn state_figures(pair: &Pair, fast: impl Into<Value>, slow: impl Into<Value>) -> Text {
     text!(
         "comparison-claim-figures",
@@ -93,7 +93,7 @@ pub(super) fn judge_clock(pair: &Pair) -> Option<Claim> {
     judge_more(claim, slow, fast, figures)
 }
 
-/// The load average of the last minute: before the run, or as another tool printed it beside its figures.
+/// The load average of the last minute: before the run, or as another tool printed it beside its results.
 pub(crate) fn load_average(record: &Record) -> Option<f64> {
     let beside = || {
         let text =
@@ -103,8 +103,8 @@ pub(crate) fn load_average(record: &Record) -> Option<f64> {
     record.conditions.before.load.map(|load| load[0]).or_else(beside)
 }
 
-/// What ran on the machine itself: other work as it was measured during both runs, to which a result is held that is so much
-/// faster on one side. The load average, which is of before, says something only where neither was measured.
+/// Other work on the machine itself, as measured during both runs, checked against a result that is `speed` times as fast on one side. The
+/// load average, which predates the run, counts only if neither was measured.
 pub(super) fn judge_own_load(pair: &Pair, speed: f64) -> Option<Claim> {
     let claim = text!("comparison-claim-own-load", "its own load");
     match (used_by_others(pair.base.record), used_by_others(pair.this.record)) {
@@ -135,8 +135,8 @@ fn judge_load_averages(pair: &Pair, claim: Text) -> Option<Claim> {
     Some(build_claim(claim, support, why))
 }
 
-/// Steal time of both: of the whole run as the hypervisor accounts it, which stands among what changed, too; where it accounts
-/// none, as it was measured from inside.
+/// Steal time of both: over the whole run as the hypervisor accounts it, which is also among the changes; without that account, as measured
+/// from inside.
 fn steal_shares(pair: &Pair) -> [Option<f64>; 2] {
     let accounted = |side: &Known| side.record.conditions.after.as_ref().and_then(|after| after.steal_share);
     let both = [pair.base, pair.this].map(accounted);
@@ -156,14 +156,14 @@ fn steal_shares(pair: &Pair) -> [Option<f64>; 2] {
 pub(crate) const NEIGHBOURS: Template =
     Template { code: "comparison-claim-neighbours", words: "neighbours on the host" };
 
-/// Other guests of the same host, to whom a result is held that is so much faster on one side.
+/// Other guests of the same host, checked against a result that is `speed` times as fast on one side.
 pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
     if !pair.base.record.machine.is_virtual() && !pair.this.record.machine.is_virtual() {
         return None;
     }
     let (support, why) = match steal_shares(pair) {
         [Some(slow), Some(fast)] => {
-            // As what changed has them.
+            // As listed among the changes.
             let [fast_share, slow_share] =
                 [fast, slow].map(|share| Value::Rounded(Box::new(Value::Share(share)), 2));
             let shares = state_figures(pair, fast_share, slow_share);
@@ -184,7 +184,7 @@ pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
     Some(build_claim(text!(NEIGHBOURS), support, why))
 }
 
-/// Whether so much more time taken on the slower one makes a loss; less than `least` is no difference.
+/// Whether this much more lost time on the slower one explains its loss; less than `least` is no difference.
 fn judge_taken(more: f64, least: f64, loss: f64, taken: Text) -> (Support, Text) {
     if more.abs() <= least {
         return (Support::NotSupported, text!("comparison-as-much-taken", "{taken}: no difference"));

@@ -1,4 +1,4 @@
-//! The clock that a core runs at, as far as a record tells: measured, told by a program's own cycles, or advertised.
+//! The clock of a core, as far as a record has it: measured, derived from a program's own cycles, or advertised.
 
 use std::collections::BTreeMap;
 
@@ -13,23 +13,23 @@ use crate::comparison::method::is_system_wide;
 use crate::comparison::ratio::differs_from_1;
 use crate::comparison::rows::find_clock;
 
-/// Shares of the advertised clock between which cycles over time are taken for a clock: below, the program waited; from
-/// nearly twice on, it may have had several threads.
+/// Shares of the advertised clock between which cycles per second pass as a clock: below, the program waited; from nearly twice on, it may
+/// have had several threads.
 const PLAUSIBLE: (f64, f64) = (0.5, 1.9);
 
-/// A clock and how it is known.
+/// A clock and its source.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
     /// Hz.
     pub datum: Datum,
     /// Whether it was measured.
     pub measured: bool,
-    /// What is to be known of it: `advertised`, `while 7^999999 ran`.
+    /// A note about it: `advertised`, `while 7^999999 ran`.
     pub note: Option<Text>,
 }
 
 impl Clock {
-    /// Measured while the very thing ran that is explained.
+    /// Measured while the explained workload ran.
     pub(crate) fn measured(datum: Datum) -> Self {
         Self { datum, measured: true, note: None }
     }
@@ -38,7 +38,7 @@ impl Clock {
         Value::Figure(self.datum.value, "Hz")
     }
 
-    /// The figure, with what is to be known of it.
+    /// The value with its note.
     fn describe(&self) -> Value {
         match &self.note {
             Some(note) => text!("{hz} {note}", hz = self.hertz()).into(),
@@ -47,7 +47,7 @@ impl Clock {
     }
 }
 
-/// The best that a record tells of its clock: one core's own, then that of a program of one thread, then what is advertised.
+/// The best clock in a record: one core's own, then that of a single-threaded program, then the advertised one.
 pub(crate) fn find_best_clock(known: &Known) -> Option<Clock> {
     if let Some(clock) = find_clock(&known.rows) {
         return Some(Clock::measured(clock.clone()));
@@ -60,7 +60,7 @@ pub(crate) fn find_best_clock(known: &Known) -> Option<Clock> {
     })
 }
 
-/// Cycles over time of the program for which that is most: others waited.
+/// Cycles per second of the program with the most: other programs waited.
 fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
     let mut times: BTreeMap<&str, f64> = BTreeMap::new();
     for m in record
@@ -90,8 +90,8 @@ pub(super) fn find_count(record: &Record, workload: &str, events: &[&str]) -> Op
         .filter(|datum| datum.value > 0.0)
 }
 
-/// A program's own cycles over its time on a CPU where that was counted, else over the time it took: of one thread that waits
-/// for nothing, its clock, too.
+/// A program's own cycles divided by its CPU time if that was counted, else by its elapsed time. For one thread that never waits this is
+/// also its clock.
 pub(super) fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Option<Datum> {
     let cycles = find_count(record, workload, &["cycles", "cpu-cycles"]).filter(|_| seconds > 0.0)?;
     let (seconds, over) = match task_clock(record, workload) {
@@ -103,8 +103,7 @@ pub(super) fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Opti
     Some(clock)
 }
 
-/// A program's whole time on a CPU, as the kernel's clock of its task counted it, in seconds. What rusage tells by `state`
-/// was counted by another clock than the cycles.
+/// A program's CPU time from the kernel's task clock, in seconds. The times by `state` from rusage come from another clock than the cycles.
 fn task_clock(record: &Record, workload: &str) -> Option<f64> {
     let counted = find_count(record, workload, &["task-clock"]).map(|datum| datum.value / 1e9);
     let written = || {
@@ -117,14 +116,13 @@ fn task_clock(record: &Record, workload: &str) -> Option<f64> {
     counted.or_else(written).filter(|seconds| *seconds > 0.0)
 }
 
-/// The highest clock that a record noted of any CPU before it measured, or that lscpu printed as `CPU MHz`, in Hz.
+/// The highest clock of any CPU that a record has from before the measurement, or that lscpu printed as `CPU MHz`, in Hz.
 pub(crate) fn clock_at_import(record: &Record) -> Option<u64> {
     let noted = record.conditions.before.clocks.iter().filter_map(|setting| setting.current_hz);
     noted.map(|(_, most)| most).max().filter(|hz| *hz > 0)
 }
 
-/// The advertised clock: the highest where it is told, else the base clock, else what a guest is shown, which is its host's
-/// nominal one.
+/// The advertised clock: the highest if known, else the base clock, else what a guest is shown: its host's nominal clock.
 pub(super) fn find_advertised(record: &Record) -> Option<Datum> {
     let p = &record.machine.processor;
     let guests = || record.machine.is_virtual().then(|| clock_at_import(record)).flatten();
@@ -142,7 +140,7 @@ pub(super) fn clock_cause(pair: &Pair, this: &Clock, base: &Clock) -> Option<Cau
     if measured && !differs_from_1(&this.datum, &base.datum) {
         return None;
     }
-    // Two that are known in the same way need no word about it.
+    // Two clocks from the same kind of source need no note.
     let says = match &this.note {
         Some(note) if this.note == base.note => {
             let against = against(this.hertz(), base.hertz());

@@ -29,9 +29,9 @@ const PER_ELEMENT: Template =
     Template { code: "comparison-cause-time-per-element", words: "memory time per element" };
 /// The own node's part of latency.
 const OWN: Template = Template { code: "comparison-cause-own-node", words: "local memory" };
-/// Own nodes further apart than this are told though averages are alike.
+/// Local memory that differs by more than this is mentioned even if averages are alike.
 const WORTH: f64 = 0.1;
-/// Devices slower than this share of their rated speed are told to be so: below it lies the next speed grade.
+/// Devices slower than this share of their rated speed are reported: below it is the next speed grade.
 const BELOW_RATED: f64 = 0.95;
 
 /// Memory by latency, share of remote accesses and devices.
@@ -57,8 +57,8 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
     Some(explain_faster(pair, result, Speed { factor: speed, unreliable }, causes))
 }
 
-/// Two machines that are alike for a program that ignores nodes, and not for one that is bound to its own: from the side of
-/// the one whose own nodes are faster.
+/// Two machines that are alike for a program that ignores nodes, but not for one pinned to its own: from the side of the one with the
+/// faster local memory.
 fn explain_alike_unless_bound(
     pair: &Pair,
     result: Text,
@@ -138,7 +138,7 @@ fn describe_remote(reach: &Reach) -> Text {
     }
 }
 
-/// Latency of the level beyond the caches, or of one working set that lies beyond both machines' caches.
+/// Latency of the level beyond the caches, or of one working set beyond both machines' caches.
 pub(super) fn level_cause(pair: &Pair) -> Option<Cause> {
     let (page, base, this) = pair.base.rows.iter().find_map(|(key, base)| {
         let beyond = key.kind == RowKind::Memory || base.datum.size == Some(Size::Memory);
@@ -150,13 +150,13 @@ pub(super) fn level_cause(pair: &Pair) -> Option<Cause> {
         return None;
     }
     let cause = figure_cause(pair, MEMORY_LATENCY, this, base, Better::Lower)?;
-    // On other pages than the headlines' it has other figures.
+    // Its results differ on other pages than the headlines'.
     let Some(page) = page.map(str::to_owned) else { return Some(cause) };
     let says = text!("{says} on {page} pages", says = &cause.says);
     Some(Cause { says, ..cause })
 }
 
-/// Memory devices that run, whether or not their size is told.
+/// Running memory devices, whether or not their size is known.
 pub(crate) fn find_running(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> {
     let runs = |device: &&MemoryDevice| {
         device.configured_mt_s.is_some_and(|speed| speed > 0) && device.bytes != Some(0) && !is_flash(device)
@@ -190,7 +190,7 @@ pub(crate) fn mt_s(speed: u32) -> Text {
     text!("{speed} MT/s")
 }
 
-/// The speed of devices, with the one that they are made for where they run clearly below it.
+/// The speed of devices, with their rated speed if they run clearly below it.
 fn describe_speed(record: &Record, now: u32) -> Text {
     match rated_speed(&record.machine) {
         Some(rated) if f64::from(now) < f64::from(rated) * BELOW_RATED => {
@@ -209,7 +209,7 @@ pub(super) fn clock_cause(pair: &Pair) -> Option<Cause> {
     clock::clock_cause(pair, &find_best_clock(pair.this)?, &find_best_clock(pair.base)?)
 }
 
-/// How many cores there are, or CPUs where not both tell.
+/// The number of cores, or of CPUs if the cores are not known of both.
 pub(super) fn cores_cause(pair: &Pair) -> Option<Cause> {
     let both = |count: fn(&Counts) -> Option<u32>| {
         let count = |known: &Known| count(&known.record.machine.counts).filter(|count| *count > 0);

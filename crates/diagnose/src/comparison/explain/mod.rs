@@ -1,5 +1,5 @@
-//! Which differences explain a result: its ratio is taken apart into factors, each from figures of both records, and what
-//! they leave is told as unexplained.
+//! Which differences explain a result: its ratio is split into factors, each from results of both records, and the rest is reported as
+//! unexplained.
 
 mod claims;
 mod clock;

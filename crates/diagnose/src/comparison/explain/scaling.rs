@@ -11,7 +11,7 @@ use crate::comparison::work::is_loop;
 
 /// Each workload of at least two steps, in a sentence or two.
 pub(crate) fn describe_scaling(known: &Known) -> Vec<Text> {
-    // A fit of the record's own says it better.
+    // A fit of the record's own is better.
     let fitted = |name: &str| known.record.diagnosis.scaling.iter().any(|fit| fit.workload == name);
     let mut works: BTreeMap<&str, Vec<(&str, Work)>> = BTreeMap::new();
     for (name, work) in find_works(known).into_iter().filter(|(name, _)| !fitted(name)) {

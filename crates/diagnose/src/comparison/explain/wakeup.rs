@@ -1,4 +1,4 @@
-//! Wake-up latency: how much of its difference idle states and timer slack make, and what else might be held for it.
+//! Wake-up latency: how much of its difference comes from idle states and timer slack, and other supposed causes.
 
 use record::text::Value;
 use record::{Better, Metric, Template, metrics, text};

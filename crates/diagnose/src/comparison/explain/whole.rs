@@ -1,5 +1,5 @@
-//! Results of whole machines of which no single thread was measured: cores and clock are what one sees of such a machine,
-//! memory is what holds it back.
+//! Results of whole machines without a measurement of a single thread: cores and clock are what is known of such a machine, and memory
+//! limits it.
 
 use record::comparison::{Cause, Explanation, HeldBack};
 use record::difference::MUCH;
@@ -39,12 +39,12 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
     let memory = memory::reach_cause(pair).or_else(|| memory::level_cause(pair));
     let causes = [memory, memory::devices_cause(pair), cores, memory::clock_cause(pair)];
     let mut causes: Vec<Cause> = causes.into_iter().flatten().collect();
-    // What a cause consists of stands with what memory does by itself.
+    // The parts of a cause are listed with memory's own explanation.
     causes.iter_mut().for_each(|cause| cause.parts.clear());
     let work = &key.subject;
     // More cores that do no more, on whichever side they are.
     if speed.ln().abs() < MUCH && ratio.ln().abs() > MORE.ln() {
-        // What speaks against the bigger one explains it.
+        // What counts against the larger one explains it.
         sort_causes(&mut causes, 1.0 / ratio, true);
         let mut says = describe_no_more(pair, this, base, ratio);
         says.push(state_as_much(pair.this, work));

@@ -52,7 +52,7 @@ fn is_little(e: &Explanation) -> bool {
     e.adds_up && !e.causes.is_empty() && !against && (0.0..LITTLE).contains(&explained_share(e))
 }
 
-/// What causes leave that multiply up; nothing where it is little.
+/// The rest after multiplying all causes; empty if it is small.
 fn state_rest(e: &Explanation) -> Text {
     let Some(left) = e.unexplained.filter(|left| left.ln().abs() >= MUCH_LEFT && !e.causes.is_empty()) else {
         return Text::default();
@@ -61,7 +61,7 @@ fn state_rest(e: &Explanation) -> Text {
     text!(template, factor = Value::Factor(towards_faster(e, left)))
 }
 
-/// Of causes that stand beside each other: the first where it alone makes the whole factor, and the others.
+/// Parallel causes: the first if it alone explains the whole factor, and the others.
 fn split_lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
     match e.causes.split_first() {
         Some((first, rest)) if differs(e.speed) && (first.factor / e.speed).ln().abs() < NO_CAUSE => {
@@ -71,7 +71,7 @@ fn split_lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
     }
 }
 
-/// The causes that speak for the slower one (`despite`) or those that do not, at most so many.
+/// The causes in favour of the slower one (`despite`), or the others, at most this many.
 fn list_side(causes: &[Cause], despite: bool, most: usize, say: impl Fn(&Cause) -> Text) -> Vec<Text> {
     causes.iter().filter(|cause| cause.despite == despite).take(most).map(say).collect()
 }
@@ -119,7 +119,7 @@ fn with_factor(cause: &Cause, factor: f64) -> Text {
     text!("comparison-cause-factor", "{cause} ({factor})", cause = &cause.name)
 }
 
-/// A cause with the figures behind it.
+/// A cause with its results.
 pub(crate) fn with_figures(cause: &Cause) -> Text {
     text!("comparison-cause-figures", "{cause} ({figures})", cause = &cause.name, figures = &cause.says)
 }
@@ -129,12 +129,12 @@ pub(crate) fn list_factors(e: &Explanation) -> Text {
     list_causes(e, usize::MAX, |cause| with_factor(cause, towards_faster(e, cause.factor)))
 }
 
-/// What the causes make of a result, at most so many of each kind.
+/// The effect of the causes on a result, at most this many of each kind.
 pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     if !e.adds_up {
         let (lead, others) = split_lead(e);
         let others = &others[..others.len().min(most)];
-        // Besides the one cause that makes the whole factor, or of an effect that is not known.
+        // Apart from the one cause that explains the whole factor, or with an unknown effect.
         let beside = if lead.is_some() { "Not included in this factor" } else { "Effect not measured" };
         let of_side = |(slower, side): (bool, &'static str)| {
             let causes = list_side(others, slower, most, &say);

@@ -23,7 +23,7 @@ use crate::comparison::rows::{RowEntry, find_instructions_per_cycle};
 /// Instructions per cycle.
 pub(in crate::comparison) const INSTRUCTIONS_PER_CYCLE: Template =
     Template { code: "comparison-cause-ipc", words: "instructions per cycle" };
-/// Figures that follow from declared instructions.
+/// Results derived from declared instructions.
 pub(in crate::comparison) const DECLARED: Template =
     Template { code: "comparison-declared", words: "{figures}, declared" };
 /// Instructions that the same work takes.
@@ -32,11 +32,11 @@ pub(in crate::comparison) const INSTRUCTIONS: Template =
 /// What one thread does.
 pub(in crate::comparison) const ONE_THREAD: Template =
     Template { code: "comparison-cause-one-thread", words: "one thread alone" };
-/// How well all CPUs scale, where no step tells cores from siblings.
+/// How well all CPUs scale if no step separates cores from siblings.
 pub(in crate::comparison) const SCALING_WITH_SIBLINGS: Template =
     Template { code: "comparison-cause-scaling-with-siblings", words: "scaling over cores, SMT included" };
 
-/// A workload's figures in one record.
+/// A workload's results in one record.
 pub(super) struct Work<'a> {
     /// Its name.
     pub(super) workload: &'a str,
@@ -45,7 +45,7 @@ pub(super) struct Work<'a> {
     /// Of one thread, as a throughput, or the time that one thread takes.
     one: &'a Datum,
     timed: bool,
-    /// Whether the record tells that it was one thread.
+    /// Whether the record shows that it was one thread.
     alone: bool,
     /// Throughput by threads.
     pub(super) steps: BTreeMap<u64, Datum>,
@@ -86,8 +86,7 @@ pub(super) fn explain_work(pair: &Pair) -> Vec<Option<OneSided>> {
     shared.into_iter().flat_map(explain).collect()
 }
 
-/// Of explanations of one work on blocks of several sizes the one nearest to the middle of all, with how far they are apart and
-/// which sizes are left out.
+/// Of explanations of one work with several block sizes the one nearest to the middle of all, with their spread and the omitted sizes.
 fn across_sizes(pair: &Pair, workload: &str, all: Vec<(Option<u64>, Option<OneSided>)>) -> Option<OneSided> {
     let mut all: Vec<(u64, OneSided)> =
         all.into_iter().filter_map(|(bytes, one)| Some((bytes.unwrap_or(0), one?))).collect();
@@ -124,11 +123,10 @@ fn across_sizes(pair: &Pair, workload: &str, all: Vec<(Option<u64>, Option<OneSi
     Some(one)
 }
 
-/// The workloads of a record of which one thread (or a command, whose threads are its own doing) was measured, by their names
-/// (and sizes).
+/// The workloads of a record measured with one thread (or a command, whose threads are its own), by their names (and sizes).
 pub(super) fn find_works<'a>(known: &'a Known) -> BTreeMap<&'a str, Work<'a>> {
     let mut of_one: BTreeMap<&str, (&RowEntry, bool)> = BTreeMap::new();
-    // A throughput stands before a time.
+    // A throughput precedes a time.
     for (key, entry) in &known.rows {
         let timed = key.metric == metrics::WORKLOAD_TIME;
         if key.order == 0 && (timed || key.metric == metrics::WORKLOAD_THROUGHPUT) {
@@ -177,8 +175,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The largest step as far as cores alone were measured. One thread
-    /// alone says nothing of how several cores do together, and without the number of cores nobody knows whose step it is.
+    /// The largest step measured on cores alone. A single thread shows nothing about several cores together, and without the number of
+    /// cores it is unknown what a step covers.
     pub(super) fn on_cores(&self) -> Option<OnCores> {
         let (threads, datum) = self.steps.range(1..=self.cores.max(1)).next_back()?;
         let whole = *threads == self.cores;
@@ -188,7 +186,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The clock that was looked at while a figure was measured.
+/// The clock read while a result was measured.
 fn reported_clock(m: &Measurement) -> Option<Datum> {
     let hz = m.detail.get(detail::CLOCK_HZ).filter(|hz| *hz > 0.0)?;
     Some(Datum::derived(hz, None, "Hz", format!("{} detail.clock_hz", crate::figures::locate_figure(m))))
@@ -199,8 +197,8 @@ fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
     let clocks = this.clock.as_ref().zip(base.clock.as_ref());
     let clock = clocks.and_then(|(this, base)| clock_cause(pair, this, base));
     let fit = |(this, base): &(&Datum, &Datum)| are_comparable(this, base) && differs_from_1(this, base);
-    // What follows from declared instructions and the time is the time once more: between runs of one machine nothing
-    // else could make it another. Between two it tells how much of their difference the clock is not.
+    // A value derived from declared instructions and the time only repeats the time: between runs on one machine nothing else could change
+    // it. Between two machines it shows how much of their difference is not the clock.
     let declared = |(this, base): &(&Datum, &Datum)| this.declared || base.declared;
     let both = this.ipc.zip(base.ipc).filter(fit).filter(|both| !(pair.same_machine && declared(both)));
     let ipc = both.and_then(|(this, base)| {
@@ -211,7 +209,7 @@ fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
         let cause = cause(INSTRUCTIONS_PER_CYCLE, says, this.value / base.value, proof)?;
         Some(Cause { measured, ..cause })
     });
-    // Without instructions a cycle their number says nothing of speed.
+    // Without instructions per cycle their number shows nothing about speed.
     let both = this.instructions.as_ref().zip(base.instructions.as_ref()).filter(|_| ipc.is_some());
     let instructions =
         both.filter(fit).and_then(|(this, base)| figure_cause(pair, INSTRUCTIONS, this, base, Better::Lower));
@@ -223,7 +221,7 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
     let better = if timed { Better::Lower } else { Better::Higher };
     let speed = find_difference(this.one, base.one, better).filter(|_| timed == base.timed)?;
     let work = name.to_owned();
-    // How many threads a command has is its own doing, unless the record tells that it was one.
+    // How many threads a command has is its own choice, unless the record shows that it was one.
     let result = if timed && !(this.alone && base.alone) {
         text!("comparison-result-work", "{work}")
     } else {
@@ -244,7 +242,7 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
     Some(explain_by_factors(pair, result, speed, Text::default(), causes, judged))
 }
 
-/// The claim that instructions per cycle make it, where those that a record has are not the program's.
+/// The claim that instructions per cycle are the cause, if the record's are not the program's.
 fn unfit_instructions(who: &String, ipc: &Datum) -> Option<Claim> {
     let (value, why) = (significant(ipc.value), ipc.unfit.as_ref()?);
     let why = text!("{value}, {why}");
@@ -252,7 +250,7 @@ fn unfit_instructions(who: &String, ipc: &Datum) -> Option<Claim> {
     Some(claims::build_claim(claim, Support::NotSupported, why))
 }
 
-/// One side's step of a workload that is compared with the other's.
+/// One side's step of a workload, to be compared with the other's.
 struct Step<'a> {
     threads: u64,
     all: &'a Datum,
@@ -278,7 +276,7 @@ impl<'a> Step<'a> {
         })
     }
 
-    /// A step of so many threads, each taken for a core.
+    /// A step of this many threads, each assumed to use a core.
     fn of_threads(work: &'a Work, threads: u64) -> Option<Self> {
         let all = work.steps.get(&threads)?;
         let on_cores = Some(OnCores { threads, rate: all.value / threads as f64, whole: true });
@@ -291,8 +289,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// The steps that are compared with each other: those of all CPUs where both have them (and then `true`), else the largest that
-/// both have.
+/// The steps to compare: those of all CPUs if both have them (and then `true`), else the largest common one.
 fn find_steps<'a>(this: &'a Work, base: &'a Work) -> Option<(Step<'a>, Step<'a>, bool)> {
     if let (Some(this), Some(base)) = (Step::of_all_cpus(this), Step::of_all_cpus(base))
         && this.threads.max(base.threads) > 1
@@ -341,7 +338,7 @@ fn scaling_cause(this: &Step, base: &Step) -> Option<Cause> {
     cause(name, says, share / base_share, Vec::new())
 }
 
-/// What so many threads reach of linear scaling.
+/// The share of linear scaling with this many threads.
 fn describe_scaling(share: f64, threads: u64) -> Text {
     let share = Value::Share(share);
     match threads {
@@ -386,7 +383,7 @@ fn describe_siblings(step: &Step, cores: OnCores, factor: f64) -> Text {
     }
 }
 
-/// What a core does when all CPUs work, against one thread alone: where no step between them tells cores from siblings.
+/// What a core does when all CPUs work, compared with one thread alone: if no step between separates cores from siblings.
 fn cores_and_siblings_cause(this: &Step, base: &Step) -> Option<Cause> {
     let (share, base_share) = (this.core_share()?, base.core_share()?);
     let says = text!(
