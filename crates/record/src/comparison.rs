@@ -352,11 +352,11 @@ pub enum Support {
 }
 
 const SUPPORTED: Template =
-    Template::new("comparison-claim-supported", "Supported by the figures: {claim} ({why}).");
+    Template::new("comparison-claim-supported", "Supported by the results: {claim} ({why}).");
 const CONTRADICTED: Template =
-    Template::new("comparison-claim-contradicted", "Contradicted by the figures: {claim} ({why}).");
+    Template::new("comparison-claim-contradicted", "Contradicted by the results: {claim} ({why}).");
 const NOT_SUPPORTED: Template =
-    Template::new("comparison-claim-not-supported", "Not supported by the figures: {claim} ({why}).");
+    Template::new("comparison-claim-not-supported", "Not supported by the results: {claim} ({why}).");
 
 impl Support {
     /// A claim with its reason, in a sentence.
