@@ -109,7 +109,7 @@ pub struct ThreadsSeen {
     pub seen: u64,
     /// Their CPU time together, s.
     pub seen_seconds: f64,
-    /// Processes among them that were not named: with `stat -p`, those started by the named ones.
+    /// Unnamed processes among them: with `stat -p`, those started by the named ones.
     #[serde(default)]
     pub below: u64,
 }
@@ -169,7 +169,7 @@ pub struct Ceilings {
 /// A point of a latency curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CurvePoint {
-    /// The size of the memory that is accessed at random, bytes.
+    /// The size of the memory accessed at random, bytes.
     pub bytes: u64,
     /// The latency of a load from it, ns.
     pub ns: f64,

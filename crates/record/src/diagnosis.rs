@@ -44,7 +44,7 @@ pub struct Diagnosis {
     pub not_looked_for: Vec<NotLookedFor>,
     /// What the matrices of a machine with several nodes show; absent for one node.
     pub numa: Option<Numa>,
-    /// Where the machine's CPUs really are; absent if that was not measured.
+    /// Where the machine's CPUs really are; absent if not measured.
     pub shape: Option<Shape>,
     /// How each workload scales, one entry per workload and placement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -370,7 +370,7 @@ pub struct Typical {
     pub low: f64,
     /// The most.
     pub high: f64,
-    /// This machine's result that was measured in the same way, if it is another than the delivered one: a load on large pages,
+    /// This machine's result measured in the same way, if it is another than the delivered one: a load on large pages,
     /// a wake-up with idle states held off.
     pub compared: Option<f64>,
     /// The machines behind them: `AMD Zen 4 (Genoa)`.
